@@ -1,0 +1,1 @@
+"""Statistics: plain values in, frozen results out."""

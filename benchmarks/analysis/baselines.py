@@ -1,0 +1,211 @@
+"""Which native cell a cell is set against, and why none where there is none.
+
+The native partner has the same host, case, guest OS and bits (``docs/method.md``,
+baselines). A cell of a virtual machine that runs alone, in parallel, under load or with
+disk and network combined is set against the native machine running alone; a path
+between guests or hosts has no such counterpart, only the same path measured natively.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+from uuid import UUID
+
+Id = int | str | UUID
+State = Literal["native", "paired", "other_session", "stale", "ambiguous", "missing"]
+
+PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFacts:
+    """What decides whether two cells may be compared.
+
+    Empty texts and None: not stated. ``case_label`` and ``campaign`` are for people and
+    appear in sentences only.
+    """
+
+    id: Id
+    campaign_id: Id
+    host: str
+    guest_os: str
+    guest_bits: int | None
+    case_id: Id
+    scenario: str
+    is_native: bool
+    options: Mapping[str, str]
+    vcpus: int | None
+    memory_bytes: int | None
+    mean: float
+    n: int
+    session: Id | None = None
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    seat: str = ""
+    vms: int | None = None
+    load: str = ""
+    case_label: str = "this case"
+    campaign: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineChoice:
+    """The chosen native cell, how far to trust it, and the sentence that says so.
+
+    ``rejected`` are the native cells that fitted as well and were not taken.
+    """
+
+    state: State
+    chosen: Id | None
+    reason: str
+    rejected: tuple[Id, ...] = ()
+
+
+def choose_baseline(
+    cell: CellFacts,
+    candidates: Sequence[CellFacts],
+    *,
+    band_percent: float,
+    max_age_days: float,
+) -> BaselineChoice:
+    """Find the native partner of a cell among the cells of its lab.
+
+    Native cells of the same campaign come first, others only if it has none. Of
+    several, those equal in vCPUs, memory and options are preferred; if those that
+    remain differ by at most ``band_percent`` the latest is taken, else the choice is
+    ambiguous.
+    """
+    if cell.is_native:
+        return BaselineChoice("native", None, "This is the native side.")
+    partners = _partners(cell, candidates)
+    if not partners:
+        return BaselineChoice("missing", None, _missing(cell))
+    preferred = _preferred(cell, partners)
+    if _spread_percent(preferred) > band_percent:
+        reason = _ambiguous(preferred, band_percent)
+        return BaselineChoice("ambiguous", None, reason, _ids(partners))
+    chosen = max(preferred, key=_recency)
+    state, reason = _trust(cell, chosen, max_age_days)
+    return BaselineChoice(state, chosen.id, reason, _ids(partners, but=chosen))
+
+
+def _ids(cells: Sequence[CellFacts], but: CellFacts | None = None) -> tuple[Id, ...]:
+    return tuple(each.id for each in cells if each is not but)
+
+
+def _partners(cell: CellFacts, candidates: Sequence[CellFacts]) -> list[CellFacts]:
+    partners = [each for each in candidates if _fits(cell, each)]
+    own = [each for each in partners if each.campaign_id == cell.campaign_id]
+    return own or partners
+
+
+def _fits(cell: CellFacts, other: CellFacts) -> bool:
+    return (
+        other.is_native
+        and _machine_and_case(other) == _machine_and_case(cell)
+        and (_circumstances(other) == _wanted_circumstances(cell))
+    )
+
+
+def _machine_and_case(cell: CellFacts) -> tuple[object, ...]:
+    return (cell.host, cell.case_id, cell.guest_os.casefold(), cell.guest_bits)
+
+
+def _circumstances(cell: CellFacts) -> tuple[object, ...]:
+    if cell.scenario in PATHS:
+        return (cell.scenario, cell.load, cell.seat)
+    return (cell.scenario, cell.load)
+
+
+def _wanted_circumstances(cell: CellFacts) -> tuple[object, ...]:
+    return _circumstances(cell) if cell.scenario in PATHS else ("single", "")
+
+
+def _preferred(cell: CellFacts, partners: list[CellFacts]) -> list[CellFacts]:
+    """The partners most like the cell.
+
+    A native machine has no VMware Tools: after full equality it is enough that what the
+    native system states is so in the cell too.
+    """
+    likenesses: tuple[Callable[[CellFacts], bool], ...] = (
+        lambda other: _sizes(other) == _sizes(cell) and other.options == cell.options,
+        lambda other: _sizes(other) == _sizes(cell) and _agrees(other, cell),
+        lambda other: _agrees(other, cell),
+    )
+    for alike in likenesses:
+        if found := [each for each in partners if alike(each)]:
+            return found
+    return partners
+
+
+def _sizes(cell: CellFacts) -> tuple[int | None, int | None]:
+    return (cell.vcpus, cell.memory_bytes)
+
+
+def _agrees(native: CellFacts, cell: CellFacts) -> bool:
+    return native.options.items() <= cell.options.items()
+
+
+def _spread_percent(cells: Sequence[CellFacts]) -> float:
+    low, high = min(each.mean for each in cells), max(each.mean for each in cells)
+    if low == high:
+        return 0.0
+    return (high - low) / low * 100 if low > 0 else float("inf")
+
+
+def _recency(cell: CellFacts) -> tuple[float, str]:
+    # The id decides between cells of one date, so that every run chooses the same.
+    return (cell.last_at.timestamp() if cell.last_at else float("-inf"), str(cell.id))
+
+
+def _trust(
+    cell: CellFacts, chosen: CellFacts, max_age_days: float
+) -> tuple[State, str]:
+    reasons = []
+    state: State = "paired"
+    if chosen.campaign_id != cell.campaign_id:
+        name = f'the campaign "{chosen.campaign}"' if chosen.campaign else "another one"
+        reasons.append(f"This campaign has no native run; this one is from {name}.")
+        state = "other_session"
+    elif None not in (cell.session, chosen.session) and cell.session != chosen.session:
+        reasons.append("The native run is from another session.")
+        state = "other_session"
+    gap = _gap(cell, chosen)
+    if gap is not None and gap > timedelta(days=max_age_days):
+        reasons.append(
+            f"The native run is {gap / timedelta(days=1):.1f} days apart; the limit is "
+            f"{max_age_days:g} days."
+        )
+        state = "stale"
+    return state, " ".join(reasons) or "Native run of the same host, OS and case."
+
+
+def _gap(cell: CellFacts, other: CellFacts) -> timedelta | None:
+    """The time between two cells' runs: zero where they overlap, None if unknown."""
+    dates = (cell.first_at, cell.last_at, other.first_at, other.last_at)
+    if None in dates:
+        return None
+    cell_first, cell_last, other_first, other_last = (each for each in dates if each)
+    return max(cell_first - other_last, other_first - cell_last, timedelta())
+
+
+def _missing(cell: CellFacts) -> str:
+    system = cell.guest_os or "an operating system that is not stated"
+    bits = f" {cell.guest_bits}-bit" if cell.guest_bits else ""
+    scenario, load, *_ = _wanted_circumstances(cell)
+    under = f" under {load}" if load else ""
+    return (
+        f"No native run of {cell.case_label} on host {cell.host} with {system}{bits}, "
+        f"{scenario}{under}."
+    )
+
+
+def _ambiguous(cells: Sequence[CellFacts], band_percent: float) -> str:
+    values = ", ".join(f"{each.mean:g}" for each in sorted(cells, key=_recency))
+    return (
+        f"{len(cells)} native runs fit and differ by more than {band_percent:g} %: "
+        f"{values}."
+    )

@@ -1,0 +1,224 @@
+"""What can be wrong with a request: each error says what, where and what to do.
+
+The API answers 409 for errors with ``conflict = True`` and 422 for all others, with
+``{"code": error.code, "detail": str(error)}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BenchmarksError(Exception):
+    """A sentence for people (``str(error)``) and a ``code`` for programs."""
+
+    code = "benchmarks_error"
+    status = 422  # the HTTP status the API answers with
+    conflict = False
+    field = ""  # where in the request, when it is known: "samples[3]"
+
+
+class TextError(BenchmarksError):
+    """A text holds characters that are invisible or reorder what is shown."""
+
+    code = "unclean_text"
+
+
+class UnitError(BenchmarksError):
+    """A unit is unknown, ambiguous or of another dimension."""
+
+    code = "unit"
+
+
+class ParameterError(BenchmarksError):
+    """A parameter or option cannot be part of a case or a system."""
+
+    code = "parameter"
+
+
+class ParseError(BenchmarksError):
+    """A tool's output cannot be read."""
+
+    code = "parse"
+
+
+class ValueRefusedError(BenchmarksError):
+    """A number cannot be a reading of its metric."""
+
+    code = "value_refused"
+
+
+class ZeroReadingError(BenchmarksError):
+    """A ratio was asked for of a reading that is zero."""
+
+    code = "zero_reading"
+
+
+class UndirectedMetricError(BenchmarksError):
+    """An efficiency was asked for of a metric that has no better direction."""
+
+    code = "undirected_metric"
+
+
+class KeyReusedError(BenchmarksError):
+    """An upload key came back with another body."""
+
+    code = "key_reused"
+    status = 409
+    conflict = True
+
+    def __init__(self, key: object) -> None:
+        super().__init__(
+            f"The upload key {key} was already used for a run with other content. "
+            "Send the same body to repeat an upload, or a new key for a new run."
+        )
+
+
+class UnknownNameError(BenchmarksError):
+    """A name that nobody registered; names the closest known ones."""
+
+    code = "unknown_name"
+    kind = "thing"
+    remedy = ""
+
+    def __init__(self, name: object, known: Iterable[str] = ()) -> None:
+        self.name = str(name)
+        parts = [f'There is no {self.kind} "{shorten(self.name)}".']
+        if close := closest(self.name, known):
+            parts.append(f"Did you mean {' or '.join(close)}?")
+        super().__init__(" ".join([*parts, self.remedy]).rstrip())
+
+
+class UnknownToolError(UnknownNameError):
+    code = "unknown_tool"
+    kind = "tool"
+    remedy = "The list of tools is in docs/tools.md."
+
+
+class UnknownCampaignError(UnknownNameError):
+    code = "unknown_campaign"
+    kind = "campaign"
+    remedy = "Create the campaign first: POST /api/v1/campaigns/."
+
+
+class UnknownHostError(UnknownNameError):
+    code = "unknown_host"
+    kind = "host"
+    remedy = "Register the host first: POST /api/v1/hosts/."
+
+
+class UnknownSystemError(UnknownNameError):
+    code = "unknown_system"
+    kind = "system"
+    remedy = "Send the system as an object, or register it: POST /api/v1/systems/."
+
+
+class UnknownMetricError(UnknownNameError):
+    """A metric that the named tool does not have; names all that it has."""
+
+    code = "unknown_metric"
+
+    def __init__(self, name: object, tool: str, known: Iterable[str] = ()) -> None:
+        known = tuple(known)
+        self.kind = f"metric of {tool} called"
+        self.remedy = f"The metrics of {tool} are: {', '.join(known)}."
+        super().__init__(name, known)
+
+
+def closest(name: str, known: Iterable[str]) -> list[str]:
+    """Up to three known names that ``name`` may have meant, in their own spelling."""
+    spellings = {each.casefold(): each for each in known}
+    close = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
+    return [spellings[each] for each in close]
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """A text that may have come from a stranger, fit to be quoted in a sentence."""
+    shown = "".join(map(_visible, text[: limit + 1]))
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+class WrongTokenError(BenchmarksError):
+    """A token that is unknown, wrong, expired or revoked: one answer for all."""
+
+    code = "wrong_token"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This token is not valid: it is wrong, expired or revoked. Send "
+            '"Authorization: Token vl_..." with a token of your lab.'
+        )
+
+
+class NotFoundError(UnknownNameError):
+    """Something that does not exist, or that this viewer may not know of."""
+
+    code = "not_found"
+    status = 404
+
+    def __init__(self, kind: str, name: object) -> None:
+        self.kind = kind
+        super().__init__(name)
+
+
+class AmbiguousCampaignError(BenchmarksError):
+    """A campaign's name that several labs use."""
+
+    code = "ambiguous_campaign"
+    status = 400
+
+    def __init__(self, slug: str, labs: Iterable[str]) -> None:
+        choices = " or ".join(f'"{lab}/{slug}"' for lab in sorted(labs))
+        super().__init__(f'Several labs have a campaign "{slug}". Say {choices}.')
+
+
+class AlreadyExistsError(BenchmarksError):
+    """A name that is taken by something with other properties."""
+
+    status = 409
+    kind = "thing"
+    remedy = ""
+
+    def __init__(self, name: str, differing: Iterable[str]) -> None:
+        super().__init__(
+            f'The {self.kind} "{shorten(name)}" exists with another '
+            f"{', '.join(differing)}. {self.remedy}"
+        )
+
+
+class CampaignExistsError(AlreadyExistsError):
+    code = "campaign_exists"
+    kind = "campaign"
+    remedy = "Change it with PATCH /api/v1/campaigns/<slug>/, or choose another slug."
+
+
+class HostExistsError(AlreadyExistsError):
+    code = "host_exists"
+    kind = "host"
+    remedy = "A changed machine is another host: give it another slug."
+
+
+class BatchRefusedError(BenchmarksError):
+    """Uploads of which at least one is bad; none of them was stored.
+
+    ``problems`` maps the place of a bad document (from 0) to what is wrong with it.
+    """
+
+    code = "batch_refused"
+
+    def __init__(self, problems: dict[int, BenchmarksError]) -> None:
+        self.problems = problems
+        statuses = {problem.status for problem in problems.values()}
+        self.status = statuses.pop() if len(statuses) == 1 else self.status
+        super().__init__(
+            f"{len(problems)} of the runs cannot be taken, so none was stored: "
+            f"{next(iter(problems.values()))}"
+        )

@@ -1,0 +1,225 @@
+"""One spelling for the same parameters, options and systems, and their fingerprints.
+
+Two cases are the same if their canonical parameters are: the order, unit prefix and
+spelling do not matter (``100MiB`` is ``102400 KiB``), the size does (``100MB`` is not
+``100MiB``). Nothing is guessed: ``4k`` stays the text ``4k``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from typing import Final
+
+from benchmarks import units
+from benchmarks.errors import ParameterError, shorten
+from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
+from benchmarks.text import clean_text, collapse
+
+MAX_PARAMETERS: Final = 64
+MAX_KEY: Final = 64
+MAX_VALUE: Final = 1000
+
+WORDS: Final = {
+    "seq": "sequential",
+    "rand": "random",
+    "rnd": "random",
+    "reads": "read",
+    "writes": "write",
+    **dict.fromkeys(("true", "yes", "on"), "on"),
+    **dict.fromkeys(("false", "no", "off"), "off"),
+}
+
+# Texts under these keys are names or commands: 4.10 is not 4.1, and -T is not -t.
+_VERBATIM_KEY = re.compile(
+    r"(?:.*_)?(?:version|release|build|kernel|args|arguments|flags|command|path|file)"
+)
+# No leading zeros: 007 is a name.
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII
+)
+_QUANTITY = re.compile(rf"({_NUMBER.pattern}) ?([^\d\s.,;+-][^\s,;]*)", re.ASCII)
+_WORD = re.compile(r"[^\W\d_](?:[\w -]*\w)?")
+# Wide enough that no number of MAX_VALUE digits is ever rounded.
+_EXACT = Context(prec=4 * MAX_VALUE)
+
+# The unit in which a quantity of each dimension is spelled; a count and a plain ratio
+# have no unit of their own and are numbers.
+_BASE_UNITS: Final = {
+    "data": "B",
+    "data rate": "B/s",
+    "floating-point rate": "flop/s",
+    "time": "s",
+    "energy": "J",
+    "power": "W",
+    "ratio": "%",
+    "rate": "1/s",
+    "frequency": "Hz",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemDescription:
+    """What identifies a system under test. Empty texts and None: not stated."""
+
+    host: str
+    hypervisor: str
+    hypervisor_version: str = ""
+    virtualization: str = ""
+    guest_os: str = ""
+    guest_bits: int | None = None
+    vcpus: int | None = None
+    memory_bytes: int | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+def canonical_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
+    """The parameters in their one spelling, sorted by key; what a case is known by."""
+    values = _normalized_keys(parameters)
+    return {key: _canonical_value(key, values[key]) for key in sorted(values)}
+
+
+def display_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
+    """The parameters under their normalized keys, the values as people wrote them."""
+    values = _normalized_keys(parameters)
+    return {key: _text_of(key, values[key]) for key in sorted(values)}
+
+
+def case_fingerprint(tool: str, metric: str, parameters: Mapping[str, object]) -> str:
+    """Equal for the same case. ``tool`` is the slug, ``metric`` the metric's name."""
+    return _digest("case", [tool, metric, canonical_parameters(parameters)])
+
+
+def system_fingerprint(system: SystemDescription) -> str:
+    """Equal for the same system, however it was spelled."""
+    if system.guest_bits not in (None, 32, 64):
+        raise ParameterError(f"guest_bits is {system.guest_bits}: send 32, 64 or null.")
+    canonical = {
+        "host": _folded(system.host, what="host"),
+        "hypervisor": canonical_hypervisor(system.hypervisor).casefold(),
+        "hypervisor_version": _folded(
+            system.hypervisor_version, what="hypervisor version"
+        ),
+        "virtualization": canonical_virtualization(system.virtualization),
+        "guest_os": _folded(system.guest_os, what="guest OS"),
+        "guest_bits": system.guest_bits,
+        "vcpus": _checked_size(system.vcpus, what="vcpus"),
+        "memory_bytes": _checked_size(system.memory_bytes, what="memory_bytes"),
+        "options": canonical_parameters(system.options),
+    }
+    return _digest("system", canonical)
+
+
+def _normalized_keys(parameters: Mapping[str, object]) -> dict[str, object]:
+    if len(parameters) > MAX_PARAMETERS:
+        raise ParameterError(
+            f"There are {len(parameters)} parameters: at most {MAX_PARAMETERS} fit."
+        )
+    spellings: dict[str, str] = {}
+    for given in parameters:
+        key = _normalized_key(given)
+        if key in spellings:
+            raise ParameterError(
+                f'The parameters "{spellings[key]}" and "{shorten(given)}" are the '
+                f'same one ("{key}"). Send it once.'
+            )
+        spellings[key] = given
+    return {key: parameters[given] for key, given in spellings.items()}
+
+
+def _normalized_key(given: str) -> str:
+    tidy = collapse(clean_text(given, what="name of a parameter")).casefold()
+    key = re.sub(r"[ -]+", "_", tidy)
+    if not key or len(key) > MAX_KEY:
+        raise ParameterError(
+            f'A parameter is called "{shorten(given)}": its name needs between 1 and '
+            f"{MAX_KEY} characters."
+        )
+    return key
+
+
+def _text_of(key: str, value: object) -> str:
+    named = f'parameter "{shorten(key)}"'
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, int | float):
+        return _plain(_decimal_of(named, value))
+    if not isinstance(value, str):
+        raise ParameterError(
+            f"The {named} must be a text, a number or true/false, not {_kind(value)}. "
+            "Leave it out if it is not known."
+        )
+    text = collapse(clean_text(value, what=named))
+    if not text or len(text) > MAX_VALUE:
+        raise ParameterError(
+            f"The {named} has {len(text)} characters; it needs between 1 and "
+            f"{MAX_VALUE}. Leave it out if it is not known."
+        )
+    return text
+
+
+def _canonical_value(key: str, value: object) -> str:
+    text = _text_of(key, value)
+    if isinstance(value, str) and _VERBATIM_KEY.fullmatch(key):
+        return text
+    if _NUMBER.fullmatch(text):
+        return _plain(Decimal(text))
+    if quantity := _canonical_quantity(text):
+        return quantity
+    if _WORD.fullmatch(text):
+        word = text.casefold()
+        return WORDS.get(word, word)
+    return text
+
+
+def _canonical_quantity(text: str) -> str:
+    """``"102400 KiB"`` -> ``"104857600 B"``; empty if no number with a known unit."""
+    match = _QUANTITY.fullmatch(text)
+    unit = units.find(match[2]) if match else None
+    if match is None or unit is None or unit.dimension not in _BASE_UNITS:
+        return ""
+    base = _BASE_UNITS[unit.dimension]
+    ratio = unit.factor / units.unit(base).factor
+    number = _EXACT.multiply(Decimal(match[1]), Decimal(ratio.numerator))
+    return f"{_plain(_EXACT.divide(number, Decimal(ratio.denominator)))} {base}"
+
+
+def _decimal_of(named: str, value: int | float) -> Decimal:
+    if isinstance(value, int) and value.bit_length() > 1024:
+        raise ParameterError(f"The {named} is a number of too many digits.")
+    number = Decimal(repr(value))
+    if not number.is_finite():
+        raise ParameterError(f"The {named} is {value}, which is no number.")
+    return number
+
+
+def _plain(number: Decimal) -> str:
+    """The shortest spelling of a number: 1024, 0.5, 1E+40."""
+    if not number:
+        return "0"
+    tidy = number.normalize(_EXACT)
+    return f"{tidy:f}" if -20 <= tidy.adjusted() <= 30 else str(tidy)
+
+
+def _folded(text: str, *, what: str) -> str:
+    return collapse(clean_text(text, what=what)).casefold()
+
+
+def _checked_size(value: int | None, *, what: str) -> int | None:
+    if value is not None and (isinstance(value, bool) or value < 1):
+        raise ParameterError(f"{what} is {value}: send a whole number above 0 or null.")
+    return value
+
+
+def _kind(value: object) -> str:
+    names = {list: "a list", dict: "an object", type(None): "null"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _digest(kind: str, content: object) -> str:
+    text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

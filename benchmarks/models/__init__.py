@@ -1,0 +1,25 @@
+"""The stored domain; docs/data.md draws it."""
+
+from benchmarks.models.cell import Case, Cell, Efficiency
+from benchmarks.models.lab import Agent, Lab, Membership, Token
+from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
+from benchmarks.models.study import Campaign, CoRun, Host, Session, System
+
+__all__ = [
+    "Agent",
+    "Campaign",
+    "Case",
+    "Cell",
+    "CoRun",
+    "Efficiency",
+    "Host",
+    "Lab",
+    "Membership",
+    "OutboxItem",
+    "Run",
+    "RunOutput",
+    "Sample",
+    "Session",
+    "System",
+    "Token",
+]

@@ -1,0 +1,139 @@
+"""Cases, the cells that summarise their runs, and how cells compare to native."""
+
+from typing import cast
+
+from django.db import models
+from django.utils import timezone
+
+from benchmarks.analysis.efficiency import efficiency
+from benchmarks.errors import ValueRefusedError, ZeroReadingError
+from benchmarks.models.lab import Lab
+from benchmarks.models.study import Campaign, Session, System, visible_campaigns
+from benchmarks.tools.base import Better
+from benchmarks.viewer import Viewer
+
+
+class Case(models.Model):
+    """A metric with its parameters: one row of a comparison, shared by all labs."""
+
+    tool = models.SlugField(max_length=50)
+    metric = models.CharField(max_length=100)
+    parameters = models.JSONField(default=dict)
+    unit = models.CharField(max_length=20, blank=True)
+    better = models.CharField(max_length=10)
+    component = models.CharField(max_length=20, db_index=True)
+    label = models.CharField(max_length=300)
+    fingerprint = models.CharField(max_length=64, unique=True)
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class CellQuerySet(models.QuerySet["Cell"]):
+    """Cells, scoped."""
+
+    def visible_to(self, viewer: Viewer) -> "CellQuerySet":
+        return self.filter(visible_campaigns(viewer, "campaign__"))
+
+
+class Cell(models.Model):
+    """System x case x scenario x seat of a campaign: the summary of its runs.
+
+    All statistics are over run means, in the unit of the case; ``m2`` is the sum of
+    squared deviations from the mean.
+    """
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="cells")
+    system = models.ForeignKey(System, models.PROTECT, related_name="cells")
+    case = models.ForeignKey(Case, models.PROTECT, related_name="cells")
+    scenario = models.CharField(max_length=50)
+    vms = models.PositiveSmallIntegerField(null=True, blank=True)
+    seat = models.CharField(max_length=20, blank=True)
+    load = models.CharField(max_length=200, blank=True)
+
+    n = models.PositiveIntegerField(default=0)
+    mean = models.FloatField(null=True)
+    m2 = models.FloatField(null=True)
+    minimum = models.FloatField(null=True)
+    maximum = models.FloatField(null=True)
+    median = models.FloatField(null=True)
+    q1 = models.FloatField(null=True)
+    q3 = models.FloatField(null=True)
+    sample_count = models.PositiveIntegerField(default=0)
+
+    first_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+    session = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="+")
+    clock = models.CharField(max_length=50, blank=True)
+    document = models.TextField(blank=True)
+    table = models.TextField(blank=True)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = CellQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=[
+                    "campaign",
+                    "system",
+                    "case",
+                    "scenario",
+                    "vms",
+                    "seat",
+                    "load",
+                ],
+                nulls_distinct=False,
+                name="cell_is_summarised_once",
+            )
+        ]
+        indexes = [models.Index(fields=["lab", "case"], name="cell_by_lab_and_case")]
+
+    def __str__(self) -> str:
+        return f"{self.case} on {self.system}"
+
+    def ratio_to(self, baseline: "Cell") -> tuple[float | None, str]:
+        """Return the efficiency against another cell, or None and the reason why not.
+
+        1 is the baseline's speed, more is better, whatever the metric's direction.
+        """
+        if self.mean is None or baseline.mean is None:
+            return None, "One side has no runs."
+        better = cast(Better, self.case.better)
+        try:
+            return efficiency(self.mean, baseline.mean, better), ""
+        except (ZeroReadingError, ValueRefusedError) as error:
+            return None, str(error)
+
+
+class Efficiency(models.Model):
+    """How a cell stands to its baseline, and which baseline that was."""
+
+    class State(models.TextChoices):
+        NATIVE = "native"
+        PAIRED = "paired"
+        OTHER_SESSION = "other_session"
+        STALE = "stale"
+        AMBIGUOUS = "ambiguous"
+        MISSING = "missing"
+        RELATIVE = "relative"
+        REFERENCE = "reference"
+        UNDIRECTED = "undirected"
+
+    cell = models.OneToOneField(
+        Cell, models.CASCADE, primary_key=True, related_name="efficiency"
+    )
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    baseline = models.ForeignKey(Cell, models.SET_NULL, null=True, related_name="+")
+    state = models.CharField(max_length=20, choices=State)
+    ratio = models.FloatField(null=True)
+    baseline_mean = models.FloatField(null=True)
+    baseline_n = models.PositiveIntegerField(null=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "efficiencies"
+
+    def __str__(self) -> str:
+        return f"{self.cell}: {self.state}"

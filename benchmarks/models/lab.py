@@ -1,0 +1,90 @@
+"""Labs, their people, their agents and the tokens agents carry."""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+
+class Lab(models.Model):
+    """A group that measures and publishes; everything stored belongs to one."""
+
+    slug = models.SlugField(unique=True)
+    name = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person's place in a lab."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        MAINTAINER = "maintainer"
+        ADMIN = "admin"
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships"
+    )
+    role = models.CharField(max_length=20, choices=Role)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lab", "user"], name="person_has_one_role_in_a_lab"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.role}, {self.lab})"
+
+
+class Agent(models.Model):
+    """A program that uploads; its name outlives its tokens, so keys stay unique."""
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="agents")
+    name = models.SlugField(max_length=100)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lab", "name"], name="agent_name_is_unique_in_a_lab"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Token(models.Model):
+    """A secret an agent shows. Only its SHA-256 is stored; the prefix finds it."""
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="tokens")
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="tokens")
+    prefix = models.CharField(max_length=16, unique=True)
+    digest = models.CharField(max_length=64)
+    can_upload = models.BooleanField(default=False)
+    can_read = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(can_upload=True) | models.Q(can_read=True),
+                name="token_is_good_for_something",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"vl_{self.prefix}_..."
+
+    def is_valid(self) -> bool:
+        """Neither revoked nor expired."""
+        expired = self.expires_at is not None and self.expires_at <= timezone.now()
+        return self.revoked_at is None and not expired

@@ -1,0 +1,127 @@
+"""Runs as they came in, their raw uploads, their samples, and the work left to do."""
+
+from django.db import models
+from django.utils import timezone
+
+from benchmarks.models.cell import Case
+from benchmarks.models.lab import Agent, Lab
+from benchmarks.models.study import Campaign, CoRun, Session, System, visible_campaigns
+from benchmarks.viewer import Viewer
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    """Runs, scoped."""
+
+    def visible_to(self, viewer: Viewer) -> "RunQuerySet":
+        return self.filter(visible_campaigns(viewer, "campaign__"))
+
+
+class Run(models.Model):
+    """One execution of one tool on one system."""
+
+    class Status(models.TextChoices):
+        RECEIVED = "received"
+        PARSED = "parsed"
+        REJECTED = "rejected"
+        QUARANTINED = "quarantined"
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="runs")
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="runs")
+    system = models.ForeignKey(System, models.PROTECT, related_name="runs")
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="runs")
+    key = models.UUIDField()
+    digest = models.CharField(max_length=64)
+    tool = models.SlugField(max_length=50)
+    tool_version = models.CharField(max_length=100, blank=True)
+    scenario = models.CharField(max_length=50)
+    vms = models.PositiveSmallIntegerField(null=True, blank=True)
+    seat = models.CharField(max_length=20, blank=True)
+    load = models.CharField(max_length=200, blank=True)
+    corun = models.ForeignKey(
+        CoRun, models.SET_NULL, null=True, blank=True, related_name="runs"
+    )
+    session = models.ForeignKey(
+        Session, models.SET_NULL, null=True, blank=True, related_name="runs"
+    )
+    clock = models.CharField(max_length=20, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    received_at = models.DateTimeField(default=timezone.now)
+    document = models.CharField(max_length=300, blank=True)
+    table = models.CharField(max_length=300, blank=True)
+    note = models.TextField(blank=True)
+    facts = models.JSONField(default=dict, blank=True)
+    status = models.CharField(
+        max_length=20, choices=Status, default=Status.RECEIVED, db_index=True
+    )
+    reason = models.TextField(blank=True)
+    sample_count = models.PositiveIntegerField(default=0)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lab", "agent", "key"], name="run_is_uploaded_once"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["campaign", "system", "scenario"], name="run_by_cell_key"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.pk} of {self.tool}"
+
+
+class RunOutput(models.Model):
+    """What was uploaded, kept unchanged for ever: everything else is derived."""
+
+    run = models.OneToOneField(
+        Run, models.CASCADE, primary_key=True, related_name="output"
+    )
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    text = models.TextField()
+
+    def __str__(self) -> str:
+        return f"upload of {self.run}"
+
+
+class Sample(models.Model):
+    """One measured number of a run, in the unit of its case's metric.
+
+    Narrow on purpose and written with COPY. The key begins with the lab so that the
+    table can be partitioned and distributed by it.
+    """
+
+    pk = models.CompositePrimaryKey("lab_id", "run_id", "sequence")
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", db_index=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="samples")
+    sequence = models.PositiveIntegerField()
+    case = models.ForeignKey(Case, models.PROTECT, related_name="+", db_index=False)
+    repetition = models.PositiveIntegerField(default=1)
+    value = models.FloatField()
+
+    def __str__(self) -> str:
+        return f"{self.value} ({self.run})"
+
+
+class OutboxItem(models.Model):
+    """A run whose samples, cells and efficiencies are still to be made.
+
+    Written in the transaction that stores the run, deleted in the one that stores
+    its results: no work can be lost between the two, whatever Redis forgets.
+    """
+
+    run = models.OneToOneField(
+        Run, models.CASCADE, primary_key=True, related_name="outbox_item"
+    )
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(default=timezone.now, db_index=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    quarantined_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"work for {self.run}"

@@ -1,0 +1,189 @@
+"""What is studied: campaigns, the machines, and the systems under test."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from benchmarks.models.lab import Lab
+from benchmarks.viewer import Viewer
+
+NATIVE = "native"
+
+
+def visible_campaigns(viewer: Viewer, prefix: str = "") -> Q:
+    """Return the condition under which a campaign may be seen."""
+    public = Q(**{f"{prefix}visibility": Campaign.Visibility.PUBLIC})
+    return public | Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
+
+
+class CampaignQuerySet(models.QuerySet["Campaign"]):
+    """Campaigns, scoped."""
+
+    def visible_to(self, viewer: Viewer) -> "CampaignQuerySet":
+        return self.filter(visible_campaigns(viewer))
+
+
+class Campaign(models.Model):
+    """A study of a lab: its systems, runs, text and visibility."""
+
+    class Visibility(models.TextChoices):
+        PRIVATE = "private"
+        PUBLIC = "public"
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="campaigns")
+    slug = models.SlugField(max_length=100)
+    title = models.CharField(max_length=300)
+    author = models.CharField(max_length=200, blank=True)
+    institution = models.CharField(max_length=300, blank=True)
+    published = models.CharField(max_length=20, blank=True)
+    language = models.CharField(max_length=10, blank=True)
+    note = models.TextField(blank=True)
+    factors = models.JSONField(default=dict, blank=True)
+    visibility = models.CharField(
+        max_length=20, choices=Visibility, default=Visibility.PRIVATE
+    )
+    band_percent = models.FloatField(default=2.0)
+    baseline_max_age_days = models.PositiveIntegerField(default=30)
+    reference_system = models.ForeignKey(
+        "System", models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = CampaignQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lab", "slug"], name="campaign_slug_is_unique_in_a_lab"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class HostQuerySet(models.QuerySet["Host"]):
+    """Hosts, scoped."""
+
+    def visible_to(self, viewer: Viewer) -> "HostQuerySet":
+        seen = System.objects.visible_to(viewer).values("host_id")
+        return self.filter(Q(lab_id__in=viewer.lab_ids) | Q(id__in=seen))
+
+
+class Host(models.Model):
+    """A physical machine and its facts."""
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="hosts")
+    slug = models.SlugField(max_length=100)
+    title = models.CharField(max_length=300, blank=True)
+    facts = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = HostQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lab", "slug"], name="host_slug_is_unique_in_a_lab"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class SystemQuerySet(models.QuerySet["System"]):
+    """Systems, scoped: a lab's own, and those a visible campaign measured."""
+
+    def visible_to(self, viewer: Viewer) -> "SystemQuerySet":
+        from benchmarks.models.cell import Cell
+
+        measured = Cell.objects.filter(
+            visible_campaigns(viewer, "campaign__"), system_id=models.OuterRef("id")
+        )
+        return self.filter(Q(lab_id__in=viewer.lab_ids) | models.Exists(measured))
+
+
+class System(models.Model):
+    """The system under test: host, platform, guest and options."""
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="systems")
+    host = models.ForeignKey(Host, models.PROTECT, related_name="systems")
+    hypervisor = models.CharField(max_length=100)
+    hypervisor_version = models.CharField(max_length=100, blank=True)
+    virtualization = models.CharField(max_length=50, blank=True)
+    guest_os = models.CharField(max_length=200, blank=True)
+    guest_bits = models.PositiveSmallIntegerField(null=True, blank=True)
+    vcpus = models.PositiveIntegerField(null=True, blank=True)
+    memory_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    options = models.JSONField(default=dict, blank=True)
+    fingerprint = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = SystemQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lab", "fingerprint"], name="system_is_stored_once_in_a_lab"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def is_native(self) -> bool:
+        """No hypervisor: the machine itself."""
+        return self.hypervisor == NATIVE
+
+    @property
+    def label(self) -> str:
+        """A name for people, from what was stated."""
+        bits = f"{self.guest_bits}-bit" if self.guest_bits else ""
+        options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        parts = [
+            self.hypervisor,
+            self.hypervisor_version,
+            self.virtualization,
+            self.guest_os,
+            bits,
+            f"({options})" if options else "",
+        ]
+        return " ".join(part for part in parts if part)
+
+
+class Session(models.Model):
+    """Runs done in one sitting."""
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="sessions")
+    name = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "name"], name="session_name_is_unique_in_a_campaign"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class CoRun(models.Model):
+    """The group of runs that ran together; a run's seat is its place in it."""
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="coruns")
+    name = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "name"], name="corun_name_is_unique_in_a_campaign"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

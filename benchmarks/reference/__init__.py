@@ -1,0 +1,1 @@
+"""The published studies that every installation starts with, as uploads."""

@@ -1,0 +1,68 @@
+"""The reference files as they were printed: one row, one number of a study's table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+DATA: Final = Path(__file__).parent / "data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a reference file; ``data/README.md`` explains the columns."""
+
+    document: str
+    table: str
+    machine: str
+    hypervisor: str
+    hypervisor_version: str
+    virtualization: str
+    guest_os: str
+    guest_bits: str
+    hw_virt: str
+    guest_tools: str
+    scenario: str
+    vms: str
+    vm: str
+    tool: str
+    metric: str
+    operation: str
+    access: str
+    params: str
+    clock: str
+    value: str
+    unit: str
+    note: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """``params`` taken apart: ``key=value;...``, where a value may hold ``=``."""
+        pairs = (each.partition("=") for each in self.params.split(";") if each)
+        return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def read_rows(campaign: str) -> list[Row]:
+    """Every number of a campaign, in the file's order."""
+    with (DATA / f"{campaign}.csv").open(encoding="utf-8", newline="") as file:
+        return [Row(**line) for line in _lines(file.name, csv.DictReader(file))]
+
+
+def _lines(name: str, reader: csv.DictReader[str]) -> list[dict[str, str]]:
+    columns = [each.name for each in fields(Row)]
+    if reader.fieldnames != columns:
+        raise ValueError(f"{name} has other columns than {', '.join(columns)}")
+    return list(reader)
+
+
+@cache
+def studies() -> Mapping[str, Any]:
+    """What the rows cannot hold: ``machines`` and ``campaigns`` by their slugs."""
+    text = (DATA / "campaigns.json").read_text(encoding="utf-8")
+    content: Mapping[str, Any] = json.loads(text)
+    return content

@@ -1,0 +1,119 @@
+"""Campaigns as lists and pages show them."""
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from benchmarks.errors import AmbiguousCampaignError, NotFoundError
+from benchmarks.models import Campaign, Cell, Run
+from benchmarks.viewer import Viewer
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many of each a campaign has; the last four are about processing."""
+
+    runs: int = 0
+    cells: int = 0
+    systems: int = 0
+    compared: int = 0
+    waiting: int = 0
+    rejected: int = 0
+    quarantined: int = 0
+
+
+@dataclass(frozen=True)
+class CampaignCard:
+    """A campaign with its numbers and the names of what it compares."""
+
+    campaign: Campaign
+    tally: Tally
+    hypervisors: tuple[str, ...]
+    tools: tuple[str, ...]
+
+
+def visible(viewer: Viewer) -> QuerySet[Campaign]:
+    """Return the campaigns a viewer may see, newest first."""
+    campaigns = Campaign.objects.visible_to(viewer).select_related("lab")
+    return campaigns.order_by("-published", "-pk")
+
+
+def find_campaign(viewer: Viewer, name: str) -> Campaign:
+    """Return the campaign called "slug" or "lab/slug".
+
+    A lab's own campaign goes before another lab's of the same slug. Raises
+    NotFoundError, also for what the viewer may not know of, or
+    AmbiguousCampaignError when only the lab's name can tell.
+    """
+    lab, _, slug = name.rpartition("/")
+    wanted = Q(slug=slug) & (Q(lab__slug=lab) if lab else Q())
+    found = list(visible(viewer).filter(wanted)[:10])
+    own = [campaign for campaign in found if campaign.lab_id in viewer.lab_ids]
+    if len(own) == 1:
+        return own[0]
+    if not found:
+        raise NotFoundError("campaign", name)
+    if len(found) > 1:
+        raise AmbiguousCampaignError(slug, [each.lab.slug for each in found])
+    return found[0]
+
+
+def overview(viewer: Viewer) -> list[CampaignCard]:
+    """Return every visible campaign with its numbers, in a fixed number of queries."""
+    return _cards(list(visible(viewer)))
+
+
+def card_of(campaign: Campaign) -> CampaignCard:
+    """Return one campaign with its numbers."""
+    return _cards([campaign])[0]
+
+
+def _cards(campaigns: list[Campaign]) -> list[CampaignCard]:
+    ids = [campaign.pk for campaign in campaigns]
+    runs, cells = _run_tallies(ids), _cell_tallies(ids)
+    names = _names(ids)
+    return [
+        CampaignCard(
+            campaign,
+            Tally(**runs.get(campaign.pk, {}), **cells.get(campaign.pk, {})),
+            *names.get(campaign.pk, ((), ())),
+        )
+        for campaign in campaigns
+    ]
+
+
+def _run_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
+    status = Run.Status
+    rows = Run.objects.filter(campaign__in=ids).values("campaign").order_by("campaign")
+    counted = rows.annotate(
+        runs=Count("pk"),
+        waiting=Count("pk", filter=Q(status=status.RECEIVED)),
+        rejected=Count("pk", filter=Q(status=status.REJECTED)),
+        quarantined=Count("pk", filter=Q(status=status.QUARANTINED)),
+    )
+    return {row.pop("campaign"): row for row in counted}
+
+
+def _cell_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
+    rows = Cell.objects.filter(campaign__in=ids).values("campaign").order_by("campaign")
+    counted = rows.annotate(
+        cells=Count("pk"),
+        systems=Count("system", distinct=True),
+        compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
+    )
+    return {row.pop("campaign"): row for row in counted}
+
+
+def _names(ids: list[int]) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
+    pairs = Cell.objects.filter(campaign__in=ids).values_list(
+        "campaign", "system__hypervisor", "case__tool"
+    )
+    hypervisors: dict[int, set[str]] = {}
+    tools: dict[int, set[str]] = {}
+    for campaign, hypervisor, tool in pairs.distinct().order_by():
+        hypervisors.setdefault(campaign, set()).add(hypervisor)
+        tools.setdefault(campaign, set()).add(tool)
+    return {
+        campaign: (tuple(sorted(hypervisors[campaign])), tuple(sorted(names)))
+        for campaign, names in tools.items()
+    }

@@ -1,0 +1,175 @@
+"""Comparison rows shaped into a table: a row a case, a column a system.
+
+What all columns have in common is said once (``constants``), and so is what all rows
+of a group share: header and row labels show only what differs.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks import tools
+from benchmarks.selectors.comparison_columns import ColumnHead, Fact, column_head
+from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, natural, rank
+from benchmarks.tools.labels import case_details
+
+CIRCUMSTANCES = ("scenario", "vms", "load", "seat")
+PART = " · "
+
+RowKey = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A case in its circumstances; ``facts`` tell it from the others of its group."""
+
+    key: RowKey
+    label: str
+    unit: str
+    better: str
+    facts: tuple[Fact, ...]
+    cells: tuple[ComparisonRow | None, ...]
+
+
+@dataclass(frozen=True)
+class CaseGroup:
+    """The rows of one tool and component, and what they have in common."""
+
+    component: str
+    tool: str
+    label: str
+    unit: str
+    better: str
+    facts: tuple[Fact, ...]
+    rows: tuple[CaseRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class ComparisonTable:
+    """Everything the compare page shows, in order."""
+
+    head: ColumnHead
+    groups: tuple[CaseGroup, ...]
+    states: Mapping[str, int]
+    cell_count: int
+    row_count: int
+    is_single_run: bool
+    """Not one value of the table is the mean of several runs."""
+
+
+def comparison_table(rows: Iterable[ComparisonRow]) -> ComparisonTable:
+    """Shape the cells of one campaign, in any order, into a table."""
+    found = list(rows)
+    head = column_head(found)
+    groups = _groups(found, [column.system_id for column in head.columns])
+    return ComparisonTable(
+        head=head,
+        groups=groups,
+        states=dict(Counter(row.state for row in found).most_common()),
+        cell_count=len(found),
+        row_count=sum(len(group.rows) for group in groups),
+        is_single_run=bool(found) and all(row.n == 1 for row in found),
+    )
+
+
+def _groups(
+    found: Sequence[ComparisonRow], system_ids: Sequence[int]
+) -> tuple[CaseGroup, ...]:
+    by_group: dict[tuple[str, str], list[ComparisonRow]] = {}
+    for row in found:
+        by_group.setdefault((row.component, row.tool), []).append(row)
+    ordered = sorted(by_group, key=lambda key: (rank(COMPONENTS, key[0]), key[1]))
+    return tuple(_group(by_group[key], system_ids) for key in ordered)
+
+
+def _group(members: Sequence[ComparisonRow], system_ids: Sequence[int]) -> CaseGroup:
+    by_key: dict[RowKey, dict[int, ComparisonRow]] = {}
+    for row in members:
+        by_key.setdefault(_row_key(row), {})[row.system_id] = row
+    lines = sorted((next(iter(it.values())) for it in by_key.values()), key=_row_order)
+    said = [_row_facts(line) for line in lines]
+    first, shared = lines[0], _shared(said)
+    group = CaseGroup(
+        component=first.component,
+        tool=first.tool_title,
+        label=_shared_label(lines),
+        unit=_one({line.unit for line in lines}),
+        better=_one({line.better for line in lines}),
+        facts=tuple(Fact(name, value) for name, value in shared.items() if value),
+    )
+    rows = (
+        _case_row(
+            line, group, facts, [by_key[_row_key(line)].get(x) for x in system_ids]
+        )
+        for line, facts in zip(lines, said, strict=True)
+    )
+    return replace(group, rows=tuple(rows))
+
+
+def _case_row(
+    line: ComparisonRow,
+    group: CaseGroup,
+    facts: Mapping[str, str],
+    cells: Sequence[ComparisonRow | None],
+) -> CaseRow:
+    shared = {fact.name for fact in group.facts}
+    own = [Fact(*item) for item in facts.items() if item[1] and item[0] not in shared]
+    return CaseRow(
+        key=_row_key(line),
+        label=line.case.removeprefix(group.label + PART) if group.label else line.case,
+        unit="" if group.unit else line.unit,
+        better="" if group.better else line.better,
+        facts=tuple(own),
+        cells=tuple(cells),
+    )
+
+
+def _row_key(row: ComparisonRow) -> RowKey:
+    return (row.case_id, *(getattr(row, name) for name in CIRCUMSTANCES))
+
+
+def _row_facts(row: ComparisonRow) -> dict[str, str]:
+    """What the case's label leaves out: further parameters and the circumstances."""
+    details = case_details(tools.get(row.tool), row.parameters)
+    # One VM alone is the first of one: saying so tells nothing.
+    alone = row.scenario == "single" and row.vms in (None, 1)
+    names = ("scenario", "load") if alone else CIRCUMSTANCES
+    stated = {name: getattr(row, name) for name in names}
+    texts = {name: str(value) for name, value in stated.items() if value is not None}
+    return {**details, **texts}
+
+
+def _shared(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    first = said[0]
+    return {
+        name: value
+        for name, value in first.items()
+        if all(other.get(name) == value for other in said)
+    }
+
+
+def _shared_label(lines: Sequence[ComparisonRow]) -> str:
+    """The beginning that all labels of a group have and go on after, or nothing."""
+    firsts = {line.case.partition(PART)[::2] for line in lines}
+    heads = {head for head, _ in firsts}
+    goes_on = all(rest for _, rest in firsts)
+    return heads.pop() if len(heads) == 1 and goes_on else ""
+
+
+def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
+    names = [metric.name for metric in tools.get(row.tool).metrics]
+    return (
+        rank(names, row.metric),
+        rank(SCENARIOS, row.scenario),
+        natural(row.case),
+        row.case_id,
+        row.vms or 0,
+        natural(row.load),
+        (not row.seat.isdigit(), natural(row.seat)),
+    )
+
+
+def _one(values: set[str]) -> str:
+    return values.pop() if len(values) == 1 else ""

@@ -1,0 +1,208 @@
+"""Cells set side by side: one flat row a cell, the same in the API and on pages."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from benchmarks import tools
+from benchmarks.models import Campaign, Cell, Efficiency, System
+from benchmarks.viewer import Viewer
+
+State = Efficiency.State
+NOT_YET = "waiting"
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """One cell against its baseline.
+
+    ``value`` and ``baseline_value`` are means over runs in ``unit``. ``efficiency`` is
+    set against a native baseline only (1 = native speed); ``relative`` is the same
+    ratio against a reference system.
+    """
+
+    id: int
+    campaign: str
+    case: str
+    case_id: int
+    tool: str
+    tool_title: str
+    metric: str
+    operation: str
+    access: str
+    parameters: Mapping[str, str]
+    component: str
+    better: str
+    system: str
+    system_id: int
+    host: str
+    hypervisor: str
+    hypervisor_version: str
+    virtualization: str
+    guest_os: str
+    guest_bits: int | None
+    vcpus: int | None
+    memory_bytes: int | None
+    hw_virt: str
+    guest_tools: str
+    options: Mapping[str, str]
+    scenario: str
+    vms: int | None
+    seat: str
+    load: str
+    clock: str
+    value: float | None
+    unit: str
+    n: int
+    baseline_value: float | None
+    baseline_n: int | None
+    baseline_system_id: int | None
+    efficiency: float | None
+    relative: float | None
+    state: str
+    reason: str
+    document: str
+    table: str
+
+
+@dataclass(frozen=True)
+class Against:
+    """What a cell was set against, and what came of it."""
+
+    state: str
+    ratio: float | None = None
+    baseline_value: float | None = None
+    baseline_n: int | None = None
+    baseline_system_id: int | None = None
+    reason: str = ""
+
+
+def compared_cells(
+    viewer: Viewer,
+    *,
+    campaign: Campaign | None = None,
+    filters: Mapping[str, Any] | None = None,
+) -> QuerySet[Cell]:
+    """Return visible cells with all that a comparison row needs, in one query.
+
+    ``filters`` are Django look-ups on Cell ("case__component", "scenario", ...).
+    """
+    cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **(filters or {}))
+    if campaign is not None:
+        cells = cells.filter(campaign=campaign)
+    return cells.select_related(
+        "case", "system__host", "campaign", "efficiency__baseline"
+    ).order_by("pk")
+
+
+def comparison_row(cell: Cell, reference: "Reference | None" = None) -> ComparisonRow:
+    """Return a cell as a row, against its own baseline or a chosen reference system."""
+    against = reference.against(cell) if reference else _stored(cell)
+    is_relative = against.state == State.RELATIVE
+    return ComparisonRow(
+        id=cell.pk,
+        campaign=cell.campaign.slug,
+        **_case_fields(cell),
+        **_system_fields(cell.system),
+        scenario=cell.scenario,
+        vms=cell.vms,
+        seat=cell.seat,
+        load=cell.load,
+        clock=cell.clock,
+        value=cell.mean,
+        unit=cell.case.unit,
+        n=cell.n,
+        baseline_value=against.baseline_value,
+        baseline_n=against.baseline_n,
+        baseline_system_id=against.baseline_system_id,
+        efficiency=None if is_relative else against.ratio,
+        relative=against.ratio if is_relative else None,
+        state=against.state,
+        reason=against.reason,
+        document=cell.document,
+        table=cell.table,
+    )
+
+
+def _case_fields(cell: Cell) -> dict[str, Any]:
+    case = cell.case
+    return {
+        "case": case.label,
+        "case_id": case.pk,
+        "tool": case.tool,
+        "tool_title": tools.get(case.tool).title,
+        "metric": case.metric,
+        "operation": case.parameters.get("operation", ""),
+        "access": case.parameters.get("access", ""),
+        "parameters": case.parameters,
+        "component": case.component,
+        "better": case.better,
+    }
+
+
+def _system_fields(system: System) -> dict[str, Any]:
+    return {
+        "system": system.label,
+        "system_id": system.pk,
+        "host": system.host.slug,
+        "hypervisor": system.hypervisor,
+        "hypervisor_version": system.hypervisor_version,
+        "virtualization": system.virtualization,
+        "guest_os": system.guest_os,
+        "guest_bits": system.guest_bits,
+        "vcpus": system.vcpus,
+        "memory_bytes": system.memory_bytes,
+        "hw_virt": system.options.get("hw_virt", ""),
+        "guest_tools": system.options.get("guest_tools", ""),
+        "options": system.options,
+    }
+
+
+def _stored(cell: Cell) -> Against:
+    stored = getattr(cell, "efficiency", None)
+    if stored is None:
+        return Against(NOT_YET)
+    return Against(
+        state=stored.state,
+        ratio=stored.ratio,
+        baseline_value=stored.baseline_mean,
+        baseline_n=stored.baseline_n,
+        baseline_system_id=stored.baseline and stored.baseline.system_id,
+        reason=stored.reason,
+    )
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The cells of a system that somebody chose to compare with."""
+
+    system: System
+    cells: Mapping[tuple[Any, ...], Cell]
+
+    @classmethod
+    def of(cls, campaign: Campaign, system: System) -> "Reference":
+        """Look up a system's cells of a campaign, in one query."""
+        cells: Iterable[Cell] = Cell.objects.filter(
+            campaign=campaign, system=system, n__gt=0
+        )
+        return cls(system, {_circumstances(cell): cell for cell in cells})
+
+    def against(self, cell: Cell) -> Against:
+        """Set a cell against this system's cell of the same case and scenario."""
+        if cell.system_id == self.system.pk:
+            return Against(State.REFERENCE)
+        if cell.case.better == "neither":
+            return Against(State.UNDIRECTED)
+        other = self.cells.get(_circumstances(cell))
+        if other is None:
+            return Against(State.MISSING, reason="The reference has no such cell.")
+        ratio, reason = cell.ratio_to(other)
+        return Against(
+            State.RELATIVE, ratio, other.mean, other.n, self.system.pk, reason
+        )
+
+
+def _circumstances(cell: Cell) -> tuple[Any, ...]:
+    return (cell.case_id, cell.scenario, cell.vms, cell.seat, cell.load)

@@ -1,0 +1,94 @@
+"""What stands behind one cell of a comparison: its runs and those of its baseline."""
+
+from dataclasses import dataclass
+
+from django.db.models import Avg, Count
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Campaign, Cell, Run, Sample, System
+from benchmarks.selectors.comparisons import (
+    ComparisonRow,
+    Reference,
+    compared_cells,
+    comparison_row,
+)
+from benchmarks.selectors.runs import visible_runs
+from benchmarks.viewer import Viewer
+
+RUNS_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class RunValue:
+    """A run and the mean of its samples of the case."""
+
+    run: Run
+    value: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A cell with the runs it was summarised from, and those it was set against."""
+
+    row: ComparisonRow
+    cell: Cell
+    baseline: Cell | None
+    runs: tuple[RunValue, ...]
+    baseline_runs: tuple[RunValue, ...]
+
+
+def evidence(
+    viewer: Viewer, campaign: Campaign, cell_id: int, reference_id: int | None
+) -> Evidence:
+    """Return a cell's evidence, against native or a chosen reference system.
+
+    Raises NotFoundError when the campaign has no such cell or system.
+    """
+    cells = compared_cells(viewer, campaign=campaign, filters={"pk": cell_id})
+    cell = cells.first()
+    if cell is None:
+        raise NotFoundError("cell", cell_id)
+    reference = _reference(cell, reference_id) if reference_id else None
+    row = comparison_row(cell, reference)
+    baseline = _baseline(viewer, cell, reference)
+    return Evidence(
+        row=row,
+        cell=cell,
+        baseline=baseline,
+        runs=_run_values(viewer, cell),
+        baseline_runs=_run_values(viewer, baseline) if baseline else (),
+    )
+
+
+def _reference(cell: Cell, system_id: int) -> Reference:
+    system = System.objects.filter(cells__campaign=cell.campaign, pk=system_id).first()
+    if system is None:
+        raise NotFoundError("system", system_id)
+    return Reference.of(cell.campaign, system)
+
+
+def _baseline(viewer: Viewer, cell: Cell, reference: Reference | None) -> Cell | None:
+    """Return the cell that this one was set against, where the viewer may see it."""
+    if reference is None:
+        stored = getattr(cell, "efficiency", None)
+        wanted = {"pk": stored.baseline_id if stored else None}
+    else:
+        same = ("case_id", "campaign_id", "scenario", "vms", "seat", "load")
+        wanted = {name: getattr(cell, name) for name in same}
+        wanted["system_id"] = reference.system.pk
+    cells = Cell.objects.visible_to(viewer).filter(**wanted).exclude(pk=cell.pk)
+    return cells.select_related("system__host", "campaign__lab", "case").first()
+
+
+def _run_values(viewer: Viewer, cell: Cell) -> tuple[RunValue, ...]:
+    """Return the runs of a cell in the order they came, with their values."""
+    key = ("campaign_id", "system_id", "scenario", "vms", "seat", "load")
+    same_run = {f"run__{name}": getattr(cell, name) for name in key}
+    samples = Sample.objects.filter(
+        lab_id=cell.lab_id, case_id=cell.case_id, **same_run
+    )
+    values = samples.values_list("run").annotate(Avg("value"), Count("value"))
+    found = list(values.order_by("run")[:RUNS_SHOWN])
+    runs = visible_runs(viewer, pk__in=[row[0] for row in found]).in_bulk()
+    return tuple(RunValue(runs[pk], mean, n) for pk, mean, n in found if pk in runs)

@@ -1,0 +1,74 @@
+"""Whether everything the product stands on answers."""
+
+from dataclasses import dataclass
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models import Count, Min, Q
+from django.utils import timezone
+
+from benchmarks.models import OutboxItem
+
+PATIENCE_S = 1
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """The work left to do; ``oldest_s`` is the age of its oldest item in seconds."""
+
+    waiting: int = 0
+    oldest_s: float = 0.0
+    quarantined: int = 0
+
+
+@dataclass(frozen=True)
+class Health:
+    """``ok``; ``degraded`` without Redis (slower, nothing lost); ``down`` otherwise."""
+
+    status: str
+    version: str
+    database: bool
+    redis: bool
+    outbox: Outbox | None
+
+
+def health() -> Health:
+    """Ask PostgreSQL and Redis now."""
+    outbox, hears = _outbox(), _redis_answers()
+    up = "ok" if hears else "degraded"
+    return Health(
+        status=up if outbox else "down",
+        version=settings.VERSION,
+        database=outbox is not None,
+        redis=hears,
+        outbox=outbox,
+    )
+
+
+def _outbox() -> Outbox | None:
+    waiting = Q(quarantined_at=None)
+    try:
+        row = OutboxItem.objects.aggregate(
+            waiting=Count("pk", filter=waiting),
+            oldest=Min("created_at", filter=waiting),
+            quarantined=Count("pk", filter=~waiting),
+        )
+    except DatabaseError:
+        connection.close()
+        return None
+    age = (timezone.now() - row["oldest"]).total_seconds() if row["oldest"] else 0.0
+    return Outbox(row["waiting"], round(age, 3), row["quarantined"])
+
+
+def _redis_answers() -> bool:
+    url = settings.REDIS_URL.replace("redis+socket://", "unix://", 1)
+    client = redis.Redis.from_url(
+        url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S
+    )
+    try:
+        return bool(client.ping())
+    except (redis.RedisError, OSError):
+        return False
+    finally:
+        client.close()

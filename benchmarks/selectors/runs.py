@@ -1,0 +1,48 @@
+"""Runs as lists and pages show them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Case, Run, Sample
+from benchmarks.viewer import Viewer
+
+SHOWN_INLINE = 100
+
+
+def visible_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
+    """Return the runs a viewer may see, with what a list of them shows."""
+    runs = Run.objects.visible_to(viewer).filter(**filters)
+    related = ("campaign__lab", "system__host", "agent", "corun", "session")
+    return runs.select_related(*related).order_by("pk")
+
+
+def find_run(viewer: Viewer, run_id: int) -> Run:
+    """Return one run with its upload, or raise NotFoundError."""
+    runs = visible_runs(viewer, pk=run_id).select_related(
+        "campaign__lab", "system__host", "agent", "corun", "session", "output"
+    )
+    run = runs.first()
+    if run is None:
+        raise NotFoundError("run", run_id)
+    return run
+
+
+def samples_of(run: Run) -> QuerySet[Sample]:
+    """Return a run's samples in the order they were measured, with their cases."""
+    samples = Sample.objects.filter(lab_id=run.lab_id, run=run)
+    return samples.select_related("case").order_by("sequence")
+
+
+def samples_inline(runs: Sequence[Run]) -> Mapping[int, list[Sample]]:
+    """Return the samples of those runs that have few enough to show in a list."""
+    few = [run.pk for run in runs if run.sample_count <= SHOWN_INLINE]
+    samples: dict[int, list[Sample]] = {run_id: [] for run_id in few}
+    rows = Sample.objects.filter(run__in=few).order_by("run_id", "sequence")
+    cases = Case.objects.in_bulk({row.case_id for row in rows})
+    for row in rows:
+        row.case = cases[row.case_id]
+        samples[row.run_id].append(row)
+    return samples

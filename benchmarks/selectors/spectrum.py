@@ -1,0 +1,85 @@
+"""Every pair of the visible campaigns at its ratio: the overview's first picture."""
+
+from dataclasses import dataclass
+from itertools import groupby
+from math import exp
+from typing import Any
+
+from django.db.models import Count, F, FloatField, Max, Min
+from django.db.models.functions import Cast, Ln, Round
+
+from benchmarks.models import Campaign, Cell, Efficiency
+from benchmarks.selectors.ordering import COMPONENTS, rank
+from benchmarks.viewer import Viewer
+
+# Lines closer than one part in this many are drawn as one: their number, and so the
+# answer of the database, stays small however many cells there are.
+STEPS_PER_E = 50
+# A share of CPU time is no speed, however well it can be compared.
+NO_SPEED = ("%",)
+
+
+@dataclass(frozen=True)
+class Band:
+    """The pairs of one component and hypervisor of a campaign."""
+
+    campaign: Campaign
+    component: str
+    hypervisor: str
+    pairs: int
+    lowest: float
+    highest: float
+    lines: tuple[float, ...]
+    """Ratios at which at least one pair lies, ascending."""
+
+
+def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
+    """Return the bands with the most pairs, by component, in two queries."""
+    binned = list(_binned(viewer))
+    groups = groupby(binned, key=lambda row: tuple(row[name] for name in GROUP))
+    campaigns = Campaign.objects.select_related("lab").in_bulk(
+        {row["campaign"] for row in binned}
+    )
+    bands = [_band(campaigns[key[0]], key, list(rows)) for key, rows in groups]
+    most = sorted(bands, key=lambda band: -band.pairs)[:limit]
+    return sorted(
+        most, key=lambda band: (rank(COMPONENTS, band.component), band.hypervisor)
+    )
+
+
+GROUP = ("campaign", "case__component", "platform", "version")
+
+
+def _binned(viewer: Viewer) -> Any:
+    pairs = Cell.objects.visible_to(viewer).filter(
+        efficiency__state=Efficiency.State.PAIRED,
+        efficiency__ratio__gt=0,
+        scenario="single",
+    )
+    step = Cast(Round(Ln("efficiency__ratio") * STEPS_PER_E), FloatField())
+    named = pairs.exclude(case__unit__in=NO_SPEED).annotate(
+        platform=F("system__hypervisor"),
+        version=F("system__hypervisor_version"),
+        step=step,
+    )
+    return (
+        named.values(*GROUP, "step")
+        .annotate(
+            pairs=Count("pk"),
+            lowest=Min("efficiency__ratio"),
+            highest=Max("efficiency__ratio"),
+        )
+        .order_by(*GROUP, "step")
+    )
+
+
+def _band(campaign: Campaign, key: tuple[Any, ...], rows: list[dict[str, Any]]) -> Band:
+    return Band(
+        campaign=campaign,
+        component=key[1],
+        hypervisor=f"{key[2]} {key[3]}".strip(),
+        pairs=sum(row["pairs"] for row in rows),
+        lowest=min(row["lowest"] for row in rows),
+        highest=max(row["highest"] for row in rows),
+        lines=tuple(exp(row["step"] / STEPS_PER_E) for row in rows),
+    )

@@ -1,0 +1,170 @@
+"""Set cells against their baselines and store the efficiency with the baseline used."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django.db.models import Q, QuerySet
+
+from benchmarks import tools
+from benchmarks.analysis.baselines import CellFacts, choose_baseline
+from benchmarks.fingerprints import canonical_parameters
+from benchmarks.models import Campaign, Cell, Efficiency
+
+State = Efficiency.State
+KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
+
+
+def normalise_campaign(campaign: Campaign) -> None:
+    """Set every cell of a campaign against its baseline again."""
+    normalise(list(campaign.cells.all()))
+
+
+def normalise(touched: Sequence[Cell]) -> None:
+    """Recompute the efficiency of these cells and of all that lean on them."""
+    ids = [cell.pk for cell in touched]
+    changed = _related(Cell.objects.filter(pk__in=ids))
+    leant_on = {group for cell in changed for group in _groups_carried(cell)}
+    by_case: dict[int, list[Cell]] = {}
+    for cell in _cells_around(changed):
+        by_case.setdefault(cell.case_id, []).append(cell)
+    _store(
+        [
+            _efficiency_of(cell, cells)
+            for cells in by_case.values()
+            for cell in cells
+            if cell.pk in ids or leant_on & _groups_joined(cell)
+        ]
+    )
+
+
+def _related(cells: QuerySet[Cell]) -> list[Cell]:
+    related = cells.select_related("system__host", "campaign", "case", "session")
+    return list(related.order_by("pk"))
+
+
+def _cells_around(changed: Sequence[Cell]) -> list[Cell]:
+    """Return all cells that can be a baseline of these, or lean on one of them."""
+    near = Q(system__host__in={cell.system.host_id for cell in changed})
+    near |= Q(campaign__in={cell.campaign_id for cell in changed})
+    cells = Cell.objects.filter(
+        near,
+        lab__in={cell.lab_id for cell in changed},
+        case__in={cell.case_id for cell in changed},
+        n__gt=0,
+    )
+    return _related(cells)
+
+
+def _partners_group(cell: Cell) -> tuple[Any, ...]:
+    system = cell.system
+    partners = (system.host_id, system.guest_os.casefold(), system.guest_bits)
+    return ("native", cell.lab_id, cell.case_id, *partners)
+
+
+def _campaign_group(cell: Cell) -> tuple[Any, ...]:
+    return ("reference", cell.campaign_id, cell.case_id)
+
+
+def _groups_joined(cell: Cell) -> set[tuple[Any, ...]]:
+    return {_partners_group(cell), _campaign_group(cell)}
+
+
+def _groups_carried(cell: Cell) -> set[tuple[Any, ...]]:
+    """Return the groups of cells for which this one is, or may be, the baseline."""
+    groups = set()
+    if cell.system.is_native:
+        groups.add(_partners_group(cell))
+    if cell.system_id == cell.campaign.reference_system_id:
+        groups.add(_campaign_group(cell))
+    return groups
+
+
+def _efficiency_of(cell: Cell, same_case: Sequence[Cell]) -> Efficiency:
+    """Return the cell's unsaved efficiency, given all cells of its case around it."""
+    campaign = cell.campaign
+    choice = choose_baseline(
+        facts_of(cell),
+        [facts_of(other) for other in same_case if other.system.is_native],
+        band_percent=campaign.band_percent,
+        max_age_days=campaign.baseline_max_age_days,
+    )
+    if choice.state == "missing" and campaign.reference_system_id:
+        return _relative(cell, same_case, choice.reason)
+    baseline = next((other for other in same_case if other.pk == choice.chosen), None)
+    return _against(cell, baseline, choice.state, choice.reason)
+
+
+def _relative(cell: Cell, same_case: Sequence[Cell], reason: str) -> Efficiency:
+    """Set a cell against the reference system of a campaign without native runs."""
+    reference = cell.campaign.reference_system_id
+    if cell.system_id == reference:
+        return _against(cell, None, State.REFERENCE, "")
+    wanted = (cell.campaign_id, reference, *_circumstances(cell))
+    for other in same_case:
+        if wanted == (other.campaign_id, other.system_id, *_circumstances(other)):
+            return _against(cell, other, State.RELATIVE, "")
+    return _against(
+        cell, None, State.MISSING, f"{reason} Nor has the reference system this case."
+    )
+
+
+def _circumstances(cell: Cell) -> tuple[Any, ...]:
+    return (cell.scenario, cell.vms, cell.seat, cell.load)
+
+
+def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Efficiency:
+    made = Efficiency(cell=cell, lab_id=cell.lab_id, state=state, reason=reason)
+    if cell.case.better == "neither":
+        made.state, made.reason = State.UNDIRECTED, ""
+    elif baseline is not None:
+        made.baseline = baseline
+        made.baseline_mean, made.baseline_n = baseline.mean, baseline.n
+        made.ratio, problem = cell.ratio_to(baseline)
+        made.reason = problem or reason
+    return made
+
+
+def _store(made: Sequence[Efficiency]) -> None:
+    """Write those that differ from what is stored: twice changes nothing."""
+    stored = Efficiency.objects.in_bulk([each.cell_id for each in made])
+    changed = [each for each in made if _differs(each, stored.get(each.cell_id))]
+    Efficiency.objects.bulk_create(
+        changed,
+        update_conflicts=True,
+        unique_fields=["cell"],
+        update_fields=[name.removesuffix("_id") for name in KEPT],
+    )
+
+
+def _differs(made: Efficiency, stored: Efficiency | None) -> bool:
+    return stored is None or any(
+        getattr(made, name) != getattr(stored, name) for name in KEPT
+    )
+
+
+def facts_of(cell: Cell) -> CellFacts:
+    """Return what the choice of a baseline looks at."""
+    system = cell.system
+    return CellFacts(
+        id=cell.pk,
+        campaign_id=cell.campaign_id,
+        host=system.host.slug,
+        guest_os=system.guest_os,
+        guest_bits=system.guest_bits,
+        case_id=cell.case_id,
+        scenario=cell.scenario,
+        is_native=system.is_native,
+        options=canonical_parameters(system.options),
+        vcpus=system.vcpus,
+        memory_bytes=system.memory_bytes,
+        mean=cast(float, cell.mean),  # cells without runs are not asked for
+        n=cell.n,
+        session=cell.session.name if cell.session else None,
+        first_at=cell.first_at,
+        last_at=cell.last_at,
+        seat=cell.seat,
+        vms=cell.vms,
+        load=cell.load,
+        case_label=f"{tools.get(cell.case.tool).title} {cell.case.label}",
+        campaign=cell.campaign.slug,
+    )

@@ -1,0 +1,190 @@
+"""Keep each cell's statistics true to its runs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.utils import timezone
+
+from benchmarks.analysis.summary import summarise
+from benchmarks.models import Cell, Run, Sample
+
+SEVERAL_CLOCKS = "mixed"
+STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "median", "q1", "q3")
+KEPT = (
+    *STATISTICS,
+    "sample_count",
+    "first_at",
+    "last_at",
+    "session_id",
+    "clock",
+    "document",
+    "table",
+)
+
+
+class CellKey(NamedTuple):
+    """What makes runs belong to one cell; sorts, so that locks have an order."""
+
+    lab_id: int
+    case_id: int
+    campaign_id: int
+    system_id: int
+    scenario: str
+    vms: int | None
+    seat: str
+    load: str
+
+
+@dataclass(frozen=True)
+class RunMean:
+    """One run of a cell: the mean of its samples, in the unit of the case."""
+
+    mean: float
+    sample_count: int
+    started_at: datetime | None
+    session_id: int | None
+    clock: str
+    document: str
+    table: str
+
+
+def touched_cells(runs: Iterable[Run]) -> set[CellKey]:
+    """Return the cells that these runs' stored samples belong to."""
+    by_id = {run.pk: run for run in runs}
+    pairs = Sample.objects.filter(run__in=by_id).values_list("run_id", "case_id")
+    return {_cell_key(by_id[run_id], case_id) for run_id, case_id in pairs.distinct()}
+
+
+def _cell_key(run: Run, case_id: int) -> CellKey:
+    return CellKey(
+        run.lab_id,
+        case_id,
+        run.campaign_id,
+        run.system_id,
+        run.scenario,
+        run.vms,
+        run.seat,
+        run.load,
+    )
+
+
+def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
+    """Let nobody else touch these (lab, case) until the transaction ends.
+
+    A cell's efficiency reads its native cell: two workers with one of them each
+    would both read the other's old value. Taken in one order, so never a deadlock.
+    """
+    ordered = sorted(set(pairs))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(lab, kase)"
+            " FROM unnest(%s::int[], %s::int[]) AS pair(lab, kase)",
+            [[lab for lab, _ in ordered], [case for _, case in ordered]],
+        )
+
+
+def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
+    """Recompute these cells from their runs and return them.
+
+    A cell whose runs are all gone has n = 0; the caller deletes it when nothing
+    leans on it any more.
+    """
+    cells = _stored_cells(sorted(keys, key=_sort_key))
+    means = _run_means([cell.pk for cell in cells])
+    changed = [cell for cell in cells if _update(cell, means.get(cell.pk, []))]
+    Cell.objects.bulk_create(
+        changed,
+        update_conflicts=True,
+        unique_fields=["id"],
+        update_fields=[*KEPT, "updated_at"],
+    )
+    return cells
+
+
+def _sort_key(key: CellKey) -> tuple[Any, ...]:
+    return (*key[:5], key.vms or 0, key.seat, key.load)
+
+
+def _stored_cells(keys: Sequence[CellKey]) -> list[Cell]:
+    Cell.objects.bulk_create(
+        [Cell(**key._asdict()) for key in keys], ignore_conflicts=True
+    )
+    wanted = set(keys)
+    found = Cell.objects.filter(
+        case_id__in={key.case_id for key in keys},
+        campaign_id__in={key.campaign_id for key in keys},
+        system_id__in={key.system_id for key in keys},
+    )
+    return [cell for cell in found if key_of(cell) in wanted]
+
+
+def key_of(cell: Cell) -> CellKey:
+    """Return what makes runs belong to this cell."""
+    return CellKey(*(getattr(cell, name) for name in CellKey._fields))
+
+
+RUN_MEANS = f"""
+    SELECT cell.id, avg(sample.value), count(*), run.started_at, run.session_id,
+           run.clock, run.document, run."table"
+    FROM {Cell._meta.db_table} AS cell
+    JOIN {Run._meta.db_table} AS run
+      ON run.campaign_id = cell.campaign_id AND run.system_id = cell.system_id
+     AND run.scenario = cell.scenario AND run.vms IS NOT DISTINCT FROM cell.vms
+     AND run.seat = cell.seat AND run.load = cell.load
+    JOIN {Sample._meta.db_table} AS sample
+      ON sample.lab_id = cell.lab_id AND sample.run_id = run.id
+     AND sample.case_id = cell.case_id
+    WHERE cell.id = ANY(%s)
+    GROUP BY cell.id, run.id
+    ORDER BY cell.id, run.id
+"""
+
+
+def _run_means(cell_ids: Sequence[int]) -> dict[int, list[RunMean]]:
+    with connection.cursor() as cursor:
+        cursor.execute(RUN_MEANS, [list(cell_ids)])
+        rows = cursor.fetchall()
+    means: dict[int, list[RunMean]] = {}
+    for cell_id, *columns in rows:
+        means.setdefault(cell_id, []).append(RunMean(*columns))
+    return means
+
+
+def _update(cell: Cell, runs: Sequence[RunMean]) -> bool:
+    """Give a cell what its runs say; return whether anything changed."""
+    said = {**_statistics(runs), **_circumstances(runs)}
+    changed = any(getattr(cell, name) != value for name, value in said.items())
+    for name, value in said.items():
+        setattr(cell, name, value)
+    if changed:
+        cell.updated_at = timezone.now()
+    return changed
+
+
+def _statistics(runs: Sequence[RunMean]) -> dict[str, Any]:
+    if not runs:
+        return {"n": 0, **dict.fromkeys(STATISTICS[1:])}
+    summary = summarise([run.mean for run in runs])
+    return {name: getattr(summary, name) for name in STATISTICS}
+
+
+def _circumstances(runs: Sequence[RunMean]) -> dict[str, Any]:
+    starts = [run.started_at for run in runs if run.started_at]
+    sessions = {run.session_id for run in runs}
+    clocks = {run.clock for run in runs}
+    return {
+        "sample_count": sum(run.sample_count for run in runs),
+        "first_at": min(starts, default=None),
+        "last_at": max(starts, default=None),
+        "session_id": sessions.pop() if len(sessions) == 1 else None,
+        "clock": clocks.pop() if len(clocks) == 1 else SEVERAL_CLOCKS if clocks else "",
+        "document": _joined(run.document for run in runs),
+        "table": _joined(run.table for run in runs),
+    }
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "; ".join(sorted({text for text in texts if text}))

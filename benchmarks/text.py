@@ -1,0 +1,48 @@
+"""The one place that decides which characters a text may hold."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from benchmarks.errors import TextError
+
+# Control characters (C0, DEL, C1), line and paragraph separators, bidirectional
+# embeddings, overrides and isolates (they show a text in another order than it is
+# stored), and surrogates without their partner (no UTF-8 for them).
+_BREAKS = "\t\n\r"
+_REFUSED = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_REFUSED_IN_LINES = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def clean_text(text: str, *, what: str = "text", multiline: bool = False) -> str:
+    """Return ``text`` unchanged, or refuse it and name the character and its place.
+
+    ``what`` names the field in the sentence. Tabs and line ends are allowed only with
+    ``multiline``.
+    """
+    pattern = _REFUSED_IN_LINES if multiline else _REFUSED
+    if found := pattern.search(text):
+        raise TextError(
+            f"The {what} holds {_name(found[0])} at character {found.start() + 1}. "
+            "Remove it: it is invisible or changes how the text is shown."
+        )
+    return text
+
+
+def collapse(text: str) -> str:
+    """One spelling of a text: composed characters, single spaces, no space around."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _name(character: str) -> str:
+    point = f"U+{ord(character):04X}"
+    if character in _BREAKS:
+        return f"a tab or line break ({point})"
+    if "\ud800" <= character <= "\udfff":
+        return f"half of a surrogate pair ({point})"
+    return f"the character {unicodedata.name(character, 'control character')} ({point})"

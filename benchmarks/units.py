@@ -1,0 +1,171 @@
+"""The closed table of units and the conversion between them.
+
+Decimal and binary prefixes are different units: 1 MB is 10^6 B, 1 MiB is 2^20 B.
+Spellings that people use for both (``KB``, ``Mb``, ``MBps``) are refused, not guessed;
+the one exception is netperf's ``us/KB``, whose KB is documented as 1024 B.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+from benchmarks.errors import UnitError, closest, shorten
+
+_DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_MICRO = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A symbol, what it measures, and its exact size in the dimension's base unit."""
+
+    symbol: str
+    dimension: str
+    factor: Fraction
+
+
+def _amounts_of_data() -> Iterator[tuple[str, Fraction]]:
+    for prefix, size in (_DECIMAL | _BINARY).items():
+        yield f"{prefix}B", Fraction(size)
+    for prefix, size in _DECIMAL.items():
+        yield f"{prefix}bit", Fraction(size, 8)
+
+
+def _table() -> Iterator[Unit]:
+    for symbol, factor in _amounts_of_data():
+        yield Unit(symbol, "data", factor)
+        yield Unit(f"{symbol}/s", "data rate", factor)
+    for prefix, size in _DECIMAL.items():
+        yield Unit(f"{prefix}flop/s", "floating-point rate", Fraction(size))
+    for dimension, factors in _SINGLE.items():
+        for symbol, fraction in factors.items():
+            yield Unit(symbol, dimension, Fraction(fraction))
+
+
+_SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
+    "time": {
+        "s": 1,
+        "ms": Fraction(1, 1000),
+        "us": _MICRO,
+        "ns": Fraction(1, 10**9),
+        "min": 60,
+        "h": 3600,
+    },
+    "energy": {"J": 1, "kJ": 1000, "MJ": 10**6, "Wh": 3600, "kWh": 3_600_000},
+    "power": {"W": 1, "mW": Fraction(1, 1000), "kW": 1000},
+    "ratio": {"1": 1, "%": Fraction(1, 100)},
+    "count": {"": 1},
+    "rate": {"1/s": 1, "1/min": Fraction(1, 60)},
+    "CPU time per data": {"us/KiB": _MICRO / 1024, "us/KB": _MICRO / 1024},
+    "frequency": {"Hz": 1, "kHz": 1000, "MHz": 10**6, "GHz": 10**9},
+}
+
+UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
+    {each.symbol: each for each in _table()}
+)
+
+# Other spellings that mean one unit only, wherever they are printed.
+ALIASES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+        **dict.fromkeys(("msec", "millisecond", "milliseconds"), "ms"),
+        "\u00b5s": "us",  # micro sign
+        "\u03bcs": "us",  # Greek mu, its compatibility form
+        **dict.fromkeys(("usec", "microsecond", "microseconds"), "us"),
+        **dict.fromkeys(("nsec", "nanosecond", "nanoseconds"), "ns"),
+        **dict.fromkeys(("minute", "minutes"), "min"),
+        **dict.fromkeys(("hour", "hours"), "h"),
+        **dict.fromkeys(("byte", "bytes"), "B"),
+        "bits": "bit",
+        **{f"{unit}/sec": f"{unit}/s" for unit, _ in _amounts_of_data()},
+        **{f"{p}bits/s": f"{p}bit/s" for p in _DECIMAL},
+        **{f"{p}bits/sec": f"{p}bit/s" for p in _DECIMAL},
+        **{f"{p}bps": f"{p}bit/s" for p in _DECIMAL},
+        "10^6bits/s": "Mbit/s",
+        "10^6bits/sec": "Mbit/s",
+        **{f"{p}FLOPS": f"{p}flop/s" for p in ("M", "G", "T")},
+        **{f"{p}flops": f"{p}flop/s" for p in ("k", "M", "G", "T")},
+        "KFLOPS": "kflop/s",
+        "Ws": "J",
+        "joule": "J",
+        "joules": "J",
+        "watt": "W",
+        "watts": "W",
+        "Watts": "W",
+        "percent": "%",
+        "count": "",
+        **dict.fromkeys(("/s", "IOps", "IOPS", "req/s", "ops/s"), "1/s"),
+        **dict.fromkeys(("Trans/s", "trans/s", "tps"), "1/s"),
+        "usec/KB": "us/KB",
+        "\u00b5s/KB": "us/KB",
+        "\u00b5s/KiB": "us/KiB",
+    }
+)
+
+# Spellings in use for two different units, and what to write instead.
+AMBIGUOUS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("KB", "kb", "Kb", "K", "k"), "kB (1000 B) or KiB (1024 B)"),
+        **dict.fromkeys(("Mb", "mb", "M", "m", "MByte", "MBytes"), "MB, MiB or Mbit"),
+        **dict.fromkeys(("Gb", "gb", "G", "g", "GByte", "GBytes"), "GB, GiB or Gbit"),
+        **dict.fromkeys(("KB/s", "KB/sec", "kb/s", "Kb/s"), "kB/s, KiB/s or kbit/s"),
+        **dict.fromkeys(("KBps", "Kbps", "kBps"), "kB/s, KiB/s or kbit/s"),
+        **dict.fromkeys(("Mb/s", "Mb/sec", "mb/s", "MBps"), "MB/s, MiB/s or Mbit/s"),
+        **dict.fromkeys(("MBytes/s", "MBytes/sec", "Mbytes/sec"), "MB/s or MiB/s"),
+        **dict.fromkeys(("Gb/s", "Gb/sec", "gb/s", "GBps"), "GB/s, GiB/s or Gbit/s"),
+    }
+)
+
+
+def find(symbol: str) -> Unit | None:
+    """The unit of a symbol or alias, or None. Case matters: mW is not MW."""
+    return UNITS.get(symbol) or UNITS.get(ALIASES.get(symbol, symbol))
+
+
+def unit(symbol: str) -> Unit:
+    """The unit of a symbol or alias; refuses an unknown or ambiguous one."""
+    if found := find(symbol):
+        return found
+    if meanings := AMBIGUOUS.get(symbol):
+        raise UnitError(f'The unit "{symbol}" has several meanings: write {meanings}.')
+    close = closest(symbol, [known for known in UNITS if known])
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    raise UnitError(
+        f'The unit "{shorten(symbol)}" is unknown.{hint} '
+        "Case matters, and the unit of a count is the empty text."
+    )
+
+
+def convert(value: float, from_: str, to: str) -> float:
+    """``value`` in another unit of the same dimension, rounded once.
+
+    The number is taken as it is printed: 97.2 W are 0.0972 kW to the last digit.
+    The same unit returns the very same number. Other dimensions are a UnitError, as is
+    a number that is not finite or becomes too large to be held.
+    """
+    source, target = unit(from_), unit(to)
+    if source.dimension != target.dimension:
+        raise UnitError(
+            f"{_described(source)} cannot be turned into {_described(target)}."
+        )
+    if source.factor == target.factor:
+        return value
+    if not math.isfinite(value):
+        raise UnitError(f"{value} {source.symbol} is not a finite number.")
+    try:
+        return float(Fraction(repr(float(value))) * source.factor / target.factor)
+    except OverflowError:
+        raise UnitError(
+            f"{value:g} {source.symbol} is too large to be written in {target.symbol}."
+        ) from None
+
+
+def _described(unit: Unit) -> str:
+    name = f'"{unit.symbol}"' if unit.symbol else "no unit"
+    return f"{name} ({unit.dimension})"

@@ -1,0 +1,13 @@
+"""Who is asking: every query is scoped to a viewer."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Somebody who sees public campaigns and those of these labs."""
+
+    lab_ids: frozenset[int] = frozenset()
+
+
+ANYONE = Viewer()

@@ -1,0 +1,257 @@
+from dataclasses import FrozenInstanceError, replace
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+
+import pytest
+
+from benchmarks.analysis.baselines import PATHS, CellFacts, choose_baseline
+
+MAY = datetime(2010, 5, 1, tzinfo=UTC)
+GIB = 2**30
+
+NATIVE = CellFacts(
+    id=1,
+    campaign_id=10,
+    host="alpha",
+    guest_os="Ubuntu Server 9.04",
+    guest_bits=32,
+    case_id=100,
+    scenario="single",
+    is_native=True,
+    options={},
+    vcpus=None,
+    memory_bytes=None,
+    mean=100.0,
+    n=1,
+    seat="1",
+    vms=1,
+    case_label="LINPACK time n=4000",
+    campaign="lmu-2010-xen",
+)
+GUEST = replace(
+    NATIVE,
+    id=2,
+    is_native=False,
+    mean=90.0,
+    vcpus=1,
+    memory_bytes=GIB,
+    options={"hw_virt": "on", "swap": "off"},
+)
+
+
+def choose(cell, *candidates, band_percent=2.0, max_age_days=30):
+    return choose_baseline(
+        cell, candidates, band_percent=band_percent, max_age_days=max_age_days
+    )
+
+
+def test_it_finds_the_native_partner():
+    choice = choose(GUEST, NATIVE, GUEST)
+
+    assert (choice.state, choice.chosen, choice.rejected) == ("paired", 1, ())
+    assert choice.reason == "Native run of the same host, OS and case."
+
+
+def test_a_native_cell_needs_no_partner():
+    choice = choose(NATIVE, replace(NATIVE, id=3))
+
+    assert (choice.state, choice.chosen) == ("native", None)
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        {"host": "beta"},
+        {"case_id": 101},
+        {"guest_os": "Windows Server 2003"},
+        {"guest_bits": 64},
+        {"guest_bits": None},
+        {"is_native": False},
+        {"scenario": "parallel"},
+        {"scenario": "under CPU load"},
+        {"load": "LINPACK in 2 further VMs"},
+    ],
+)
+def test_nothing_else_is_a_partner(difference):
+    choice = choose(GUEST, replace(NATIVE, **difference))
+
+    assert (choice.state, choice.chosen) == ("missing", None)
+
+
+def test_the_spelling_of_the_operating_system_does_not_matter():
+    assert choose(GUEST, replace(NATIVE, guest_os="UBUNTU server 9.04")).chosen == 1
+
+
+def test_it_says_what_it_looked_for():
+    assert choose(GUEST).reason == (
+        "No native run of LINPACK time n=4000 on host alpha with "
+        "Ubuntu Server 9.04 32-bit, single."
+    )
+
+
+def test_it_says_when_the_operating_system_is_not_known():
+    unknown = replace(GUEST, guest_os="", guest_bits=None)
+
+    assert choose(unknown, NATIVE).reason == (
+        "No native run of LINPACK time n=4000 on host alpha with "
+        "an operating system that is not stated, single."
+    )
+
+
+@pytest.mark.parametrize(
+    "scenario", ["single", "parallel", "under CPU load", "disk and network combined"]
+)
+def test_guests_that_share_the_machine_are_set_against_the_machine_alone(scenario):
+    together = {"scenario": scenario, "vms": 3, "seat": "2", "load": "LINPACK"}
+
+    assert choose(replace(GUEST, **together), NATIVE).chosen == 1
+
+
+@pytest.mark.parametrize("scenario", sorted(PATHS))
+def test_a_path_is_set_against_the_same_path_only(scenario):
+    path = replace(GUEST, scenario=scenario, seat="")
+    native_path = replace(NATIVE, id=7, scenario=scenario, seat="")
+
+    assert choose(path, NATIVE).state == "missing"
+    assert choose(path, NATIVE).reason.endswith(f"32-bit, {scenario}.")
+    assert choose(path, NATIVE, native_path).chosen == 7
+
+
+def test_it_names_the_load_of_a_path():
+    path = replace(GUEST, scenario="inter-vm", load="LINPACK")
+
+    assert choose(path).reason.endswith("32-bit, inter-vm under LINPACK.")
+
+
+def test_the_own_campaign_comes_first():
+    elsewhere = replace(NATIVE, id=3, campaign_id=11, mean=500.0)
+
+    choice = choose(GUEST, elsewhere, NATIVE)
+
+    assert (choice.state, choice.chosen, choice.rejected) == ("paired", 1, ())
+
+
+def test_it_borrows_from_another_campaign_and_says_so():
+    elsewhere = replace(NATIVE, campaign_id=11, campaign="lmu-2010-esxi")
+
+    choice = choose(GUEST, elsewhere)
+
+    assert (choice.state, choice.chosen) == ("other_session", 1)
+    assert choice.reason == (
+        "This campaign has no native run; "
+        'this one is from the campaign "lmu-2010-esxi".'
+    )
+
+
+def test_it_borrows_from_a_campaign_without_a_name():
+    choice = choose(GUEST, replace(NATIVE, campaign_id=11, campaign=""))
+
+    assert choice.reason.endswith("this one is from another one.")
+
+
+def test_other_sessions_are_told_apart_only_if_both_are_known():
+    native = replace(NATIVE, session="monday")
+
+    assert choose(GUEST, native).state == "paired"
+    assert choose(replace(GUEST, session="monday"), native).state == "paired"
+    other = choose(replace(GUEST, session="tuesday"), native)
+    assert (other.state, other.chosen) == ("other_session", 1)
+    assert other.reason == "The native run is from another session."
+
+
+@pytest.mark.parametrize(
+    ("days", "state"),
+    [(0, "paired"), (30, "paired"), (30.01, "stale"), (-31, "stale"), (-2, "paired")],
+)
+def test_a_baseline_from_another_time_is_stale(days, state):
+    then = MAY - timedelta(days=days)
+    guest = replace(GUEST, first_at=MAY, last_at=MAY)
+
+    choice = choose(guest, replace(NATIVE, first_at=then, last_at=then))
+
+    assert (choice.state, choice.chosen) == (state, 1)
+
+
+def test_runs_that_overlap_in_time_are_not_stale():
+    guest = replace(GUEST, first_at=MAY, last_at=MAY + timedelta(days=90))
+    native = replace(NATIVE, first_at=MAY + timedelta(days=40), last_at=guest.last_at)
+
+    assert choose(guest, native).state == "paired"
+
+
+def test_an_unknown_date_is_not_stale():
+    assert choose(GUEST, replace(NATIVE, first_at=MAY, last_at=MAY)).state == "paired"
+
+
+def test_stale_outranks_another_session_and_both_are_said():
+    guest = replace(GUEST, session="b", first_at=MAY, last_at=MAY)
+    then = MAY - timedelta(days=45)
+    native = replace(NATIVE, session="a", first_at=then, last_at=then)
+
+    choice = choose(guest, native)
+
+    assert choice.state == "stale"
+    assert choice.reason == (
+        "The native run is from another session. "
+        "The native run is 45.0 days apart; the limit is 30 days."
+    )
+
+
+def test_of_several_that_disagree_none_is_taken():
+    choice = choose(GUEST, NATIVE, replace(NATIVE, id=3, mean=103.0))
+
+    assert (choice.state, choice.chosen, choice.rejected) == ("ambiguous", None, (1, 3))
+    assert choice.reason == ("2 native runs fit and differ by more than 2 %: 100, 103.")
+
+
+def test_of_several_that_agree_the_latest_is_taken():
+    old = replace(NATIVE, first_at=MAY, last_at=MAY)
+    later = MAY + timedelta(days=1)
+    new = replace(NATIVE, id=3, mean=102.0, first_at=later, last_at=later)
+
+    assert choose(GUEST, new, old).chosen == 3
+    assert choose(GUEST, new, old).rejected == (1,)
+    assert choose(GUEST, new, old, band_percent=1.9).state == "ambiguous"
+
+
+def test_the_choice_does_not_hang_on_the_order_of_the_candidates():
+    cells = [replace(NATIVE, id=number, mean=100 + number / 10) for number in (3, 4, 5)]
+
+    choices = {choose(GUEST, *order).chosen for order in permutations(cells)}
+
+    assert choices == {5}
+
+
+@pytest.mark.parametrize(
+    "likeness",
+    [
+        {"vcpus": 1, "memory_bytes": GIB, "options": GUEST.options},
+        {"vcpus": 1, "memory_bytes": GIB, "options": {"swap": "off"}},
+        {"options": {"swap": "off"}},
+    ],
+)
+def test_of_several_the_one_most_like_the_cell_is_preferred(likeness):
+    alike = replace(NATIVE, id=3, mean=50.0, **likeness)
+    unlike = replace(NATIVE, options={"swap": "on"}, vcpus=2)
+
+    choice = choose(GUEST, unlike, alike)
+
+    assert (choice.state, choice.chosen, choice.rejected) == ("paired", 3, (1,))
+
+
+def test_a_single_partner_is_taken_however_unlike():
+    assert choose(GUEST, replace(NATIVE, options={"swap": "on"}, vcpus=2)).chosen == 1
+
+
+def test_readings_of_zero_agree_with_each_other_only():
+    zero = replace(NATIVE, mean=0.0)
+
+    assert choose(GUEST, zero, replace(zero, id=3)).chosen == 3
+    assert choose(GUEST, zero, replace(NATIVE, id=3)).state == "ambiguous"
+
+
+def test_facts_and_choices_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        NATIVE.mean = 1.0
+    with pytest.raises(FrozenInstanceError):
+        choose(GUEST).state = "paired"

@@ -1,0 +1,154 @@
+"""The pure chain from the printed rows to the efficiencies, without a database."""
+
+from collections import Counter
+
+import pytest
+
+from benchmarks import tools
+from benchmarks.analysis.baselines import CellFacts, choose_baseline
+from benchmarks.analysis.efficiency import efficiency
+from benchmarks.analysis.summary import summarise
+from benchmarks.errors import ZeroReadingError
+from benchmarks.fingerprints import (
+    SystemDescription,
+    canonical_parameters,
+    case_fingerprint,
+    system_fingerprint,
+)
+from benchmarks.reference.documents import reference_campaigns
+from benchmarks.tools.labels import case_label
+
+LMU_HOST = "lmu-athlon64-x2-4800"
+
+
+def identity(run, sample):
+    return (
+        run["campaign"],
+        system_fingerprint(SystemDescription(**run["system"])),
+        *(run["scenario"], run.get("vms"), run.get("seat", ""), run.get("load", "")),
+        case_fingerprint(run["tool"], sample["metric"], sample["parameters"]),
+    )
+
+
+def facts_of(key, run, sample, values):
+    tool, system = tools.get(run["tool"]), run["system"]
+    label = case_label(tool, tool.metric(sample["metric"]), sample["parameters"])
+    return CellFacts(
+        id="/".join(map(str, key)),
+        campaign_id=run["campaign"],
+        campaign=run["campaign"],
+        host=system["host"],
+        guest_os=system.get("guest_os", ""),
+        guest_bits=system.get("guest_bits"),
+        case_id=key[-1],
+        case_label=f"{tool.title} {label}",
+        scenario=run["scenario"],
+        is_native=system["hypervisor"] == "native",
+        options=canonical_parameters(system.get("options", {})),
+        vcpus=system.get("vcpus"),
+        memory_bytes=system.get("memory_bytes"),
+        mean=summarise(values).mean,
+        n=len(values),
+        seat=run.get("seat", ""),
+        vms=run.get("vms"),
+        load=run.get("load", ""),
+    )
+
+
+@pytest.fixture(scope="module")
+def cells():
+    """Every cell of the five studies with the run and the sample it came from."""
+    grouped = {}
+    for campaign in reference_campaigns():
+        for run in campaign.runs:
+            for sample in run["samples"]:
+                grouped.setdefault(identity(run, sample), []).append((run, sample))
+    return [
+        (facts_of(key, *members[0], [s["value"] for _, s in members]), *members[0])
+        for key, members in grouped.items()
+    ]
+
+
+@pytest.fixture(scope="module")
+def choices(cells):
+    by_case = {}
+    for facts, _, _ in cells:
+        by_case.setdefault(facts.case_id, []).append(facts)
+    return {
+        facts.id: choose_baseline(
+            facts, by_case[facts.case_id], band_percent=2.0, max_age_days=30
+        )
+        for facts, _, _ in cells
+    }
+
+
+def find(cells, campaign, *, metric, value):
+    """The one cell of a campaign with that metric and printed value."""
+    found = [
+        (facts, run, sample)
+        for facts, run, sample in cells
+        if (facts.campaign_id, sample["metric"]) == (campaign, metric)
+        and sample["value"] == value
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("campaign", "metric", "value", "baseline", "expected"),
+    [
+        ("lmu-2010-xen", "network throughput", 13.08, 52.97, 0.247),
+        ("lmu-2010-esxi", "network throughput", 14.16, 61.17, 0.231),
+        ("lmu-2010-esxi", "time", 21.22, 20.89, 0.984),
+    ],
+)
+def test_it_finds_the_studies_efficiencies(
+    cells, choices, campaign, metric, value, baseline, expected
+):
+    facts, run, sample = find(cells, campaign, metric=metric, value=value)
+    means = {each.id: each.mean for each, _, _ in cells}
+
+    choice = choices[facts.id]
+
+    assert (choice.state, means[choice.chosen]) == ("paired", baseline)
+    better = tools.get(run["tool"]).metric(sample["metric"]).better
+    assert round(efficiency(value, baseline, better), 3) == expected
+
+
+def test_it_pairs_what_the_studies_paired(cells, choices):
+    states = Counter((f.campaign_id, choices[f.id].state) for f, _, _ in cells)
+
+    # Missing in the LMU studies: LINPACK n=4000 and the path between two guests. The
+    # other two studies with guests measured no machine natively.
+    assert states == {
+        ("lmu-2010-esxi", "native"): 56,
+        ("lmu-2010-esxi", "paired"): 313,
+        ("lmu-2010-esxi", "missing"): 5,
+        ("lmu-2010-xen", "native"): 64,
+        ("lmu-2010-xen", "paired"): 268,
+        ("lmu-2010-xen", "missing"): 5,
+        ("heidelberg-2007-xen", "missing"): 174,
+        ("uoc-2012-kvm", "missing"): 140,
+        ("inqbus-2008-io", "native"): 31,
+    }
+
+
+def test_an_idle_processor_has_no_efficiency(cells, choices):
+    idle = [
+        each for each in cells if each[0].mean == 0 and each[1]["tool"] == "iometer"
+    ]
+
+    assert len(idle) == 6
+    for facts, _, _ in idle:
+        assert choices[facts.id].state == "paired"
+        with pytest.raises(ZeroReadingError, match="The value is 0"):
+            efficiency(facts.mean, 1.0, "lower")
+
+
+def test_it_says_which_native_run_a_study_lacks(cells, choices):
+    facts, _, _ = find(cells, "lmu-2010-esxi", metric="time", value=213.21)
+
+    assert choices[facts.id].reason == (
+        f"No native run of LINPACK Time · n=4000 on host {LMU_HOST} with "
+        "Ubuntu Server 9.04 32-bit, single."
+    )

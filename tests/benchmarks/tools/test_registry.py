@@ -1,0 +1,166 @@
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from benchmarks import tools
+from benchmarks.errors import UnknownMetricError, UnknownToolError
+from benchmarks.reference.rows import read_rows, studies
+from benchmarks.tools import TOOLS, Metric, Tool
+from benchmarks.units import UNITS
+
+RATE = Metric(name="rate", unit="MB/s", better="higher", component="disk")
+DD = Tool(slug="dd", title="dd (GNU)", homepage="https://gnu.org/", metrics=(RATE,))
+
+EVERY_METRIC = [(tool, metric) for tool in TOOLS.values() for metric in tool.metrics]
+every_metric = pytest.mark.parametrize(
+    "metric",
+    [metric for _, metric in EVERY_METRIC],
+    ids=[f"{tool.slug} {metric.name}" for tool, metric in EVERY_METRIC],
+)
+
+
+def test_it_has_every_tool_of_the_studies_in_the_order_of_their_files():
+    assert list(TOOLS) == [
+        "b_eff_io",
+        "hdparm",
+        "httperf",
+        "iometer",
+        "iperf",
+        "linpack",
+        "mpi-io-test",
+        "netperf",
+        "partdiff",
+        "ramspeed",
+        "sysbench",
+        "tiotest",
+        "watts-up",
+    ]
+
+
+@pytest.mark.parametrize("campaign", studies()["campaigns"])
+def test_it_knows_every_metric_of_the_studies_with_its_very_unit(campaign):
+    for row in read_rows(campaign):
+        tool = tools.get(row.tool)
+        assert tool.title == row.tool
+        assert tool.metric(row.metric).name == row.metric
+        assert tool.metric(row.metric).unit == row.unit
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("linpack", "linpack"),
+        ("LINPACK", "linpack"),
+        ("Watts up? Pro", "watts-up"),
+        ("watts  UP? pro", "watts-up"),
+        ("mpi-io-test (PVFS2)", "mpi-io-test"),
+        ("mpi_io_test", "mpi-io-test"),
+        ("B_EFF_IO", "b_eff_io"),
+        ("iperf2", "iperf"),
+    ],
+)
+def test_it_finds_a_tool_by_any_of_its_names(name, slug):
+    assert tools.get(name) is TOOLS[slug]
+
+
+def test_it_names_the_tools_that_may_have_been_meant():
+    with pytest.raises(UnknownToolError) as refused:
+        tools.get("netperv")
+
+    assert 'There is no tool "netperv". Did you mean netperf' in str(refused.value)
+
+
+def test_it_names_the_metrics_that_a_tool_has():
+    with pytest.raises(UnknownMetricError) as refused:
+        tools.get("ramspeed").metric("bandwith")
+
+    assert str(refused.value) == (
+        'There is no metric of RAMspeed called "bandwith". Did you mean bandwidth? '
+        "The metrics of RAMspeed are: bandwidth."
+    )
+
+
+def test_it_finds_a_metric_whatever_its_case():
+    netperf = tools.get("netperf")
+    assert netperf.metric("cpu  Utilization local").name == "CPU utilization local"
+
+
+@pytest.mark.parametrize(
+    "double",
+    [
+        replace(DD, title="other"),
+        replace(DD, slug="dd2", title="DD"),
+        replace(DD, slug="dd2", title="other", aliases=("dd (gnu)",)),
+    ],
+)
+def test_it_refuses_two_tools_of_one_name(double):
+    with pytest.raises(ValueError, match="are both"):
+        tools.register([DD, double])
+
+
+def test_a_tool_may_repeat_its_own_name():
+    assert set(tools.register([replace(DD, title="dd")])) == {"dd"}
+
+
+def test_neither_tools_nor_metrics_can_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        DD.slug = "other"
+    with pytest.raises(FrozenInstanceError):
+        RATE.better = "lower"
+    with pytest.raises(TypeError):
+        TOOLS["dd"] = DD
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"better": "best"}, 'better is "best", not one of higher, lower, neither'),
+        ({"component": "GPU"}, 'component is "GPU"'),
+    ],
+)
+def test_it_refuses_a_metric_outside_the_vocabulary(changes, problem):
+    with pytest.raises(ValueError, match=problem):
+        replace(RATE, **changes)
+
+
+@pytest.mark.parametrize("slug", ["DD", "d d", "", "dd-"])
+def test_it_refuses_a_slug_that_is_none(slug):
+    with pytest.raises(ValueError, match="is no slug"):
+        replace(DD, slug=slug)
+
+
+def test_it_refuses_a_tool_with_two_metrics_of_one_name():
+    with pytest.raises(ValueError, match="two metrics of one name"):
+        replace(DD, metrics=(RATE, replace(RATE, name="Rate")))
+
+
+@every_metric
+def test_the_direction_follows_from_what_is_measured(metric):
+    dimension = UNITS[metric.unit].dimension
+    if dimension in {"data rate", "rate", "floating-point rate"}:
+        assert metric.better == "higher"
+    elif dimension == "count" or metric.name in {
+        "meter time",
+        "client CPU user",
+        "client CPU system",
+    }:
+        assert metric.better == "neither"
+    else:
+        assert metric.better == "lower"
+
+
+@every_metric
+def test_zero_is_a_reading_only_of_counts_shares_and_idle_clients(metric):
+    counted = UNITS[metric.unit].dimension in {"count", "ratio"}
+    may_idle = metric.name.startswith("client CPU") or metric.name == "jitter"
+    assert metric.zero_allowed == (counted or may_idle)
+
+
+def test_a_metric_is_titled_by_its_name():
+    assert RATE.title == "Rate"
+    assert tools.get("b_eff_io").metric("b_eff_io").title == "b_eff_io"
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
+def test_every_tool_says_where_it_comes_from(tool):
+    assert tool.homepage.startswith(("http://", "https://"))
