@@ -1,7 +1,6 @@
 """What can be wrong with a request: each error says what, where and what to do.
 
-The API answers 409 for errors with ``conflict = True`` and 422 for all others, with
-``{"code": error.code, "detail": str(error)}``.
+The API answers with the error's ``status`` and ``{"code", "detail", "fields"}``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ class BenchmarksError(Exception):
 
     code = "benchmarks_error"
     status = 422  # the HTTP status the API answers with
-    conflict = False
     field = ""  # where in the request, when it is known: "samples[3]"
 
 
@@ -66,7 +64,6 @@ class KeyReusedError(BenchmarksError):
 
     code = "key_reused"
     status = 409
-    conflict = True
 
     def __init__(self, key: object) -> None:
         super().__init__(

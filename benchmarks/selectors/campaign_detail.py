@@ -14,12 +14,11 @@ TROUBLE_SHOWN = 10
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many cells a component has in each scenario, in the page's order of them."""
+    """How many cells a component has in each scenario."""
 
     component: str
     tools: tuple[str, ...]
-    counts: tuple[int, ...]
-    total: int
+    by_scenario: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def _line(
         name: sum(row[2] for row in counted if row[0] == name) for name in scenarios
     }
     titles = sorted({tools.get(slug).title for _, slug, _ in counted})
-    return Coverage(component, tuple(titles), tuple(sums.values()), sum(sums.values()))
+    return Coverage(component, tuple(titles), tuple(sums.items()))
 
 
 def _sources(campaign: Campaign) -> tuple[tuple[str, int], ...]:

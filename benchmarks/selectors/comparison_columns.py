@@ -73,8 +73,8 @@ class ColumnHead:
 def column_head(rows: Iterable[ComparisonRow]) -> ColumnHead:
     """Order the systems of these rows and say what tells them apart."""
     by_id = {row.system_id: row for row in rows}
-    systems = sorted(by_id.values(), key=_order)
-    names = _properties(systems)
+    names = _properties(by_id.values())
+    systems = sorted(by_id.values(), key=partial(_order, names=names))
     varying = [name for name in names if _tells_apart(systems, name)]
     columns = _columns(systems, varying)
     return ColumnHead(
@@ -85,13 +85,12 @@ def column_head(rows: Iterable[ComparisonRow]) -> ColumnHead:
     )
 
 
-def _order(row: ComparisonRow) -> tuple[Any, ...]:
+def _order(row: ComparisonRow, names: Iterable[str]) -> tuple[Any, ...]:
     return (
         row.hypervisor != NATIVE,
         natural(row.hypervisor),
         natural(row.hypervisor_version),
-        [natural(_stated(row, name)) for name in (*PROPERTIES, *OPTIONS)],
-        [(name, natural(value)) for name, value in sorted(row.options.items())],
+        [natural(_stated(row, name)) for name in names],
         row.system_id,
     )
 
@@ -101,7 +100,7 @@ def _stated(row: ComparisonRow, name: str) -> str:
     return "" if value is None else str(value)
 
 
-def _properties(systems: Sequence[ComparisonRow]) -> list[str]:
+def _properties(systems: Iterable[ComparisonRow]) -> list[str]:
     options = {name for row in systems for name in row.options}
     known = [name for name in OPTIONS if name in options]
     return [*PROPERTIES, *known, *sorted(options.difference(known))]

@@ -52,6 +52,8 @@ class ComparisonTable:
 
     head: ColumnHead
     groups: tuple[CaseGroup, ...]
+    scenario: str
+    """The scenario of all rows; empty where they are of several."""
     states: Mapping[str, int]
     cell_count: int
     row_count: int
@@ -63,10 +65,13 @@ def comparison_table(rows: Iterable[ComparisonRow]) -> ComparisonTable:
     """Shape the cells of one campaign, in any order, into a table."""
     found = list(rows)
     head = column_head(found)
-    groups = _groups(found, [column.system_id for column in head.columns])
+    scenarios = {row.scenario for row in found}
+    named = CIRCUMSTANCES if len(scenarios) > 1 else CIRCUMSTANCES[1:]
+    groups = _groups(found, [column.system_id for column in head.columns], named)
     return ComparisonTable(
         head=head,
         groups=groups,
+        scenario=_one(scenarios),
         states=dict(Counter(row.state for row in found).most_common()),
         cell_count=len(found),
         row_count=sum(len(group.rows) for group in groups),
@@ -75,21 +80,23 @@ def comparison_table(rows: Iterable[ComparisonRow]) -> ComparisonTable:
 
 
 def _groups(
-    found: Sequence[ComparisonRow], system_ids: Sequence[int]
+    found: Sequence[ComparisonRow], system_ids: Sequence[int], named: Sequence[str]
 ) -> tuple[CaseGroup, ...]:
     by_group: dict[tuple[str, str], list[ComparisonRow]] = {}
     for row in found:
         by_group.setdefault((row.component, row.tool), []).append(row)
     ordered = sorted(by_group, key=lambda key: (rank(COMPONENTS, key[0]), key[1]))
-    return tuple(_group(by_group[key], system_ids) for key in ordered)
+    return tuple(_group(by_group[key], system_ids, named) for key in ordered)
 
 
-def _group(members: Sequence[ComparisonRow], system_ids: Sequence[int]) -> CaseGroup:
+def _group(
+    members: Sequence[ComparisonRow], system_ids: Sequence[int], named: Sequence[str]
+) -> CaseGroup:
     by_key: dict[RowKey, dict[int, ComparisonRow]] = {}
     for row in members:
         by_key.setdefault(_row_key(row), {})[row.system_id] = row
     lines = sorted((next(iter(it.values())) for it in by_key.values()), key=_row_order)
-    said = [_row_facts(line) for line in lines]
+    said = [_row_facts(line, named) for line in lines]
     first, shared = lines[0], _shared(said)
     group = CaseGroup(
         component=first.component,
@@ -130,13 +137,13 @@ def _row_key(row: ComparisonRow) -> RowKey:
     return (row.case_id, *(getattr(row, name) for name in CIRCUMSTANCES))
 
 
-def _row_facts(row: ComparisonRow) -> dict[str, str]:
+def _row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
     """What the case's label leaves out: further parameters and the circumstances."""
     details = case_details(tools.get(row.tool), row.parameters)
     # One VM alone is the first of one: saying so tells nothing.
     alone = row.scenario == "single" and row.vms in (None, 1)
-    names = ("scenario", "load") if alone else CIRCUMSTANCES
-    stated = {name: getattr(row, name) for name in names}
+    told = [name for name in named if not (alone and name in ("vms", "seat"))]
+    stated = {name: getattr(row, name) for name in told}
     texts = {name: str(value) for name, value in stated.items() if value is not None}
     return {**details, **texts}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from benchmarks import tools
 from benchmarks.models import Campaign, Cell, Efficiency, System
@@ -85,16 +85,20 @@ def compared_cells(
     campaign: Campaign | None = None,
     filters: Mapping[str, Any] | None = None,
 ) -> QuerySet[Cell]:
-    """Return visible cells with all that a comparison row needs, in one query.
+    """Return visible cells with all that a comparison row needs, in five queries.
 
-    ``filters`` are Django look-ups on Cell ("case__component", "scenario", ...).
+    Cases, systems, hosts and campaigns are few and shared by many cells: each is read
+    once, not once a cell as a join would. ``filters`` are Django look-ups on Cell ("case__component", "scenario", ...).
     """
     cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **(filters or {}))
     if campaign is not None:
         cells = cells.filter(campaign=campaign)
-    return cells.select_related(
-        "case", "system__host", "campaign", "efficiency__baseline"
-    ).order_by("pk")
+    return (
+        cells.select_related("efficiency")
+        .annotate(baseline_system_id=F("efficiency__baseline__system_id"))
+        .prefetch_related("case", "system__host", "campaign")
+        .order_by("pk")
+    )
 
 
 def comparison_row(cell: Cell, reference: "Reference | None" = None) -> ComparisonRow:
@@ -169,7 +173,7 @@ def _stored(cell: Cell) -> Against:
         ratio=stored.ratio,
         baseline_value=stored.baseline_mean,
         baseline_n=stored.baseline_n,
-        baseline_system_id=stored.baseline and stored.baseline.system_id,
+        baseline_system_id=getattr(cell, "baseline_system_id", None),
         reason=stored.reason,
     )
 

@@ -8,9 +8,8 @@ from django.db import DatabaseError, connection
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
+from benchmarks import broker
 from benchmarks.models import OutboxItem
-
-PATIENCE_S = 1
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,7 @@ def _outbox() -> Outbox | None:
 
 
 def _redis_answers() -> bool:
-    url = settings.REDIS_URL.replace("redis+socket://", "unix://", 1)
-    client = redis.Redis.from_url(
-        url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S
-    )
     try:
-        return bool(client.ping())
+        return bool(broker.connection().ping())
     except (redis.RedisError, OSError):
         return False
-    finally:
-        client.close()

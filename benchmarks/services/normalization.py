@@ -21,20 +21,21 @@ def normalise_campaign(campaign: Campaign) -> None:
 
 def normalise(touched: Sequence[Cell]) -> None:
     """Recompute the efficiency of these cells and of all that lean on them."""
-    ids = [cell.pk for cell in touched]
+    ids = {cell.pk for cell in touched}
     changed = _related(Cell.objects.filter(pk__in=ids))
     leant_on = {group for cell in changed for group in _groups_carried(cell)}
     by_case: dict[int, list[Cell]] = {}
     for cell in _cells_around(changed):
         by_case.setdefault(cell.case_id, []).append(cell)
-    _store(
-        [
-            _efficiency_of(cell, cells)
-            for cells in by_case.values()
+    made = []
+    for cells in by_case.values():
+        natives = [facts_of(cell) for cell in cells if cell.system.is_native]
+        made += [
+            _efficiency_of(cell, cells, natives)
             for cell in cells
             if cell.pk in ids or leant_on & _groups_joined(cell)
         ]
-    )
+    _store(made)
 
 
 def _related(cells: QuerySet[Cell]) -> list[Cell]:
@@ -79,12 +80,14 @@ def _groups_carried(cell: Cell) -> set[tuple[Any, ...]]:
     return groups
 
 
-def _efficiency_of(cell: Cell, same_case: Sequence[Cell]) -> Efficiency:
+def _efficiency_of(
+    cell: Cell, same_case: Sequence[Cell], natives: Sequence[CellFacts]
+) -> Efficiency:
     """Return the cell's unsaved efficiency, given all cells of its case around it."""
     campaign = cell.campaign
     choice = choose_baseline(
         facts_of(cell),
-        [facts_of(other) for other in same_case if other.system.is_native],
+        natives,
         band_percent=campaign.band_percent,
         max_age_days=campaign.baseline_max_age_days,
     )

@@ -117,7 +117,7 @@ def process_runs(runs: list[Run]) -> None:
         }
     )
     replace_samples(samples, cases)
-    Run.objects.bulk_update(runs, ["status", "reason", "sample_count"])
+    _note_outcomes(runs)
     touched = summarise_cells(before | touched_cells(runs))
     normalise(touched)
     Cell.objects.filter(pk__in=[cell.pk for cell in touched], n=0).delete()
@@ -132,6 +132,18 @@ def _read(run: Run) -> list[ReadSample]:
         return []
     run.status, run.reason, run.sample_count = Run.Status.PARSED, "", len(samples)
     return samples
+
+
+def _note_outcomes(runs: Iterable[Run]) -> None:
+    """Store what reading came to; runs of a batch mostly come to the same."""
+    alike: dict[tuple[str, str, int], list[int]] = {}
+    for run in runs:
+        outcome = (run.status, run.reason, run.sample_count)
+        alike.setdefault(outcome, []).append(run.pk)
+    for (status, reason, count), ids in alike.items():
+        Run.objects.filter(pk__in=ids).update(
+            status=status, reason=reason, sample_count=count
+        )
 
 
 @transaction.atomic

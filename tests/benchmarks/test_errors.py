@@ -34,8 +34,8 @@ def test_it_says_how_to_make_an_unknown_thing_known(error, remedy):
 
 
 def test_it_is_a_conflict_only_to_use_a_key_again():
-    assert errors.KeyReusedError("k").conflict
-    assert not errors.UnknownToolError("k").conflict
+    assert errors.KeyReusedError("k").status == 409
+    assert errors.UnknownToolError("k").status == 422
 
 
 def test_it_quotes_what_a_stranger_sent_without_showing_it_raw():

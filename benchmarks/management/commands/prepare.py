@@ -40,7 +40,13 @@ class Command(BaseCommand):
         stamp, digest = root / ".collected", static_digest()
         if stamp.exists() and stamp.read_text() == digest:
             return
-        call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+        call_command(
+            "collectstatic",
+            interactive=False,
+            clear=True,
+            verbosity=0,
+            ignore_patterns=settings.STATICFILES_LEFT_OUT,
+        )
         stamp.write_text(digest)
 
     def _write_secrets(self, made: FirstSecrets) -> None:

@@ -1,0 +1,17 @@
+"""The connection to Redis (Valkey), for what is not a Celery message."""
+
+from functools import cache
+
+import redis
+from django.conf import settings
+
+PATIENCE_S = 1
+
+
+@cache
+def connection() -> redis.Redis:
+    """Return the process's client; it opens and reopens connections by itself."""
+    url = settings.REDIS_URL.replace("redis+socket://", "unix://", 1)
+    return redis.Redis.from_url(
+        url, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S
+    )

@@ -1,0 +1,24 @@
+"""`manage.py revoke_token PREFIX`: make a token useless from the next request on."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchmarks.models import Token
+from benchmarks.services.tokens import revoke_token
+
+
+class Command(BaseCommand):
+    """The prefix is the middle part of ``vl_<prefix>_<secret>``; it is no secret."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("prefix", help="the part between the first two underscores")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        token = Token.objects.filter(prefix=options["prefix"]).first()
+        if token is None:
+            raise CommandError(f'There is no token with prefix "{options["prefix"]}".')
+        revoke_token(token=token)
+        self.stdout.write(f"{token} of {token.agent} is revoked.")

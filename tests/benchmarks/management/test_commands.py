@@ -1,0 +1,92 @@
+"""The commands that an operator types, and those the supervisor runs."""
+
+import stat
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from benchmarks.errors import WrongTokenError
+from benchmarks.models import Lab, OutboxItem, Run, Token
+from benchmarks.services.intake import submit_runs
+from benchmarks.services.tokens import authenticate
+
+
+def printed(*command: str, **options) -> str:
+    out = StringIO()
+    call_command(*command, stdout=out, **options)
+    return out.getvalue().strip()
+
+
+def test_it_prints_a_token_that_works(lab):
+    secret = printed("create_token", "alpha-lab", "new-agent", upload=True)
+
+    token = authenticate(secret)
+    assert (token.agent.name, token.can_upload, token.can_read) == (
+        "new-agent",
+        True,
+        False,
+    )
+
+
+def test_a_token_must_be_for_something(lab):
+    with pytest.raises(CommandError, match="--upload, --read"):
+        printed("create_token", "alpha-lab", "new-agent")
+
+
+def test_it_names_the_labs_there_are(lab):
+    with pytest.raises(CommandError, match="The labs are: alpha-lab"):
+        printed("create_token", "gamma-lab", "new-agent", read=True)
+
+
+def test_it_revokes_a_token(token):
+    prefix = Token.objects.get().prefix
+
+    assert "is revoked" in printed("revoke_token", prefix)
+
+    with pytest.raises(WrongTokenError):
+        authenticate(token)
+    with pytest.raises(CommandError, match="no token"):
+        printed("revoke_token", "0000000000")
+
+
+def test_the_sweeper_finishes_what_nobody_was_woken_for(agent, run_document):
+    submit_runs(agent=agent, documents=[run_document()])
+
+    call_command("sweep", once=True, older_than=0)
+
+    assert Run.objects.get().status == Run.Status.PARSED
+    assert not OutboxItem.objects.exists()
+
+
+def test_preparing_makes_the_first_lab_and_its_secrets_once(db, tmp_path, settings):
+    settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
+
+    call_command("prepare")
+    first = {path.name: path.read_text() for path in tmp_path.glob("*-*")}
+    call_command("prepare")
+
+    again = {path.name: path.read_text() for path in tmp_path.glob("*-*")}
+    assert set(first) == {"first-sign-in", "upload-token", "read-token"}
+    assert again == first
+    assert Lab.objects.count() == 1
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("*-*")}
+    assert modes == {0o600}
+    upload = authenticate(first["upload-token"].strip())
+    assert (upload.can_upload, upload.can_read) == (True, False)
+
+
+def test_static_files_are_collected_again_only_when_one_changed(
+    db, tmp_path, settings, monkeypatch
+):
+    settings.VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "static"
+    call_command("prepare")
+    marker = tmp_path / "static" / "marker"
+    marker.write_text("still here")
+
+    call_command("prepare")
+    assert marker.exists()
+
+    (tmp_path / "static" / ".collected").write_text("another state of the sources")
+    call_command("prepare")
+    assert not marker.exists()

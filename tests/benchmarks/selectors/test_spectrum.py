@@ -1,0 +1,70 @@
+"""Every visible pair at its ratio."""
+
+import pytest
+
+from benchmarks.models import Campaign
+from benchmarks.selectors.spectrum import spectrum
+from benchmarks.viewer import ANYONE, Viewer
+
+
+def test_it_has_a_band_for_each_component_and_hypervisor(submit, run_document, xen):
+    submit(run_document(), run_document(13.08, system=xen))
+
+    (band,) = spectrum(ANYONE)
+
+    assert (band.component, band.hypervisor, band.pairs) == ("network", "Xen 3.3", 1)
+    assert band.lowest == band.highest == pytest.approx(13.08 / 52.97)
+    assert band.lines == (pytest.approx(13.08 / 52.97, rel=0.02),)
+
+
+def test_ratios_that_nearly_agree_are_one_line(submit, run_document, xen):
+    others = [
+        run_document(value, system={**xen, "options": {"swap": str(value)}})
+        for value in (13.08, 13.09, 26.0)
+    ]
+    submit(run_document(), *others)
+
+    (band,) = spectrum(ANYONE)
+
+    assert band.pairs == 3
+    assert len(band.lines) == 2
+
+
+def test_it_leaves_out_what_is_private(submit, run_document, xen, lab):
+    submit(run_document(), run_document(13.08, system=xen))
+    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+
+    assert spectrum(ANYONE) == []
+    assert len(spectrum(Viewer(frozenset({lab.pk})))) == 1
+
+
+def test_it_leaves_out_shares_and_cells_without_a_pair(submit, run_document, xen):
+    share = {"metric": "CPU utilization (network)", "value": 20, "unit": "%"}
+    submit(
+        run_document(samples=[share]),
+        run_document(system=xen, samples=[share]),
+        run_document(system={**xen, "guest_os": "Windows"}),
+    )
+
+    assert spectrum(ANYONE) == []
+
+
+def test_it_keeps_the_bands_with_the_most_pairs(submit, run_document, xen):
+    twice = {**xen, "options": {"swap": "on"}}
+    kvm = {"hypervisor": "KVM", "virtualization": "full"}
+    submit(
+        run_document(),
+        run_document(13.08, system=xen),
+        run_document(15.0, system=twice),
+        run_document(40.0, system=kvm),
+    )
+
+    assert [band.hypervisor for band in spectrum(ANYONE)] == ["KVM", "Xen 3.3"]
+    assert [band.hypervisor for band in spectrum(ANYONE, limit=1)] == ["Xen 3.3"]
+
+
+def test_it_asks_twice(submit, run_document, xen, django_assert_num_queries):
+    submit(run_document(), run_document(13.08, system=xen))
+
+    with django_assert_num_queries(2):
+        spectrum(ANYONE)

@@ -1,0 +1,133 @@
+"""A small cast for every test: two labs, their agents and tokens, one campaign."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from benchmarks.models import Agent, Campaign, Host, Lab, Membership
+from benchmarks.services import intake, processing, tokens
+
+
+@pytest.fixture
+def lab(db: None) -> Lab:
+    return Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+
+
+@pytest.fixture
+def other_lab(db: None) -> Lab:
+    return Lab.objects.create(slug="beta-lab", name="Beta lab")
+
+
+@pytest.fixture
+def agent(lab: Lab) -> Agent:
+    return Agent.objects.create(lab=lab, name="alice")
+
+
+@pytest.fixture
+def other_agent(other_lab: Lab) -> Agent:
+    return Agent.objects.create(lab=other_lab, name="bob")
+
+
+@pytest.fixture
+def token(agent: Agent) -> str:
+    """The secret of a token that may upload to the lab."""
+    return tokens.issue_token(agent=agent, can_upload=True)[1]
+
+
+@pytest.fixture
+def read_token(agent: Agent) -> str:
+    """The secret of a token that may read what the lab keeps private."""
+    return tokens.issue_token(agent=agent, can_read=True)[1]
+
+
+@pytest.fixture
+def other_token(other_agent: Agent) -> str:
+    """The secret of the other lab's upload token."""
+    return tokens.issue_token(agent=other_agent, can_upload=True)[1]
+
+
+@pytest.fixture
+def other_read_token(other_agent: Agent) -> str:
+    """The secret of the other lab's read token."""
+    return tokens.issue_token(agent=other_agent, can_read=True)[1]
+
+
+@pytest.fixture
+def person(lab: Lab) -> Any:
+    """Carol, who maintains the lab."""
+    carol = get_user_model().objects.create_user("carol", password="sesame-open-now")
+    Membership.objects.create(lab=lab, user=carol, role=Membership.Role.MAINTAINER)
+    return carol
+
+
+@pytest.fixture
+def host(lab: Lab) -> Host:
+    return Host.objects.create(lab=lab, slug="alpha", facts={"cores": 2})
+
+
+@pytest.fixture
+def campaign(lab: Lab) -> Campaign:
+    """A public study of the lab."""
+    return Campaign.objects.create(
+        lab=lab, slug="study", title="A study", visibility=Campaign.Visibility.PUBLIC
+    )
+
+
+@pytest.fixture
+def private_campaign(lab: Lab) -> Campaign:
+    """A study nobody outside the lab may know of."""
+    return Campaign.objects.create(lab=lab, slug="secret-study", title="A secret")
+
+
+@pytest.fixture
+def run_document(host: Host, campaign: Campaign) -> Callable[..., dict[str, Any]]:
+    """Make an upload: one native network run, changed by what is given.
+
+    ``system`` changes single properties of the system; ``value`` the only sample.
+    """
+
+    def make(value: float = 52.97, **changes: Any) -> dict[str, Any]:
+        system = {
+            "host": host.slug,
+            "hypervisor": "native",
+            "guest_os": "Ubuntu Server 9.04",
+            "guest_bits": 32,
+            **changes.pop("system", {}),
+        }
+        sample = {
+            "metric": "network throughput",
+            "parameters": {"operation": "write"},
+            "value": value,
+            "unit": "MB/s",
+        }
+        return {
+            "key": str(uuid.uuid4()),
+            "campaign": campaign.slug,
+            "system": system,
+            "tool": "iometer",
+            "samples": [sample],
+            **changes,
+        }
+
+    return make
+
+
+@pytest.fixture
+def xen() -> dict[str, Any]:
+    """What makes the native system of `run_document` a Xen guest."""
+    return {"hypervisor": "Xen", "hypervisor_version": "3.3", "virtualization": "full"}
+
+
+@pytest.fixture
+def submit(agent: Agent) -> Callable[..., list[Any]]:
+    """Take documents in and finish their processing."""
+
+    def take(*documents: dict[str, Any]) -> list[Any]:
+        submissions = intake.submit_runs(agent=agent, documents=documents)
+        processing.drain()
+        return submissions
+
+    return take

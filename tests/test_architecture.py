@@ -1,0 +1,110 @@
+"""The allowed arrows between packages. This guard needs no tool and never skips."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+OURS = {"agents", "api", "benchmarks", "config", "dashboard", "tests"}
+
+# Package -> what it may import of ours. The longest matching name decides.
+ALLOWED = {
+    "agents": {"agents"},
+    "api": {"api", "benchmarks"},
+    "dashboard": {"dashboard", "benchmarks"},
+    "benchmarks": {"benchmarks"},
+    "config": OURS - {"tests"},
+}
+PURE = (
+    "benchmarks.analysis",
+    "benchmarks.errors",
+    "benchmarks.fingerprints",
+    "benchmarks.platforms",
+    "benchmarks.reading",
+    "benchmarks.reference",
+    "benchmarks.text",
+    "benchmarks.tools",
+    "benchmarks.units",
+    "dashboard.charts",
+    "dashboard.figures",
+)
+WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}
+LATER = {"api", "dashboard", "config", "benchmarks.models", "benchmarks.services"}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for package in sorted(OURS - {"tests"}):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            yield ".".join(part for part in parts if part != "__init__"), path
+
+
+def imports(path: Path) -> set[str]:
+    """Return the full names of the modules a file imports, wherever it does."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def is_within(name: str, packages: object) -> bool:
+    assert isinstance(packages, (set, tuple))
+    return any(name == each or name.startswith(f"{each}.") for each in packages)
+
+
+def allowed_for(module: str) -> set[str]:
+    longest = max((name for name in ALLOWED if is_within(module, {name})), key=len)
+    return ALLOWED[longest]
+
+
+def wrong_imports(module: str, path: Path) -> list[str]:
+    ours = {name for name in imports(path) if name.split(".")[0] in OURS}
+    wrong = {name for name in ours if not is_within(name, allowed_for(module))}
+    if is_within(module, PURE):
+        wrong |= {name for name in imports(path) if is_within(name, WEB | LATER)}
+    return sorted(wrong)
+
+
+def test_imports_follow_the_arrows():
+    wrong = {module: wrong_imports(module, path) for module, path in modules()}
+
+    assert {module: names for module, names in wrong.items() if names} == {}
+
+
+def test_agents_import_the_standard_library_only():
+    for path in (ROOT / "agents").rglob("*.py"):
+        tops = {name.split(".")[0] for name in imports(path)}
+        assert tops <= set(sys.stdlib_module_names) | {"agents"}, path
+
+
+def test_what_queues_and_what_runs_are_different_modules():
+    processing = ROOT / "benchmarks/services/processing.py"
+
+    assert not is_within("benchmarks.tasks", imports(processing))
+    assert "benchmarks.tasks" not in {
+        name.rpartition(".")[0] for name in imports(processing)
+    }
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("benchmarks.units", "import django"),
+        ("benchmarks.tools.stream", "from benchmarks.models import Run"),
+        ("benchmarks.services.intake", "from api import errors"),
+        ("agents.client", "import benchmarks.units"),
+        ("dashboard.views.runs", "from api.errors import answer"),
+    ],
+)
+def test_the_guard_sees_a_wrong_arrow(tmp_path, module, line):
+    path = tmp_path / "module.py"
+    path.write_text(line)
+
+    assert wrong_imports(module, path)
