@@ -1,0 +1,160 @@
+# Everything a developer types. `make` lists the public targets.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+
+# .venv's own Python, else the newest that is new enough and complete; PYTHON= chooses
+# another. Looked for once, and only by targets that need it.
+PYTHON ?= $(eval PYTHON := $(shell \
+	for python in .venv/bin/python python3.14 python3.13 python3.12 python3.11 python3; do \
+		if $$python -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' \
+			>/dev/null 2>&1; then echo $$python; exit; fi; \
+	done; echo python3))$(PYTHON)
+EXACT := $(if $(filter command environment,$(firstword $(origin PYTHON))),--exact)
+
+IN := .venv/bin/python
+COMMAND := $(IN) -m config.command
+PYTEST := $(IN) -m pytest
+# Pure modules only: no database, no broker, no browser.
+FAST := tests/benchmarks/tools tests/benchmarks/analysis tests/benchmarks/reference \
+	$(wildcard tests/benchmarks/test_*.py)
+
+##@ Use
+
+.PHONY: run
+run: venv ## run everything at http://127.0.0.1:8000/ (PORT=, VAR=, BIND=)
+	@exec $(IN) -m config.supervisor
+
+.PHONY: up
+up: .env ## run the production form with Docker Compose
+	docker compose up --build --detach
+
+.PHONY: down
+down: ## stop the production form; its data stay
+	docker compose down
+
+.PHONY: backup
+backup: venv ## write the database to a file (FILE=virtlab.dump)
+	@$(COMMAND) pg_dump --format=custom --no-owner --file=$(or $(FILE),virtlab.dump)
+	@echo "written: $(or $(FILE),virtlab.dump)"
+
+.PHONY: restore
+restore: venv ## replace the database by a backup (FILE=); stop `make run` first
+	@$(if $(FILE),,$(error say which backup: make restore FILE=virtlab.dump))
+	@$(COMMAND) --alone pg_restore --clean --if-exists --no-owner --exit-on-error \
+		--single-transaction --dbname=virtlab $(FILE)
+	@echo "restored: $(FILE)"
+
+.PHONY: manage
+manage: venv ## run a management command (ARGS="createsuperuser")
+	@$(COMMAND) manage.py $(ARGS)
+
+.PHONY: psql
+psql: venv ## open the database
+	@$(COMMAND) psql
+
+##@ Develop
+
+.PHONY: test
+test: dev browser ## run all tests (ARGS="tests/api -k upload")
+	$(PYTEST) $(ARGS)
+
+.PHONY: test-fast
+test-fast: dev ## run the tests of the pure modules: no database
+	$(PYTEST) -o addopts='--import-mode=importlib --strict-markers -ra' $(FAST) $(ARGS)
+
+.PHONY: check
+check: dev lint types migrations test docs-check ## run all checks and all tests
+
+.PHONY: lint
+lint: dev ## check style
+	$(IN) -m ruff check
+	$(IN) -m ruff format --check
+
+.PHONY: types
+types: dev ## check types
+	$(IN) -m mypy
+
+.PHONY: fix
+fix: dev ## repair style
+	$(IN) -m ruff check --fix
+	$(IN) -m ruff format
+
+.PHONY: migration
+migration: dev ## write a migration (name=what_it_does)
+	@$(if $(name),,$(error name it by its intent: make migration name=run_gets_a_note))
+	$(COMMAND) manage.py makemigrations --name $(name)
+
+.PHONY: migrations
+migrations: dev ## check that no migration is missing
+	$(COMMAND) manage.py makemigrations --check --dry-run
+
+.PHONY: docs
+docs: dev ## write the generated pages of docs/
+	$(COMMAND) manage.py write_docs
+
+.PHONY: docs-check
+docs-check: dev ## check that the generated pages are current
+	$(COMMAND) manage.py write_docs --check
+
+.PHONY: golden
+golden: docs ## rebuild saved answers (OpenAPI), then show what changed
+	$(COMMAND) manage.py spectacular --file tests/api/openapi.yaml --validate --fail-on-warn
+	git diff --stat
+
+.PHONY: bench
+bench: dev ## print the speed table of this machine
+	@$(IN) -m bench
+
+.PHONY: sizes
+sizes: ## print the longest functions, modules and templates
+	@$(PYTHON) config/sizes.py
+
+.PHONY: lock
+lock: dev ## pin the newest packages in requirements*.txt
+	$(IN) -m pip install --quiet uv
+	for name in requirements requirements-dev; do \
+		$(IN) -m uv pip compile --universal --python-version 3.11 --generate-hashes \
+			--custom-compile-command "make lock" --upgrade --quiet \
+			--output-file $$name.txt $$name.in || exit; \
+	done
+
+.PHONY: clean
+clean: ## remove what can be made again; var/ and its data stay
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## list these targets
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+# Behind the others.
+
+.PHONY: venv
+venv:
+	@$(call bootstrap,)
+
+.PHONY: dev
+dev:
+	@$(call bootstrap,--dev)
+
+.PHONY: browser
+browser: dev
+	@$(IN) -m config.browser
+
+# Nothing secret has a default: the first `make up` draws the secrets.
+.env:
+	@umask 077; for name in SECRET_KEY POSTGRES_PASSWORD DATABASE_PASSWORD; do \
+		echo "$$name=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')"; \
+	done > $@; echo 'ALLOWED_HOSTS=localhost' >> $@
+	@echo "written: .env (keep it; the database's passwords are in it)"
+
+define bootstrap
+command -v $(PYTHON) >/dev/null || { \
+	echo "Virtlab needs Python 3.11 or newer, and there is no $(PYTHON). On Debian:" \
+		"apt install python3 python3-venv" >&2; exit 1; }; \
+$(PYTHON) config/bootstrap.py $(1) $(EXACT)
+endef

@@ -1,0 +1,30 @@
+"""How the web server runs, under `make run` and in the image alike."""
+
+import gc
+from typing import Any
+
+from django.urls import get_resolver
+
+worker_class = "gthread"
+workers = 2
+threads = 4
+
+# Loaded once, then forked: a killed web process is back within milliseconds.
+preload_app = True
+
+timeout = 60
+graceful_timeout = 8
+keepalive = 5
+control_socket_disable = True
+
+
+def on_starting(server: Any) -> None:
+    """Load every view before the fork; Django would do it at the first request.
+
+    What is loaded now lives for ever: the garbage collector need not look at it again,
+    and it looks less often than its default, which was made for small programs.
+    """
+    _ = get_resolver().url_patterns
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

@@ -1,0 +1,13 @@
+"""The web application for a production server: `gunicorn config.wsgi`."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+from config.celery import app as celery_app
+
+__all__ = ["application", "celery_app"]  # tasks find their broker through the latter
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+application = get_wsgi_application()

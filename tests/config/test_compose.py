@@ -1,0 +1,218 @@
+"""The production form, as far as it can be checked without a container engine.
+
+Every option in it is given to the program it is meant for, or looked up there.
+"""
+
+import importlib
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import yaml
+from celery.bin.worker import worker
+from gunicorn.config import KNOWN_SETTINGS
+
+from config import supervisor, valkey
+from config.embedded import Services
+from config.processes import ROOT, Child, Program
+
+from .watching import wait_until
+
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+LASTING = ("web", "worker", "sweeper", "postgres", "redis")
+PRODUCT = ("web", "worker", "sweeper", "prepare", "reference")
+SECRETS = {"SECRET_KEY", "POSTGRES_PASSWORD", "DATABASE_PASSWORD"}
+GUNICORN = {option for setting in KNOWN_SETTINGS for option in setting.cli or ()}
+CELERY = {option for parameter in worker.params for option in parameter.opts}
+
+
+def options(words: Any) -> set[str]:
+    return {str(word) for word in words if str(word).startswith("--")}
+
+
+def image_command() -> list[str]:
+    instruction = DOCKERFILE[DOCKERFILE.rindex("\nCMD") :]
+    return re.findall(r'"([^"]+)"', instruction)
+
+
+def test_it_has_every_process_and_both_servers():
+    assert set(SERVICES) == {*PRODUCT, "postgres", "redis"}
+    assert SERVICES["postgres"]["image"] == "postgres:18"
+    assert SERVICES["redis"]["image"].startswith("redis:")
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_what_lasts_is_checked_and_restarted(name):
+    service = SERVICES[name]
+
+    assert service["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
+    assert {"interval", "timeout"} < service["healthcheck"].keys()
+    assert service["restart"] == "unless-stopped"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_has_the_least_rights(name):
+    service = SERVICES[name]
+
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service.get("read_only", False) is (name in PRODUCT)
+    assert "privileged" not in service
+
+
+def test_the_data_lie_in_volumes_where_the_images_keep_them():
+    mounted = {
+        volume.split(":")[0]: (name, volume.split(":")[1])
+        for name in ("postgres", "redis", "prepare")
+        for volume in SERVICES[name]["volumes"]
+        if not volume.startswith(".")
+    }
+
+    assert mounted == {
+        "postgres": ("postgres", "/var/lib/postgresql"),
+        "redis": ("redis", "/data"),
+        "var": ("prepare", "/var/lib/virtlab"),
+    }
+    assert set(mounted) == set(COMPOSE["volumes"])
+    assert "VOLUME /var/lib/virtlab" in DOCKERFILE
+
+
+def test_only_web_is_reachable_and_only_from_this_machine_unless_told():
+    assert [name for name in SERVICES if "ports" in SERVICES[name]] == ["web"]
+    assert SERVICES["web"]["ports"][0].startswith("${BIND:-127.0.0.1}:")
+    assert COMPOSE["networks"]["inside"] == {"internal": True}
+    for name in ("postgres", "redis"):
+        assert SERVICES[name]["networks"] == ["inside"]
+
+
+def test_nothing_secret_is_written_down_or_has_a_default():
+    texts = [DOCKERFILE, (ROOT / "docker-compose.yml").read_text()]
+    uses = re.findall(r"\$\{?(\w+)(:[?-])?", "".join(texts))
+
+    assert {mark for name, mark in uses if name in SECRETS} == {":?"}
+    assert {name for name, _ in uses} >= SECRETS
+    for service in SERVICES.values():
+        for name, value in service.get("environment", {}).items():
+            is_secret = re.search("KEY|PASSWORD|SECRET|TOKEN", name)
+            assert not is_secret or re.fullmatch(r"\$\{\w+:\?[^}]+\}", value), name
+    assert not re.search(
+        r"(?i)(ENV|ARG)\s[^\n]*(key|password|secret|token)", DOCKERFILE
+    )
+    assert {".env", "var*", ".git"} <= set((ROOT / ".dockerignore").read_text().split())
+
+
+def test_make_up_draws_every_secret():
+    recipe = (ROOT / "Makefile").read_text().split("\n.env:\n")[1]
+
+    assert all(name in recipe for name in SECRETS)
+    assert "umask 077" in recipe
+    assert "/.env" in (ROOT / ".gitignore").read_text()
+
+
+def test_everything_waits_for_what_it_needs():
+    for name in ("web", "worker", "sweeper"):
+        waits = SERVICES[name]["depends_on"]
+        assert waits["prepare"]["condition"] == "service_completed_successfully"
+    assert SERVICES["prepare"]["depends_on"] == {
+        "postgres": {"condition": "service_healthy"},
+        "redis": {"condition": "service_healthy"},
+    }
+
+
+@pytest.mark.parametrize("name", PRODUCT)
+def test_every_command_exists(name):
+    command = SERVICES[name].get("command") or image_command()
+    words = command[2].split() if command[0] == "sh" else [str(w) for w in command]
+
+    assert words[0] in {"gunicorn", "celery", "python"}
+    for index, word in enumerate(words):
+        if word == "manage.py":
+            commands = ROOT / "benchmarks" / "management" / "commands"
+            assert (commands / f"{words[index + 1]}.py").exists()
+        if word == "-m":
+            assert (ROOT / (words[index + 1].replace(".", "/") + ".py")).exists()
+
+
+def test_its_web_and_worker_run_as_under_make_run():
+    image, own = image_command(), supervisor.web_command(3, Path("-"))
+
+    assert options(image) <= GUNICORN
+    assert options(own) <= GUNICORN
+    assert options(own) - options(image) == set()
+    assert "config/gunicorn.py" in {*image} & {*own}
+    assert options(SERVICES["worker"]["command"]) <= CELERY
+    assert options(supervisor.worker_command()) == options(
+        SERVICES["worker"]["command"]
+    )
+
+
+def test_every_setting_of_the_web_server_is_one():
+    settings = vars(importlib.import_module("config.gunicorn"))
+    known = {setting.name for setting in KNOWN_SETTINGS}
+    ours = {
+        name
+        for name in settings
+        if not name.startswith("_") and name not in {"Any", "get_resolver"}
+    }
+
+    assert ours <= known
+    assert {"preload_app", "timeout", "control_socket_disable"} <= ours
+
+
+def test_the_image_is_pinned_unprivileged_and_checked():
+    assert "--require-hashes" in DOCKERFILE
+    assert re.search(r"^USER virtlab$", DOCKERFILE, re.MULTILINE)
+    assert "HEALTHCHECK" in DOCKERFILE
+    assert DOCKERFILE.index("USER virtlab") < DOCKERFILE.rindex("CMD")
+
+
+def test_its_redis_options_make_a_broker_that_forgets_nothing(tmp_path):
+    here = ["--dir", str(tmp_path), "--port", "0", "--unixsocket", str(tmp_path / "s")]
+    words = [*SERVICES["redis"]["command"][1:], *here]
+    log = tmp_path / "log"
+    child = Child(Program("redis", [str(valkey.binary()), *words], log=log))
+    child.start()
+    wait_until(lambda: b"Ready to accept" in log.read_bytes() or child.poll())
+    running = child.poll() is None
+    child.stop()
+
+    assert running, log.read_text()
+    assert options(words) >= {"--maxmemory-policy", "--appendonly"}
+
+
+def test_its_database_settings_are_the_ones_asserted_at_the_start():
+    assert {"fsync=on", "full_page_writes=on", "synchronous_commit=on"} <= set(
+        SERVICES["postgres"]["command"]
+    )
+    assert (
+        "--data-checksums"
+        in SERVICES["postgres"]["environment"]["POSTGRES_INITDB_ARGS"]
+    )
+
+
+def test_its_database_role_is_made_and_is_no_superuser(running: Services):
+    """The script of the image's first start, run against a real server."""
+    postgres = running.postgres
+    with postgres.connect("postgres", "postgres") as connection:
+        connection.execute("drop database virtlab")
+        connection.execute("drop role virtlab")
+    environment = {
+        "PATH": f"{postgres.bin}:{os.environ['PATH']}",
+        "PGHOST": str(postgres.socket_folder),
+        "PGPASSWORD": postgres.password("postgres"),
+        "DATABASE_PASSWORD": "it's drawn",
+    }
+
+    subprocess.run([ROOT / "compose/create-role.sh"], env=environment, check=True)
+
+    with psycopg.connect(
+        host=environment["PGHOST"], user="virtlab", password="it's drawn"
+    ) as connection:
+        query = "select rolsuper, rolcreatedb from pg_roles where rolname = 'virtlab'"
+        assert connection.execute(query).fetchone() == (False, False)
