@@ -1,0 +1,98 @@
+"""/cells/: the statistics of each system, case and scenario."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.fields import Choice, Text
+from api.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
+from api.runs import SCENARIOS
+from api.views import ApiView
+from benchmarks.models import Cell
+from benchmarks.selectors.campaigns import find_campaign
+
+LOOKUPS = {
+    "system": "system",
+    "case": "case",
+    "tool": "case__tool",
+    "metric": "case__metric",
+    "scenario": "scenario",
+}
+
+
+class CellSerializer(serializers.Serializer[Any]):
+    """Statistics over the means of ``n`` runs, in ``unit``.
+
+    ``m2`` is the sum of squared deviations from the mean: the variance is m2 / (n - 1).
+    """
+
+    id = serializers.IntegerField()
+    campaign = serializers.CharField(source="campaign.slug")
+    system_id = serializers.IntegerField()
+    system = serializers.CharField(source="system.label")
+    case_id = serializers.IntegerField()
+    case = serializers.CharField(source="case.label")
+    tool = serializers.CharField(source="case.tool")
+    metric = serializers.CharField(source="case.metric")
+    parameters = serializers.DictField(
+        source="case.parameters", child=serializers.CharField()
+    )
+    unit = serializers.CharField(source="case.unit")
+    better = serializers.CharField(source="case.better")
+    component = serializers.CharField(source="case.component")
+    scenario = serializers.CharField()
+    vms = serializers.IntegerField(allow_null=True)
+    seat = serializers.CharField()
+    load = serializers.CharField()
+    clock = serializers.CharField()
+    n = serializers.IntegerField()
+    mean = serializers.FloatField(allow_null=True)
+    m2 = serializers.FloatField(allow_null=True)
+    minimum = serializers.FloatField(allow_null=True)
+    q1 = serializers.FloatField(allow_null=True)
+    median = serializers.FloatField(allow_null=True)
+    q3 = serializers.FloatField(allow_null=True)
+    maximum = serializers.FloatField(allow_null=True)
+    sample_count = serializers.IntegerField()
+    first_at = serializers.DateTimeField(allow_null=True)
+    last_at = serializers.DateTimeField(allow_null=True)
+    session = serializers.CharField(source="session.name", default="")
+    document = serializers.CharField()
+    table = serializers.CharField()
+    updated_at = serializers.DateTimeField()
+
+
+class CellQuery(ListQuery):
+    campaign = campaign_parameter()
+    system = WholeParameter(required=False, help_text="A system's id.")
+    case = WholeParameter(required=False, help_text="A case's id.")
+    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
+    metric = Text(required=False, max_length=100)
+    scenario = Choice(choices=SCENARIOS, required=False)
+
+
+class CellsView(ApiView):
+    """Summaries of runs."""
+
+    query_class = CellQuery
+
+    @extend_schema(
+        summary="List cells and their statistics",
+        operation_id="cells_list",
+        responses=CellSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0, **self._filters())
+        related = cells.select_related("campaign", "system", "case", "session")
+        return self.page_of(related, CellSerializer)
+
+    def _filters(self) -> dict[str, Any]:
+        given = LOOKUPS.keys() & self.query.keys()
+        filters = {LOOKUPS[name]: self.query[name] for name in given}
+        if "campaign" in self.query:
+            name = self.query["campaign"]
+            filters["campaign"] = find_campaign(self.viewer, name)
+        return filters

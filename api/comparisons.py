@@ -1,0 +1,163 @@
+"""/comparisons/: every cell beside its baseline, one flat row each."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.fields import Choice, Pattern, Text
+from api.queries import (
+    HypervisorParameter,
+    ListQuery,
+    ToolParameter,
+    WholeParameter,
+    campaign_parameter,
+)
+from api.runs import SCENARIOS
+from api.views import ApiView
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Campaign, Efficiency, System
+from benchmarks.selectors import comparisons
+from benchmarks.selectors.campaigns import find_campaign
+
+COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
+BETTER = ("higher", "lower", "neither")
+STATES = (*Efficiency.State.values, comparisons.NOT_YET)
+LOOKUPS = {
+    "scenario": "scenario",
+    "component": "case__component",
+    "guest_os": "system__guest_os",
+    "guest_bits": "system__guest_bits",
+    "hypervisor": "system__hypervisor",
+    "tool": "case__tool",
+    "metric": "case__metric",
+    "state": "efficiency__state",
+}
+
+
+class ComparisonSerializer(serializers.Serializer[Any]):
+    """A cell against its baseline; means over runs, in ``unit``.
+
+    ``efficiency`` is against the machine without a hypervisor: 1 is native speed.
+    ``relative`` is the same ratio against a reference system instead. Both are null
+    where there is nothing to compare with, and ``reason`` says why.
+    """
+
+    id = serializers.IntegerField()
+    campaign = serializers.CharField()
+    case = serializers.CharField()
+    case_id = serializers.IntegerField()
+    tool = serializers.CharField()
+    tool_title = serializers.CharField()
+    metric = serializers.CharField()
+    operation = serializers.CharField()
+    access = serializers.CharField()
+    parameters = serializers.DictField(child=serializers.CharField())
+    component = serializers.ChoiceField(choices=COMPONENTS)
+    better = serializers.ChoiceField(choices=BETTER)
+    system = serializers.CharField()
+    system_id = serializers.IntegerField()
+    host = serializers.CharField()
+    hypervisor = serializers.CharField()
+    hypervisor_version = serializers.CharField()
+    virtualization = serializers.CharField()
+    guest_os = serializers.CharField()
+    guest_bits = serializers.IntegerField(allow_null=True)
+    vcpus = serializers.IntegerField(allow_null=True)
+    memory_bytes = serializers.IntegerField(allow_null=True)
+    hw_virt = serializers.CharField()
+    guest_tools = serializers.CharField()
+    options = serializers.DictField(child=serializers.CharField())
+    scenario = serializers.CharField()
+    vms = serializers.IntegerField(allow_null=True)
+    seat = serializers.CharField()
+    load = serializers.CharField()
+    clock = serializers.CharField()
+    value = serializers.FloatField(allow_null=True)
+    unit = serializers.CharField()
+    n = serializers.IntegerField()
+    baseline_value = serializers.FloatField(allow_null=True)
+    baseline_n = serializers.IntegerField(allow_null=True)
+    baseline_system_id = serializers.IntegerField(allow_null=True)
+    efficiency = serializers.FloatField(allow_null=True)
+    relative = serializers.FloatField(allow_null=True)
+    state = serializers.ChoiceField(choices=STATES)
+    reason = serializers.CharField()
+    document = serializers.CharField()
+    table = serializers.CharField()
+
+
+class ComparisonQuery(ListQuery):
+    campaign = campaign_parameter()
+    baseline = Pattern(
+        r"native|[1-9]\d{0,17}",
+        "native or a system's id",
+        required=False,
+        help_text='"native", unless told; or the id of a system of the campaign.',
+    )
+    scenario = Choice(choices=SCENARIOS, required=False)
+    component = Choice(choices=COMPONENTS, required=False)
+    guest_os = Text(required=False, allow_blank=True, max_length=200)
+    guest_bits = WholeParameter(required=False, help_text="32 or 64.")
+    hypervisor = HypervisorParameter(required=False, max_length=100)
+    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
+    metric = Text(required=False, max_length=100)
+    state = Choice(choices=STATES, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs.get("baseline", "native") == "native":
+            return attrs
+        if "campaign" not in attrs:
+            raise serializers.ValidationError(
+                {"campaign": ["Name the campaign whose system is the baseline."]}
+            )
+        if "state" in attrs:
+            raise serializers.ValidationError(
+                {"state": ["Leave it out, or compare with baseline=native."]}
+            )
+        return attrs
+
+
+class ComparisonsView(ApiView):
+    """Cells and what they cost against their baseline."""
+
+    query_class = ComparisonQuery
+
+    @extend_schema(
+        summary="Compare cells with their baseline",
+        operation_id="comparisons_list",
+        responses=ComparisonSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        campaign = self._campaign()
+        reference = self._reference(campaign)
+        cells = comparisons.compared_cells(
+            self.viewer, campaign=campaign, filters=self._filters()
+        )
+        page = self.cut(cells)
+        rows = [comparisons.comparison_row(cell, reference) for cell in page]
+        return self.answer_page(rows, ComparisonSerializer)
+
+    def _campaign(self) -> Campaign | None:
+        name = self.query.get("campaign")
+        return find_campaign(self.viewer, name) if name else None
+
+    def _reference(self, campaign: Campaign | None) -> comparisons.Reference | None:
+        baseline = self.query.get("baseline", "native")
+        if campaign is None or baseline == "native":
+            return None
+        systems = System.objects.filter(cells__campaign=campaign, pk=int(baseline))
+        system = systems.first()
+        if system is None:
+            raise NotFoundError("system", baseline)
+        return comparisons.Reference.of(campaign, system)
+
+    def _filters(self) -> dict[str, Any]:
+        given = LOOKUPS.keys() & self.query.keys()
+        filters = {LOOKUPS[name]: self.query[name] for name in given}
+        if self.query.get("state") == comparisons.NOT_YET:
+            del filters["efficiency__state"]
+            filters["efficiency__isnull"] = True
+        return filters

@@ -1,0 +1,51 @@
+"""/health/: whether everything the product stands on answers."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.status import HTTP_503_SERVICE_UNAVAILABLE
+
+from api.errors import RETRY_AFTER_S
+from api.views import ApiView
+from benchmarks.selectors.health import health
+
+
+class OutboxSerializer(serializers.Serializer[Any]):
+    """The work left to do."""
+
+    waiting = serializers.IntegerField()
+    oldest_s = serializers.FloatField()
+    quarantined = serializers.IntegerField()
+
+
+class HealthSerializer(serializers.Serializer[Any]):
+    """Without Redis work waits a little; without PostgreSQL all stops."""
+
+    status = serializers.ChoiceField(choices=["ok", "degraded", "down"])
+    version = serializers.CharField()
+    database = serializers.BooleanField()
+    redis = serializers.BooleanField()
+    outbox = OutboxSerializer(allow_null=True)
+
+
+class HealthView(ApiView):
+    """For load balancers and people; asks no database who is asking."""
+
+    authentication_classes = []
+    permission_classes = [AllowAny]
+
+    @extend_schema(
+        summary="Ask whether the server is well",
+        responses={200: HealthSerializer, 503: HealthSerializer},
+    )
+    def get(self, request: Request) -> Response:
+        found = health()
+        shown = HealthSerializer(found).data
+        if found.status != "down":
+            return Response(shown)
+        headers = {"Retry-After": str(RETRY_AFTER_S)}
+        return Response(shown, status=HTTP_503_SERVICE_UNAVAILABLE, headers=headers)

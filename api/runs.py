@@ -1,0 +1,229 @@
+"""/runs/: uploads go in here, and can be read again with their samples."""
+
+from dataclasses import asdict
+from typing import Any
+
+from drf_spectacular.utils import (
+    OpenApiExample,
+    extend_schema,
+    extend_schema_field,
+)
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
+
+from api.answers import Answer
+from api.fields import Choice, Slug, Text, Timestamp, UUIDText, WholeNumber
+from api.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
+from api.samples import SampleInput, SampleSerializer
+from api.shapes import JSONObject, ListOf, StrictSerializer, checked
+from api.systems import SYSTEM, SystemField
+from api.views import ApiView
+from benchmarks.errors import BatchRefusedError
+from benchmarks.models import Agent, Run
+from benchmarks.selectors import runs
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.services.intake import Submission, submit_runs
+
+MAX_SAMPLES = 10_000
+MAX_VMS = 10_000
+SCENARIOS = (
+    "single",
+    "parallel",
+    "under CPU load",
+    "disk and network combined",
+    "inter-vm",
+    "inter-host",
+    "same-host",
+)
+CLOCKS = ("external", "client", "meter", "guest", "local")
+
+RUN = {
+    "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
+    "campaign": "lmu-2010-xen",
+    "system": SYSTEM,
+    "tool": "iometer",
+    "samples": [
+        {
+            "metric": "network throughput",
+            "parameters": {"operation": "write"},
+            "value": 13.08,
+            "unit": "MB/s",
+        }
+    ],
+}
+EXAMPLE = OpenApiExample("One network run", value=RUN, request_only=True)
+
+
+class RunInput(StrictSerializer):
+    """One execution of one tool on one system."""
+
+    key = UUIDText(
+        help_text="Made by the agent, once per run: sending it again is safe."
+    )
+    campaign = Slug(help_text="The slug of a campaign of the lab.")
+    system = SystemField()
+    tool = Text(max_length=100, help_text="A tool's slug or title.")
+    samples = ListOf(child=SampleInput(), min_length=1, max_length=MAX_SAMPLES)
+    tool_version = Text(required=False, allow_blank=True, max_length=100)
+    scenario = Choice(choices=SCENARIOS, required=False)
+    vms = WholeNumber(required=False, allow_null=True, min_value=0, max_value=MAX_VMS)
+    seat = Text(
+        required=False,
+        allow_blank=True,
+        max_length=20,
+        help_text="Which of the VMs: 1, 2, ..., or sum, mean, all, host.",
+    )
+    load = Text(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="What else kept the machine busy.",
+    )
+    corun = Text(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="A name shared by the runs that ran together.",
+    )
+    session = Text(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="A name shared by the runs done in one sitting.",
+    )
+    clock = Choice(
+        choices=["", *CLOCKS],
+        required=False,
+        help_text="Whose clock timed it.",
+    )
+    started_at = Timestamp(required=False, allow_null=True)
+    document = Text(required=False, allow_blank=True, max_length=300)
+    table = Text(required=False, allow_blank=True, max_length=300)
+    note = Text(required=False, allow_blank=True, multiline=True)
+    facts = JSONObject(required=False, help_text="The state of the system at the time.")
+
+
+class SubmissionSerializer(serializers.Serializer[Any]):
+    """What became of an upload; 202 and 200 both mean that it is stored."""
+
+    id = serializers.IntegerField()
+    key = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=Run.Status.values)
+    url = serializers.URLField()
+
+
+class RunSerializer(Answer):
+    """A run; ``samples`` is null when there are too many to show in line."""
+
+    address = "api:run"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    key = serializers.UUIDField()
+    lab = serializers.CharField(source="campaign.lab.slug")
+    campaign = serializers.CharField(source="campaign.slug")
+    system_id = serializers.IntegerField()
+    system = serializers.CharField(source="system.label")
+    agent = serializers.CharField(source="agent.name")
+    tool = serializers.CharField()
+    tool_version = serializers.CharField()
+    scenario = serializers.CharField()
+    vms = serializers.IntegerField(allow_null=True)
+    seat = serializers.CharField()
+    load = serializers.CharField()
+    corun = serializers.CharField(source="corun.name", default="")
+    session = serializers.CharField(source="session.name", default="")
+    clock = serializers.CharField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    received_at = serializers.DateTimeField()
+    document = serializers.CharField()
+    table = serializers.CharField()
+    note = serializers.CharField()
+    facts = serializers.DictField()
+    status = serializers.ChoiceField(choices=Run.Status.values)
+    reason = serializers.CharField()
+    sample_count = serializers.IntegerField()
+    samples = serializers.SerializerMethodField()
+    samples_url = serializers.SerializerMethodField()
+
+    @extend_schema_field(SampleSerializer(many=True, allow_null=True))
+    def get_samples(self, run: Run) -> Any:
+        samples = self.context["samples"].get(run.pk)
+        return None if samples is None else SampleSerializer(samples, many=True).data
+
+    def get_samples_url(self, run: Run) -> str:
+        place = {"pk": run.pk}
+        return reverse("api:samples", kwargs=place, request=self.context["request"])
+
+
+class RunQuery(ListQuery):
+    campaign = campaign_parameter()
+    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
+    status = Choice(choices=Run.Status.values, required=False)
+    system = WholeParameter(required=False, help_text="A system's id.")
+
+
+class RunsView(ApiView):
+    """Uploads of runs."""
+
+    query_class = RunQuery
+
+    @extend_schema(
+        summary="List runs with their samples",
+        operation_id="runs_list",
+        responses=RunSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        rows = runs.visible_runs(self.viewer, **self._filters())
+        page = self.cut(rows)
+        samples = runs.samples_inline(page)
+        return self.answer_page(page, RunSerializer, samples=samples)
+
+    @extend_schema(
+        summary="Upload a run",
+        request=RunInput,
+        responses={202: SubmissionSerializer, 200: SubmissionSerializer},
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        checked(RunInput, request.data)
+        submission = submit_run(self.agent, request.data)
+        shown = submission_answer(submission, request)
+        status = HTTP_200_OK if submission.repeated else HTTP_202_ACCEPTED
+        return Response(shown, status=status, headers={"Location": shown["url"]})
+
+    def _filters(self) -> dict[str, Any]:
+        exact = ("tool", "status", "system")
+        filters = {name: self.query[name] for name in exact if name in self.query}
+        if "campaign" in self.query:
+            name = self.query["campaign"]
+            filters["campaign"] = find_campaign(self.viewer, name)
+        return filters
+
+
+class RunView(ApiView):
+    """One run with its samples."""
+
+    @extend_schema(summary="Read a run", responses=RunSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        run = runs.find_run(self.viewer, pk)
+        samples = runs.samples_inline([run])
+        return Response(self.shown(RunSerializer, run, samples=samples))
+
+
+def submit_run(agent: Agent, document: dict[str, Any]) -> Submission:
+    """Submit one run; its own error is the answer, not that of a batch."""
+    try:
+        return submit_runs(agent=agent, documents=[document])[0]
+    except BatchRefusedError as refused:
+        raise refused.problems[0] from None
+
+
+def submission_answer(submission: Submission, request: Request) -> dict[str, Any]:
+    """Say where the run can be read."""
+    url = reverse("api:run", kwargs={"pk": submission.run_id}, request=request)
+    fields = asdict(submission) | {"id": submission.run_id, "url": url}
+    return dict(SubmissionSerializer(fields).data)

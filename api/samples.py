@@ -1,0 +1,63 @@
+"""/runs/<id>/samples/: the measured numbers of a run."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.fields import Number, Text, WholeNumber
+from api.queries import ListQuery
+from api.shapes import SmallMap, StrictSerializer
+from api.views import ApiView
+from benchmarks.selectors import runs
+
+MAX_REPETITION = 2**31 - 1
+
+
+class SampleInput(StrictSerializer):
+    """One measured number."""
+
+    metric = Text(max_length=100)
+    parameters = SmallMap(
+        required=False, help_text="Block size, threads, operation, access, ..."
+    )
+    value = Number()
+    unit = Text(
+        max_length=20,
+        allow_blank=True,
+        help_text="Any unit that converts to the metric's; empty for a plain count.",
+    )
+    repetition = WholeNumber(required=False, min_value=1, max_value=MAX_REPETITION)
+
+
+class SampleSerializer(serializers.Serializer[Any]):
+    """A number in the unit of its metric."""
+
+    sequence = serializers.IntegerField()
+    case_id = serializers.IntegerField()
+    case = serializers.CharField(source="case.label")
+    metric = serializers.CharField(source="case.metric")
+    parameters = serializers.DictField(
+        source="case.parameters", child=serializers.CharField()
+    )
+    value = serializers.FloatField()
+    unit = serializers.CharField(source="case.unit")
+    repetition = serializers.IntegerField()
+
+
+class SamplesView(ApiView):
+    """The samples of a run in the order they were measured."""
+
+    query_class = ListQuery
+    cursor_field = "sequence"
+
+    @extend_schema(
+        summary="List a run's samples",
+        operation_id="samples_list",
+        responses=SampleSerializer(many=True),
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        run = runs.find_run(self.viewer, pk)
+        return self.page_of(runs.samples_of(run), SampleSerializer)

@@ -1,0 +1,149 @@
+"""/systems/: a host with its platform, guest and options."""
+
+from typing import Any, ClassVar
+
+from django.db.models import Exists, OuterRef
+from django.utils.functional import cached_property
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.answers import Answer
+from api.fields import WORDS, Choice, Messages, Slug, Text, WholeNumber
+from api.queries import ListQuery, campaign_parameter
+from api.shapes import SmallMap, StrictSerializer, checked
+from api.strictness import kind
+from api.views import ApiView
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Run, System
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.services.systems import register_system
+
+MAX_VCPUS = 100_000
+MAX_BYTES = 2**63 - 1
+
+SYSTEM = {
+    "host": "lmu-athlon64-x2-4800",
+    "hypervisor": "Xen",
+    "hypervisor_version": "3.3",
+    "virtualization": "full",
+    "guest_os": "Ubuntu Server 9.04",
+    "guest_bits": 32,
+    "options": {"hw_virt": "on"},
+}
+EXAMPLE = OpenApiExample("A Xen guest", value=SYSTEM, request_only=True)
+
+
+class SystemInput(StrictSerializer):
+    """A system under test. What is not sent is not stated."""
+
+    host = Slug(help_text="The slug of a host of the lab.")
+    hypervisor = Text(max_length=100, help_text='"native" is the machine itself.')
+    hypervisor_version = Text(required=False, allow_blank=True, max_length=100)
+    virtualization = Text(
+        required=False,
+        allow_blank=True,
+        max_length=50,
+        help_text="full, paravirtual, dom0, container, ...",
+    )
+    guest_os = Text(required=False, allow_blank=True, max_length=200)
+    guest_bits = Choice(choices=[32, 64], required=False, allow_null=True)
+    vcpus = WholeNumber(
+        required=False, allow_null=True, min_value=1, max_value=MAX_VCPUS
+    )
+    memory_bytes = WholeNumber(
+        required=False, allow_null=True, min_value=1, max_value=MAX_BYTES
+    )
+    options = SmallMap(
+        required=False,
+        help_text="Settings such as hw_virt, guest_tools, storage, swap, scheduler.",
+    )
+
+
+class SystemField(serializers.Field[Any, Any, Any, Any]):
+    """The id of a registered system, or a system described on the spot."""
+
+    default_error_messages: ClassVar[Messages] = WORDS
+
+    def to_internal_value(self, data: Any) -> Any:
+        if type(data) is int:
+            return data
+        if not isinstance(data, dict):
+            raise serializers.ValidationError(
+                f"Send a system's id or the system as an object, not {kind(data)}."
+            )
+        return self.description.run_validation(data)
+
+    @cached_property
+    def description(self) -> SystemInput:
+        return SystemInput()
+
+
+class SystemSerializer(Answer):
+    address = "api:system"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    lab = serializers.CharField(source="lab.slug")
+    label = serializers.CharField()  # type: ignore[assignment]
+    host = serializers.CharField(source="host.slug")
+    host_id = serializers.IntegerField()
+    hypervisor = serializers.CharField()
+    hypervisor_version = serializers.CharField()
+    virtualization = serializers.CharField()
+    guest_os = serializers.CharField()
+    guest_bits = serializers.IntegerField(allow_null=True)
+    vcpus = serializers.IntegerField(allow_null=True)
+    memory_bytes = serializers.IntegerField(allow_null=True)
+    options = serializers.DictField()
+    created_at = serializers.DateTimeField()
+
+
+class SystemQuery(ListQuery):
+    campaign = campaign_parameter()
+    host = Slug(required=False, help_text="A host's slug.")
+
+
+class SystemsView(ApiView):
+    """Systems of one's lab, and those that a visible campaign measured."""
+
+    query_class = SystemQuery
+
+    @extend_schema(
+        summary="List systems",
+        operation_id="systems_list",
+        responses=SystemSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        systems = System.objects.visible_to(self.viewer).select_related("lab", "host")
+        if "host" in self.query:
+            systems = systems.filter(host__slug=self.query["host"])
+        if "campaign" in self.query:
+            campaign = find_campaign(self.viewer, self.query["campaign"])
+            runs = Run.objects.filter(campaign=campaign, system=OuterRef("pk"))
+            systems = systems.filter(Exists(runs))
+        return self.page_of(systems, SystemSerializer)
+
+    @extend_schema(
+        summary="Register a system, or find the same one",
+        request=SystemInput,
+        responses={201: SystemSerializer, 200: SystemSerializer},
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        description = checked(SystemInput, request.data)
+        system, created = register_system(lab=self.lab, description=description)
+        return self.created_or_known(SystemSerializer, system, created)
+
+
+class SystemView(ApiView):
+    """One system under test."""
+
+    @extend_schema(summary="Read a system", responses=SystemSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        systems = System.objects.visible_to(self.viewer).select_related("lab", "host")
+        system = systems.filter(pk=pk).first()
+        if system is None:
+            raise NotFoundError("system", pk)
+        return Response(self.shown(SystemSerializer, system))

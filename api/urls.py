@@ -1,0 +1,49 @@
+"""The addresses under /api/v1/."""
+
+from django.urls import path, re_path, register_converter
+
+from api.bulk import BulkView
+from api.campaigns import CampaignsView, CampaignView
+from api.cells import CellsView
+from api.comparisons import ComparisonsView
+from api.documents import DocsView, SchemaView, UnknownAddressView
+from api.health import HealthView
+from api.hosts import HostsView, HostView
+from api.runs import RunsView, RunView
+from api.samples import SamplesView
+from api.systems import SystemsView, SystemView
+
+
+class CampaignName:
+    """A campaign's slug, or lab/slug where several labs use it."""
+
+    regex = r"[-a-zA-Z0-9_]+(?:/[-a-zA-Z0-9_]+)?"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(CampaignName, "campaign")
+
+app_name = "api"
+urlpatterns = [
+    path("campaigns/", CampaignsView.as_view(), name="campaigns"),
+    path("campaigns/<campaign:slug>/", CampaignView.as_view(), name="campaign"),
+    path("hosts/", HostsView.as_view(), name="hosts"),
+    path("hosts/<int:pk>/", HostView.as_view(), name="host"),
+    path("systems/", SystemsView.as_view(), name="systems"),
+    path("systems/<int:pk>/", SystemView.as_view(), name="system"),
+    path("runs/", RunsView.as_view(), name="runs"),
+    path("runs/bulk/", BulkView.as_view(), name="bulk"),
+    path("runs/<int:pk>/", RunView.as_view(), name="run"),
+    path("runs/<int:pk>/samples/", SamplesView.as_view(), name="samples"),
+    path("cells/", CellsView.as_view(), name="cells"),
+    path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
+    path("health/", HealthView.as_view(), name="health"),
+    path("schema/", SchemaView.as_view(), name="schema"),
+    path("docs/", DocsView.as_view(), name="docs"),
+    re_path(r"", UnknownAddressView.as_view(), name="unknown"),
+]

@@ -1,0 +1,119 @@
+"""/api/v1/comparisons/: every cell beside its baseline."""
+
+import pytest
+
+from benchmarks.models import Efficiency, System
+from benchmarks.selectors.comparisons import ComparisonRow
+
+# fmt: off
+FIELDS = [
+    "id", "campaign", "case", "case_id", "tool", "tool_title", "metric",
+    "operation", "access", "parameters", "component", "better", "system",
+    "system_id", "host", "hypervisor", "hypervisor_version", "virtualization",
+    "guest_os", "guest_bits", "vcpus", "memory_bytes", "hw_virt", "guest_tools",
+    "options", "scenario", "vms", "seat", "load", "clock", "value", "unit", "n",
+    "baseline_value", "baseline_n", "baseline_system_id", "efficiency", "relative",
+    "state", "reason", "document", "table",
+]
+# fmt: on
+
+
+def rows(caller, **query):
+    answer = caller.get("comparisons/", **query)
+    assert answer.status_code == 200, answer.json()
+    return answer.json()["results"]
+
+
+def test_it_sets_a_guest_beside_its_machine(anyone, measured):
+    native, guest = rows(anyone, campaign="study")
+
+    assert guest["efficiency"] == pytest.approx(13.08 / 52.97)
+    assert (guest["value"], guest["baseline_value"]) == (13.08, 52.97)
+    assert (guest["state"], native["state"]) == ("paired", "native")
+    assert guest["baseline_system_id"] == native["system_id"]
+    assert native["efficiency"] is None
+
+
+def test_a_row_has_the_fields_that_were_promised(anyone, measured):
+    row = rows(anyone)[0]
+
+    assert list(row) == FIELDS
+    assert list(ComparisonRow.__dataclass_fields__) == FIELDS
+
+
+def test_it_filters_rows(anyone, measured):
+    assert len(rows(anyone, hypervisor="xen")) == 1
+    assert len(rows(anyone, state="paired")) == 1
+    assert len(rows(anyone, guest_os="Ubuntu Server 9.04", guest_bits=32)) == 2
+    assert len(rows(anyone, tool="Iometer", metric="network throughput")) == 2
+    assert len(rows(anyone, component="network", scenario="single")) == 2
+    assert rows(anyone, component="disk") == rows(anyone, guest_bits=64) == []
+
+
+def test_it_shows_what_is_not_yet_compared(anyone, measured):
+    Efficiency.objects.all().delete()
+
+    assert [row["state"] for row in rows(anyone, state="waiting")] == ["waiting"] * 2
+    assert rows(anyone, state="paired") == []
+
+
+def test_it_compares_with_a_system_one_chooses(anyone, measured):
+    xen = System.objects.get(hypervisor="Xen")
+
+    native, guest = rows(anyone, campaign="study", baseline=xen.pk)
+
+    assert native["relative"] == pytest.approx(52.97 / 13.08)
+    assert (native["efficiency"], native["state"]) == (None, "relative")
+    assert guest["state"] == "reference"
+
+
+def test_a_system_of_no_such_campaign_is_404(anyone, measured):
+    answer = anyone.get("comparisons/", campaign="study", baseline=999)
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"baseline": "xen"},
+        {"state": "good"},
+        {"component": "cpu"},
+        {"guest_bits": "32bit"},
+        {"tool": "nosuchtool"},
+    ],
+)
+def test_it_refuses_a_bad_filter(anyone, db, query):
+    answer = anyone.get("comparisons/", **query)
+
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, list(query))
+
+
+def test_rows_of_a_private_campaign_are_seen_by_its_lab_alone(
+    anyone, reader, other_read_token, submit, run_document, private_campaign
+):
+    submit(run_document(campaign="secret-study"))
+
+    assert rows(anyone) == rows(anyone, token=other_read_token) == []
+    assert len(rows(reader)) == 1
+
+
+def test_pages_put_together_are_the_whole(anyone, submit, run_document, xen):
+    submit(*(run_document(system={**xen, "vcpus": count}) for count in range(1, 8)))
+    whole = [row["id"] for row in rows(anyone)]
+
+    address, found = "/api/v1/comparisons/?page_size=2", []
+    while address:
+        page = anyone.client.get(address).json()
+        found += [row["id"] for row in page["results"]]
+        address = page["next"]
+
+    assert found == whole
+    assert len(whole) == 7
+
+
+def test_it_costs_a_fixed_number_of_queries(
+    anyone, measured, django_assert_num_queries
+):
+    with django_assert_num_queries(5):
+        rows(anyone)

@@ -1,0 +1,44 @@
+"""/api/v1/health/: for load balancers and people."""
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from benchmarks import broker
+from benchmarks.selectors import health
+
+GONE = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
+
+
+def test_all_is_well(anyone, api, run_document):
+    api.post("runs/", run_document())
+
+    answer = anyone.get("health/")
+
+    body = answer.json()
+    assert answer.status_code == 200
+    assert (body["status"], body["database"], body["redis"]) == ("ok", True, True)
+    assert (body["outbox"]["waiting"], body["outbox"]["quarantined"]) == (1, 0)
+    assert body["outbox"]["oldest_s"] >= 0
+
+
+def test_without_redis_it_is_degraded_and_still_takes_uploads(anyone, db, monkeypatch):
+    monkeypatch.setattr(broker, "connection", lambda: GONE)
+
+    answer = anyone.get("health/")
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+
+
+def test_without_the_database_it_is_503(anyone, monkeypatch):
+    monkeypatch.setattr(health, "_outbox", lambda: None)
+
+    answer = anyone.get("health/")
+
+    assert answer.status_code == 503
+    assert (answer.json()["status"], answer.json()["outbox"]) == ("down", None)
+    assert answer.headers["Retry-After"] == "2"
+
+
+def test_it_asks_for_no_token_and_looks_at_none(anyone, db):
+    assert anyone.get("health/", token="nonsense").status_code == 200

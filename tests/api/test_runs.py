@@ -1,0 +1,249 @@
+"""/api/v1/runs/: uploads, and reading them again."""
+
+import gzip
+
+import orjson
+import pytest
+
+from benchmarks.models import OutboxItem, Run, RunOutput
+from benchmarks.services import processing
+
+KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
+
+
+def test_it_takes_a_run(api, run_document):
+    answer = api.post("runs/", run_document(key=KEY))
+
+    run = Run.objects.get()
+    assert answer.status_code == 202
+    assert answer.json() == {
+        "id": run.pk,
+        "key": KEY,
+        "status": "received",
+        "url": f"http://testserver/api/v1/runs/{run.pk}/",
+    }
+    assert answer.headers["Location"] == answer.json()["url"]
+    assert OutboxItem.objects.get().run == run
+
+
+def test_it_takes_everything_that_can_be_said(api, run_document, reader):
+    said = {
+        "tool_version": "2006.07.27",
+        "scenario": "parallel",
+        "vms": 2,
+        "seat": "1",
+        "load": "LINPACK in 2 further VMs",
+        "corun": "pair 1",
+        "session": "Tuesday",
+        "clock": "external",
+        "started_at": "2010-07-29T12:00:00.5+02:00",
+        "document": "Gebhardt 2010",
+        "table": "Anhang A: Netzwerk Linux",
+        "note": "first line\nsecond line",
+        "facts": {"kernel": "2.6.28", "steal": 0.5, "modules": ["xen", None]},
+    }
+    pk = api.post("runs/", run_document(**said)).json()["id"]
+
+    read = reader.get(f"runs/{pk}/").json()
+
+    assert read["started_at"] == "2010-07-29T10:00:00.500000Z"
+    assert {name: read[name] for name in said if name != "started_at"} == {
+        name: value for name, value in said.items() if name != "started_at"
+    }
+
+
+def test_it_keeps_the_upload_as_it_came(api, run_document):
+    document = run_document(note="Überlast 测试")
+
+    api.post("runs/", document)
+
+    assert orjson.loads(RunOutput.objects.get().text) == document
+
+
+def test_it_takes_a_packed_run(api, run_document):
+    answer = api.packed("runs/", orjson.dumps(run_document()))
+
+    assert answer.status_code == 202
+
+
+def test_it_takes_a_system_by_its_id(api, run_document, measured):
+    run = Run.objects.first()
+
+    answer = api.post("runs/", {**run_document(), "system": run.system_id})
+
+    assert answer.status_code == 202
+    assert Run.objects.latest("pk").system == run.system
+
+
+def test_it_shows_a_run_with_its_samples(anyone, api, run_document):
+    pk = api.post("runs/", run_document(value=423_760)).json()["id"]
+    processing.drain()
+
+    read = anyone.get(f"runs/{pk}/").json()
+
+    assert (read["status"], read["sample_count"]) == ("parsed", 1)
+    assert read["samples"][0]["value"] == 423_760
+    assert read["samples"][0]["unit"] == "MB/s"
+    assert read["samples_url"] == f"http://testserver/api/v1/runs/{pk}/samples/"
+
+
+def test_it_converts_samples_to_the_unit_of_their_metric(anyone, api, run_document):
+    document = run_document()
+    document["samples"][0] |= {"value": 5_000_000, "unit": "B/s"}
+    pk = api.post("runs/", document).json()["id"]
+    processing.drain()
+
+    (sample,) = anyone.get(f"runs/{pk}/").json()["samples"]
+
+    assert (sample["value"], sample["unit"]) == (5, "MB/s")
+
+
+def test_it_leaves_out_more_than_a_hundred_samples(anyone, api, run_document):
+    document = run_document()
+    document["samples"] = [
+        {**document["samples"][0], "repetition": number} for number in range(1, 102)
+    ]
+    pk = api.post("runs/", document).json()["id"]
+    processing.drain()
+
+    read = anyone.get("runs/").json()["results"][0]
+    page = anyone.get(f"runs/{pk}/samples/", page_size=100).json()
+
+    assert (read["sample_count"], read["samples"]) == (101, None)
+    assert [each["repetition"] for each in page["results"]] == list(range(1, 101))
+    assert page["next"].endswith(f"/{pk}/samples/?cursor=after-100&page_size=100")
+
+
+def test_it_filters_runs(anyone, measured):
+    def keys(**query):
+        return [each["key"] for each in anyone.get("runs/", **query).json()["results"]]
+
+    native, guest = (str(each.key) for each in measured)
+    system = Run.objects.get(key=guest).system_id
+    assert keys() == [native, guest]
+    assert keys(campaign="study", tool="Iometer", status="parsed") == [native, guest]
+    assert keys(system=system) == [guest]
+    assert keys(status="received") == []
+
+
+def test_a_run_of_a_private_campaign_is_404_like_a_missing_one(
+    anyone, api, reader, run_document, private_campaign, other_read_token
+):
+    pk = api.post("runs/", run_document(campaign="secret-study")).json()["id"]
+
+    for token in ("", other_read_token):
+        for path in (f"runs/{pk}/", f"runs/{pk}/samples/", "runs/99/"):
+            answer = anyone.get(path, token=token)
+            assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        assert anyone.get("runs/", token=token).json()["results"] == []
+    assert reader.get(f"runs/{pk}/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "says"),
+    [
+        ({"campaign": "missing"}, "unknown_campaign", "POST /api/v1/campaigns/"),
+        ({"campaign": "theirs"}, "unknown_campaign", "POST /api/v1/campaigns/"),
+        ({"tool": "linpak"}, "unknown_tool", "LINPACK"),
+        ({"system": {"host": "beta"}}, "unknown_host", "POST /api/v1/hosts/"),
+    ],
+)
+def test_it_answers_422_to_names_it_does_not_know(
+    api, run_document, foreign_campaign, changes, code, says
+):
+    answer = api.post("runs/", run_document(**changes))
+
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    assert says in answer.json()["detail"]
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize("owner", ["other", "nobody"])
+def test_another_labs_system_is_422_like_a_missing_one(
+    stranger, run_document, measured, foreign_campaign, owner
+):
+    system = Run.objects.first().system_id if owner == "other" else 999_999
+
+    answer = stranger.post(
+        "runs/", {**run_document(campaign="theirs"), "system": system}
+    )
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown_system")
+
+
+@pytest.mark.parametrize(
+    ("sample", "code"),
+    [
+        ({"metric": "network thruput"}, "unknown_metric"),
+        ({"unit": "s"}, "unit"),
+        ({"unit": "furlong"}, "unit"),
+        ({"value": 0}, "value_refused"),
+        ({"value": -5}, "value_refused"),
+        ({"parameters": {"Block Size": "4k", "block_size": "8k"}}, "parameter"),
+    ],
+)
+def test_it_answers_422_to_a_sample_that_means_nothing(api, run_document, sample, code):
+    document = run_document()
+    document["samples"].append({**document["samples"][0], **sample})
+
+    answer = api.post("runs/", document)
+
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    assert list(answer.json()["fields"]) == ["samples[1]"]
+    assert not Run.objects.exists()
+
+
+def test_it_pages_through_runs_both_ways(anyone, api, run_document):
+    api.bulk([run_document() for _ in range(7)])
+    ids = list(Run.objects.values_list("pk", flat=True).order_by("pk"))
+
+    first = anyone.get("runs/", page_size=3, campaign="study").json()
+    second = anyone.client.get(first["next"]).json()
+    third = anyone.client.get(second["next"]).json()
+    back = anyone.client.get(third["previous"]).json()
+
+    pages = [
+        [each["id"] for each in page["results"]] for page in (first, second, third)
+    ]
+    assert pages == [ids[:3], ids[3:6], ids[6:]]
+    assert (first["previous"], third["next"]) == (None, None)
+    assert [each["id"] for each in back["results"]] == ids[3:6]
+    assert anyone.client.get(back["previous"]).json()["results"] == first["results"]
+    assert anyone.client.get(back["previous"]).json()["previous"] is None
+
+
+def test_a_list_costs_a_fixed_number_of_queries(
+    anyone, api, run_document, django_assert_num_queries
+):
+    api.bulk([run_document() for _ in range(20)])
+    processing.drain()
+
+    with django_assert_num_queries(3):
+        assert len(anyone.get("runs/").json()["results"]) == 20
+
+
+def test_a_packed_bomb_is_413_and_stores_nothing(api, db):
+    answer = api.packed("runs/", b'{"note":"' + b" " * 5_000_000 + b'"}')
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_a_body_above_the_limit_is_413(api, db):
+    answer = api.post("runs/", b'{"note":"' + b"x" * 9_000_000 + b'"}')
+
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_another_encoding_is_415(api, run_document):
+    answer = api.post("runs/", gzip.compress(b"{}"), Content_Encoding="br")
+
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_encoding")
+
+
+def test_an_empty_body_is_400(api, db):
+    answer = api.post("runs/", b"")
+
+    assert (answer.status_code, answer.json()["detail"]) == (
+        400,
+        "The body is empty. Send a JSON object.",
+    )

@@ -1,0 +1,105 @@
+"""/api/v1/systems/: what is measured."""
+
+import pytest
+
+from benchmarks.models import System
+
+GUEST = {
+    "host": "alpha",
+    "hypervisor": "Xen",
+    "hypervisor_version": "3.3",
+    "virtualization": "full",
+    "guest_os": "Ubuntu Server 9.04",
+    "guest_bits": 32,
+    "vcpus": 1,
+    "memory_bytes": 1073741824,
+    "options": {"hw_virt": "on"},
+}
+
+
+def test_it_registers_a_system(api, host):
+    answer = api.post("systems/", GUEST)
+
+    system = System.objects.get()
+    assert answer.status_code == 201
+    assert answer.json() == {
+        **GUEST,
+        "id": system.pk,
+        "url": f"http://testserver/api/v1/systems/{system.pk}/",
+        "lab": "alpha-lab",
+        "label": system.label,
+        "host_id": host.pk,
+        "created_at": answer.json()["created_at"],
+    }
+
+
+def test_the_same_system_in_another_spelling_is_200(api, host):
+    first = api.post("systems/", GUEST)
+
+    again = api.post(
+        "systems/", {**GUEST, "hypervisor": "xen", "virtualization": "HVM"}
+    )
+
+    assert (again.status_code, again.json()) == (200, first.json())
+
+
+def test_host_and_hypervisor_are_enough(api, host):
+    answer = api.post("systems/", {"host": "alpha", "hypervisor": "native"})
+
+    assert answer.status_code == 201
+    assert answer.json()["guest_bits"] is None
+
+
+def test_an_unknown_host_is_422_and_told_to_register(api, host):
+    answer = api.post("systems/", {**GUEST, "host": "alhpa"})
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown_host")
+    assert "POST /api/v1/hosts/" in answer.json()["detail"]
+
+
+def test_another_labs_host_is_unknown(stranger, host):
+    answer = stranger.post("systems/", GUEST)
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "unknown_host")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"guest_bits": 16}, "guest_bits"),
+        ({"guest_bits": "32"}, "guest_bits"),
+        ({"vcpus": 0}, "vcpus"),
+        ({"vcpus": 2.0}, "vcpus"),
+        ({"memory_bytes": -1}, "memory_bytes"),
+        ({"memory_bytes": True}, "memory_bytes"),
+        ({"options": {"a": None}}, "options.a"),
+        ({"options": {"a": ["x"]}}, "options.a"),
+        ({"options": []}, "options"),
+        ({"hypervisor": ""}, "hypervisor"),
+        ({"hypervisor": 5}, "hypervisor"),
+        ({"hipervisor": "Xen"}, "hipervisor"),
+    ],
+)
+def test_it_refuses_a_bad_value_and_stores_nothing(api, host, changes, field):
+    answer = api.post("systems/", {**GUEST, **changes})
+
+    assert answer.status_code == 400
+    assert list(answer.json()["fields"]) == [field]
+    assert not System.objects.exists()
+
+
+def test_it_filters_by_campaign_and_host(anyone, measured):
+    def count(**query):
+        return len(anyone.get("systems/", **query).json()["results"])
+
+    assert count(campaign="study", host="alpha") == 2
+    assert count(host="beta") == 0
+    assert anyone.get("systems/", campaign="missing").status_code == 404
+
+
+def test_a_system_is_seen_by_its_lab_alone(api, anyone, reader, host):
+    pk = api.post("systems/", GUEST).json()["id"]
+
+    assert reader.get(f"systems/{pk}/").status_code == 200
+    assert anyone.get(f"systems/{pk}/").status_code == 404
+    assert anyone.get("systems/").json()["results"] == []
