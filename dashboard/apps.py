@@ -1,0 +1,9 @@
+"""The pages: overview, campaign, compare, runs."""
+
+from django.apps import AppConfig
+
+
+class DashboardConfig(AppConfig):
+    """Registers the templates and static files."""
+
+    name = "dashboard"

@@ -1,0 +1,87 @@
+"""The compare page's chart: the ratios of its table as dots."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from benchmarks.selectors.comparison_columns import Column
+from benchmarks.selectors.comparison_table import CaseGroup, CaseRow, ComparisonTable
+from dashboard import wording
+from dashboard.cells import CellView, ratio_of
+from dashboard.charts import Dot, Series, dot_plot
+
+
+def comparison_figure(
+    table: ComparisonTable, views: Mapping[int, CellView]
+) -> dict[str, Any] | None:
+    """Return the table's ratios as a Plotly figure; None if it has not one."""
+    rows = [
+        (group, row) for group in table.groups for row in group.rows if _has_ratio(row)
+    ]
+    columns = table.head.columns
+    drawn = _columns_with_ratios(row for _group, row in rows)
+    depth = _colour_depth([columns[at] for at in drawn])
+    series = [
+        Series(_name(column, depth), _colour_group(column, depth)) for column in columns
+    ]
+    return dot_plot(
+        [_row_name(group, row) for group, row in rows],
+        series,
+        list(_dots([row for _group, row in rows], columns, views)),
+        axis_title=_("Ratio to the baseline, 1 = as fast (log scale)"),
+    )
+
+
+def _has_ratio(row: CaseRow) -> bool:
+    return any(cell is not None and ratio_of(cell) is not None for cell in row.cells)
+
+
+def _columns_with_ratios(rows: Iterator[CaseRow]) -> list[int]:
+    found = {
+        at
+        for row in rows
+        for at, cell in enumerate(row.cells)
+        if cell is not None and ratio_of(cell) is not None
+    }
+    return sorted(found)
+
+
+def _dots(
+    rows: Sequence[CaseRow], columns: Sequence[Column], views: Mapping[int, CellView]
+) -> Iterator[Dot]:
+    names = [
+        ", ".join([column.platform, *_facts(column, 0)]).strip() for column in columns
+    ]
+    for line, row in enumerate(rows):
+        for at, cell in enumerate(row.cells):
+            if cell is not None and (ratio := ratio_of(cell)) is not None:
+                yield Dot(line, at, ratio, names[at], views[cell.id].sentence)
+
+
+def _colour_depth(columns: Sequence[Column]) -> int:
+    """Return how many properties, beside the platform, it takes to see two colours."""
+    most = len(columns[0].facts) if columns else 0
+    for depth in range(most):
+        if len({_colour_group(column, depth) for column in columns}) > 1:
+            return depth
+    return most
+
+
+def _colour_group(column: Column, depth: int) -> str:
+    said = [wording.fact_in_brief(fact) for fact in column.facts[:depth] if fact.value]
+    return ", ".join([column.platform, *said])
+
+
+def _facts(column: Column, since: int) -> list[str]:
+    return [wording.fact_in_brief(fact) for fact in column.facts[since:] if fact.value]
+
+
+def _name(column: Column, depth: int) -> str:
+    """Return what tells a column from the others of its colour."""
+    return ", ".join(_facts(column, depth)) or column.platform
+
+
+def _row_name(group: CaseGroup, row: CaseRow) -> str:
+    facts = (wording.fact_text(fact) for fact in row.facts)
+    return ", ".join([f"{group.tool}: {row.label}", *facts])

@@ -1,0 +1,80 @@
+"""How numbers are written and which shade a ratio gets. PURE: no Django."""
+
+from decimal import Decimal
+from math import floor, isfinite, log2, log10
+from typing import Final
+
+# Upper ends of the shades of "slower"; those of "faster" are their reciprocals, so
+# that a ratio and its inverse are as far from the middle.
+EDGES: Final = (0.25, 0.5, 0.75, 0.9, 0.98)
+SHADES: Final = len(EDGES)
+EVEN: Final = "even"
+GROUPED_FROM: Final = 1_000
+PLAIN_FROM: Final = 1e-9
+PLAIN_TO: Final = 1e21
+TABLE_DIGITS: Final = 6
+RATIO_DECIMALS: Final = 3
+
+
+def exact(value: float) -> str:
+    """Write a stored number with all its digits and none it does not have."""
+    if not isfinite(value):
+        return str(value)
+    text = repr(float(value))
+    if "e" in text and PLAIN_FROM <= abs(value) < PLAIN_TO:
+        text = format(Decimal(text), "f")
+    if "e" in text:
+        return text
+    whole, _, fraction = text.partition(".")
+    if abs(value) >= GROUPED_FROM:
+        whole = f"{int(whole):,}"
+    return whole if fraction in ("", "0") else f"{whole}.{fraction}"
+
+
+def brief(value: float) -> str:
+    """Write a number for a table: exact when short, else six significant digits."""
+    if value == 0 or not isfinite(value):
+        return exact(value)
+    digits = TABLE_DIGITS - 1 - floor(log10(abs(value)))
+    return exact(round(value, max(digits, 0)))
+
+
+def ratio(value: float) -> str:
+    """Write a ratio with three decimals; a tiny one with two significant digits."""
+    if 0 < value < 0.01:
+        return f"{value:.2g}"
+    return f"{value:,.{RATIO_DECIMALS}f}"
+
+
+def heat(value: float) -> str:
+    """Return the shade of a ratio: ``slow-5`` to ``slow-1``, ``even``, ``fast-1``..."""
+    if value <= 0:
+        return f"slow-{SHADES}"
+    side, slow = ("slow", value) if value < 1 else ("fast", 1 / value)
+    passed = sum(slow > edge for edge in EDGES)
+    return EVEN if passed == SHADES else f"{side}-{SHADES - passed}"
+
+
+def legend() -> list[tuple[str, str]]:
+    """Return shade and label of each step of the scale, slowest first."""
+    slow = [(f"slow-{SHADES - at}", f"≤ {edge:g}") for at, edge in enumerate(EDGES)]
+    fast = [
+        (f"fast-{at + 1}", f"≥ {1 / edge:.3g}") for at, edge in enumerate(EDGES[::-1])
+    ]
+    return [*slow, (EVEN, "1"), *fast]
+
+
+def place(value: float, low: float, high: float) -> float:
+    """Return where a ratio lies between two others on a log axis, 0 to 1, clamped."""
+    if value <= 0:
+        return 0.0
+    share = (log2(value) - log2(low)) / (log2(high) - log2(low))
+    return min(max(share, 0.0), 1.0)
+
+
+def amount_of_memory(number: int) -> str:
+    """Write bytes in the largest binary unit that leaves a whole number."""
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if number and number % 1024**power == 0:
+            return f"{number // 1024**power} {unit}"
+    return f"{number:,} B"

@@ -1,0 +1,135 @@
+"""What the pages of runs show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db.models import QuerySet
+from django.http import Http404
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Campaign, Cell, Run, Sample
+from benchmarks.selectors.evidence import Evidence, evidence
+from benchmarks.selectors.facets import facets
+from benchmarks.selectors.runs import samples_of, visible_runs
+from benchmarks.viewer import Viewer
+from dashboard.cells import CellView, cell_view
+from dashboard.selections import Menu, run_menus
+
+PAGE = 50
+SAMPLES_SHOWN = 500
+UPLOAD_SHOWN = 100_000
+FILTERS = ("tool", "status", "scenario")
+
+
+@dataclass(frozen=True)
+class RunListPage:
+    """One page of runs, newest first; ``older`` and ``newer`` are where to go on."""
+
+    runs: tuple[Run, ...]
+    menus: list[Menu]
+    older: int | None
+    newer: int | None
+    evidence: Evidence | None = None
+    view: CellView | None = None
+
+
+@dataclass(frozen=True)
+class ShownSample:
+    """A sample and the cell it went into, once there is one."""
+
+    sample: Sample
+    cell_id: int | None
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """What a run measured and what was uploaded, both cut to what a page can hold."""
+
+    samples: tuple[ShownSample, ...]
+    has_more_samples: bool
+    upload: str
+    is_upload_cut: bool
+
+
+def run_list_page(
+    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
+) -> RunListPage:
+    """Return the runs that a URL's query asks for."""
+    if "cell" in query:
+        return _evidence_page(viewer, campaign, query)
+    wanted: dict[str, Any] = {name: query[name] for name in FILTERS if query.get(name)}
+    if query.get("system"):
+        wanted["system"] = number(query["system"])
+    runs = visible_runs(viewer, campaign=campaign, **wanted)
+    shown, older, newer = _page(runs, query)
+    menus = run_menus(query, facets(campaign))
+    return RunListPage(tuple(shown), menus, older, newer)
+
+
+def _evidence_page(
+    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
+) -> RunListPage:
+    reference = number(query["baseline"]) if query.get("baseline") else None
+    try:
+        found = evidence(viewer, campaign, number(query["cell"]), reference)
+    except NotFoundError as error:
+        raise Http404(str(error)) from error
+    runs = tuple(each.run for each in found.runs)
+    return RunListPage(runs, [], None, None, found, cell_view(found.row))
+
+
+def _page(
+    runs: QuerySet[Run], query: Mapping[str, str]
+) -> tuple[list[Run], int | None, int | None]:
+    """Return a page by key, not by offset: as quick at the end as at the beginning."""
+    if query.get("after"):
+        found = list(
+            runs.filter(pk__gt=number(query["after"])).order_by("pk")[: PAGE + 1]
+        )
+        shown = found[:PAGE][::-1]
+        older = shown[-1].pk if shown else None
+        return shown, older, shown[0].pk if len(found) > PAGE else None
+    if query.get("before"):
+        runs = runs.filter(pk__lt=number(query["before"]))
+    found = list(runs.order_by("-pk")[: PAGE + 1])
+    shown = found[:PAGE]
+    newer = shown[0].pk if shown and query.get("before") else None
+    return shown, shown[-1].pk if len(found) > PAGE else None, newer
+
+
+def run_page(run: Run) -> RunPage:
+    """Return a run's samples with their cells, and its upload made readable."""
+    samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
+    cells = _cells_of(run, {sample.case_id for sample in samples})
+    upload = readable(run.output.text)
+    return RunPage(
+        samples=tuple(
+            ShownSample(sample, cells.get(sample.case_id))
+            for sample in samples[:SAMPLES_SHOWN]
+        ),
+        has_more_samples=len(samples) > SAMPLES_SHOWN,
+        upload=upload[:UPLOAD_SHOWN],
+        is_upload_cut=len(upload) > UPLOAD_SHOWN,
+    )
+
+
+def _cells_of(run: Run, case_ids: set[int]) -> dict[int, int]:
+    key = ("campaign_id", "system_id", "scenario", "vms", "seat", "load")
+    same: dict[str, Any] = {name: getattr(run, name) for name in key}
+    cells = Cell.objects.filter(case__in=case_ids, **same)
+    return dict(cells.values_list("case_id", "pk"))
+
+
+def readable(text: str) -> str:
+    """Return JSON with line breaks; anything else as it is."""
+    try:
+        return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2).decode()
+    except orjson.JSONDecodeError:
+        return text
+
+
+def number(text: str) -> int:
+    """Return an id out of a URL; 0, which nothing has, for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

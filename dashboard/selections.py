@@ -1,0 +1,143 @@
+"""What the reader of the compare page has chosen; all of it stands in the URL."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from benchmarks.models import Campaign, Run, System
+from benchmarks.selectors.facets import Facets
+from dashboard import wording
+
+NATIVE = "native"
+ALL = "all"
+WIDE = {"baseline", "system"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One entry of a menu."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class Menu:
+    """A menu of the filter form; ``is_changed``: not as it stands at first."""
+
+    name: str
+    label: str
+    choices: tuple[Choice, ...]
+    is_changed: bool
+    is_wide: bool = False
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen baseline and filters; an empty filter lets everything through."""
+
+    baseline: str
+    scenario: str
+    component: str
+    tool: str
+    guest_os: str
+    bits: str
+
+    def filters(self) -> dict[str, Any]:
+        """Return the look-ups on cells; nonsense finds nothing, as it should."""
+        looked_up = {
+            "scenario": "" if self.scenario == ALL else self.scenario,
+            "case__component": self.component,
+            "case__tool": self.tool,
+            "system__guest_os": self.guest_os,
+        }
+        chosen: dict[str, Any] = {
+            name: text for name, text in looked_up.items() if text
+        }
+        if self.bits:
+            chosen["system__guest_bits"] = _number(self.bits)
+        return chosen
+
+    def reference(self, facets: Facets) -> System | None:
+        """Return the system to compare with; None: the native machine."""
+        return next(
+            (each for each in facets.systems if str(each.pk) == self.baseline), None
+        )
+
+
+def selection(query: Mapping[str, str], facets: Facets) -> Selection:
+    """Read the choice from a URL; what is not said is at its default."""
+    first = facets.scenarios[0] if facets.scenarios else ALL
+    return Selection(
+        baseline=query.get("baseline") or NATIVE,
+        scenario=query.get("scenario") or first,
+        component=query.get("component", ""),
+        tool=query.get("tool", ""),
+        guest_os=query.get("guest_os", ""),
+        bits=query.get("bits", ""),
+    )
+
+
+def menus(chosen: Selection, facets: Facets, campaign: Campaign) -> list[Menu]:
+    """Return the menus of the filter form, each with its choice marked."""
+    everything = {"": _("All")}
+    scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
+    several = {ALL: _("All scenarios")} if len(scenarios) > 1 else {}
+    components = {name: wording.component_name(name) for name in facets.components}
+    bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
+    oses = {name: name for name in facets.guest_oses}
+    return [
+        _menu(chosen.baseline, "baseline", _("Baseline"), _baselines(facets, campaign)),
+        _menu(chosen.scenario, "scenario", _("Scenario"), scenarios | several),
+        _menu(chosen.component, "component", _("Component"), everything | components),
+        _menu(chosen.tool, "tool", _("Tool"), everything | dict(facets.tools)),
+        _menu(chosen.guest_os, "guest_os", _("Guest OS"), everything | oses),
+        _menu(chosen.bits, "bits", _("Bits"), everything | bits),
+    ]
+
+
+def _baselines(facets: Facets, campaign: Campaign) -> dict[str, str]:
+    has_native = any(system.is_native for system in facets.systems)
+    if has_native:
+        first = _("Native, same OS and bits")
+    elif campaign.reference_system_id:
+        first = _("The campaign's reference system")
+    else:
+        first = _("Native (not measured here)")
+    return {NATIVE: first} | _systems(facets)
+
+
+def _systems(facets: Facets) -> dict[str, str]:
+    return {str(each.pk): wording.system_name(each) for each in facets.systems}
+
+
+def _menu(value: str, name: str, label: str, texts: Mapping[str, str]) -> Menu:
+    known = dict(texts) if value in texts else {**texts, value: value}
+    choices = (Choice(key, text, key == value) for key, text in known.items())
+    first = next(iter(texts), "")
+    return Menu(name, label, tuple(choices), value != first, name in WIDE)
+
+
+def _number(text: str) -> int:
+    """Return a whole number; -1, which nothing has, for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else -1
+
+
+def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
+    """Return the menus above a list of runs."""
+    everything = {"": _("All")}
+    statuses = {status.value: wording.status_name(status) for status in Run.Status}
+    scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
+    texts = (
+        ("tool", _("Tool"), dict(facets.tools)),
+        ("status", _("Status"), statuses),
+        ("scenario", _("Scenario"), scenarios),
+        ("system", _("System"), _systems(facets)),
+    )
+    return [
+        _menu(query.get(name, ""), name, label, everything | known)
+        for name, label, known in texts
+    ]

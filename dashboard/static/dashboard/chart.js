@@ -1,0 +1,137 @@
+/* Draw the charts of a page once they come near the window: Plotly is large. */
+(() => {
+  const CONFIG = { displaylogo: false, responsive: true, displayModeBar: false };
+  const NARROW = 820;
+  const LEGEND_LINE = 17;
+  const LABEL = 16;
+  const LETTER = 6.2;
+  let loading = null;
+
+  const plotly = (src) => {
+    loading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = src;
+      script.onload = () => resolve(window.Plotly);
+      script.onerror = () => reject(new Error(`${src} could not be loaded`));
+      document.head.append(script);
+    });
+    return loading;
+  };
+
+  /* A token of the style sheet as the colour it stands for in the present theme. */
+  const paint = (element) => {
+    const probe = document.createElement("span");
+    element.append(probe);
+    const read = (token) => {
+      probe.style.color = `var(${token})`;
+      return getComputedStyle(probe).color;
+    };
+    const tokens = ["ink", "ink-2", "ink-3", "line", "line-strong", "surface", "raised", "sunken"];
+    const colours = Object.fromEntries(tokens.map((name) => [name, read(`--${name}`)]));
+    colours.series = (number) => read(`--series-${number}`);
+    return { colours, done: () => probe.remove() };
+  };
+
+  const shapes = (list, colours) =>
+    list.map((shape) =>
+      shape.name === "band"
+        ? { ...shape, fillcolor: colours.sunken, opacity: 0.6 }
+        : { ...shape, line: { color: colours.ink, width: 1, dash: "4px,3px" } });
+
+  /* On a phone labels stand above their dots, and the legend below everything. */
+  const narrowed = (traces, layout, lines, width) => {
+    const below = lines * LEGEND_LINE;
+    const rows = layout.yaxis.tickvals.length;
+    const room = Math.floor(width / LETTER);
+    const cut = (text) => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
+    const names = (text) => text.replace(/, (?=[^,]*,[^,]*$)/, ",<br>");
+    return [
+      traces.map((trace) => ({ ...trace, name: names(trace.name), y: trace.y.map((y) => Math.round(y) + 0.16 + (y - Math.round(y)) * 0.7) })),
+      {
+        ...layout,
+        height: layout.height + rows * LABEL + below,
+        margin: { ...layout.margin, l: 2, r: 10, b: 56 + below },
+        // Labels inside the axis would make Plotly leave out the other axis' ticks.
+        yaxis: { ...layout.yaxis, showticklabels: false },
+        annotations: layout.yaxis.ticktext.map((text, at) => ({ text: cut(text), x: 0, xref: "paper", xanchor: "left", y: at - 0.5, yanchor: "top", showarrow: false, font: layout.font })),
+        legend: { ...layout.legend, x: 0, y: 0, yref: "container", yanchor: "bottom" },
+      },
+    ];
+  };
+
+  const themed = ({ data, layout }, element) => {
+    const { colours, done } = paint(element);
+    // Plotly counts in pixels, the page in units that grow with the window.
+    const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    const font = { family: getComputedStyle(element).fontFamily, size: 12 * unit, color: colours["ink-2"] };
+    const axis = { gridcolor: colours.line, zeroline: false, linecolor: colours["line-strong"] };
+    const narrow = element.clientWidth < NARROW;
+    const groups = new Set(data.map((trace) => trace.legendgroup)).size;
+    const lines = 2 * data.length + groups;
+    const traces = data.map((trace) => ({
+      ...trace,
+      marker: {
+        ...trace.marker,
+        size: trace.marker.size * unit,
+        color: colours.series(trace.meta.series),
+        line: { color: colours.surface, width: 0.75 },
+      },
+    }));
+    const whole = {
+      ...layout,
+      height: layout.height * unit,
+      font,
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 8, r: 16, t: 8, b: 48 },
+      xaxis: { ...layout.xaxis, ...axis, title: { ...layout.xaxis.title, font: { ...font }, standoff: 12 } },
+      yaxis: { ...layout.yaxis, ...axis, showgrid: false },
+      shapes: shapes(layout.shapes, colours),
+      hoverlabel: { bgcolor: colours.raised, bordercolor: colours["line-strong"], font: { ...font, color: colours.ink }, align: "left" },
+      legend: { groupclick: "toggleitem", itemsizing: "constant" },
+    };
+    done();
+    return narrow ? narrowed(traces, whole, lines, element.clientWidth) : [traces, whole];
+  };
+
+  const draw = async (figure) => {
+    const canvas = figure.querySelector(".chart-canvas");
+    const source = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+    const Plotly = await plotly(figure.dataset.plotly);
+    const paintIt = () => {
+      const [data, layout] = themed(source, canvas);
+      return Plotly.react(canvas, data, layout, CONFIG);
+    };
+    canvas.replaceChildren();
+    await paintIt();
+    canvas.removeAttribute("aria-busy");
+    figure.dataset.drawn = "";
+    figure.repaint = paintIt;
+  };
+
+  const near = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      draw(target).catch((error) => {
+        target.querySelector(".chart-canvas").textContent = error.message;
+      });
+    }
+  }, { rootMargin: "400px" });
+
+  const find = (root) => {
+    for (const figure of root.querySelectorAll("[data-chart]")) {
+      figure.hidden = false;
+      near.observe(figure);
+    }
+  };
+
+  const repaint = () => {
+    for (const figure of document.querySelectorAll("[data-drawn]")) figure.repaint();
+  };
+
+  find(document);
+  document.addEventListener("htmx:afterSwap", ({ target }) => find(target));
+  document.addEventListener("themechange", repaint);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+})();

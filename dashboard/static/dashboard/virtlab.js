@@ -1,0 +1,45 @@
+/* What every page may do with scripts, and can be read without. */
+(() => {
+  const root = document.documentElement;
+  const button = document.querySelector("[data-theme-toggle]");
+  const NEXT = { auto: "dark", dark: "light", light: "auto" };
+
+  const label = () => {
+    const name = button.dataset[`label${{ auto: "Auto", dark: "Dark", light: "Light" }[root.dataset.theme ?? "auto"]}`];
+    button.setAttribute("aria-label", name);
+    button.title = name;
+  };
+
+  const remember = (theme) => {
+    try {
+      if (theme === "auto") localStorage.removeItem("theme");
+      else localStorage.setItem("theme", theme);
+    } catch {
+      /* Then it lasts for this page only. */
+    }
+  };
+
+  if (button) {
+    button.hidden = false;
+    label();
+    button.addEventListener("click", () => {
+      const theme = NEXT[root.dataset.theme ?? "auto"];
+      if (theme === "auto") delete root.dataset.theme;
+      else root.dataset.theme = theme;
+      remember(theme);
+      label();
+      document.dispatchEvent(new CustomEvent("themechange"));
+    });
+  }
+
+  /* What came instead is said in one line: a live table would be read out whole. */
+  document.addEventListener("htmx:afterSwap", ({ target }) => {
+    const status = document.querySelector("[data-status]");
+    const summary = target.querySelector("[data-summary], .empty h2");
+    if (status && summary) status.textContent = summary.textContent.replace(/\s+/g, " ");
+  });
+
+  document.addEventListener("change", ({ target }) => {
+    target.closest("form[data-submit-on-change]")?.requestSubmit();
+  });
+})();

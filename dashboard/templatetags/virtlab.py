@@ -1,0 +1,124 @@
+"""Template filters: the wording and figures of the pages, nothing that queries."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from django import template
+
+from benchmarks import tools
+from benchmarks.models import Case, System
+from benchmarks.selectors.comparison_columns import Column, Fact
+from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.tools.labels import case_details
+from dashboard import figures, wording
+from dashboard.cells import CellView
+
+register = template.Library()
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "exact": figures.exact,
+    "ratio": figures.ratio,
+    "shade": figures.heat,
+    "property_name": wording.property_name,
+    "fact_text": wording.fact_text,
+    "component_name": wording.component_name,
+    "scenario_name": wording.scenario_name,
+    "state_name": wording.state_name,
+    "state_meaning": wording.state_meaning,
+    "status_name": wording.status_name,
+    "system_name": wording.system_name,
+    "runs_text": wording.runs_text,
+}
+for name, function in FILTERS.items():
+    register.filter(name, function)
+
+
+@register.filter
+def beside(cells_of_row: Sequence[Any], columns: Sequence[Column]) -> Iterator[Any]:
+    """Return each column with the cell of this row that stands in it."""
+    return zip(columns, cells_of_row, strict=True)
+
+
+@register.filter
+def view_of(views: Mapping[int, CellView], cell: ComparisonRow) -> CellView:
+    """Return what a cell shows."""
+    return views[cell.id]
+
+
+@register.filter
+def circumstance(name: str, value: object) -> str:
+    """Return a circumstance in words: ``"seat"|circumstance:run.seat``."""
+    return wording.fact_text(Fact(name, str(value)))
+
+
+@register.filter
+def options_text(system: System) -> str:
+    """Return a system's options and sizes on one line."""
+    stated = {
+        **system.options,
+        "vcpus": system.vcpus,
+        "memory_bytes": system.memory_bytes,
+    }
+    facts = (Fact(name, str(value)) for name, value in stated.items() if value)
+    return " · ".join(map(wording.fact_in_brief, facts))
+
+
+@register.filter
+def details(case: Case) -> list[Fact]:
+    """Return the parameters that a case's label leaves out."""
+    found = tools.TOOLS.get(case.tool)
+    said = case_details(found, case.parameters) if found else case.parameters
+    return [Fact(name, str(value)) for name, value in said.items()]
+
+
+@register.filter
+def better_name(better: str) -> str:
+    """Return which direction is better, in words."""
+    return str(wording.BETTER.get(better, better))
+
+
+@register.filter
+def property_of(name: str, value: object) -> str:
+    """Return a property's value as its heading wants it: ``name|property_of:value``."""
+    return wording.property_value(name, value)
+
+
+@register.filter
+def in_unit(value: float | None, unit: str) -> str:
+    """Return a value with all its digits and its unit."""
+    return wording.quantity(value, unit, whole=True)
+
+
+@register.filter
+def tool_title(slug: str) -> str:
+    """Return a tool's name; of one that is gone, its slug."""
+    found = tools.TOOLS.get(slug)
+    return found.title if found else slug
+
+
+@register.filter
+def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return facts as lines: a name and a text each, nested ones as JSON."""
+    order = list(wording.FACTS)
+    known = [name for name in order if name in facts]
+    names = [*known, *sorted(set(facts).difference(order))]
+    return [(wording.fact_name(name), _text(facts[name])) for name in names]
+
+
+@register.filter
+def levels(stated: Any) -> list[str]:
+    """Return the levels of a factor, which may be one text or a list of them."""
+    return [_text(each) for each in (stated if isinstance(stated, list) else [stated])]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@register.simple_tag
+def heat_legend() -> list[tuple[str, str]]:
+    """Return the steps of the scale, slowest first."""
+    return figures.legend()

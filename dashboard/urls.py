@@ -1,0 +1,27 @@
+"""Addresses of the pages."""
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
+
+from dashboard.views import campaigns, comparisons, overview, runs
+
+app_name = "dashboard"
+
+CAMPAIGN = "campaigns/<slug:lab>/<slug:slug>/"
+
+urlpatterns = [
+    path("", overview.show_overview, name="overview"),
+    path(CAMPAIGN, campaigns.show_campaign, name="campaign"),
+    path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
+    path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
+    path("runs/<int:run_id>/", runs.show_run, name="run-detail"),
+    path("runs/<int:run_id>/upload.json", runs.download_upload, name="run-upload"),
+    path(
+        "login/",
+        LoginView.as_view(
+            template_name="dashboard/login.html", redirect_authenticated_user=True
+        ),
+        name="login",
+    ),
+    path("logout/", LogoutView.as_view(), name="logout"),
+]

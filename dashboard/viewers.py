@@ -1,0 +1,40 @@
+"""Who is looking at a page, what they ask for, and what of it they may see."""
+
+from django.http import Http404, HttpRequest
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Campaign, Membership, Run
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.runs import find_run
+from benchmarks.viewer import ANYONE, Viewer
+
+
+def viewer_of(request: HttpRequest) -> Viewer:
+    """Return the viewer: a signed-in person sees the labs they belong to."""
+    if not request.user.is_authenticated:
+        return ANYONE
+    labs = Membership.objects.filter(user=request.user).values_list("lab_id", flat=True)
+    return Viewer(frozenset(labs))
+
+
+def query_of(request: HttpRequest) -> dict[str, str]:
+    """Return the query of an address, without what PostgreSQL takes for an error."""
+    return {
+        name: str(text).replace("\0", "\ufffd") for name, text in request.GET.items()
+    }
+
+
+def campaign_or_404(viewer: Viewer, lab: str, slug: str) -> Campaign:
+    """Return a campaign; a private one of others is not there at all."""
+    try:
+        return find_campaign(viewer, f"{lab}/{slug}")
+    except NotFoundError as error:
+        raise Http404(str(error)) from error
+
+
+def run_or_404(viewer: Viewer, run_id: int) -> Run:
+    """Return a run with its upload; one of others' private campaigns is not there."""
+    try:
+        return find_run(viewer, run_id)
+    except NotFoundError as error:
+        raise Http404(str(error)) from error

@@ -1,0 +1,1 @@
+"""The pages: each view calls selectors and renders one template."""

@@ -1,0 +1,16 @@
+"""The page of one campaign."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from benchmarks.selectors.campaign_detail import campaign_detail
+from dashboard.viewers import campaign_or_404, viewer_of
+
+
+@require_safe
+def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show a campaign: what it measured on what, and how far its runs are."""
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    context = {"campaign": campaign, "detail": campaign_detail(campaign)}
+    return render(request, "dashboard/campaign.html", context)

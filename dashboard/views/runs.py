@@ -1,0 +1,37 @@
+"""Lists of runs and the page of one run."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.run_pages import run_list_page, run_page
+from dashboard.viewers import campaign_or_404, query_of, run_or_404, viewer_of
+
+
+@require_safe
+def list_runs(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show a campaign's runs, or those behind one cell with the cell's arithmetic."""
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    page = run_list_page(viewer, campaign, query_of(request))
+    context = {"campaign": campaign, "page": page}
+    return render(request, "dashboard/run_list.html", context)
+
+
+@require_safe
+def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Show one run: what ran where, what it measured, and what was uploaded."""
+    run = run_or_404(viewer_of(request), run_id)
+    return render(request, "dashboard/run.html", {"run": run, "page": run_page(run)})
+
+
+@require_safe
+def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Hand out a run's upload, byte for byte as it was kept."""
+    run = run_or_404(viewer_of(request), run_id)
+    name = f'attachment; filename="virtlab-run-{run.pk}.json"'
+    return HttpResponse(
+        run.output.text,
+        content_type="application/json",
+        headers={"Content-Disposition": name},
+    )

@@ -1,0 +1,230 @@
+"""How stored words are put before people: properties, circumstances, states."""
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from benchmarks.models import System
+from benchmarks.selectors.comparison_columns import Fact
+from dashboard import figures
+
+Text = str | Promise
+
+PROPERTIES: dict[str, Text] = {
+    "host": gettext_lazy("Host"),
+    "hypervisor": gettext_lazy("Hypervisor"),
+    "hypervisor_version": gettext_lazy("Version"),
+    "virtualization": gettext_lazy("Type"),
+    "guest_os": gettext_lazy("Guest OS"),
+    "guest_bits": gettext_lazy("Bits"),
+    "vcpus": gettext_lazy("vCPUs"),
+    "memory_bytes": gettext_lazy("Memory"),
+    "hw_virt": gettext_lazy("AMD-V / VT-x"),
+    "guest_tools": gettext_lazy("Guest tools"),
+    "storage": gettext_lazy("Storage"),
+    "swap": gettext_lazy("Swap"),
+    "scheduler": gettext_lazy("Scheduler"),
+}
+
+# Properties whose values need no name beside them.
+SELF_EVIDENT = {"host", "virtualization", "guest_os", "guest_bits", "memory_bytes"}
+
+COMPONENTS: dict[str, Text] = {
+    "CPU": gettext_lazy("CPU"),
+    "memory": gettext_lazy("Memory"),
+    "disk": gettext_lazy("Disk"),
+    "network": gettext_lazy("Network"),
+    "power": gettext_lazy("Power"),
+    "application": gettext_lazy("Application"),
+}
+
+SCENARIOS: dict[str, Text] = {
+    "single": gettext_lazy("Single"),
+    "parallel": gettext_lazy("Parallel"),
+    "under CPU load": gettext_lazy("Under CPU load"),
+    "disk and network combined": gettext_lazy("Disk and network combined"),
+    "inter-vm": gettext_lazy("Between VMs"),
+    "same-host": gettext_lazy("Within a host"),
+    "inter-host": gettext_lazy("Between hosts"),
+}
+
+BETTER: dict[str, Text] = {
+    "higher": gettext_lazy("higher is better"),
+    "lower": gettext_lazy("lower is better"),
+    "neither": gettext_lazy("neither is better"),
+}
+
+# The short word in a cell, and what it means.
+STATES: dict[str, tuple[Text, Text]] = {
+    "paired": (
+        gettext_lazy("paired"),
+        gettext_lazy("set against the native run of the same host, OS and case"),
+    ),
+    "native": (gettext_lazy("native"), gettext_lazy("the machine without hypervisor")),
+    "other_session": (
+        gettext_lazy("other session"),
+        gettext_lazy("its native run is from another session or campaign"),
+    ),
+    "stale": (
+        gettext_lazy("stale"),
+        gettext_lazy("its native run is older than the campaign allows"),
+    ),
+    "ambiguous": (
+        gettext_lazy("ambiguous"),
+        gettext_lazy("native runs fit that disagree: no ratio"),
+    ),
+    "missing": (
+        gettext_lazy("no baseline"),
+        gettext_lazy("nothing was measured that it could be set against"),
+    ),
+    "relative": (
+        gettext_lazy("relative"),
+        gettext_lazy("set against a reference system, not against native"),
+    ),
+    "reference": (
+        gettext_lazy("reference"),
+        gettext_lazy("the system that the others are set against"),
+    ),
+    "undirected": (
+        gettext_lazy("no direction"),
+        gettext_lazy("neither more nor less of it is better: no ratio"),
+    ),
+    "waiting": (
+        gettext_lazy("waiting"),
+        gettext_lazy("stored, not yet compared"),
+    ),
+}
+
+
+# The usual facts of a machine, in the order in which one asks for them.
+FACTS: dict[str, Text] = {
+    "cpu": gettext_lazy("CPU"),
+    "cores": gettext_lazy("Cores"),
+    "threads": gettext_lazy("Threads"),
+    "l1_kib_per_core": gettext_lazy("L1 per core, KiB"),
+    "l2_kib_per_core": gettext_lazy("L2 per core, KiB"),
+    "hardware_virtualization": gettext_lazy("Virtualization support"),
+    "memory": gettext_lazy("Memory"),
+    "mainboard": gettext_lazy("Mainboard"),
+    "disk": gettext_lazy("Disk"),
+    "storage": gettext_lazy("Storage"),
+    "network": gettext_lazy("Network"),
+    "power_meter": gettext_lazy("Power meter"),
+    "guests": gettext_lazy("Guests"),
+    "note": gettext_lazy("Note"),
+}
+
+
+def fact_name(name: str) -> str:
+    """Return what a fact is called; an unknown one by its own name."""
+    return str(FACTS.get(name, name.replace("_", " ")))
+
+
+STATUSES: dict[str, Text] = {
+    "received": gettext_lazy("waiting"),
+    "parsed": gettext_lazy("processed"),
+    "rejected": gettext_lazy("rejected"),
+    "quarantined": gettext_lazy("quarantined"),
+}
+
+
+def status_name(status: str) -> str:
+    """Return how far a run is, in a word."""
+    return str(STATUSES.get(status, status))
+
+
+def property_name(name: str) -> str:
+    """Return what a property is called; an unknown one by its own name."""
+    return str(PROPERTIES.get(name, name.replace("_", " ")))
+
+
+def property_value(name: str, value: object) -> str:
+    """Return a property's value under its own heading."""
+    if value in ("", None):
+        return ""
+    if name == "guest_bits":
+        return _("%(bits)s-bit") % {"bits": value}
+    if name == "memory_bytes":
+        return figures.amount_of_memory(int(str(value)))
+    return str(value)
+
+
+def fact_text(fact: Fact) -> str:
+    """Return a fact that has to explain itself: ``3 VMs``, ``seat 2``, ``swap SSD``."""
+    if fact.name == "vms":
+        count = int(fact.value)
+        return ngettext("%(n)s VM", "%(n)s VMs", count) % {"n": count}
+    if fact.name == "seat":
+        return seat_text(fact.value)
+    if fact.name == "scenario":
+        return scenario_name(fact.value)
+    if fact.name == "vcpus":
+        count = int(fact.value)
+        return ngettext("%(n)s vCPU", "%(n)s vCPUs", count) % {"n": count}
+    if fact.name == "load":
+        return _("load: %(load)s") % {"load": fact.value}
+    if fact.name in PROPERTIES:
+        value = property_value(fact.name, fact.value)
+        if fact.name == "guest_bits":
+            return value
+        return f"{property_name(fact.name)} {value}"
+    return f"{fact.name.replace('_', ' ')} {fact.value}"
+
+
+def fact_in_brief(fact: Fact) -> str:
+    """Return a system's fact that stands among its others: ``32-bit``, ``swap SSD``."""
+    if fact.name in SELF_EVIDENT:
+        return property_value(fact.name, fact.value)
+    return fact_text(fact)
+
+
+def system_name(system: System) -> str:
+    """Return a system in words: ``Xen 3.3 full, Ubuntu Server 9.04, 32-bit``."""
+    platform = (system.hypervisor, system.hypervisor_version, system.virtualization)
+    said = (system.guest_os, property_value("guest_bits", system.guest_bits))
+    options = (fact_in_brief(Fact(*item)) for item in system.options.items())
+    return ", ".join(filter(None, [" ".join(filter(None, platform)), *said, *options]))
+
+
+def seat_text(seat: str) -> str:
+    """Return which of the VMs, or which figure of them all."""
+    aggregates = {
+        "sum": _("sum of the VMs"),
+        "mean": _("mean of the VMs"),
+        "all": _("all VMs together"),
+        "host": _("the host"),
+    }
+    return aggregates.get(seat) or _("VM %(seat)s") % {"seat": seat}
+
+
+def scenario_name(scenario: str) -> str:
+    """Return a scenario in words."""
+    return str(SCENARIOS.get(scenario, scenario))
+
+
+def component_name(component: str) -> str:
+    """Return a component as a heading."""
+    return str(COMPONENTS.get(component, component))
+
+
+def state_name(state: str) -> str:
+    """Return the short word for a state."""
+    return str(STATES[state][0]) if state in STATES else state
+
+
+def state_meaning(state: str) -> str:
+    """Return what a state means."""
+    return str(STATES[state][1]) if state in STATES else ""
+
+
+def runs_text(n: int) -> str:
+    """Return how many runs stand behind a number; one is called what it is."""
+    return ngettext("single run", "%(n)s runs", n) % {"n": n}
+
+
+def quantity(value: float | None, unit: str, *, whole: bool = False) -> str:
+    """Return a value with its unit, or nothing; ``whole``: with every digit stored."""
+    if value is None:
+        return ""
+    text = figures.exact(value) if whole else figures.brief(value)
+    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text

@@ -1,0 +1,102 @@
+"""A real browser on a live server that holds one reference campaign."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from config.browser import find
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+# Before anything of the page runs: note what breaks the policy, and every dialog a
+# script that came in through a name would open.
+WATCH = """
+window.violations = [];
+window.intrusions = [];
+for (const name of ["alert", "confirm", "prompt"]) {
+  window[name] = (text) => window.intrusions.push(`${name} ${text}`);
+}
+document.addEventListener("securitypolicyviolation", (event) =>
+  window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start the Chromium of this machine."""
+    path = find()
+    assert path, "The pages' tests need Chromium: python -m config.browser"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(path), args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Visit:
+    """One window, and what went wrong in it."""
+
+    context: BrowserContext
+    url: str
+    errors: list[str] = field(default_factory=list)
+
+    def open(self, address: str) -> Page:
+        """Open an address of the site and wait until its scripts have run."""
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._note)
+        page.goto(self.url + address)
+        return page
+
+    def _note(self, message: Any) -> None:
+        if message.type in {"error", "warning"}:
+            self.errors.append(message.text)
+
+
+@contextmanager
+def window(browser: Browser, url: str, **options: Any) -> Iterator[Visit]:
+    """Open a window of a size, a colour scheme, with or without scripts."""
+    settings = {"viewport": {"width": 1440, "height": 900}, **options}
+    context = browser.new_context(**settings)
+    context.set_default_timeout(20_000)
+    context.add_init_script(WATCH)
+    try:
+        yield Visit(context, url)
+    finally:
+        context.close()
+
+
+def violations(page: Page) -> list[str]:
+    """Return what broke the content security policy."""
+    found: list[str] = page.evaluate("window.violations")
+    return found
+
+
+def is_too_wide(page: Page) -> bool:
+    """Tell whether the page itself, not a region of it, scrolls sideways."""
+    width = (
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    )
+    return bool(page.evaluate(width))
+
+
+def draw_chart(page: Page) -> None:
+    """Scroll to the chart and wait until it is drawn."""
+    page.locator("[data-chart]").scroll_into_view_if_needed()
+    page.wait_for_selector("[data-drawn]")
+
+
+def query(page: Page) -> dict[str, str]:
+    """Return what stands in the address."""
+    text = "Object.fromEntries(new URLSearchParams(location.search))"
+    found: dict[str, str] = page.evaluate(text)
+    return found

@@ -1,0 +1,321 @@
+"""The pages in a real browser, used as people use them."""
+
+import re
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from benchmarks.models import Agent, Cell, Lab
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.services import campaigns, intake, processing, systems
+from tests.dashboard import browsing
+
+# The mark makes pytest-django set up the database; the site commits what it shows.
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+CAMPAIGN = "/campaigns/alpha-lab/lmu-2010-xen/"
+COMPARE = f"{CAMPAIGN}compare/"
+HOSTILE = "/campaigns/alpha-lab/hostile/"
+PAYLOADS = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "<img src=x onerror=alert(3)>",
+    '"><svg onload=alert(4)>',
+    '<a href="javascript:alert(5)">click</a>',
+    "javascript:alert(6)",
+    "<b>bold</b>",
+    "{{ 7|add:7 }}{% now 'Y' %}",
+    "%{y}${alert(8)}",
+    "$\\href{javascript:alert(9)}{x}$",
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def orm_beside_playwright():
+    """Let the tests query while Playwright's event loop runs in the same thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, django_db_blocker):
+    """Serve one reference campaign, and one whose every name is an attack."""
+    with django_db_blocker.unblock():
+        lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+        agent = Agent.objects.create(lab=lab, name="alice")
+        load_reference(lab, agent)
+        load_hostile(lab, agent)
+        server = LiveServer("127.0.0.1")
+        yield server.url
+        server.stop()
+        end_sessions()
+        call_command("flush", interactive=False, verbosity=0)
+
+
+def end_sessions():
+    """End what the server's threads left open, or the database cannot be dropped."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def load_reference(lab, agent):
+    study = reference_campaign("lmu-2010-xen")
+    campaigns.save_campaign(lab=lab, **study.campaign)
+    for host in study.hosts:
+        systems.register_host(lab=lab, **host)
+    intake.submit_runs(agent=agent, documents=study.runs)
+    processing.drain()
+
+
+def load_hostile(lab, agent):
+    name = " ".join(PAYLOADS)
+    campaigns.save_campaign(
+        lab=lab, slug="hostile", title=name, note=name, visibility="public"
+    )
+    systems.register_host(lab=lab, slug="evil", title=name, facts={name: name})
+    intake.submit_runs(
+        agent=agent, documents=[attack(at, each) for at, each in enumerate(PAYLOADS)]
+    )
+    intake.submit_runs(agent=agent, documents=[attack(99, "plain", "native")])
+    processing.drain()
+
+
+def attack(number, name, hypervisor=None):
+    options = {} if hypervisor else {"storage": name}
+    return {
+        "key": f"00000000-0000-4000-8000-{number:012}",
+        "campaign": "hostile",
+        "system": {"host": "evil", "hypervisor": hypervisor or name}
+        | {"guest_os": "os", "options": options},
+        "tool": "iometer",
+        "document": name,
+        "table": name,
+        "samples": [
+            {
+                "metric": "disk throughput",
+                "parameters": {"operation": "read"},
+                "value": 10 + number,
+                "unit": "MB/s",
+            }
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def chromium(site):
+    with browsing.chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def visit(chromium, site):
+    with browsing.window(chromium, site) as opened:
+        yield opened
+
+
+def cell_texts(page):
+    return page.locator(".cell .main").all_inner_texts()
+
+
+def test_choosing_in_a_menu_changes_the_table_and_the_address(visit):
+    page = visit.open(COMPARE)
+
+    assert not page.get_by_role("button", name="Compare").is_visible()
+    page.get_by_label("Component").select_option("network")
+    expect(page.locator(".group")).to_have_count(1)
+
+    assert browsing.query(page)["component"] == "network"
+    assert browsing.query(page)["scenario"] == "single"
+    assert "0.247" in cell_texts(page)
+    expect(page.locator("[data-status]")).to_contain_text("4 cases")
+    shown = cell_texts(page)
+    page.reload()
+    assert cell_texts(page) == shown
+    assert visit.errors == []
+
+
+def test_going_back_shows_what_was_there_before(visit):
+    page = visit.open(COMPARE)
+    before = cell_texts(page)
+
+    page.get_by_label("Component").select_option("CPU")
+    expect(page.locator(".group")).to_have_count(1)
+    page.go_back()
+    expect(page.locator(".group")).to_have_count(4)
+
+    assert cell_texts(page) == before
+    assert page.get_by_label("Component").input_value() == ""
+
+
+def test_everything_works_without_scripts(chromium, site):
+    with browsing.window(chromium, site, java_script_enabled=False) as visit:
+        page = visit.context.new_page()
+        page.goto(site + COMPARE)
+
+        page.get_by_label("Component").select_option("network")
+        page.get_by_role("button", name="Compare").click()
+
+        assert "component=network" in page.url
+        assert "0.247" in cell_texts(page)
+        assert not page.locator("[data-chart]").is_visible()
+        assert not page.locator("[data-theme-toggle]").is_visible()
+        page.get_by_role("link", name=re.compile("^0.247 of native")).first.click()
+        assert page.get_by_text("52.97 MB/s").first.is_visible()
+
+
+def test_the_chart_shows_as_many_marks_as_the_table_has_ratios(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+    browsing.draw_chart(page)
+
+    ratios = page.locator(".cell[class*=heat-]").count()
+    points = page.locator(".chart .scatterlayer .point")
+    assert points.count() == ratios > 0
+    points.first.hover(force=True)
+    expect(page.locator(".hovertext")).to_contain_text("of native")
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def test_the_chart_is_drawn_again_after_a_choice(visit):
+    page = visit.open(COMPARE)
+    browsing.draw_chart(page)
+
+    page.get_by_label("Component").select_option("CPU")
+    expect(page.locator(".group")).to_have_count(1)
+    browsing.draw_chart(page)
+
+    assert page.locator(".chart .yaxislayer-above text").count() == 1
+    assert browsing.violations(page) == []
+
+
+def test_without_our_elements_plotly_would_break_the_policy(visit):
+    """The control: the listener does see what the page avoids."""
+
+    def strip(route):
+        answer = route.fetch()
+        body = re.sub(
+            r'<meta id="\w+">| id="plotly.js-style-global"', "", answer.text()
+        )
+        route.fulfill(response=answer, body=body)
+
+    visit.context.route(re.compile("/compare/"), strip)
+    page = visit.open(COMPARE)
+    browsing.draw_chart(page)
+
+    assert "style-src-elem inline" in browsing.violations(page)
+
+
+ADDRESSES = ["/", CAMPAIGN, COMPARE, f"{CAMPAIGN}runs/", "/login/", "/nothing/"]
+LOOKS = [
+    pytest.param({"viewport": {"width": 360, "height": 740}}, id="phone"),
+    pytest.param({"color_scheme": "dark"}, id="dark"),
+]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_fits_its_window_and_keeps_the_policy(chromium, site, look):
+    with browsing.window(chromium, site, **look) as visit:
+        cell = Cell.objects.filter(efficiency__ratio__gt=0).first()
+        run = cell.campaign.runs.first()
+        own = [f"{CAMPAIGN}runs/?cell={cell.pk}", f"/runs/{run.pk}/"]
+        for address in [*ADDRESSES, *own]:
+            page = visit.open(address)
+            assert not browsing.is_too_wide(page), address
+            assert browsing.violations(page) == [], address
+            page.close()
+    assert [each for each in visit.errors if "404" not in each] == []
+
+
+def test_the_table_scrolls_in_its_region_under_a_head_that_stays(visit):
+    page = visit.open(COMPARE)
+    region = page.get_by_role("region", name=re.compile("Ratio to the baseline"))
+    head, first = page.locator(".platform").first, page.locator(".case").first
+    region.focus()
+    top, left = head.bounding_box()["y"], first.bounding_box()["x"]
+
+    region.evaluate("(region) => region.scrollTo(400, 300)")
+
+    assert region.evaluate("(region) => region.scrollTop") == 300
+    assert head.bounding_box()["y"] == pytest.approx(top, abs=1)
+    assert first.bounding_box()["x"] == pytest.approx(left, abs=1)
+    assert page.evaluate("scrollX") == 0
+
+
+def test_the_keyboard_reaches_everything(visit):
+    page = visit.open(COMPARE)
+    focused = page.locator(":focus")
+
+    page.keyboard.press("Tab")
+    assert focused.inner_text() == "Skip to content"
+    page.keyboard.press("Enter")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if focused.get_attribute("class") == "scroll comparison":
+            break
+    page.keyboard.press("Tab")
+
+    assert "native" in focused.get_attribute("aria-label")
+    outline = focused.evaluate("(element) => getComputedStyle(element).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/runs/\?cell="))
+
+
+def test_a_cell_leads_to_both_runs_and_their_uploads(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+
+    page.get_by_role("link", name=re.compile("^0.247 of native")).first.click()
+    assert page.locator(".sum b").all_inner_texts() == [
+        "0.247",
+        "13.08\xa0MB/s",
+        "52.97\xa0MB/s",
+    ]
+    page.locator("tbody th a").first.click()
+    assert "Gebhardt 2010" in page.locator("pre").inner_text()
+
+
+def background(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_the_theme_follows_the_system_until_one_is_chosen(chromium, site):
+    with browsing.window(chromium, site, color_scheme="dark") as visit:
+        page = visit.open(COMPARE)
+        dark = background(page)
+        browsing.draw_chart(page)
+        ink = "document.querySelector('.xtick text').style.fill"
+        before = page.evaluate(ink)
+
+        toggle = page.get_by_role("button", name=re.compile("^Theme"))
+        toggle.click()
+        assert background(page) == dark  # "dark" was chosen
+        toggle.click()
+        light = background(page)
+        page.wait_for_function(f"{ink} !== '{before}'")
+
+        assert light != dark
+        page.reload()
+        assert background(page) == light
+        assert visit.errors == []
+
+
+@pytest.mark.parametrize("page_name", ["", "compare/", "runs/"])
+def test_names_that_are_attacks_are_only_shown(visit, page_name):
+    page = visit.open(HOSTILE + page_name)
+    if page_name == "compare/":
+        browsing.draw_chart(page)
+        page.locator(".chart .point").first.hover(force=True)
+
+    assert page.evaluate("window.intrusions") == []
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+    assert "<script>alert(1)</script>" in page.locator("main").inner_text()
+    assert page.locator("a[href^='javascript:']").count() == 0
+    assert page.locator("img").count() == 0

@@ -1,0 +1,148 @@
+"""The compare page without a browser: every word of it is in the HTML."""
+
+import pytest
+
+from benchmarks.models import Campaign, Cell
+
+PAGE = "/campaigns/alpha-lab/study/compare/"
+
+
+def test_a_cell_shows_efficiency_value_runs_and_its_sentence(text, pair):
+    page = text(PAGE)
+
+    assert '<span class="main">0.247</span>' in page
+    assert "13.08\xa0MB/s" in page
+    assert '<span class="n">n 1</span>' in page
+    assert "0.247 of native: 13.08\xa0MB/s against 52.97\xa0MB/s" in page
+    assert "heat-slow-5" in page
+
+
+def test_a_native_column_shows_the_value(text, pair):
+    assert '<span class="main">52.97</span><' in text(PAGE).replace(
+        "</span> <", "</span><"
+    )
+
+
+def test_a_cell_links_to_its_evidence(text, pair):
+    assert f"/campaigns/alpha-lab/study/runs/?cell={pair.pk}" in text(PAGE)
+
+
+def test_it_says_that_single_runs_have_no_interval(text, pair, submit, run_document):
+    assert "Single run:" in text(PAGE)
+
+    submit(run_document(53.0))
+    assert "Single run:" not in text(PAGE)
+
+
+def test_a_system_can_be_the_baseline_and_then_ratios_are_relative(text, pair):
+    native = Cell.objects.get(system__hypervisor="native")
+
+    page = text(PAGE, data={"baseline": native.system_id})
+
+    assert "Ratios here are relative, not efficiencies." in page
+    assert "0.247 of the reference" in page
+    assert f"runs/?baseline={native.system_id}&amp;cell={pair.pk}" in page
+
+
+def test_without_anything_native_it_says_what_to_do(text, submit, run_document, xen):
+    submit(run_document(system=xen))
+
+    page = text(PAGE)
+
+    assert "Nothing native was measured here," in page
+    assert "no baseline" in page
+    assert "data-chart" not in page
+
+
+@pytest.mark.parametrize(
+    ("query", "is_shown"),
+    [
+        ({"component": "network"}, True),
+        ({"component": "CPU"}, False),
+        ({"tool": "iometer"}, True),
+        ({"tool": "linpack"}, False),
+        ({"guest_os": "Ubuntu Server 9.04"}, True),
+        ({"bits": "64"}, False),
+        ({"scenario": "parallel"}, False),
+        ({"scenario": "all"}, True),
+    ],
+)
+def test_each_menu_narrows_the_table(text, pair, query, is_shown):
+    page = text(PAGE, data=query)
+
+    assert ("0.247" in page) is is_shown
+    assert ("Nothing was measured for this choice" in page) is not is_shown
+
+
+@pytest.mark.parametrize("bits", ["x", "9" * 400, "-3", "\x00"])
+def test_nonsense_in_the_address_finds_nothing(text, pair, bits):
+    assert "Nothing was measured" in text(PAGE, data={"bits": bits})
+
+
+@pytest.mark.parametrize("name", ["scenario", "component", "tool", "guest_os"])
+def test_a_null_character_in_the_address_breaks_nothing(client, pair, name):
+    assert client.get(PAGE, {name: "a\x00b"}).status_code == 200
+
+
+def test_htmx_gets_the_part_that_changes(client, pair):
+    part = client.get(PAGE, headers={"HX-Request": "true", "HX-Target": "comparison"})
+
+    assert "<html" not in part.content.decode()
+    assert "0.247" in part.content.decode()
+    assert "HX-Request" in part["Vary"]
+
+
+def test_the_chart_has_the_numbers_of_the_table(client, pair):
+    page = client.get(PAGE).context["page"]
+
+    (trace,) = page.figure["data"]
+    assert trace["x"] == [pytest.approx(13.08 / 52.97)]
+    assert "0.247 of native" in trace["text"][0]
+
+
+def test_names_out_of_uploads_are_shown_and_never_run(text, submit, run_document, xen):
+    name = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+    hostile = {**xen, "guest_os": name, "options": {"swap": name}}
+    submit(
+        run_document(system={"guest_os": name}),
+        run_document(system=hostile, load=name, table=name, document=name),
+    )
+    Campaign.objects.update(title=name, note=name, author=name, factors={name: [name]})
+
+    for address in (PAGE, "/", "/campaigns/alpha-lab/study/"):
+        page = text(address)
+        assert "<script>alert" not in page
+        assert "<img" not in page
+
+
+def test_its_queries_are_fixed(
+    client, pair, submit, run_document, xen, django_assert_num_queries
+):
+    many = [{**xen, "options": {"swap": str(n)}} for n in range(8)]
+    submit(*(run_document(20.0 + n, system=each) for n, each in enumerate(many)))
+
+    with django_assert_num_queries(8):
+        client.get(PAGE)
+    with django_assert_num_queries(9):
+        client.get(PAGE, {"baseline": pair.system_id})
+
+
+@pytest.mark.parametrize("slug", ["nothing", "secret-study"])
+def test_what_may_not_be_seen_is_not_there(client, private_campaign, slug):
+    for page in ("", "compare/", "runs/"):
+        answer = client.get(f"/campaigns/alpha-lab/{slug}/{page}")
+        assert answer.status_code == 404
+        assert "There is nothing here" in answer.content.decode()
+
+
+def test_members_see_their_private_campaigns(client, private_campaign, person):
+    client.force_login(person)
+
+    for page in ("", "compare/", "runs/"):
+        answer = client.get(f"/campaigns/alpha-lab/secret-study/{page}")
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("page", ["", "compare/", "runs/"])
+def test_pages_are_for_reading(client, campaign, page):
+    assert client.post(f"/campaigns/alpha-lab/study/{page}").status_code == 405

@@ -1,0 +1,69 @@
+"""The style sheet's colours against WCAG 2.2 AA, light and dark."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+SHEET = Path(__file__).parents[2] / "dashboard/static/dashboard/virtlab.css"
+TOKEN = re.compile(r"--([\w-]+): light-dark\(\s*(#\w{6})\s*,\s*(#\w{6})\s*\)")
+TOKENS = {name: pair for name, *pair in TOKEN.findall(SHEET.read_text())}
+
+TEXT = [
+    *(
+        (ink, ground)
+        for ink in ("ink", "ink-2", "ink-3", "accent", "accent-hover")
+        for ground in ("paper", "surface", "sunken")
+    ),
+    ("accent-ink", "accent"),
+    ("accent-ink", "accent-hover"),
+    ("accent", "accent-soft"),
+    *((tone, f"{tone}-soft") for tone in ("good", "wait", "bad")),
+    *(
+        ("heat-ink", shade)
+        for shade in (
+            "even",
+            *(f"{side}-{step}" for side in ("slow", "fast") for step in (1, 2, 3)),
+        )
+    ),
+    *(
+        ("heat-ink-strong", f"{side}-{step}")
+        for side in ("slow", "fast")
+        for step in (4, 5)
+    ),
+]
+GRAPHICS = [
+    *((f"series-{number}", "surface") for number in range(1, 8)),
+    *((f"series-{number}", "sunken") for number in range(1, 8)),
+    ("control", "surface"),
+    ("control", "paper"),
+    ("focus", "paper"),
+    ("focus", "surface"),
+    ("slow-5", "sunken"),
+    ("fast-5", "sunken"),
+]
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize(("ink", "ground"), TEXT)
+def test_text_can_be_read(ink, ground, theme):
+    assert contrast(TOKENS[ink][theme], TOKENS[ground][theme]) >= 4.5
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize(("mark", "ground"), GRAPHICS)
+def test_marks_and_borders_can_be_seen(mark, ground, theme):
+    assert contrast(TOKENS[mark][theme], TOKENS[ground][theme]) >= 3

@@ -1,0 +1,41 @@
+"""The first page."""
+
+from benchmarks.models import Campaign
+
+
+def test_it_shows_a_card_for_each_campaign(text, pair, campaign):
+    page = text("/")
+
+    assert "What does a hypervisor cost?" in page
+    assert campaign.title in page
+    assert "/campaigns/alpha-lab/study/compare/" in page
+    assert "all processed" in page
+
+
+def test_it_shows_every_pair_at_its_ratio(text, pair):
+    page = text("/")
+
+    assert "between 0.247 and 0.247" in page
+    assert '<line class="below"' in page
+
+
+def test_it_says_so_when_there_is_nothing(text, db):
+    assert "No campaign yet" in text("/")
+
+
+def test_it_keeps_private_campaigns_from_strangers(text, client, pair, person):
+    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+
+    assert "A study" not in text("/")
+    client.force_login(person)
+    assert "A study" in text("/")
+
+
+def test_its_queries_do_not_grow_with_the_campaigns(
+    client, pair, lab, django_assert_num_queries
+):
+    for number in range(5):
+        Campaign.objects.create(lab=lab, slug=f"more-{number}", visibility="public")
+
+    with django_assert_num_queries(6):
+        client.get("/")

@@ -1,0 +1,184 @@
+"""Lists of runs, the evidence of a cell, and the page of one run."""
+
+import json
+
+import pytest
+
+from benchmarks.models import Campaign, Cell, Run, RunOutput
+from dashboard import run_pages
+
+LIST = "/campaigns/alpha-lab/study/runs/"
+
+
+def numbers(page):
+    return [run.pk for run in page.context["page"].runs]
+
+
+def test_the_list_has_the_newest_run_first(client, pair):
+    page = client.get(LIST)
+
+    assert numbers(page) == sorted(numbers(page), reverse=True)
+    assert "Iometer" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ({"tool": "iometer"}, 2),
+        ({"tool": "linpack"}, 0),
+        ({"status": "parsed"}, 2),
+        ({"status": "rejected"}, 0),
+        ({"scenario": "single"}, 2),
+        ({"system": "x"}, 0),
+        ({"tool": "a\0b"}, 0),
+        ({"before": "x"}, 0),
+    ],
+)
+def test_the_list_can_be_narrowed(client, pair, query, count):
+    assert len(numbers(client.get(LIST, query))) == count
+
+
+def test_the_list_of_one_system(client, pair):
+    (number,) = numbers(client.get(LIST, {"system": pair.system_id}))
+
+    assert Run.objects.get(pk=number).system_id == pair.system_id
+
+
+def test_pages_lead_to_the_end_and_back(client, submit, run_document, monkeypatch):
+    monkeypatch.setattr(run_pages, "PAGE", 2)
+    submit(*(run_document() for _ in range(5)))
+    everything = list(Run.objects.order_by("-pk").values_list("pk", flat=True))
+
+    first = client.get(LIST)
+    second = client.get(LIST, {"before": first.context["page"].older})
+    last = client.get(LIST, {"before": second.context["page"].older})
+    back = client.get(LIST, {"after": last.context["page"].newer})
+
+    assert numbers(first) + numbers(second) + numbers(last) == everything
+    assert last.context["page"].older is None
+    assert numbers(back) == numbers(second)
+
+
+def test_the_evidence_of_a_cell_is_its_arithmetic_and_both_sides_runs(text, pair):
+    page = text(LIST, data={"cell": pair.pk})
+
+    assert "0.247" in page
+    assert "13.08\xa0MB/s" in page
+    assert "52.97\xa0MB/s" in page
+    assert "single run" in page
+    for run in Run.objects.all():
+        assert f"/runs/{run.pk}/" in page
+
+
+def test_a_time_is_divided_the_other_way_round(client, submit, run_document, xen):
+    time = {"metric": "time", "parameters": {"n": "2000"}, "unit": "s"}
+    submit(
+        run_document(tool="linpack", samples=[{**time, "value": 20.89}]),
+        run_document(tool="linpack", system=xen, samples=[{**time, "value": 21.22}]),
+    )
+    cell = Cell.objects.get(system__hypervisor="Xen")
+
+    page = client.get(LIST, {"cell": cell.pk}).content.decode()
+
+    assert "0.984" in page
+    assert page.index("20.89") < page.index("21.22")
+
+
+@pytest.mark.parametrize("cell", ["0", "x", "99999999999999999999", "", "\x00"])
+def test_a_cell_that_is_not_there_is_not_found(client, pair, cell):
+    assert client.get(LIST, {"cell": cell}).status_code == 404
+
+
+def test_a_cell_of_another_campaign_is_not_found(client, pair, other_lab):
+    other = Campaign.objects.create(lab=other_lab, slug="other", visibility="public")
+
+    answer = client.get(f"/campaigns/beta-lab/{other.slug}/runs/", {"cell": pair.pk})
+
+    assert answer.status_code == 404
+
+
+def test_a_run_shows_what_ran_where_and_what_it_measured(text, pair, campaign):
+    run = Run.objects.get(system__hypervisor="Xen")
+
+    page = text(f"/runs/{run.pk}/")
+
+    assert "Xen" in page
+    assert "13.08\xa0MB/s" in page
+    assert "Gebhardt 2010" in page
+    assert campaign.title in page
+    assert f"?cell={pair.pk}" in page
+
+
+def test_a_run_shows_its_upload_readable_and_escaped(text, pair, run_document, submit):
+    (made,) = submit(run_document(note="<b>bold</b> & more"))
+
+    page = text(f"/runs/{made.run_id}/")
+
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; more" in page
+    assert "<b>bold</b>" not in page
+
+
+def test_the_upload_can_be_had_as_it_was_kept(client, pair):
+    run = Run.objects.first()
+
+    answer = client.get(f"/runs/{run.pk}/upload.json")
+
+    assert answer.content.decode() == RunOutput.objects.get(run=run).text
+    assert json.loads(answer.content)["tool"] == "iometer"
+    assert "attachment" in answer["Content-Disposition"]
+
+
+def test_a_refused_run_says_why(text, pair):
+    run = Run.objects.first()
+    Run.objects.filter(pk=run.pk).update(status="rejected", reason="Line 3 is cut.")
+
+    page = text(f"/runs/{run.pk}/")
+
+    assert "rejected" in page
+    assert "Line 3 is cut." in page
+
+
+def test_an_upload_that_is_no_json_is_shown_as_it_is(text, pair):
+    run = Run.objects.first()
+    RunOutput.objects.filter(run=run).update(text="Triad: 25684.4")
+
+    assert "Triad: 25684.4" in text(f"/runs/{run.pk}/")
+
+
+def test_long_uploads_and_many_samples_are_cut(client, pair, monkeypatch):
+    monkeypatch.setattr(run_pages, "UPLOAD_SHOWN", 20)
+    monkeypatch.setattr(run_pages, "SAMPLES_SHOWN", 0)
+
+    page = client.get(f"/runs/{Run.objects.first().pk}/").content.decode()
+
+    assert "Cut here" in page
+    assert "Only the first samples are shown" in page
+
+
+@pytest.mark.parametrize("address", ["", "upload.json"])
+def test_a_private_run_is_not_there_for_strangers(client, pair, person, address):
+    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+    run = Run.objects.first()
+
+    assert client.get(f"/runs/{run.pk}/{address}").status_code == 404
+    client.force_login(person)
+    assert client.get(f"/runs/{run.pk}/{address}").status_code == 200
+
+
+def test_a_run_that_does_not_exist_is_not_found(client, db):
+    assert client.get("/runs/1/").status_code == 404
+    assert client.get("/runs/99999999999999999999/").status_code == 404
+
+
+def test_queries_are_fixed(
+    client, pair, submit, run_document, django_assert_num_queries
+):
+    submit(*(run_document() for _ in range(6)))
+    run = Run.objects.first()
+
+    with django_assert_num_queries(4):
+        client.get(LIST)
+    with django_assert_num_queries(11):
+        client.get(LIST, {"cell": pair.pk})
+    with django_assert_num_queries(3):
+        client.get(f"/runs/{run.pk}/")

@@ -1,0 +1,89 @@
+"""What holds for every template and static file."""
+
+import re
+from pathlib import Path
+
+import plotly
+import pytest
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+from django.template.loader import get_template
+
+DASHBOARD = Path(__file__).parents[2] / "dashboard"
+TEMPLATES = sorted((DASHBOARD / "templates").rglob("*.html"))
+STATIC = sorted((DASHBOARD / "static").rglob("*.*"))
+NAMES = [str(path.relative_to(DASHBOARD / "templates")) for path in TEMPLATES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_template_can_be_read(name):
+    assert get_template(name)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=NAMES)
+def test_no_template_needs_more_than_the_policy_allows(path):
+    source = path.read_text()
+
+    assert not re.search(r"\sstyle=|<style|\son[a-z]+=|javascript:", source)
+    assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", source))
+
+
+@pytest.mark.parametrize("path", [*TEMPLATES, *STATIC], ids=lambda path: path.name)
+def test_nothing_comes_from_elsewhere(path):
+    addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", path.read_text())
+
+    assert set(addresses) <= {"http://www.w3.org"}
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=NAMES)
+def test_templates_are_short(path):
+    assert len(path.read_text().splitlines()) <= 60
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=NAMES)
+def test_words_go_through_gettext(path):
+    if path.name == "500.html":  # stands alone: no request, no language, no database
+        return
+    source = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", _outside(path))
+
+    words = set(re.findall(r"[A-Za-z]{3,}", source)) - {"Virtlab", "OpenAPI", "vCPU"}
+    assert words == set()
+
+
+def _outside(path):
+    """Return a template without what stands in its translated blocks."""
+    blocks = r"\{% blocktranslate.*?endblocktranslate %\}"
+    return re.sub(blocks, " ", path.read_text(), flags=re.DOTALL)
+
+
+def test_plotly_comes_from_its_wheel():
+    found = finders.find("vendor/plotly.min.js")
+
+    assert Path(found).is_relative_to(Path(plotly.__file__).parent)
+    assert finders.find("vendor/widgetbundle.js") is None
+
+
+def test_plotly_still_asks_for_the_elements_that_keep_it_within_the_policy():
+    source = Path(finders.find("vendor/plotly.min.js")).read_text(encoding="utf-8")
+    page = (DASHBOARD / "templates/dashboard/compare.html").read_text()
+    (map_sheet,) = re.findall(r'<meta id="(\w+)"', page)
+
+    assert "js-style-" in source
+    assert f'getElementById("{map_sheet}")' in source
+    assert source.count('createElement("style")') == 2
+
+
+def test_collecting_gathers_plotly_and_nothing_else_of_its_wheel(tmp_path, settings):
+    settings.STATIC_ROOT = tmp_path
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+    assert [path.name for path in (tmp_path / "vendor").iterdir()] == ["plotly.min.js"]
+    assert (tmp_path / "dashboard/virtlab.css").exists()
+
+
+def test_the_style_sheet_closes_what_it_opens_where_it_should():
+    depth = 0
+    for line in (DASHBOARD / "static/dashboard/virtlab.css").read_text().splitlines():
+        assert not (depth and "{" in line and not line.startswith(" ")), line
+        depth += line.count("{") - line.count("}")
+    assert depth == 0

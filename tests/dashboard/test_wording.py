@@ -1,0 +1,66 @@
+"""How stored words are put before people."""
+
+import pytest
+
+from benchmarks.models import Efficiency, Run, System
+from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.selectors.comparisons import NOT_YET
+from dashboard import wording
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("vms", "1", "1 VM"),
+        ("vms", "3", "3 VMs"),
+        ("seat", "2", "VM 2"),
+        ("seat", "sum", "sum of the VMs"),
+        ("guest_bits", "32", "32-bit"),
+        ("memory_bytes", str(2**30), "Memory 1 GiB"),
+        ("vcpus", "2", "2 vCPUs"),
+        ("swap", "SSD", "Swap SSD"),
+        ("block_sizes", "4k", "block sizes 4k"),
+        ("load", "LINPACK", "load: LINPACK"),
+        ("scenario", "inter-vm", "Between VMs"),
+    ],
+)
+def test_a_fact_explains_itself(name, value, text):
+    assert wording.fact_text(Fact(name, value)) == text
+
+
+@pytest.mark.parametrize("state", [*Efficiency.State.values, NOT_YET])
+def test_every_state_has_a_word_and_a_meaning(state):
+    assert wording.state_name(state)
+    assert wording.state_meaning(state)
+
+
+@pytest.mark.parametrize("status", Run.Status.values)
+def test_every_status_has_a_word(status):
+    assert status in wording.STATUSES
+
+
+def test_a_single_run_is_called_what_it_is():
+    assert wording.runs_text(1) == "single run"
+    assert wording.runs_text(11) == "11 runs"
+
+
+def test_a_system_is_named_by_what_was_stated():
+    system = System(
+        hypervisor="Xen",
+        hypervisor_version="3.3",
+        virtualization="full",
+        guest_os="Ubuntu Server 9.04",
+        guest_bits=32,
+        options={"hw_virt": "on"},
+    )
+
+    assert wording.system_name(system) == (
+        "Xen 3.3 full, Ubuntu Server 9.04, 32-bit, AMD-V / VT-x on"
+    )
+    assert wording.system_name(System(hypervisor="native")) == "native"
+
+
+def test_a_value_keeps_its_unit_on_its_line():
+    assert wording.quantity(13.08, "MB/s") == "13.08\N{NO-BREAK SPACE}MB/s"
+    assert wording.quantity(4.0, "") == "4"
+    assert wording.quantity(None, "s") == ""
