@@ -1,0 +1,155 @@
+"""`make bench`: how fast the product is here, beside what the machine allows.
+
+Starts a product of its own in a temporary folder, so that nothing is measured on data
+somebody needs. Every speed stands beside a limit measured in the same run; a ratio can
+be compared between machines, a speed cannot.
+"""
+
+import statistics
+import tempfile
+import time
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from agents.client import Client
+from bench import limits
+from config import embedded
+from tests.product.conftest import Product, start
+
+BULK_RUNS = 2000
+SINGLE_RUNS = 300
+PAGE_VIEWS = 40
+STUDY = "lmu-2010-xen"
+PAGES = {
+    "overview page": "/",
+    "campaign page": f"/campaigns/first-lab/{STUDY}/",
+    "compare page": f"/campaigns/first-lab/{STUDY}/compare/",
+    "comparisons API, 100 rows": f"/api/v1/comparisons/?campaign={STUDY}",
+}
+EMPTY_PAGE = "/login/"  # the same web server and templates, no data
+
+
+def main() -> None:
+    table = Table("what", "speed", "limit", "ratio", title="Virtlab on this machine")
+    with tempfile.TemporaryDirectory(prefix="virtlab-bench-") as folder:
+        first_s, second_s = _starts(Path(folder) / "starts")
+        table.add_row("first start, with all studies", f"{first_s:.1f} s", "", "")
+        table.add_row("second start", f"{second_s:.1f} s", "5 s", f"{second_s / 5:.2f}")
+        with _running(Path(folder) / "starts") as product:
+            for row in [*_pages(product), *_uploads(product, Path(folder) / "limit")]:
+                table.add_row(*row)
+    Console(width=100).print(table)
+
+
+@contextmanager
+def _running(var: Path) -> Iterator[Product]:
+    product = start(var)
+    try:
+        product.wait_until_ready()
+        yield product
+    finally:
+        product.stop()
+
+
+def _starts(var: Path) -> tuple[float, float]:
+    """Return the seconds of a first and of a second start."""
+    seconds = []
+    for _ in range(2):
+        begun = time.perf_counter()
+        with _running(var):
+            seconds.append(time.perf_counter() - begun)
+    return seconds[0], seconds[1]
+
+
+def _pages(product: Product) -> Iterator[tuple[str, ...]]:
+    limit_ms = _p50_ms(product.url + EMPTY_PAGE)
+    for name, path in PAGES.items():
+        p50_ms = _p50_ms(product.url + path)
+        ratio = f"{p50_ms / limit_ms:.1f} x"
+        yield f"{name}, p50", f"{p50_ms:.1f} ms", f"empty page {limit_ms:.1f} ms", ratio
+
+
+def _p50_ms(url: str) -> float:
+    return statistics.median(_read_ms(url) for _ in range(PAGE_VIEWS))
+
+
+def _read_ms(url: str) -> float:
+    begun = time.perf_counter()
+    with urllib.request.urlopen(url) as answer:
+        answer.read()
+    return (time.perf_counter() - begun) * 1000
+
+
+def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
+    """Limits come from a PostgreSQL of the same build, idle beside the product."""
+    client = product.client()
+    client.create_campaign({"slug": "bench", "title": "Bench"})
+    client.register_host({"slug": "bench-host"})
+    with embedded.services(folder) as services:
+        url = services.environment()["DATABASE_URL"]
+        commits, rows = limits.commits_per_s(url), limits.copied_rows_per_s(url)
+    accepted, finished = _bulk(client)
+    yield _speed("bulk upload, runs accepted", accepted, rows, "COPY")
+    yield _speed("processing, runs finished", finished, rows, "COPY")
+    singly = _singly(client)
+    yield _speed("one run a request, one client", singly, commits, "commits")
+
+
+def _speed(what: str, speed: float, limit: float, of: str) -> tuple[str, ...]:
+    return what, f"{speed:,.0f} /s", f"{of} {limit:,.0f} /s", f"{speed / limit:.4f}"
+
+
+def _bulk(client: Client) -> tuple[float, float]:
+    runs = [_run(number) for number in range(BULK_RUNS)]
+    begun = time.perf_counter()
+    for _ in client.upload(runs):
+        pass
+    accepted_s = time.perf_counter() - begun
+    while client.get("health/")["outbox"]["waiting"]:
+        time.sleep(0.05)
+    return BULK_RUNS / accepted_s, BULK_RUNS / (time.perf_counter() - begun)
+
+
+def _singly(client: Client) -> float:
+    runs = [_run(number) for number in range(SINGLE_RUNS)]
+    begun = time.perf_counter()
+    for run in runs:
+        client.request("POST", "runs/", run)
+    return SINGLE_RUNS / (time.perf_counter() - begun)
+
+
+def _run(number: int) -> dict[str, Any]:
+    """Return a run like those of an agent: four samples on one of 20 systems."""
+    return {
+        "key": str(uuid.uuid4()),
+        "campaign": "bench",
+        "system": {
+            "host": "bench-host",
+            "hypervisor": "KVM" if number % 2 else "native",
+            "guest_os": "Debian 12",
+            "guest_bits": 64,
+            "options": {"variant": str(number % 20 // 2)} if number % 2 else {},
+        },
+        "tool": "ramspeed",
+        "samples": [
+            {
+                "metric": "bandwidth",
+                "parameters": {"operation": operation, "level": level},
+                "value": 1000.0 + number,
+                "unit": "MB/s",
+            }
+            for operation in ("read", "write")
+            for level in ("L1", "RAM")
+        ],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The product as a whole: it starts, survives, and leaves nothing behind."""
+
+import signal
+import stat
+import time
+from collections import Counter
+
+import psutil
+import pytest
+import redis
+
+from agents.client import Client, RefusedError
+from benchmarks.reference.documents import reference_campaigns
+
+pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
+
+SETTLED_S = 60
+
+
+def settle(client: Client) -> None:
+    """Wait until nothing is left in the outbox."""
+    deadline = time.monotonic() + SETTLED_S
+    while client.get("health/")["outbox"]["waiting"]:
+        assert time.monotonic() < deadline, "the outbox does not empty"
+        time.sleep(0.2)
+
+
+def cell_key(row):
+    """What makes a cell one of its kind."""
+    named = ("campaign", "system_id", "case_id", "scenario", "vms", "seat", "load")
+    return tuple(row[name] for name in named)
+
+
+def test_its_secrets_are_for_its_owner_only(product):
+    for name in ("first-sign-in", "upload-token", "read-token"):
+        mode = (product.var / name).stat().st_mode
+        assert stat.S_IMODE(mode) == 0o600, name
+
+
+def test_the_upload_token_cannot_read_what_is_private(product):
+    writer, reader = product.client(), product.client("read-token")
+    writer.create_campaign({"slug": "only-ours", "title": "Only ours"})
+
+    with pytest.raises(RefusedError) as refused:
+        writer.get("campaigns/only-ours/")
+    assert refused.value.status == 404
+    assert reader.get("campaigns/only-ours/")["slug"] == "only-ours"
+
+
+def test_killed_workers_and_an_emptied_redis_lose_nothing(product):
+    """Upload all studies under other names while workers die and Redis forgets."""
+    writer = product.client()
+    expected = 0
+    for number, study in enumerate(reference_campaigns()):
+        slug = f"again-{study.campaign['slug']}"
+        writer.create_campaign({**study.campaign, "slug": slug})
+        runs = [{**run, "campaign": slug, "key": _other(run)} for run in study.runs]
+        expected += len(runs)
+        for _ in writer.upload(runs):
+            _hurt(product, number)
+    settle(writer)
+
+    studies = [f"again-{s.campaign['slug']}" for s in reference_campaigns()]
+    runs = [run for slug in studies for run in writer.get_all("runs/", campaign=slug)]
+    assert Counter(run["status"] for run in runs) == {"parsed": expected}
+    for slug in studies:
+        again = list(writer.get_all("comparisons/", campaign=slug))
+        first = list(writer.get_all("comparisons/", campaign=slug[len("again-") :]))
+        assert len(again) == len({cell_key(row) for row in again}) == len(first)
+        values = ("case_id", "system_id", "scenario", "seat", "value", "n")
+        assert _several(again, values) == _several(first, values)
+
+
+def _other(run):
+    """Another key for the same run, the same every time."""
+    return run["key"][:-4] + f"{int(run['key'][-4:], 16) ^ 0xFFFF:04x}"
+
+
+def _several(rows, names):
+    return Counter(tuple(row[name] for name in names) for row in rows)
+
+
+def _hurt(product, number):
+    """Kill the worker with all its children, and let Redis forget everything."""
+    for process in product.named("celery", "worker"):
+        process.kill()
+    flush(product)
+
+
+def flush(product):
+    """Empty the product's Valkey."""
+
+    socket_path = next(
+        connection.laddr
+        for process in product.descendants()
+        if "valkey" in process.name()
+        for connection in process.net_connections("unix")
+        if connection.laddr
+    )
+    redis.Redis(unix_socket_path=socket_path).flushall()
+
+
+def test_a_second_start_uploads_nothing(start_product):
+    first = start_product()
+    first.wait_until_ready()
+    runs = len(list(first.client().get_all("runs/", campaign="lmu-2010-xen")))
+    assert first.stop() == []
+
+    second = start_product()
+    output = second.wait_until_ready()
+
+    again = len(list(second.client().get_all("runs/", campaign="lmu-2010-xen")))
+    assert again == runs
+    assert "uploading" not in output
+
+
+def test_two_products_run_side_by_side(product, start_product):
+    other = start_product("other-var")
+    other.wait_until_ready()
+
+    product.client().create_campaign({"slug": "only-here", "title": "x"})
+
+    with pytest.raises(RefusedError):
+        other.client("read-token").get("campaigns/only-here/")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_it_leaves_no_process_behind(start_product, number):
+    running = start_product()
+    running.wait_until_ready()
+    assert len(running.descendants()) > 5
+
+    left = running.stop(number)
+
+    assert [process for process in left if psutil.pid_exists(process.pid)] == []

@@ -1,0 +1,138 @@
+"""The reference campaigns in the running product: every printed number is there."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import benchmarks.reference
+from agents.client import Client
+
+DATA = Path(benchmarks.reference.__file__).parent / "data"
+STUDIES = sorted(path.stem for path in DATA.glob("*.csv"))
+
+pytestmark = pytest.mark.product
+
+
+@pytest.fixture(scope="module")
+def reader(product) -> Client:
+    """Somebody without a token: the studies are public."""
+    return Client(product.url)
+
+
+def printed(study: str) -> list[dict[str, str]]:
+    with (DATA / f"{study}.csv").open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def one(reader: Client, campaign: str, **wanted: Any) -> dict[str, Any]:
+    """Return the only comparison row with these fields."""
+    rows = [
+        row
+        for row in reader.get_all("comparisons/", campaign=campaign)
+        if all(row[name] == value for name, value in wanted.items())
+    ]
+    assert len(rows) == 1, [row["case"] for row in rows]
+    return rows[0]
+
+
+def test_all_1094_values_are_found_again_with_their_document_and_table(reader):
+    expected = Counter(
+        (study, row["document"], row["table"], float(row["value"]), row["unit"])
+        for study in STUDIES
+        for row in printed(study)
+    )
+
+    found = Counter(
+        (study, run["document"], run["table"], sample["value"], sample["unit"])
+        for study in STUDIES
+        for run in reader.get_all("runs/", campaign=study)
+        for sample in run["samples"]
+    )
+
+    assert sum(expected.values()) == 1094
+    assert found == expected
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_each_single_reading_is_a_row_of_the_comparison(reader, study):
+    readings = Counter(
+        (row["document"], row["table"], float(row["value"]), row["unit"])
+        for row in printed(study)
+        if "repetition=" not in row["params"]
+    )
+
+    rows = reader.get_all("comparisons/", campaign=study)
+
+    found = Counter(
+        (row["document"], row["table"], row["value"], row["unit"])
+        for row in rows
+        if row["n"] == 1
+    )
+    assert not readings - found
+
+
+def test_xen_hvm_network_write_is_a_quarter_of_native(reader):
+    row = one(
+        reader,
+        "lmu-2010-xen",
+        metric="network throughput",
+        operation="write",
+        guest_os="Ubuntu Server 9.04",
+        guest_bits=32,
+        virtualization="full",
+        scenario="single",
+    )
+
+    assert (row["value"], row["baseline_value"], row["n"]) == (13.08, 52.97, 1)
+    assert row["efficiency"] == pytest.approx(13.08 / 52.97)
+    assert f"{row['efficiency']:.3f}" == "0.247"
+    assert row["state"] == "paired"
+
+
+def test_esxi_without_help_reads_the_network_at_a_quarter(reader):
+    row = one(
+        reader,
+        "lmu-2010-esxi",
+        metric="network throughput",
+        operation="read",
+        guest_os="Ubuntu Server 9.04",
+        guest_bits=32,
+        hw_virt="off",
+        guest_tools="absent",
+        scenario="single",
+    )
+
+    assert (row["value"], row["baseline_value"]) == (14.16, 61.17)
+    assert f"{row['efficiency']:.3f}" == "0.231"
+
+
+def test_a_time_is_better_when_lower(reader):
+    rows = [
+        row
+        for row in reader.get_all("comparisons/", campaign="lmu-2010-esxi")
+        if row["tool"] == "linpack" and row["value"] == 21.22
+    ]
+
+    assert [f"{row['efficiency']:.3f}" for row in rows] == ["0.984"]
+    assert rows[0]["baseline_value"] == 20.89
+
+
+def test_a_study_without_native_runs_is_relative_to_its_reference(reader):
+    rows = list(reader.get_all("comparisons/", campaign="uoc-2012-kvm"))
+
+    states = Counter(row["state"] for row in rows)
+    assert states["relative"] > 20
+    assert states["reference"] > 10
+    assert all(row["efficiency"] is None for row in rows)
+    against = [row for row in rows if row["state"] == "relative"]
+    assert all(row["relative"] and row["baseline_value"] for row in against)
+
+
+def test_eleven_readings_are_eleven_runs_of_one_cell(reader):
+    rows = list(reader.get_all("comparisons/", campaign="inqbus-2008-io"))
+
+    hdparm = [row for row in rows if row["tool"] == "hdparm"]
+    assert [row["n"] for row in hdparm] == [11, 11]
