@@ -88,7 +88,8 @@ def compared_cells(
     """Return visible cells with all that a comparison row needs, in five queries.
 
     Cases, systems, hosts and campaigns are few and shared by many cells: each is read
-    once, not once a cell as a join would. ``filters`` are Django look-ups on Cell ("case__component", "scenario", ...).
+    once, not once a cell as a join would. ``filters`` are Django look-ups on Cell
+    ("case__component", "scenario", ...).
     """
     cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **(filters or {}))
     if campaign is not None:
