@@ -1,4 +1,31 @@
-"""The benchmark tools Virtlab knows: every file of this folder that is no helper."""
+"""The benchmark tools Virtlab knows: every file of this folder that is no helper.
+
+To add a tool: one file (or one folder, if its parser needs several), two saved outputs
+under ``tests/data/<slug>/``, ``make golden``. Nothing else. The file holds
+
+- a docstring with one real line of output, and what its units mean;
+- ``LINES = Scanner(kind=pattern, ...)``: the lines that matter (``scan.py``), or
+  ``documents(...)`` for JSON (``documents.py``);
+- ``parse(output) -> tuple[ParsedRun, ...]``: a loop over these lines that fills a
+  ``Draft`` for each execution (``parser.py``) and ends with ``finished(drafts, ...)``;
+- ``TOOL = Tool(..., metrics=(...), parser=Parser(version=1, parse=parse, ...))`` with
+  the signatures by which its output is known.
+
+The rules of a parser:
+
+- Text alone goes in; nothing is stored, looked up or guessed. It is linear in the text.
+- A reading is the number as printed, with the exact unit that the tool means: MiB/s if
+  its "MB" are 2^20 B. ``values.check_value`` converts it where it is stored.
+- ``line.number("group")`` refuses what is no number, with the line. A 0 of a metric
+  that cannot be 0, NaN and a cut line never become a reading.
+- Parameters are what makes two cases different and is the same natively and in a VM
+  (block size, threads); everything else (times, peers, devices) is a fact.
+- What a tool says against its own result is a mark (``draft.mark(code, sentence)``): a
+  failed check, errors counted, a run too short. A run without readings is refused.
+- Whoever changes what a parser reads raises its ``version``: history is read anew.
+
+``benchmarks.reading.read`` is the way in: it decodes, cuts logs, detects, parses.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +40,15 @@ from benchmarks.tools.base import Metric, Tool, folded
 
 __all__ = ["TOOLS", "Metric", "Tool", "get", "register"]
 
-_HELPERS: Final = {"base", "catalogue", "labels", "values"}
+_HELPERS: Final = {
+    "base",
+    "catalogue",
+    "documents",
+    "labels",
+    "parser",
+    "scan",
+    "values",
+}
 
 
 def register(tools: Iterable[Tool]) -> dict[str, Tool]:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from benchmarks import units
 from benchmarks.errors import UnknownMetricError
 from benchmarks.text import collapse
+from benchmarks.tools.parser import Parser
 
 Better = Literal["higher", "lower", "neither"]
 Component = Literal["CPU", "memory", "disk", "network", "power", "application"]
@@ -47,6 +48,7 @@ class Tool:
 
     ``labels`` are the parameters that tell its cases apart at a glance, as patterns
     over their names (``"n={n}"``); a pattern whose parameters a case lacks is left out.
+    ``parser`` reads its output; without one its samples come as numbers only.
     """
 
     slug: str
@@ -55,6 +57,7 @@ class Tool:
     metrics: tuple[Metric, ...]
     aliases: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    parser: Parser | None = None
     _by_name: dict[str, Metric] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

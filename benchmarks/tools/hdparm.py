@@ -3,9 +3,52 @@
 One result row, as printed with ``-tT``::
 
      Timing buffered disk reads: 760 MB in  3.00 seconds = 252.92 MB/sec
+
+Its source counts MB of 2^20 B and kB of 2^10 B (``TIMING_BUF_BYTES``).
 """
 
 from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    device=r"(?P<path>/dev/[^\s:]++):(?P<trouble> [^\n]*)?$",
+    row=r"Timing (?P<what>cached|buffer-cache|buffered disk|O_DIRECT disk|"
+    r"O_DIRECT cached) reads: +(?P<size>\S+) MB in +\S+ seconds = *+(?P<rate>\S+) "
+    r"(?P<unit>[kM]B)/s(?:ec)?\b",
+    failed=r"(?:read\(\)|lseek\(\)|BLKFLSBUF|BLKGETSIZE|HDIO_\w+)[^\n]{0,20} failed",
+)
+METRICS = {
+    "cached": "cached read",
+    "buffer-cache": "cached read",
+    "buffered disk": "buffered read",
+    "O_DIRECT disk": "direct read",
+    "O_DIRECT cached": "direct cached read",
+}
+UNITS = {"kB": "KiB/s", "MB": "MiB/s"}
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each device that was timed."""
+    runs = [Draft()]
+    for line in LINES(output):
+        if line.kind == "row":
+            _read(line, runs)
+        elif line.kind == "failed" or line["trouble"].strip():
+            runs[-1].mark("failed", f'hdparm printed "{line.text.strip()}".')
+        else:
+            keep(runs, Draft(facts={"device": line["path"]}))
+    return finished(runs, "hdparm timed no reads.")
+
+
+def _read(line: Found, runs: list[Draft]) -> None:
+    runs[-1].add(
+        METRICS[line["what"]],
+        line.number("rate"),
+        UNITS[line["unit"]],
+        operation="read",
+    )
+
 
 TOOL = Tool(
     slug="hdparm",
@@ -15,5 +58,18 @@ TOOL = Tool(
         Metric(name="buffered read", unit="MB/s", better="higher", component="disk"),
         # Served from RAM: no disk is read.
         Metric(name="cached read", unit="MB/s", better="higher", component="memory"),
+        Metric(name="direct read", unit="MB/s", better="higher", component="disk"),
+        Metric(
+            name="direct cached read", unit="MB/s", better="higher", component="disk"
+        ),
+    ),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"Timing (?:cached|buffer-cache|buffered disk|O_DIRECT (?:disk|cached)) "
+            r"reads:",
+        ),
+        programs=("hdparm",),
     ),
 )

@@ -4,10 +4,94 @@ One result row, as printed by RAMspeed/SMP 3.5.0::
 
     INTEGER & WRITING         1 Kb block: 51133.00 MB/s
 
-``MB/s`` is 10^6 B/s; ``Mb/s``, printed by older versions, is 2^20 B/s.
+``MB/s`` is 10^6 B/s; ``Mb/s``, printed by older versions and with ``-r``, is 2^20 B/s.
+A Kb is 2^10 B.
 """
 
 from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+_KIND = r"(?:INTEGER|FL-POINT|MMX|SSE)(?: \(nt\))?"
+_RATE = r"(?P<{0}>\S+) (?P<{0}_unit>M[Bb])/s"
+LINES = Scanner(
+    banner=r"RAMspeed(?:/\w+)?(?: \((?P<system>[^)\n]*)\))? v(?P<version>[\w.-]+)",
+    mode=r"(?P<pass>\d+)Gb per pass mode(?:, (?P<processes>\d+) process)?",
+    batch=r"(?P<runs>\d+)-benchmark \S+ BatchRun mode",
+    number=r"Benchmark #(?P<number>\d+):",
+    mark=rf"(?P<kind>{_KIND}) +& (?P<way>READING|WRITING) +(?P<block>\d+) "
+    rf"(?P<prefix>[KM])b block: +{_RATE.format('rate')}",
+    mean=rf"(?:{_KIND}) +BatchRun +(?P<mean_of>\w+): +{_RATE.format('mean_rate')}",
+    mem=rf"(?P<mem_kind>{_KIND}) +(?P<kernel>Copy|Scale|Add|Triad|AVERAGE): +"
+    rf"{_RATE.format('mem_rate')}",
+)
+UNITS = {"MB": "MB/s", "Mb": "MiB/s"}
+TYPES = {"INTEGER": "integer", "FL-POINT": "floating point"}
+WAYS = {"READING": "read", "WRITING": "write"}
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each pass over the blocks, or for each batch.
+
+    The banner separates no runs: every process of one run may print it, anywhere.
+    """
+    runs = [Draft()]
+    header = Draft()
+    seen: set[str] = set()
+    for line in LINES(output):
+        if line.kind in {"banner", "mode", "batch"}:
+            _read_header(line, header)
+            continue
+        once = line.text.partition(":")[0]
+        is_repeated = line.kind == "mem" and any("#" in each for each in seen)
+        if once in seen and not is_repeated:
+            keep(runs, Draft())
+            seen.clear()
+        seen.add(once)
+        _read(line, runs[-1], header)
+    return finished(runs, "RAMspeed printed no bandwidth.")
+
+
+def _read_header(line: Found, header: Draft) -> None:
+    if line.kind == "banner":
+        header.tool_version = line["version"]
+        if line["system"]:
+            header.facts["system"] = line["system"]
+    elif line.kind == "batch":
+        header.facts["runs"] = line.whole("runs")
+    else:
+        header.facts["GiB per pass"] = line.whole("pass")
+        if line["processes"]:
+            header.parameters["processes"] = line.whole("processes")
+
+
+def _read(line: Found, run: Draft, header: Draft) -> None:
+    run.tool_version = header.tool_version
+    run.parameters.update(header.parameters)
+    run.facts.update(header.facts)
+    if line.kind == "mark":
+        block = f"{line.whole('block')} {line['prefix']}iB"
+        _add(line, "", run, operation=WAYS[line["way"]], block=block)
+    elif line.kind == "mem":
+        kernel = line["kernel"].casefold()
+        _add(line, "mem_", run, operation=kernel)
+    elif line.kind == "mean":
+        unit = UNITS[line["mean_rate_unit"]]
+        run.facts[f"mean {line['mean_of'].casefold()} {unit}"] = line.number(
+            "mean_rate"
+        )
+
+
+def _add(line: Found, group: str, run: Draft, **parameters: str) -> None:
+    kind = line[f"{group}kind"]
+    run.add(
+        "bandwidth",
+        line.number(f"{group}rate"),
+        UNITS[line[f"{group}rate_unit"]],
+        type=TYPES.get(kind, kind),
+        **parameters,
+    )
+
 
 TOOL = Tool(
     slug="ramspeed",
@@ -17,5 +101,14 @@ TOOL = Tool(
         Metric(name="bandwidth", unit="MB/s", better="higher", component="memory"),
     ),
     aliases=("ramsmp", "RAMspeed/SMP"),
-    labels=("{level}", "{block}"),
+    labels=("{type}", "{level}", "{block}"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"RAMspeed\b[^\n]* v\d",
+            rf"{_KIND} +(?:& (?:READING|WRITING)|(?:BatchRun +)?\w+: +\S+ M[Bb]/s)",
+        ),
+        programs=("ramsmp", "ramspeed"),
+    ),
 )

@@ -13,6 +13,7 @@ PURE = [
     "benchmarks.platforms",
     "benchmarks.fingerprints",
     "benchmarks.tools",
+    "benchmarks.reading",
     "benchmarks.tools.catalogue",
     "benchmarks.tools.labels",
     "benchmarks.tools.values",

@@ -1,0 +1,190 @@
+"""The one way in: a text, perhaps its tool and locale, and out come runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from benchmarks import tools
+from benchmarks.errors import BenchmarksError, ParseError, shorten
+from benchmarks.fingerprints import canonical_parameters
+from benchmarks.reading.decoding import decode
+from benchmarks.reading.locales import first_comma, with_points, writes_comma
+from benchmarks.reading.parts import Part, parts
+from benchmarks.reading.prefixes import without_prefixes
+from benchmarks.tools.base import Tool
+from benchmarks.tools.parser import (
+    MAX_RUNS,
+    Mark,
+    Parameter,
+    ParsedRun,
+    Parser,
+    Reading,
+)
+from benchmarks.tools.scan import COMMA_HINT, LineError, fault
+from benchmarks.tools.values import check_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRun:
+    """A run that was found in a text, or why it is none (``problem``).
+
+    ``first_line`` and ``last_line`` are those of the part of the text it was read from.
+    """
+
+    tool: str
+    parser_version: int
+    first_line: int
+    last_line: int
+    command: str = ""
+    tool_version: str = ""
+    readings: tuple[Reading, ...] = ()
+    warnings: tuple[Mark, ...] = ()
+    facts: Mapping[str, Parameter] = field(default_factory=dict)
+    problem: ParseError | None = None
+
+    @property
+    def status(self) -> str:
+        return "rejected" if self.problem else "parsed"
+
+
+def read(
+    output: bytes | str, tool: str | None = None, locale: str | None = None
+) -> tuple[ReadRun, ...]:
+    """Every run that a text holds, those that cannot be read with the reason.
+
+    ``tool`` is any name of a tool; without it each part of the text says itself whose
+    it is. A decimal comma is read only if ``locale`` names one that writes it. A text
+    that holds no output of a (or the named) tool is a ParseError.
+    """
+    comma = writes_comma(locale)
+    named = tools.get(tool) if tool else None
+    text = decode(output)
+    runs: list[ReadRun] = []
+    for part in _spoken(text, named):
+        runs += _read_part(part, comma)
+        if len(runs) > MAX_RUNS:
+            raise ParseError(f"The text holds more than {MAX_RUNS:,} runs: cut it.")
+    return tuple(runs)
+
+
+def _spoken(text: str, named: Tool | None) -> list[Part]:
+    """The parts of the named tool, or of any; at least one."""
+    if not text or text.isspace():
+        raise ParseError("The output is empty.")
+    for each in _views(text):
+        found = [part for part in parts(each) if part.tool]
+        if ours := [part for part in found if named in (None, part.tool)]:
+            return ours
+        if named and found:
+            raise _foreign(named, found)
+    if named:
+        return [Part(text=without_prefixes(text), line=1, tool=named)]
+    raise _unknown(text)
+
+
+def _views(text: str) -> Iterator[str]:
+    """The text, and if nothing is known in it, what stands behind its timestamps."""
+    yield text
+    yield without_prefixes(text)
+
+
+def _foreign(named: Tool, found: list[Part]) -> ParseError:
+    titles = " and ".join(sorted({part.tool.title for part in found if part.tool}))
+    return LineError(
+        found[0].line,
+        found[0].text.strip().partition("\n")[0],
+        f"this is output of {titles}, not of {named.title}.",
+    )
+
+
+def _unknown(text: str) -> ParseError:
+    position = len(text) - len(text.lstrip())
+    return fault(
+        text,
+        position,
+        "no tool is known that prints this. Name the tool, and upload its output from "
+        f"the first line on.{_comma_hint(text, 1)}",
+    )
+
+
+def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
+    assert part.tool is not None
+    if part.tool.parser is None:
+        raise ParseError(
+            f"The output of {part.tool.title} cannot be read yet: send its samples."
+        )
+    blank = _blank(part, part.tool, part.tool.parser)
+    try:
+        yield from (
+            _checked(part.tool, run, blank)
+            for run in _parsed(part, part.tool.parser, comma)
+        )
+    except LineError as error:
+        yield replace(blank, problem=error.moved(part.line - 1))
+    except ParseError as error:
+        hint = "" if comma else _comma_hint(part.text, part.line)
+        problem = fault(part.text, _end(part.text), f"{error}{hint}")
+        yield replace(blank, problem=problem.moved(part.line - 1))
+
+
+def _parsed(part: Part, parser: Parser, comma: bool) -> tuple[ParsedRun, ...]:
+    localized = comma and parser.localized
+    return parser.parse(with_points(part.text) if localized else part.text)
+
+
+def _blank(part: Part, tool: Tool, parser: Parser) -> ReadRun:
+    lines = part.text.removesuffix("\n").count("\n")
+    return ReadRun(
+        tool=tool.slug,
+        parser_version=parser.version,
+        first_line=part.line,
+        last_line=part.line + lines,
+        command=shorten(part.command, 1000),
+    )
+
+
+def _checked(tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
+    """The run without the readings that are none; rejected if nothing is left."""
+    kept, doubts = [], dict.fromkeys(run.warnings)
+    for reading in run.readings:
+        metric = tool.metric(reading.metric)
+        if reading.value == 0 and not metric.zero_allowed:
+            sentence = (
+                f'"{metric.name}" was printed as 0, which is no reading: left out.'
+            )
+            doubts[Mark("not_measured", sentence)] = None
+            continue
+        try:
+            check_value(metric, reading.value, reading.unit)
+            canonical_parameters(reading.parameters)
+        except BenchmarksError as error:
+            return replace(blank, problem=ParseError(str(error)))
+        kept.append(reading)
+    problem = None if kept else ParseError("Every number of this run is 0.")
+    return replace(
+        blank,
+        tool_version=shorten(run.tool_version),
+        readings=tuple(kept),
+        warnings=tuple(doubts),
+        facts={name: _shown(fact) for name, fact in run.facts.items()},
+        problem=problem,
+    )
+
+
+def _end(text: str) -> int:
+    """Where the last line that is not blank ends, without copying a long text."""
+    tail = text[-10_000:]
+    return len(text) - len(tail) + len(tail.rstrip())
+
+
+def _shown(fact: Parameter) -> Parameter:
+    return shorten(fact, 200) if isinstance(fact, str) else fact
+
+
+def _comma_hint(text: str, line: int) -> str:
+    position = first_comma(text)
+    if position is None:
+        return ""
+    at = line + text.count("\n", 0, position)
+    return f" A number in line {at} {COMMA_HINT}"

@@ -1,0 +1,55 @@
+"""What the options of a fio job say about the case that it measures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from benchmarks.tools.parser import Draft, Parameter
+
+SHORT_S: Final = 1.0
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?:([kmgtKMGT])(?:i?[bB])?|[bB])?")
+_FLAGS: Final = {"1": True, "0": False}
+
+
+def access_of(pattern: str) -> str:
+    """``randread``, ``randrw`` and so on are random; ``rw`` is sequential."""
+    return "random" if pattern.startswith("rand") else "sequential"
+
+
+def block_size(text: str, operation: str) -> str:
+    """``4k``, ``4096B-4096B``, ``4K-4K/64K-64K`` as a size; a range stays a text."""
+    ways = re.split(r"[,/]", text.strip())
+    place = {"read": 0, "write": 1, "trim": 2}[operation]
+    mine = (ways[place] if place < len(ways) else "").strip() or ways[-1].strip()
+    low, _, high = mine.partition("-")
+    size = _SIZE.fullmatch(low)
+    if not size or high not in ("", low):
+        return mine
+    return f"{size[1]} {size[2].upper()}iB" if size[2] else f"{size[1]} B"
+
+
+def case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]:
+    """The parameters of a job's readings of one operation."""
+    case: dict[str, Parameter] = {"operation": operation}
+    if pattern := options.get("rw") or options.get("readwrite"):
+        case["access"] = access_of(pattern)
+    if block := options.get("bs") or options.get("blocksize"):
+        case["block"] = block_size(block, operation)
+    if engine := options.get("ioengine"):
+        case["engine"] = engine
+    depth = options.get("iodepth", "1")
+    if depth.isdecimal():
+        case["iodepth"] = int(depth[:9])
+    if (jobs := options.get("numjobs", "1")) != "1" and jobs.isdecimal():
+        case["jobs"] = int(jobs[:9])
+    if (direct := _FLAGS.get(options.get("direct", ""))) is not None:
+        case["direct"] = direct
+    return case
+
+
+def mark_short(run: Draft, job: str, runtime_s: float) -> None:
+    """fio measures whatever it is given, also a file that fits into a moment."""
+    if 0 < runtime_s < SHORT_S:
+        run.mark("short", f"{job} ran {runtime_s:g} s: too short to be relied on.")

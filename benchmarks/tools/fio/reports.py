@@ -1,0 +1,124 @@
+"""The JSON of fio (``--output-format=json`` and ``json+``), version 2 and 3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from benchmarks.errors import ParseError
+from benchmarks.tools.documents import Pairs, documents, number, section
+from benchmarks.tools.fio.options import case_of, mark_short
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished
+
+_REPORT: Final = r"\{\s*\"fio version\""
+_UNNEEDED: Final = {"bins", "FIO_BINS", "iodepth_level", "iodepth_submit"}
+_RANKS: Final = {
+    "50.000000": "p50",
+    "90.000000": "p90",
+    "95.000000": "p95",
+    "99.000000": "p99",
+    "99.900000": "p99.9",
+}
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each report; none if there is no JSON."""
+    drafts = [_run(report) for report in _last_of_each_start(output)]
+    if not drafts:
+        return ()
+    return finished(drafts, "fio reports nothing that was read or written.")
+
+
+def _kept(pairs: Pairs) -> dict[str, Any]:
+    return {key: value for key, value in pairs if key not in _UNNEEDED}
+
+
+def _last_of_each_start(output: str) -> Iterator[dict[str, Any]]:
+    """``--status-interval`` prints the same run again and again while it grows."""
+    held: dict[str, Any] | None = None
+    for report in documents(output, _REPORT, _kept):
+        if held is not None and _start(held) != _start(report):
+            yield held
+        held = report
+    if held is not None:
+        yield held
+
+
+def _start(report: Mapping[str, Any]) -> object:
+    """When it started, and what: two reports that agree are of one run."""
+    jobs = _jobs(report)
+    times = [report.get("timestamp_ms"), *(job.get("elapsed") for job in jobs)]
+    if len(jobs) and all(isinstance(time, int) for time in times):
+        moment, elapsed = int(times[0] or 0), int(times[1] or 0)
+        # "elapsed" is rounded up to a second, and 1 in a run of no time.
+        if elapsed > 1:
+            return [
+                round(moment / 1000 - elapsed),
+                [job.get("jobname") for job in jobs],
+            ]
+    return id(report)
+
+
+def _jobs(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    jobs = report.get("jobs", report.get("client_stats", []))
+    if not isinstance(jobs, list):
+        raise ParseError("The jobs of this fio report are no list.")
+    return [job for job in jobs if isinstance(job, dict)]
+
+
+def _run(report: Mapping[str, Any]) -> Draft:
+    version = str(report.get("fio version", "")).removeprefix("fio-")
+    run = Draft(tool_version=version[:40])
+    common = section(report, "global options")
+    for job in _jobs(report):
+        name = str(job.get("jobname", ""))[:200]
+        if name == "All clients":
+            continue
+        if error := job.get("error"):
+            run.mark("failed", f"{name} ended with error {error}.")
+            continue
+        options = {**common, **section(job, "job options")}
+        _read_job(run, job, name, {key: str(each) for key, each in options.items()})
+    return run
+
+
+def _read_job(
+    run: Draft, job: Mapping[str, Any], name: str, options: Mapping[str, str]
+) -> None:
+    for operation in ("read", "write", "trim"):
+        way = section(job, operation)
+        if not way or not number(way.get("io_bytes", 0), "io_bytes"):
+            continue
+        case = {"job": name, **case_of(options, operation)}
+        _read_rates(run, way, case)
+        _read_latencies(run, way, case)
+        mark_short(run, name, number(way.get("runtime", 0), "runtime") / 1000)
+    if run:
+        run.add("CPU user", number(job.get("usr_cpu", 0), "usr_cpu"), "%", job=name)
+        run.add("CPU system", number(job.get("sys_cpu", 0), "sys_cpu"), "%", job=name)
+
+
+def _read_rates(run: Draft, way: Mapping[str, Any], case: dict[str, Parameter]) -> None:
+    if "bw_bytes" in way:
+        run.add("throughput", number(way["bw_bytes"], "bw_bytes"), "B/s", **case)
+    elif "bw" in way:
+        run.add("throughput", number(way["bw"], "bw"), "KiB/s", **case)
+    if "iops" in way:
+        run.add("IOPS", number(way["iops"], "iops"), "1/s", **case)
+
+
+def _read_latencies(
+    run: Draft, way: Mapping[str, Any], case: dict[str, Parameter]
+) -> None:
+    unit = "ns" if "lat_ns" in way else "us"
+    ending = "_ns" if unit == "ns" else ""
+    whole, completion = section(way, f"lat{ending}"), section(way, f"clat{ending}")
+    for which in ("min", "mean", "max"):
+        if value := number(whole.get(which, 0), which):
+            run.add(f"latency {which}", value, unit, **case)
+    if value := number(completion.get("mean", 0), "mean"):
+        run.add("completion latency mean", value, unit, **case)
+    percentiles = section(completion, "percentile")
+    for rank, name in _RANKS.items():
+        if value := number(percentiles.get(rank, 0), rank):
+            run.add(f"completion latency {name}", value, unit, **case)

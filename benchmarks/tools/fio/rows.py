@@ -1,0 +1,150 @@
+"""The text of fio, version 1 to 3."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from benchmarks.tools.fio.options import case_of, mark_short
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+_TIME: Final = r"(?P<{0}>[^\s,]+)"
+LINES: Final = Scanner(
+    version=r"fio-(?P<version>[\w.-]+)[ \t]*+$",
+    old=r"(?P<old_way>read|write|trim) *: io=\S+, bw=(?P<old_rate>[\d.]+)"
+    r"(?P<old_unit>[KMGT]?i?B)/s, iops=(?P<old_iops>[\d.]+)(?P<old_many>[kKmM]?), "
+    r"runt= *(?P<old_time>\d+)msec",
+    new=r"(?P<way>read|write|trim): IOPS=(?P<iops>[\d.]+)(?P<many>[kMG]?), "
+    r"BW=(?P<rate>[\d.]+)(?P<unit>[kKMGT]?i?B)/s \([^)\n]*\)"
+    r"\([^)\n/]*/(?P<time>\d+)(?P<time_unit>m?sec)\)",
+    latency=r"(?P<which>clat|lat) \((?P<latency_unit>[num]sec)\) *: min= *"
+    rf"{_TIME.format('min')} *, max= *{_TIME.format('max')} *, avg= *"
+    rf"{_TIME.format('mean')} *, stdev=",
+    ranks=r"(?P<of>\w+) percentiles \((?P<ranks_unit>[num]sec)\)",
+    percentiles=r"\| +(?P<percentiles>[\d.]+th=\[ *\d+\][^\n]*)",
+    cpu=r"cpu +: usr=(?P<user>[^%\s]+)%, sys=(?P<system>[^%\s]+)%",
+    trouble=r"(?P<trouble>fio: [^\n]*(?:err|fail|No such|denied)[^\n]*)",
+    named=r"(?P<name>[^\n:]{1,200}+): (?:"
+    r"(?P<head>\(g(?:roup)?=\d+\)): rw=(?P<rw>\w+), bs=(?P<bs>[^\n]*?), "
+    r"ioengine=(?P<engine>[\w:./-]+), iodepth=(?P<depth>\d+)"
+    r"|(?P<created>Laying out IO files?)"
+    r"|\(groupid=\d+, jobs=(?P<jobs>\d+)\): err= *(?P<error>\d+))",
+)
+_MANY: Final = {"": 1, "k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "G": 10**9}
+_WAY: Final = re.compile(r"\([RWT]\) ")
+_PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[ *(\d+)\]", re.ASCII)
+_TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
+_RANKS: Final = {
+    "50.00": "p50",
+    "90.00": "p90",
+    "95.00": "p95",
+    "99.00": "p99",
+    "99.90": "p99.9",
+}
+
+
+@dataclass
+class Log:
+    """What was read so far: the run, the options of each job, where it stands."""
+
+    run: Draft = field(default_factory=Draft)
+    options: dict[str, dict[str, str]] = field(default_factory=dict)
+    job: str = ""
+    jobs: str = "1"
+    case: dict[str, Parameter] | None = None
+    unit: str = "us"
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each start of fio."""
+    logs = [Log()]
+    for line in LINES(output):
+        if line.kind == "named" and line["head"] and logs[-1].run:
+            keep(logs, Log(run=Draft(tool_version=logs[-1].run.tool_version)))
+        _take(line, logs[-1])
+    return finished([log.run for log in logs], "fio printed no result of a job.")
+
+
+def _take(line: Found, log: Log) -> None:
+    if line.kind == "named":
+        _take_named(line, log)
+    elif line.kind == "version":
+        log.run.tool_version = line["version"]
+    elif line.kind == "trouble":
+        log.run.mark("failed", line["trouble"].strip()[:200])
+    elif log.job:
+        _take_result(line, log)
+
+
+def _take_named(line: Found, log: Log) -> None:
+    """A line that a job's name begins: its options, its file or its result."""
+    name = line["name"]
+    if line["head"]:
+        log.options[name] = {
+            "rw": line["rw"],
+            "bs": _WAY.sub("", line["bs"]),
+            "ioengine": line["engine"],
+            "iodepth": line["depth"],
+        }
+    elif line["created"]:
+        log.run.mark("file_created", "fio wrote the file itself before it measured.")
+    else:
+        failed = line["error"] != "0"
+        log.job, log.jobs, log.case = "" if failed else name, line["jobs"], None
+        if failed:
+            log.run.mark("failed", f"{name} ended with error {line['error']}.")
+
+
+def _take_result(line: Found, log: Log) -> None:
+    if line.kind in {"old", "new"}:
+        log.case = _case(line, log)
+        _read_rates(line, log.run, log.case)
+    elif line.kind == "ranks":
+        log.unit = _TIMES[line["ranks_unit"]] if line["of"] == "clat" else ""
+    elif line.kind == "cpu":
+        log.run.add("CPU user", line.number("user"), "%", job=log.job)
+        log.run.add("CPU system", line.number("system"), "%", job=log.job)
+        log.case = None
+    elif log.case is not None:
+        _read_times(line, log.run, log.case, log.unit)
+
+
+def _case(line: Found, log: Log) -> dict[str, Parameter]:
+    operation = line["way"] or line["old_way"]
+    options = {**log.options.get(log.job, {}), "numjobs": log.jobs}
+    return {"job": log.job, **case_of(options, operation)}
+
+
+def _read_rates(line: Found, run: Draft, case: dict[str, Parameter]) -> None:
+    old = "old_" if line.kind == "old" else ""
+    unit = line[f"{old}unit"]
+    if old and unit != "B" and "i" not in unit:
+        unit = unit.replace("B", "iB")
+    run.add("throughput", line.number(f"{old}rate"), f"{unit}/s", **case)
+    iops = line.number(f"{old}iops") * _MANY[line[f"{old}many"]]
+    run.add("IOPS", iops, "1/s", **case)
+    divisor = 1 if line["time_unit"] == "sec" else 1000
+    mark_short(run, str(case["job"]), line.number(f"{old}time") / divisor)
+
+
+def _read_times(line: Found, run: Draft, case: dict[str, Parameter], unit: str) -> None:
+    if line.kind == "percentiles":
+        for rank, time in _PERCENTILE.findall(line["percentiles"]):
+            if unit and (name := _RANKS.get(rank)):
+                run.add(f"completion latency {name}", float(time), unit, **case)
+        return
+    unit = _TIMES[line["latency_unit"]]
+    if line["which"] == "clat":
+        run.add("completion latency mean", _time(line, "mean"), unit, **case)
+        return
+    for which in ("min", "max", "mean"):
+        run.add(f"latency {which}", _time(line, which), unit, **case)
+
+
+def _time(line: Found, group: str) -> float:
+    """``1616``, ``16.2k``: thousands, whatever the case of the letter."""
+    text = line[group]
+    many = _MANY.get(text[-1:], 1) if text[-1:].isalpha() else 1
+    return line.number_of(text[:-1] if text[-1:].isalpha() else text) * many

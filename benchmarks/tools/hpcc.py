@@ -1,0 +1,128 @@
+"""HPC Challenge: seven tests of processors, memory and network over MPI.
+
+One result row of its summary, as printed by HPCC 1.5.0::
+
+    HPL_Tflops=0.00993528
+
+``hpccoutf.txt`` is appended to: each summary is a run. GB and GBytes are 10^9 B, GUP/s
+are 10^9 updates a second; -1 is a test that was not done.
+"""
+
+from typing import Final
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    begin=r"Begin of Summary section\.",
+    value=r"(?P<key>[A-Za-z]\w*+)=(?P<value>\S+)[ \t]*+$",
+    end=r"End of Summary section\.",
+)
+KINDS: Final = {
+    "Tflops": ("performance", "Tflop/s"),
+    "Gflops": ("performance", "Gflop/s"),
+    "GUPs": ("update rate", "1/s"),
+    "GBs": ("bandwidth", "GB/s"),
+    "Copy": ("memory bandwidth", "GB/s"),
+    "Scale": ("memory bandwidth", "GB/s"),
+    "Add": ("memory bandwidth", "GB/s"),
+    "Triad": ("memory bandwidth", "GB/s"),
+    "usec": ("network latency", "us"),
+    "GBytes": ("bandwidth", "GB/s"),
+}
+# The size of a test's problem, where its own name does not lead to it.
+SIZES = {
+    "DGEMM": "DGEMM_N",
+    "STREAM": "STREAM_VectorSize",
+    "PTRANS": "PTRANS_n",
+}
+UPDATES = 10**9
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each whole summary."""
+    runs: list[Draft] = []
+    summary: dict[str, Found] | None = None
+    for line in LINES(output):
+        if line.kind == "begin":
+            summary = {}
+        elif line.kind == "value" and summary is not None:
+            summary[line["key"]] = line
+        elif line.kind == "end" and summary is not None:
+            keep(runs, _run(summary))
+            summary = None
+    return finished(runs, "HPCC printed no whole summary section.")
+
+
+def _run(summary: dict[str, Found]) -> Draft:
+    run = Draft(
+        tool_version=".".join(
+            summary[f"Version{part}"]["value"]
+            for part in ("Major", "Minor", "Micro")
+            if f"Version{part}" in summary
+        )
+    )
+    if processes := summary.get("CommWorldProcs"):
+        run.parameters["processes"] = processes.whole("value")
+    for key, line in summary.items():
+        _read(key, line, summary, run)
+    _check(summary, run)
+    return run
+
+
+def _read(key: str, line: Found, summary: dict[str, Found], run: Draft) -> None:
+    test, _, kind = key.rpartition("_")
+    if kind not in KINDS or not test:
+        return
+    if (value := line.number_of(line["value"])) < 0:
+        return
+    metric, unit = KINDS[kind]
+    if kind == "GUPs":
+        value *= UPDATES
+    parameters: dict[str, Parameter] = {"test": test}
+    if metric == "memory bandwidth":
+        parameters["operation"] = kind.casefold()
+    alone = test.removeprefix("Star").removeprefix("Single")
+    if size := summary.get(SIZES.get(alone, f"{alone}_N")):
+        parameters["size"] = size.whole("value")
+    run.add(metric, value, unit, **parameters)
+
+
+def _check(summary: dict[str, Found], run: Draft) -> None:
+    success = summary.get("Success")
+    if success is None or success["value"] != "1":
+        run.mark("failed", "The summary does not say Success=1: a test failed.")
+    for key, line in summary.items():
+        if key.endswith("_Errors") and line.number("value") > 0:
+            run.mark("errors", f"{key} is {line['value']}.")
+
+
+TOOL = Tool(
+    slug="hpcc",
+    title="HPC Challenge",
+    homepage="https://hpcchallenge.org/hpcc/",
+    metrics=(
+        Metric(name="performance", unit="Gflop/s", better="higher", component="CPU"),
+        Metric(name="update rate", unit="1/s", better="higher", component="memory"),
+        Metric(name="bandwidth", unit="GB/s", better="higher", component="network"),
+        Metric(
+            name="memory bandwidth", unit="GB/s", better="higher", component="memory"
+        ),
+        Metric(name="network latency", unit="us", better="lower", component="network"),
+    ),
+    aliases=("hpcc",),
+    labels=("{test}",),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"This is the DARPA/DOE HPC Challenge",
+            r"Begin of Summary section\.",
+        ),
+        programs=("hpcc",),
+        localized=False,
+        encloses=("hpl",),
+        last_line="End of HPC Challenge tests.",
+    ),
+)

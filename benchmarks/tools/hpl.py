@@ -1,0 +1,76 @@
+"""HPL (High-Performance Linpack): a dense system over MPI processes.
+
+One result row, as printed by HPL 2.0::
+
+    WR11C2R4        1200    80     1     2               0.12              9.935e+00
+"""
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    banner=r"(?:HPLinpack|HPL-\w+) +v?(?P<version>\d+(?:\.\d+)*) ",
+    row=r"(?P<variant>W[RC]\d{1,3}[A-Z]\w{1,12}) +(?P<n>\d+) +(?P<nb>\d+) +(?P<p>\d+) +"
+    r"(?P<q>\d+) +(?P<time>\S+) +(?P<rate>\S+)",
+    residual=r"\|\|Ax-b\|\|_oo[^\n]*= +(?P<residual>\S+) +\.+ (?P<check>PASSED|FAILED)",
+    tests=r"(?P<failed>\d+) tests completed and failed residual checks",
+    error=r"(?P<error>HPL ERROR[^\n]*)",
+)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each start of the program; its tests are the run's cases."""
+    runs = [Draft()]
+    checks: list[int] = [0]
+    for line in LINES(output):
+        if line.kind == "banner":
+            keep(runs, Draft(tool_version=line["version"]))
+            keep(checks, 0)
+        elif line.kind == "row":
+            _read(line, runs[-1])
+        elif line.kind == "residual":
+            checks[-1] += 1
+            _check(line["check"] == "FAILED", runs[-1])
+        elif line.kind == "tests":
+            _check(line["failed"] != "0", runs[-1])
+        else:
+            runs[-1].mark("failed", line["error"].strip())
+    for run, done in zip(runs, checks, strict=True):
+        if run and not done:
+            run.mark("unchecked", "HPL printed no residual check: is the output cut?")
+    return finished(runs, "HPL printed no result row.")
+
+
+def _read(line: Found, run: Draft) -> None:
+    sizes = {each: line.whole(each) for each in ("n", "nb", "p", "q")}
+    variant = line["variant"]
+    run.add("time", line.number("time"), "s", variant=variant, **sizes)
+    # The mantissa always has the same digits: a cut number lacks its exponent.
+    if "e" not in line["rate"].casefold():
+        raise line.refused("the rate has no exponent: is the line cut?")
+    run.add("performance", line.number("rate"), "Gflop/s", variant=variant, **sizes)
+
+
+def _check(failed: bool, run: Draft) -> None:
+    if failed:
+        run.mark("residual_check", "A residual check of HPL FAILED.")
+
+
+TOOL = Tool(
+    slug="hpl",
+    title="HPL",
+    homepage="https://www.netlib.org/benchmark/hpl/",
+    metrics=(
+        Metric(name="time", unit="s", better="lower", component="CPU"),
+        Metric(name="performance", unit="Gflop/s", better="higher", component="CPU"),
+    ),
+    aliases=("HPLinpack", "High-Performance Linpack"),
+    labels=("n={n}", "{p}x{q}"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(r"HPLinpack +\d", r"HPL-\w+ +v?\d", r"T/V +N +NB +P +Q +Time"),
+        programs=("xhpl",),
+    ),
+)

@@ -1,0 +1,74 @@
+"""Intel Optimized LINPACK: dense systems of many sizes, each solved several times.
+
+One result row, as printed by ``xlinpack_xeon64``::
+
+    20000  20000  4      18.362     290.4959 3.520981e-10 3.116839e-02   pass
+"""
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    started=r"Current date/time: *+(?P<date>[^\n]*)",
+    fact=r"(?P<what>CPU frequency|Number of (?:CPUs|cores|threads)): *+(?P<fact>\S.*+)",
+    head=r"Size +LDA +Align\. +Time\(s\) +GFlops +Residual",
+    row=r"(?P<n>\d+) +(?P<lda>\d+) +(?P<align>\d+) +(?P<time>\S+) +(?P<rate>\S+) +"
+    r"(?P<residual>\S+) +(?P<normed>\S+) +(?P<check>pass|fail)\b",
+    verdict=r"Residual checks (?P<verdict>PASSED|FAILED)",
+    stopped=r"(?P<error>(?:Error|ERROR|forrtl|Memory allocation)\b[^\n]*)",
+)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each start of the program."""
+    runs = [Draft()]
+    for line in LINES(output):
+        run = runs[-1]
+        if line.kind == "started":
+            keep(runs, Draft(facts={"started": line["date"].strip()}))
+        elif line.kind == "fact":
+            run.facts[line["what"]] = line["fact"].strip()
+        elif line.kind == "head" and run and not run.facts:
+            keep(runs, Draft())
+        elif line.kind == "row":
+            _read(line, run)
+        elif line["verdict"] == "FAILED":
+            run.mark("residual_check", "LINPACK printed: Residual checks FAILED.")
+        elif line.kind == "stopped":
+            run.mark("failed", f"LINPACK printed: {line['error'].strip()}")
+    return finished(runs, "Intel LINPACK printed no result row.")
+
+
+def _read(line: Found, run: Draft) -> None:
+    size = line.whole("n")
+    parameters = {"n": size, "lda": line.whole("lda"), "align": line.whole("align")}
+    run.add("time", line.number("time"), "s", **parameters)
+    run.add("performance", line.number("rate"), "Gflop/s", **parameters)
+    if line["check"] == "fail":
+        run.mark("residual_check", f"The residual check of n = {size} failed.")
+
+
+TOOL = Tool(
+    slug="intel-linpack",
+    title="Intel Optimized LINPACK",
+    homepage="https://www.intel.com/content/www/us/en/developer/articles/technical/"
+    "onemkl-benchmarks-suite.html",
+    metrics=(
+        Metric(name="time", unit="s", better="lower", component="CPU"),
+        Metric(name="performance", unit="Gflop/s", better="higher", component="CPU"),
+    ),
+    aliases=("Intel LINPACK", "xlinpack"),
+    labels=("n={n}",),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"Intel\(R\) (?:Optimized )?LINPACK",
+            r"Sample data file lininput",
+            r"=+ Timing linear equation system solver =+",
+            r"Size +LDA +Align\. +Time\(s\) +GFlops",
+        ),
+        programs=("xlinpack_xeon64", "xlinpack_xeon32", "linpack_xeon64"),
+    ),
+)

@@ -1,0 +1,156 @@
+"""What a parser makes of a tool's output: runs, their readings and quality marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from benchmarks.errors import ParseError
+
+MAX_READINGS: Final = 10_000
+"""A run of more readings is a log to be summarized, not a result."""
+MAX_RUNS: Final = 1_000
+
+Parameter = str | int | float | bool
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One number as it was printed, in the unit that its tool means by it."""
+
+    metric: str
+    value: float
+    unit: str
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    repetition: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A doubt about a run: a code for programs, a sentence for people."""
+
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedRun:
+    """One execution of a tool, as its output tells it.
+
+    ``facts`` is what is worth keeping beside the numbers and is no parameter of them:
+    times, peers, compiler flags.
+    """
+
+    readings: tuple[Reading, ...]
+    tool_version: str = ""
+    warnings: tuple[Mark, ...] = ()
+    facts: Mapping[str, Parameter] = field(default_factory=dict)
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    """A run while it is being read."""
+
+    tool_version: str = ""
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    facts: dict[str, Parameter] = field(default_factory=dict)
+    _readings: list[Reading] = field(default_factory=list)
+    _warnings: dict[Mark, None] = field(default_factory=dict)
+    _counts: dict[object, int] = field(default_factory=dict)
+
+    def add(
+        self, metric: str, value: float, unit: str, **parameters: Parameter
+    ) -> None:
+        """Take a reading under the draft's parameters and these. The second reading of
+        the same case is its second repetition."""
+        if len(self._readings) == MAX_READINGS:
+            raise ParseError(
+                f"There are more than {MAX_READINGS:,} readings of one run. Summarize "
+                "the log, or upload it in parts."
+            )
+        both = {**self.parameters, **parameters}
+        case = (metric, *sorted(both.items(), key=lambda item: item[0]))
+        self._counts[case] = self._counts.get(case, 0) + 1
+        reading = Reading(
+            metric=metric,
+            value=value,
+            unit=unit,
+            parameters=both,
+            repetition=self._counts[case],
+        )
+        self._readings.append(reading)
+
+    def mark(self, code: str, sentence: str) -> None:
+        """Take a doubt; the same doubt twice is one."""
+        self._warnings[Mark(code, sentence)] = None
+
+    def __bool__(self) -> bool:
+        """Whether anything was read."""
+        return bool(self._readings)
+
+    def finished(self) -> ParsedRun:
+        return ParsedRun(
+            readings=tuple(self._readings),
+            tool_version=self.tool_version,
+            warnings=tuple(self._warnings),
+            facts=dict(self.facts),
+        )
+
+
+def keep(items: list[T], item: T) -> None:
+    """Append a run or a total; too many are refused before they fill the memory."""
+    if len(items) > MAX_RUNS:
+        raise ParseError(f"The text holds more than {MAX_RUNS:,} results: cut it.")
+    items.append(item)
+
+
+def finished(drafts: list[Draft], nothing: str) -> tuple[ParsedRun, ...]:
+    """The drafts in which anything was read; the sentence ``nothing`` if there is none.
+
+    The doubts about an empty draft are not lost: they belong to that sentence.
+    """
+    if runs := tuple(draft.finished() for draft in drafts if draft):
+        return runs
+    doubts = [mark.sentence for draft in drafts for mark in draft.finished().warnings]
+    raise ParseError(" ".join([nothing, *doubts[:3]]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parser:
+    """How the output of a tool is known and read.
+
+    ``signatures`` are patterns at the beginning of a line (after blanks) that only this
+    tool prints: one of them starts its output in a longer log. ``shape`` tells whether
+    a text without any signature can be this tool's. ``programs`` are the names that it
+    is called by. ``localized``: its numbers follow the locale, so that a decimal comma
+    is read where the locale is named. Between a signature and ``last_line`` the
+    signatures of the tools in ``encloses`` are part of this output.
+    """
+
+    version: int
+    parse: Callable[[str], tuple[ParsedRun, ...]]
+    signatures: tuple[str, ...]
+    shape: Callable[[str], bool] | None = None
+    programs: tuple[str, ...] = ()
+    localized: bool = True
+    encloses: tuple[str, ...] = ()
+    last_line: str = ""
+    _signature: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        branches = "|".join(f"(?:{each})" for each in self.signatures)
+        signature = re.compile(rf"\n[ \t]*+(?:{branches})", re.MULTILINE | re.ASCII)
+        object.__setattr__(self, "_signature", signature)
+
+    def starts(self, text: str, position: int) -> bool:
+        """Whether the line after the newline at ``position`` is a signature."""
+        return self._signature.match(text, position) is not None
+
+    def recognises(self, output: str) -> bool:
+        """Whether this text is (or holds) output of the tool."""
+        if self._signature.search(f"\n{output}"):
+            return True
+        return self.shape is not None and self.shape(output)

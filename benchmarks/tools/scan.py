@@ -1,0 +1,155 @@
+"""Finding the lines that matter in an output, and the numbers in them.
+
+A :class:`Scanner` passes once over the text, whatever its size, and yields the lines
+that one of its patterns matches, in their order. Patterns are matched at the beginning
+of a line after its blanks, with ``$`` at the end of it; they are ASCII, and must not
+backtrack over the same text twice (no nested repetition; ``*+`` and ``++`` help).
+
+Capture ``\\S+`` where a number is expected and ask :meth:`Found.number` for it: what is
+no number is then an error that names the line instead of a line that is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from benchmarks.errors import ParseError, shorten
+
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,3})?", re.ASCII
+)
+_WHOLE: Final = re.compile(r"\d{1,18}", re.ASCII)
+_COMMA: Final = re.compile(r"[+-]?[\d.]*\d,\d+", re.ASCII)
+COMMA_HINT: Final = (
+    "has a decimal comma, which is read only if the upload names its locale "
+    '("locale": "de_DE").'
+)
+
+
+class LineError(ParseError):
+    """A line of an output that cannot be read."""
+
+    def __init__(self, line: int, text: str, why: str) -> None:
+        self.line, self.text, self.why = line, text, why
+        self.field = f"line {line}"
+        super().__init__(f'Line {line} "{shorten(text.strip(), 80)}": {why}')
+
+    def moved(self, lines: int) -> LineError:
+        """The same error, counted from so many lines earlier."""
+        return LineError(self.line + lines, self.text, self.why)
+
+
+class Found:
+    """A line that matched: ``kind`` is the name of its pattern."""
+
+    __slots__ = ("_match", "kind")
+
+    def __init__(self, match: re.Match[str], kind: str) -> None:
+        self._match = match
+        self.kind = kind
+
+    def __getitem__(self, group: str) -> str:
+        """The text of a group; empty if it took no part."""
+        return self._match[group] or ""
+
+    def number(self, group: str, decimals: int | None = None) -> float:
+        """The number of a group, not negative. ``decimals``: how many there always are.
+
+        A number at the very end of a text may have lost digits: without a line end
+        behind it, it is read only if it has all its decimals.
+        """
+        number = self.number_of(self[group])
+        if number < 0:
+            raise self.refused(f"{self[group]} cannot be: it is negative.")
+        self._refuse_cut(group, self[group], decimals)
+        return number
+
+    def number_of(self, text: str) -> float:
+        """The number that a piece of this line is; it may be negative."""
+        if not _NUMBER.fullmatch(text):
+            raise self.refused(_why_no_number(text))
+        return float(text)
+
+    def numbers(self, group: str, decimals: int) -> list[float]:
+        """The numbers of a row, separated by blanks; ``decimals`` of the last one."""
+        cells = self[group].split()
+        self._refuse_cut(group, cells[-1], decimals)
+        return [self.number_of(cell) for cell in cells]
+
+    def whole(self, group: str) -> int:
+        """The whole number of a group."""
+        if not _WHOLE.fullmatch(self[group]):
+            raise self.refused(f'"{shorten(self[group])}" is no whole number.')
+        self._refuse_cut(group, self[group], None)
+        return int(self[group])
+
+    def is_open(self, group: str) -> bool:
+        """Whether the text ends with this group: it may have been cut in it."""
+        return self._match.end(group) == len(self._match.string)
+
+    def _refuse_cut(self, group: str, number: str, decimals: int | None) -> None:
+        if self.is_open(group) and len(number.partition(".")[2]) != decimals:
+            raise self.refused(
+                "the text ends within this line. Upload the whole output, with the end "
+                "of its last line."
+            )
+
+    def precedes(self, pattern: str, until: Found | None) -> bool:
+        """Whether such a line comes behind this one, before the line ``until``."""
+        end = len(self._match.string) if until is None else until._match.start() + 1
+        lines = re.compile(rf"\n[ \t]*+{pattern}", re.ASCII)
+        return lines.search(self._match.string, self._match.end(), end) is not None
+
+    def refused(self, why: str) -> LineError:
+        """The error that this line cannot be read, to be raised."""
+        return LineError(self.line, self.text, why)
+
+    @property
+    def line(self) -> int:
+        """The number of the line, from 1. Counts from the start: for errors only."""
+        return self._match.string.count("\n", 0, self._match.start()) + 1
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        start = self._match.start() + 1
+        end = self._match.string.find("\n", start)
+        return self._match.string[start : None if end < 0 else end]
+
+
+class Scanner:
+    """Named patterns of lines."""
+
+    def __init__(self, **kinds: str) -> None:
+        self._kinds: dict[str | None, str] = {f"{kind}_line": kind for kind in kinds}
+        # The name stands behind its pattern, empty: a branch that begins with a letter
+        # is passed over at once where the line begins with another one.
+        branches = "|".join(
+            f"(?:{each})(?P<{kind}_line>)" for kind, each in kinds.items()
+        )
+        self._pattern = re.compile(
+            rf"\n[ \t]*+(?!\n)(?:{branches})", re.MULTILINE | re.ASCII
+        )
+
+    def __call__(self, output: str) -> Iterator[Found]:
+        kinds = self._kinds
+        for match in self._pattern.finditer(f"\n{output}"):
+            yield Found(match, kinds[match.lastgroup])
+
+
+def fault(output: str, position: int, why: str) -> LineError:
+    """The error that the line at a position of ``output`` cannot be read."""
+    start = output.rfind("\n", 0, position) + 1
+    end = output.find("\n", position)
+    text = output[start : None if end < 0 else end]
+    return LineError(output.count("\n", 0, position) + 1, text, why)
+
+
+def _why_no_number(text: str) -> str:
+    if _COMMA.fullmatch(text):
+        return f"{shorten(text)} {COMMA_HINT}"
+    if text.strip("+-").casefold() in {"nan", "inf", "infinity"}:
+        return f"{text} is not a number that can be measured."
+    return f'"{shorten(text)}" is no number.'

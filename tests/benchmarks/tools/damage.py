@@ -1,0 +1,56 @@
+"""Ways in which an output is damaged, disguised or cut before it arrives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+# What changes the bytes or what stands around the lines, and no number.
+DISGUISES: dict[str, Callable[[str], bytes | str]] = {
+    "CRLF": lambda text: text.replace("\n", "\r\n"),
+    "CR": lambda text: text.replace("\n", "\r"),
+    "UTF-8 with BOM": lambda text: text.encode("utf-8-sig"),
+    "UTF-16 with BOM": lambda text: text.encode("utf-16"),
+    "UTF-16-LE": lambda text: text.encode("utf-16-le"),
+    "UTF-16-BE": lambda text: text.encode("utf-16-be"),
+    "UTF-32": lambda text: text.encode("utf-32"),
+    "a BOM in the text": lambda text: f"\ufeff{text}",
+    "colours": lambda text: "\n".join(
+        f"\x1b[1;32m{line}\x1b[0m\x1b[K" for line in text.split("\n")
+    ),
+    "a window title": lambda text: f"\x1b]0;root@vm: ~\x07{text}",
+    "blank lines": lambda text: f"\n\n{text}\n\n",
+    "a prompt": lambda text: f"root@vm:~# run.sh\n{text}root@vm:~# ",
+    "timestamps": lambda text: _prefixed(text, "2026-11-20 21:44:36.120 "),
+    "ISO timestamps": lambda text: _prefixed(text, "[2026-11-20T21:44:36Z] "),
+    "a journal": lambda text: _prefixed(text, "Nov 20 21:44:36 vm run[81]: "),
+    "seconds": lambda text: _prefixed(text, "[   71.323769] "),
+    "a mail": lambda text: _prefixed(text, "> "),
+    "compose": lambda text: _prefixed(text, "vm-1  | "),
+}
+
+
+def _prefixed(text: str, prefix: str) -> str:
+    return "".join(f"{prefix}{line}\n" for line in text.splitlines())
+
+
+def cuts(text: str, many: int) -> list[str]:
+    """The text, cut behind so many of its lines and within so many of them."""
+    ends = [found.end() for found in re.finditer("\n", text)][:-1]
+    places = [*_spread(ends, many), *_spread(range(1, len(text)), many)]
+    return [text[:place] for place in places]
+
+
+def _spread(places: list[int] | range, many: int) -> list[int]:
+    step = max(1, len(places) // many)
+    return list(places[::step])
+
+
+def with_numbers_replaced(text: str, by: str, many: int) -> list[str]:
+    """The text with each (of at most so many) decimal numbers replaced in turn."""
+    found = list(DECIMAL.finditer(text))
+    found = found[:: max(1, len(found) // many)]
+    return [f"{text[: each.start()]}{by}{text[each.end() :]}" for each in found]

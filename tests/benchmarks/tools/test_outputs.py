@@ -1,0 +1,188 @@
+"""The contract of every tool that reads its own output, held with saved outputs."""
+
+import json
+import math
+
+import pytest
+
+from benchmarks import reading
+from benchmarks.errors import ParseError
+from benchmarks.tools import TOOLS
+from tests.benchmarks.tools import damage
+from tests.data.rebuild import numbers, outputs
+
+READERS = [tool for tool in TOOLS.values() if tool.parser]
+OUTPUTS = outputs()
+REBUILD = "python -m tests.data.rebuild writes it anew: look at git diff"
+
+every_tool = pytest.mark.parametrize("tool", READERS, ids=lambda tool: tool.slug)
+every_output = pytest.mark.parametrize(
+    "path", OUTPUTS, ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+# fio repeats the JSON report of a run that goes on: the last one is the run's.
+every_output_that_can_follow_itself = pytest.mark.parametrize(
+    "path",
+    [path for path in OUTPUTS if '"fio version"' not in path.read_text()],
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
+
+# A cut text whose last whole row is a result by itself: not one of the whole text.
+TAKES_THE_LAST_ROW = {"linpack", "iperf"}
+
+
+def saved(path):
+    return json.loads(path.with_suffix(".json").read_text())
+
+
+def readings(output, **options):
+    """Everything read from a text; nothing if it is refused."""
+    try:
+        runs = reading.read(output, **options)
+    except ParseError:
+        return []
+    return [each for run in runs for each in run.readings]
+
+
+def keys(found):
+    """What must not change, in the order of the text."""
+    return [
+        (each.metric, tuple(sorted(each.parameters.items())), each.value, each.unit)
+        for each in found
+    ]
+
+
+@every_tool
+def test_it_has_two_saved_outputs_at_least(tool):
+    assert len(outputs(tool.slug)) >= 2, f"save outputs under tests/data/{tool.slug}/"
+
+
+@every_output
+def test_a_saved_output_gives_the_saved_numbers(path):
+    assert numbers(path.read_bytes()) == saved(path), REBUILD
+
+
+@every_output
+def test_a_saved_output_is_claimed_by_its_own_tool_alone(path):
+    text = path.read_text()
+
+    claims = [tool.slug for tool in READERS if tool.parser.recognises(text)]
+
+    # HPCC prints the whole output of HPL within its own.
+    if path.parent.name == "hpcc":
+        claims = [slug for slug in claims if slug != "hpl"]
+    assert claims == [path.parent.name]
+
+
+@every_output
+def test_no_other_tool_reads_it_even_if_named(path):
+    text = path.read_text()
+
+    for tool in READERS:
+        if tool.slug == path.parent.name or (path.parent.name == "hpcc"):
+            continue
+        assert readings(text, tool=tool.slug) == [], tool.slug
+
+
+@every_output
+def test_its_own_tool_reads_it_by_name(path):
+    text = path.read_text()
+    assert keys(readings(text, tool=path.parent.name)) == keys(readings(text))
+
+
+@every_output
+@pytest.mark.parametrize("disguise", damage.DISGUISES)
+def test_a_disguise_changes_nothing(path, disguise):
+    text = path.read_text()
+
+    disguised = damage.DISGUISES[disguise](text)
+
+    assert keys(readings(disguised)) == keys(readings(text))
+
+
+@every_output
+def test_latin_1_around_it_changes_nothing(path):
+    text = path.read_text()
+    around = f"# Prüfstand für Geräte\n{text}".encode("latin-1")
+    named = path.parent.name
+
+    assert keys(readings(around, tool=named)) == keys(readings(text))
+
+
+@every_output
+def test_a_cut_output_gives_fewer_readings_and_no_other(path):
+    text = path.read_text()
+    whole = set(keys(readings(text)))
+    printed = {float(each[0]) for each in damage.NUMBER.finditer(text)}
+
+    for cut in damage.cuts(text, many=40):
+        for found, key in (
+            (each, keys([each])[0]) for each in readings(cut, tool=path.parent.name)
+        ):
+            assert key in whole or (
+                path.parent.name in TAKES_THE_LAST_ROW and found.value in printed
+            ), (key, cut[-200:])
+
+
+@every_output
+@pytest.mark.parametrize(
+    "by", ["nan", "-nan", "inf", "Infinity", "1,5", "0.00", "-5.0"]
+)
+def test_what_is_no_number_is_never_read(path, by):
+    text = path.read_text()
+    printed = {float(each[0]) for each in damage.NUMBER.finditer(text)} | {
+        each.value for each in readings(text)
+    }
+    tool = TOOLS[path.parent.name]
+
+    for damaged in damage.with_numbers_replaced(text, by, many=25):
+        for each in readings(damaged):
+            assert math.isfinite(each.value)
+            assert each.value > 0 or tool.metric(each.metric).zero_allowed
+            assert each.value in printed or each.value == 0, each
+
+
+@every_output
+def test_a_doubled_head_adds_no_other_number(path):
+    text = path.read_text()
+    lines = text.splitlines(keepends=True)
+    values = {(each.metric, each.value) for each in readings(text)}
+
+    for height in (1, 2, 3, 5, 8):
+        doubled = "".join([*lines[:height], *lines])
+        found = {(each.metric, each.value) for each in readings(doubled)}
+        assert found <= values or path.parent.name in TAKES_THE_LAST_ROW
+
+
+@every_output_that_can_follow_itself
+def test_the_same_output_twice_is_every_number_twice(path):
+    text = path.read_text()
+    once = keys(readings(text))
+
+    twice = keys(readings(f"root@vm:~# one\n{text}\nroot@vm:~# two\n{text}"))
+
+    assert twice == [*once, *once]
+
+
+@every_tool
+def test_it_refuses_an_empty_output(tool):
+    for output in ("", "\n \n", b"\xff\xfe"):
+        with pytest.raises(ParseError, match="empty"):
+            reading.read(output, tool=tool.slug)
+
+
+@every_tool
+@pytest.mark.parametrize("output", ["Segmentation fault\n", "command not found\n"])
+def test_it_refuses_the_words_of_a_shell_and_names_the_line(tool, output):
+    (run,) = reading.read(output, tool=tool.slug)
+
+    assert run.status == "rejected"
+    assert run.problem.line == 1
+    assert str(run.problem).startswith(f'Line 1 "{output.strip()}": ')
+
+
+@every_output
+def test_what_is_rejected_names_a_line_of_it(path):
+    text = path.read_text()
+    for run in reading.read(text):
+        if run.problem:
+            assert run.problem.text in text.splitlines()
