@@ -72,6 +72,22 @@ class Text(Strict, serializers.CharField):
         return checked_text(data, multiline=self.multiline)
 
 
+class Printed(Strict, serializers.CharField):
+    """What a program printed: any character, as long as the body may be."""
+
+    wanted = "text"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(trim_whitespace=False, **kwargs)
+        # The reader takes terminal control characters; NUL it refuses with a sentence.
+        self.validators = []
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.refuse(data)
+        return str(data)
+
+
 class Slug(Text):
     """A short name fit for an address: letters, digits, - and _."""
 

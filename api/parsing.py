@@ -29,6 +29,7 @@ class StrictJSONParser(BaseParser):
     """Read a JSON object."""
 
     media_type = "application/json"
+    as_printed: tuple[str, ...] = ()
 
     def parse(
         self,
@@ -36,7 +37,13 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        return read_document(_body(stream, parser_context))
+        return read_document(_body(stream, parser_context), self.as_printed)
+
+
+class PrintedJSONParser(StrictJSONParser):
+    """Read a JSON object whose ``output`` is what a program printed, unchanged."""
+
+    as_printed = ("output",)
 
 
 class NDJSONParser(BaseParser):
@@ -53,10 +60,10 @@ class NDJSONParser(BaseParser):
         return read_lines(_body(stream, parser_context))
 
 
-def read_document(body: bytes) -> dict[str, Any]:
+def read_document(body: bytes, as_printed: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the JSON object that is the body."""
     try:
-        return strictness.read_object(body)
+        return strictness.read_object(body, as_printed)
     except strictness.StrictJSONError as error:
         raise _refusal(error) from None
 

@@ -9,6 +9,7 @@ from api.comparisons import ComparisonsView
 from api.documents import DocsView, SchemaView, UnknownAddressView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
+from api.preview import PreviewView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
 from api.systems import SystemsView, SystemView
@@ -40,6 +41,7 @@ urlpatterns = [
     path("runs/bulk/", BulkView.as_view(), name="bulk"),
     path("runs/<int:pk>/", RunView.as_view(), name="run"),
     path("runs/<int:pk>/samples/", SamplesView.as_view(), name="samples"),
+    path("parse/", PreviewView.as_view(), name="parse"),
     path("cells/", CellsView.as_view(), name="cells"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
     path("health/", HealthView.as_view(), name="health"),

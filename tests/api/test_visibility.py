@@ -25,7 +25,7 @@ MISSING = {
 }
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons"]
 BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons"]
-WITHOUT_LABS = {"bulk", "health", "schema", "docs", "unknown"}
+WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
 

@@ -1,0 +1,93 @@
+"""/parse/: what a tool's raw output says, read but not stored."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.fields import Printed, Text
+from api.parsing import PrintedJSONParser
+from api.shapes import StrictSerializer, checked
+from api.views import ApiView
+from benchmarks import reading
+from benchmarks.reading import ReadRun
+
+EXAMPLE = OpenApiExample(
+    "An hdparm run",
+    value={
+        "output": " Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec",
+        "tool": "hdparm",
+    },
+    request_only=True,
+)
+
+
+class PreviewInput(StrictSerializer):
+    output = Printed(help_text="What one or several tools printed, as it was printed.")
+    tool = Text(
+        required=False,
+        max_length=100,
+        help_text="A name of the tool; without it each part says itself whose it is.",
+    )
+    locale = Text(
+        required=False,
+        max_length=50,
+        help_text="de_DE for example: only then a decimal comma is read as one.",
+    )
+
+
+class MarkSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    sentence = serializers.CharField()
+
+
+class ReadingSerializer(serializers.Serializer[Any]):
+    metric = serializers.CharField()
+    parameters = serializers.DictField()
+    value = serializers.FloatField(help_text="The number as it was printed.")
+    unit = serializers.CharField(help_text="What the tool means by it, exactly.")
+    repetition = serializers.IntegerField()
+
+
+class ReadRunSerializer(serializers.Serializer[ReadRun]):
+    """A run found in the text; a rejected one has no samples but a problem."""
+
+    tool = serializers.CharField()
+    version = serializers.CharField(source="tool_version")
+    parser_version = serializers.IntegerField()
+    status = serializers.ChoiceField(choices=["parsed", "rejected"])
+    problem = serializers.SerializerMethodField()
+    first_line = serializers.IntegerField()
+    last_line = serializers.IntegerField()
+    command = serializers.CharField()
+    samples = ReadingSerializer(many=True, source="readings")
+    warnings = MarkSerializer(many=True)
+    facts = serializers.DictField()
+
+    def get_problem(self, run: ReadRun) -> str:
+        return str(run.problem or "")
+
+
+class PreviewSerializer(serializers.Serializer[Any]):
+    runs = ReadRunSerializer(many=True)
+
+
+class PreviewView(ApiView):
+    """Reads raw output for whoever asks; nothing of it is kept."""
+
+    parser_classes = [PrintedJSONParser]
+    authentication_classes = []
+    permission_classes = []
+
+    @extend_schema(
+        summary="Read a tool's raw output without storing it",
+        request=PreviewInput,
+        responses=PreviewSerializer,
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        given = checked(PreviewInput, request.data)
+        runs = reading.read(given["output"], given.get("tool"), given.get("locale"))
+        return Response(PreviewSerializer({"runs": runs}).data)
