@@ -99,7 +99,8 @@ docs-check: dev ## check that the generated pages are current
 	$(COMMAND) manage.py write_docs --check
 
 .PHONY: golden
-golden: docs ## rebuild saved answers (OpenAPI), then show what changed
+golden: docs ## rebuild saved answers (OpenAPI, parsed outputs), then show what changed
+	$(IN) -m tests.data.rebuild
 	$(COMMAND) manage.py spectacular --file tests/api/openapi.yaml --validate --fail-on-warn
 	git diff --stat
 
