@@ -1,13 +1,124 @@
 """b_eff_io: effective I/O bandwidth of a parallel application.
 
-The last row, as its source prints it::
+The last row of its summary, as it is printed for 2 processes::
 
-     b_eff_io = %8.3f MB/s on %1d processes with %3d MByte/PE, scheduled time=%3.1f Min
+     b_eff_io =    4.057 MB/s on 2 processes with 1024 MByte/PE, scheduled time=3.3 Min
 
-MB are 10^6 B, MByte 2^20 B.
+MB are 10^6 B, MByte 2^20 B. The last row is the result: the largest of the numbers of
+processes above it. NOT VALID means that it may not be compared between systems: it was
+too short, had no shared file pointers, or errors.
 """
 
+import re
+from dataclasses import dataclass, field
+
 from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+_RESULT = (
+    r" +(?P<rate_{0}>\S+) MB/s on +(?P<processes_{0}>\S+) processes with "
+    r"+(?P<memory_{0}>\S+) MByte/PE(?:,| and) *+scheduled time= *+(?P<minutes_{0}>\S+) "
+    r"[mM]in\b(?P<judged_{0}>[^\n]*)"
+)
+LINES = Scanner(
+    summary=r"Summary of file I/O bandwidth accumulated on +(?P<processes>\S+) "
+    r"processes with",
+    version=r"set label 2 'rel\. (?P<version>[^'\n]*)'",
+    weighted=r"weighted average bandwidth for (?P<way>write|rewrite|read) *+: "
+    r"+(?P<rate>\S+) MB/s on +(?P<on>\S+) processes",
+    part=rf"b_eff_io of these measurements ={_RESULT.replace('{0}', 'part')}",
+    validity=r"(?P<validity>VALID|NOT VALID) for comparison of different systems",
+    criterion=r"criterion \d: (?P<criterion>[^\n]*) -- NOT reached",
+    error=r"\[\d+\] (?P<error>ERROR in [^:\n]*)",
+    last=rf"b_eff_io ={_RESULT.replace('{0}', 'last')}",
+)
+_ERRORS = re.compile(r"with (\d{1,18}) ERRORS", re.ASCII)
+_SYSTEM = re.compile(r", on ([^,\n]+)", re.ASCII)
+
+
+@dataclass(slots=True)
+class _Summary:
+    """What is printed before the last row, by the number of processes."""
+
+    weighted: dict[int, list[Found]] = field(default_factory=dict)
+    parts: dict[int, Found] = field(default_factory=dict)
+    run: Draft = field(default_factory=Draft)
+    is_judged: bool = False
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each start of the program: its last row ends it."""
+    runs: list[Draft] = []
+    summary = _Summary()
+    for line in LINES(output):
+        if line.kind == "summary" and line.whole("processes") in summary.parts:
+            # The last row of the summary before is missing.
+            summary = _Summary()
+        elif line.kind == "weighted":
+            summary.weighted.setdefault(line.whole("on"), []).append(line)
+        elif line.kind == "part":
+            summary.parts[line.whole("processes_part")] = line
+            _count_errors(line["judged_part"], summary.run)
+        elif line.kind == "last":
+            keep(runs, _run(line, summary))
+            summary = _Summary()
+        else:
+            _doubt(line, summary)
+    nothing = "b_eff_io did not print its last row, which is the result."
+    return finished([*runs, summary.run], nothing)
+
+
+def _doubt(line: Found, summary: _Summary) -> None:
+    run = summary.run
+    if line.kind == "version":
+        run.tool_version = line["version"].strip("$ ").removeprefix("Revision: ")
+    elif line.kind == "validity":
+        summary.is_judged = True
+        if line["validity"] == "NOT VALID":
+            run.mark("not_valid", "NOT VALID for comparison of different systems.")
+    elif line.kind == "criterion":
+        run.mark("not_valid", f"Not reached: {line['criterion']}.")
+    elif line.kind == "error":
+        run.mark("errors", f'b_eff_io printed "{line["error"]}".')
+
+
+def _run(last: Found, summary: _Summary) -> Draft:
+    run = summary.run
+    if last.is_open("judged_last") and not summary.is_judged:
+        raise last.refused("the text ends within this line, before it says if VALID.")
+    if "NOT VALID" in last["judged_last"]:
+        run.mark("not_valid", "NOT VALID for comparison of different systems.")
+    _count_errors(last["judged_last"], run)
+    if system := _SYSTEM.match(last["judged_last"]):
+        run.facts["system"] = system[1]
+    best = last.whole("processes_last")
+    for processes in dict.fromkeys([*summary.weighted, *summary.parts, best]):
+        line, kind = last, "last"
+        if processes != best and processes in summary.parts:
+            line, kind = summary.parts[processes], "part"
+        _read(processes, line, kind, summary)
+    return run
+
+
+def _read(processes: int, line: Found, kind: str, summary: _Summary) -> None:
+    run = summary.run
+    run.parameters = {
+        "processes": processes,
+        "memory_per_process": f"{line.whole(f'memory_{kind}')} MiB",
+        "scheduled_time": f"{line.number(f'minutes_{kind}'):g} min",
+    }
+    for row in summary.weighted.get(processes, ()):
+        rate = row.number("rate")
+        run.add("weighted bandwidth", rate, "MB/s", operation=row["way"])
+    if line.whole(f"processes_{kind}") == processes:
+        run.add("b_eff_io", line.number(f"rate_{kind}"), "MB/s")
+
+
+def _count_errors(text: str, run: Draft) -> None:
+    if errors := _ERRORS.search(text):
+        run.mark("errors", f"b_eff_io counted {errors[1]} errors.")
+
 
 TOOL = Tool(
     slug="b_eff_io",
@@ -27,4 +138,15 @@ TOOL = Tool(
     ),
     aliases=("beffio", "b-eff-io"),
     labels=("{processes} processes",),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"Summary of file I/O bandwidth accumulated on +\d+ processes",
+            r"weighted average bandwidth for (?:write|rewrite|read) *+:",
+            r"b_eff_io (?:of these measurements )?= +\S+ MB/s on +\d+ processes",
+            r"b_eff_io := maximum over all bw_partition",
+        ),
+        programs=("b_eff_io",),
+    ),
 )

@@ -2,13 +2,90 @@
 
 Its two result rows, as its source prints them::
 
-    Write bandwidth = %f Mbytes/sec
-    Read bandwidth = %f Mbytes/sec
+    Write bandwidth = 62.417215 Mbytes/sec
+    Read bandwidth = 96.038117 Mbytes/sec
 
-Mbytes are 10^6 B.
+Mbytes are 10^6 B, divided by the time of the slowest process. The program goes on after
+errors and exits with 0: they stand on lines of their own, which may come before its
+first line.
 """
 
+from typing import Final
+
+from benchmarks.errors import shorten
 from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    head=r"nr_procs = (?P<processes>\S+?), nr_iter = (?P<iterations>\S+?), "
+    r"blk_sz = (?P<block>[^\s,]+)(?:, nr_files = (?P<files>\S+))?",
+    times=r"# (?P<timed>Write|Read): +min_t(?:ime)? = (?P<min>\S+), max_t(?:ime)? = "
+    r"(?P<max>\S+), mean_t(?:ime)? = (?P<mean>[^\s,]+)",
+    rate=r"(?P<way>Write|Read) bandwidth = (?P<rate>\S+) Mbytes/sec",
+    failed=r"(?P<check>Correctness test failed)",
+    error=r"node \d+, (?P<error>[^\n]*)",
+    mismatch=r"(?P<mismatch>[^\n]{0,80}?\b(?:MPI_ERR_\w+|MPI_A(?:bort|BORT)))\b",
+)
+MOST_ERRORS: Final = 5
+PREFIXES: Final = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each line that tells of processes and blocks."""
+    runs: list[Draft] = []
+    errors: dict[str, None] = {}
+    for line in LINES(output):
+        if line.kind == "head":
+            keep(runs, _run(line))
+            _mark(errors, runs[-1])
+            errors = {}
+        elif line.kind in {"error", "mismatch"}:
+            if len(errors) < MOST_ERRORS:
+                errors[line[line.kind]] = None
+        elif not runs:
+            raise line.refused('no line "nr_procs = ..." stands above it.')
+        else:
+            _read(line, runs[-1])
+    if not runs:
+        runs.append(Draft())
+    _mark(errors, runs[-1])
+    return finished(runs, "mpi-io-test printed no bandwidth.")
+
+
+def _mark(errors: dict[str, None], run: Draft) -> None:
+    for error in errors:
+        run.mark("errors", f'mpi-io-test printed "{shorten(error.strip(), 100)}".')
+
+
+def _run(line: Found) -> Draft:
+    run = Draft()
+    run.parameters["processes"] = line.whole("processes")
+    run.parameters["iterations"] = line.whole("iterations")
+    run.parameters["block"] = _size(line.whole("block"))
+    if line["files"]:
+        run.parameters["files"] = line.whole("files")
+    return run
+
+
+def _size(size: int) -> str:
+    for factor, unit in PREFIXES:
+        if size >= factor and size % factor == 0:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
+
+
+def _read(line: Found, run: Draft) -> None:
+    if line.kind == "failed":
+        run.mark("failed", "The correctness test failed: other data were read.")
+    elif line.kind == "times":
+        for which in ("min", "max", "mean"):
+            fact = f"{line['timed'].casefold()} time {which} s"
+            run.facts[fact] = line.number(which)
+    else:
+        way = line["way"].casefold()
+        run.add("bandwidth", line.number("rate"), "MB/s", operation=way)
+
 
 TOOL = Tool(
     slug="mpi-io-test",
@@ -17,4 +94,14 @@ TOOL = Tool(
     metrics=(Metric(name="bandwidth", unit="MB/s", better="higher", component="disk"),),
     aliases=("mpi_io_test", "PVFS2 mpi-io-test", "OrangeFS mpi-io-test"),
     labels=("{client} → {server}",),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"nr_procs = \S+, nr_iter = \S+, blk_sz = ",
+            r"# Using mpi-io calls\.",
+            r"(?:Write|Read) bandwidth = \S+ Mbytes/sec",
+        ),
+        programs=("mpi-io-test",),
+    ),
 )

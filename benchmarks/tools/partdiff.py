@@ -1,11 +1,110 @@
 """partdiff: a partial differential equation solved by Gauss-Seidel or Jacobi.
 
-One result row::
+One result row, in English and in German::
 
     Calculation time:       0.082096 s
+    Berechnungszeit:    0.082096 s
+
+The residuum is the check of the answer: the same case ends with the same one wherever
+it runs. How many threads or processes worked is told by the command alone.
 """
 
+import re
+from typing import Final
+
 from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+_TIME: Final = r"(?:Calculation time|Calculating time|Berechnungszeit)"
+_MEMORY: Final = r"Memory usage|Memory requirement|Speicherbedarf"
+_METHOD: Final = r"Calculation method|Calculating method|Berechnungsmethode"
+LINES = Scanner(
+    command=r"[^\n]{0,200}?\bpartdiff[\w.-]{0,30} +(?P<threads>\d+) +[12] +\d+ +[12] "
+    r"+(?P<term>[12]) +(?P<limit>\S+)",
+    time=rf"{_TIME}: +(?P<time>\S+) s\b",
+    memory=rf"(?:{_MEMORY}): +(?P<memory>\S+) MiB",
+    method=rf"(?:{_METHOD}): +(?P<method>Jacobi|Gau[^\s-]{{1,3}}-Seidel)",
+    interlines=r"Interlines: +(?P<interlines>\S+)",
+    function=r"(?:Perturbation function|Inference function|Interference function"
+    r"|Stoerfunktion|St\S{1,2}rfunktion): +(?P<function>f[^\n]*)",
+    termination=r"(?:Termination|Terminierung): +(?P<termination>\S[^\n]*)",
+    iterations=r"(?:Number (?:of )?iterations|Anzahl (?:der )?Iterationen): +"
+    r"(?P<iterations>\S+)",
+    residuum=r"(?:Residuum|Residual|Norm des Fehlers|Norm of (?:the )?error|Error norm)"
+    r": +(?P<residuum>\S+)",
+)
+_MPI: Final = re.compile(r"\s-(?:np|n|-np) +(\d{1,6})\s", re.ASCII)
+# "%e" prints 3.544251e-03.
+_BEHIND_POINT: Final = len("544251e-03")
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each calculation whose residuum is printed."""
+    runs = [Draft()]
+    called: dict[str, Parameter] = {}
+    found: dict[str, Found] = {}
+    for line in LINES(output):
+        if line.kind == "command":
+            called = _called(line)
+        elif line.kind == "residuum":
+            keep(runs, _run(found | {"residuum": line}, called))
+            found = {}
+        else:
+            found = {} if line.kind == "time" else found
+            found[line.kind] = line
+    return finished(runs, "partdiff printed no time with a residuum below it.")
+
+
+def _called(line: Found) -> dict[str, Parameter]:
+    """What only the command tells."""
+    called: dict[str, Parameter] = {}
+    if threads := line.whole("threads"):
+        called["threads"] = threads
+    if processes := _MPI.search(line.text):
+        called["processes"] = int(processes[1])
+    if line["term"] == "1":
+        called["accuracy"] = line["limit"]
+    return called
+
+
+def _run(found: dict[str, Found], called: dict[str, Parameter]) -> Draft:
+    run = Draft(parameters=dict(called))
+    if "time" not in found:
+        return run
+    time = found["time"].number("time")
+    run.facts["residuum"] = found["residuum"].number("residuum", _BEHIND_POINT)
+    if memory := found.get("memory"):
+        run.facts["memory MiB"] = memory.number("memory")
+    run.parameters.update(_case(found, run))
+    run.add("time", time, "s")
+    return run
+
+
+def _case(found: dict[str, Found], run: Draft) -> dict[str, Parameter]:
+    """What was calculated; the iterations, if they were asked for."""
+    case: dict[str, Parameter] = {}
+    if method := found.get("method"):
+        is_jacobi = method["method"] == "Jacobi"
+        case["method"] = "Jacobi" if is_jacobi else "Gauss-Seidel"
+    if interlines := found.get("interlines"):
+        case["interlines"] = interlines.whole("interlines")
+    if function := found.get("function"):
+        case["function"] = _function(function["function"])
+    is_by_iterations = True
+    if termination := found.get("termination"):
+        is_by_iterations = "iteration" in termination["termination"].casefold()
+        case["termination"] = "iterations" if is_by_iterations else "accuracy"
+    if iterations := found.get("iterations"):
+        kept = case if is_by_iterations else run.facts
+        kept["iterations"] = iterations.whole("iterations")
+    return case
+
+
+def _function(text: str) -> str:
+    """``f(x,y) = 2pi^2*sin(pi*x)sin(pi*y)``, however it is spaced."""
+    return "sine" if "sin(" in text else text.partition("=")[2].strip() or text
+
 
 TOOL = Tool(
     slug="partdiff",
@@ -13,4 +112,17 @@ TOOL = Tool(
     homepage="https://github.com/parcio/partdiff",
     metrics=(Metric(name="time", unit="s", better="lower", component="CPU"),),
     aliases=("partdiff-seq", "partdiff-par"),
+    labels=("{method}", "{interlines} interlines"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            rf"{_TIME}: +\S+ s[ \t]*+(?=\n\s{{0,80}}(?:{_MEMORY}|{_METHOD}): )",
+            rf"(?:{_METHOD}): +(?:Jacobi|Gau\S{{1,3}}-Seidel)",
+        ),
+        programs=tuple(
+            f"partdiff{variant}"
+            for variant in ("", "-seq", "-par", "-openmp", "-posix", "-mpi", "-hybrid")
+        ),
+    ),
 )
