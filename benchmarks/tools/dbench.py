@@ -1,0 +1,105 @@
+"""dbench: the file operations of an office server, replayed by many clients.
+
+The result row, as printed by dbench 4.00::
+
+    Throughput 108.759 MB/sec  1 clients  1 procs  max_latency=20.202 ms
+
+Since 2.0 an MB is 10^6 B (``1.0e-6 * total_bytes``). Version 1, known by ``(NB=``,
+counts the nominal 132 MB of its load file and no bytes: its rate is marked. The rows
+of every second are progress, no results.
+"""
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    banner=r"[dt]bench version (?P<version>\d[\w.]*+)",
+    load=r"Running for (?P<seconds>\d+) seconds with load '(?P<load>[^'\n]*)' and "
+    r"minimum warmup (?P<warmup>\d+) secs",
+    operation=r"(?P<name>[A-Z]\w{2,30}) +(?P<count>\d+) +(?P<mean>\d\S*+) +"
+    r"(?P<max>\d\S*+)[ \t]*+$",
+    client=r"(?P<client>Client \d+ did|Per client results:)",
+    result=r"Throughput (?P<rate>\S+) MB/sec(?P<nominal> +\(NB=[^)\n]*\))?"
+    r"(?P<sync>(?: +\(sync \w+\))*+)(?: +(?P<clients>\d+) clients)?"
+    r"(?: +(?P<procs>\d+) procs)?(?: +max_latency=(?P<latency>\S+) (?P<unit>ms))?"
+    r"(?P<rest>[^\n]*)$",
+    failed=r"(?:Child (?:\d+ )?failed|FAILED TO START|\[\d+\] [^\n]{1,80} failed|"
+    r"\(\d+\) ERROR|ERROR|No space left)",
+)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each line of throughput."""
+    runs = [Draft()]
+    per_client = False
+    for line in LINES(output):
+        if line.kind in {"banner", "load"} and runs[-1].facts.get("finished"):
+            keep(runs, Draft())
+        if line.kind in {"banner", "load", "client"}:
+            per_client = line.kind == "client"
+        if line.kind == "result" and runs[-1].facts.get("finished"):
+            keep(runs, Draft())
+        if line.kind != "operation" or not per_client:
+            _read(line, runs[-1])
+    for run in runs:
+        run.facts.pop("finished", None)
+    return finished(runs, "dbench printed no throughput: it did not come to its end.")
+
+
+def _read(line: Found, run: Draft) -> None:
+    if line.kind == "banner":
+        run.tool_version = line["version"]
+    elif line.kind == "load":
+        run.facts["load"] = line["load"]
+        run.facts["seconds"] = line.whole("seconds")
+        run.facts["warmup seconds"] = line.whole("warmup")
+    elif line.kind == "operation":
+        run.facts[f"{line['name']} mean ms"] = line.number("mean")
+        run.facts[f"{line['name']} max ms"] = line.number("max", decimals=3)
+    elif line.kind == "failed":
+        run.mark("failed", f'dbench printed "{line.text.strip()}".')
+    elif line.kind == "result":
+        _read_result(line, run)
+
+
+def _read_result(line: Found, run: Draft) -> None:
+    is_whole = line["unit"] or (line["procs"] and not line["clients"])
+    if line["rest"].strip() or not (is_whole or line["nominal"]):
+        raise line.refused("this line is cut.")
+    # Version 3 had one client in each process.
+    run.parameters |= {
+        name: int(line[name] or line["procs"])
+        for name in ("clients", "procs")
+        if line["procs"]
+    }
+    if sync := line["sync"].replace("(", "").replace(")", "").split():
+        run.parameters["sync"] = " and ".join(each for each in sync if each != "sync")
+    if line["nominal"]:
+        run.mark("nominal", "This version computes its MB from the time alone.")
+    run.add("throughput", line.number("rate"), "MB/s")
+    if line["unit"]:
+        run.add("latency max", line.number("latency"), "ms")
+    run.facts["finished"] = True
+
+
+TOOL = Tool(
+    slug="dbench",
+    title="dbench",
+    homepage="https://dbench.samba.org/",
+    metrics=(
+        Metric(name="throughput", unit="MB/s", better="higher", component="disk"),
+        Metric(name="latency max", unit="ms", better="lower", component="disk"),
+    ),
+    labels=("{clients} clients", "sync {sync}"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"dbench version \d",
+            r"Throughput \S+ MB/sec ",
+        ),
+        programs=("dbench",),
+        localized=False,
+    ),
+)

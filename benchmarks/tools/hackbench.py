@@ -1,0 +1,75 @@
+"""hackbench: groups of senders and receivers that load the scheduler.
+
+The result row, as printed by the hackbench of rt-tests 2.4::
+
+    Time: 0.721
+
+It is in seconds, of all the messages together. The older programs print their header
+as ``Running with 10*40 (== 400) tasks.``
+"""
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    header=r"Running in (?P<mode>\w+) mode with (?P<groups>\d+) groups using "
+    r"(?P<descriptors>\d+) file descriptors each \(== (?P<tasks>\d+) tasks\)",
+    old=r"Running with (?P<old_groups>\d+)\*(?P<old_descriptors>\d+) "
+    r"\(== (?P<old_tasks>\d+)\) tasks",
+    each=r"Each sender will pass (?P<messages>\d+) messages of (?P<size>\d+) bytes",
+    time=r"Time: *+(?P<time>\S+)[ \t]*+$",
+    failed=r"(?:fork\(\)|pthread_\w+|SENDER: |CLIENT: |Creating |Creat \w+ |"
+    r"Longest |Reaping |[^\n:]{1,40}: )[^\n]{0,80}\(error: |"
+    r"Signal \d+ caught, longjmp'ing out|longjmp'ed out",
+)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each header; without one, for each time."""
+    runs = [Draft()]
+    for line in LINES(output):
+        if line.kind in {"header", "old"} or (line.kind == "time" and runs[-1]):
+            keep(runs, Draft())
+        _read(line, runs[-1])
+    return finished(runs, "hackbench printed no time: it did not come to its end.")
+
+
+def _read(line: Found, run: Draft) -> None:
+    if line.kind == "time":
+        run.add("time", line.number("time", decimals=3), "s")
+    elif line.kind == "header":
+        run.parameters["mode"] = line["mode"].casefold()
+        _read_groups(line, "", run)
+    elif line.kind == "old":
+        _read_groups(line, "old_", run)
+    elif line.kind == "each":
+        run.parameters["messages"] = line.whole("messages")
+        run.parameters["message size"] = f"{line.whole('size')} B"
+    else:
+        run.mark("failed", f'hackbench printed "{line.text.strip()}".')
+
+
+def _read_groups(line: Found, prefix: str, run: Draft) -> None:
+    for name in ("groups", "descriptors"):
+        run.parameters[name] = line.whole(f"{prefix}{name}")
+    run.facts["tasks"] = line.whole(f"{prefix}tasks")
+
+
+TOOL = Tool(
+    slug="hackbench",
+    title="hackbench",
+    homepage="https://wiki.linuxfoundation.org/realtime/documentation/howto/tools/hackbench",
+    metrics=(Metric(name="time", unit="s", better="lower", component="CPU"),),
+    labels=("{mode}", "{groups} groups"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"Running in \w+ mode with \d+ groups using \d",
+            r"Running with \d+\*\d+ \(== \d+\) tasks",
+        ),
+        programs=("hackbench",),
+        localized=False,
+    ),
+)

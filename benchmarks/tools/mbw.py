@@ -1,0 +1,98 @@
+"""mbw: how fast memory is copied, in three ways.
+
+One result row, as printed by mbw 1.2.2::
+
+    0	Method: MEMCPY	Elapsed: 0.01757	MiB: 128.00000	Copy: 7285.145 MiB/s
+
+All sizes are of 2^20 B, also where an old version writes MB. ``AVG`` rows are the size
+over the mean time; ``TOT`` rows (3.0) add up the threads.
+"""
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    header=r"Long uses \d+ bytes\.(?: Will start (?P<threads>\d+) threads\.)?",
+    block=r"Using (?P<block>\d+) bytes as blocks for memcpy block copy test",
+    count=r"Getting down to business\.\.\. Doing (?P<count>\d+) runs per test",
+    row=r"(?P<number>\d+|AVG)\s+Method: (?P<method>\S+)\s+Elapsed: *+(?P<time>\S+)\s+"
+    r"Mi?B: *+(?P<size>\S+)\s+Copy: *+(?P<rate>\S+) Mi?B/s",
+    total=r"TOT\s+Method: (?P<total_method>\S+)\s+Elapsed min/max/avg/tot: \S+\s+"
+    r"Size: *+(?P<total_size>\S+)\s+BW: *+(?P<total>\S+) Mi?B/s",
+    cut=r"(?:\d+|AVG|TOT)\s+Method:",
+)
+BLOCKS = "MCBLOCK"
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each header, or for each return to a row that was printed already."""
+    runs = [Draft()]
+    header: dict[str, int] = {}
+    seen: set[tuple[str, str]] = set()
+    for line in LINES(output):
+        if line.kind in {"row", "total"}:
+            row = line["number"], line["method"] or line["total_method"]
+            if row in seen:
+                keep(runs, Draft())
+                seen.clear()
+            seen.add(row)
+            _read(line, runs[-1], header)
+        elif line.kind == "cut":
+            raise line.refused("this row is not whole.")
+        else:
+            if line.kind == "header":
+                header.clear()
+                keep(runs, Draft())
+                seen.clear()
+            _read_header(line, header)
+    return finished(runs, "mbw printed no copy.")
+
+
+def _read_header(line: Found, header: dict[str, int]) -> None:
+    for name in ("threads", "block", "count"):
+        if line.kind == name or (name == "threads" and line[name]):
+            header[name] = line.whole(name)
+
+
+def _read(line: Found, run: Draft, header: dict[str, int]) -> None:
+    if count := header.get("count"):
+        run.facts["runs"] = count
+    prefix = "total_" if line.kind == "total" else ""
+    method = line[f"{prefix}method"]
+    parameters: dict[str, Parameter] = {
+        "method": method,
+        "size": f"{line.number(f'{prefix}size'):.15g} MiB",
+    }
+    if (block := header.get("block")) and method == BLOCKS:
+        parameters["block"] = f"{block} B"
+    if threads := header.get("threads"):
+        parameters["threads"] = threads
+    if prefix:
+        run.add("total copy rate", line.number("total"), "MiB/s", **parameters)
+    elif line["number"] == "AVG":
+        run.facts[f"mean {method} MiB/s"] = line.number("rate")
+    else:
+        run.add("copy rate", line.number("rate"), "MiB/s", **parameters)
+
+
+TOOL = Tool(
+    slug="mbw",
+    title="mbw",
+    homepage="https://github.com/raas/mbw",
+    metrics=tuple(
+        Metric(name=name, unit="MiB/s", better="higher", component="memory")
+        for name in ("copy rate", "total copy rate")
+    ),
+    labels=("{method}", "{size}"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"Long uses \d+ bytes\.",
+            r"(?:\d{1,9}|AVG|TOT)[ \t]++Method: \w+[ \t]++Elapsed",
+        ),
+        programs=("mbw",),
+        localized=False,
+    ),
+)

@@ -1,0 +1,137 @@
+"""PostMark: many small files of a mail server, created, read, appended and deleted.
+
+One result row, as printed by PostMark 1.51::
+
+    500 created (500 per second)
+
+It counts whole seconds, and one where none has passed. kilobytes and megabytes are
+2^10 B and 2^20 B; the amount and the rate (in brackets) have each their own.
+"""
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+_PROMPT = r"(?:pm>[ \t]*+)*+"
+LINES = Scanner(
+    banner=rf"{_PROMPT}PostMark v(?P<version>\d[\w.]*+)",
+    time=rf"{_PROMPT}Time:[ \t]*+$",
+    total=r"(?P<total>\S+) seconds total[ \t]*+$",
+    transactions=r"(?P<seconds>\S+) seconds of transactions "
+    r"\((?P<transactions>\S+) per second\)",
+    files=r"(?P<count>\d\S*+) (?P<what>created|read|appended|deleted) "
+    r"\((?P<rate>\S+) per second\)",
+    part=r"(?P<part>Creation alone|Deletion alone|Mixed with transactions): *+"
+    r"(?P<size>\S+) files \((?P<part_rate>\S+) per second\)",
+    data=r"\S+ (?:(?:kilo|mega|giga)?bytes )?(?P<way>read|written) "
+    r"\((?P<data>\S+) (?:(?P<unit>(?:kilo|mega|giga)?bytes) )?per second\)",
+    failed=rf"{_PROMPT}(?:Error: |out of files!)",
+)
+UNITS = {
+    "bytes": "B/s",
+    "kilobytes": "KiB/s",
+    "megabytes": "MiB/s",
+    "gigabytes": "GiB/s",
+}
+RATES = {
+    "created": "file creation rate",
+    "read": "file read rate",
+    "appended": "file append rate",
+    "deleted": "file deletion rate",
+}
+DATA = {"read": "read throughput", "written": "write throughput"}
+SHORT = 10
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each ``Time:``."""
+    runs: list[list[Found]] = [[]]
+    drafts: list[Draft] = []
+    for line in LINES(output):
+        is_over = any(each.kind == "data" for each in runs[-1][-3:])
+        if line.kind == "banner" or (line.kind == "time" and is_over):
+            keep(runs, [])
+        runs[-1].append(line)
+    version = ""
+    for lines in runs:
+        if lines and lines[0].kind == "banner":
+            version = lines[0]["version"]
+        drafts.append(_run(lines, version))
+    return finished(drafts, "PostMark printed no result.")
+
+
+def _run(lines: list[Found], version: str) -> Draft:
+    run = Draft(tool_version=version)
+    alone = [line for line in lines if line["part"] == "Creation alone"]
+    if not alone:
+        if any(line.kind == "total" for line in lines):
+            run.mark("cut", "Its report has no number of files: it is cut.")
+        lines = [line for line in lines if line.kind == "failed"]
+    else:
+        run.parameters["files"] = alone[0].whole("size")
+    for line in lines:
+        _read(line, run)
+    return run
+
+
+def _read(line: Found, run: Draft) -> None:
+    if line.kind == "total":
+        seconds = line.number("total")
+        run.add("total time", seconds, "s")
+        if seconds < SHORT:
+            run.mark("short", f"{seconds:g} whole seconds are too short a run.")
+    elif line.kind == "transactions":
+        run.facts["transaction seconds"] = line.number("seconds")
+        run.add("transaction rate", line.number("transactions"), "1/s")
+    elif line.kind == "files":
+        run.facts[f"files {line['what']}"] = line.whole("count")
+        run.add(RATES[line["what"]], line.number("rate"), "1/s", phase="all")
+    elif line.kind == "part":
+        _read_part(line, run)
+    elif line.kind == "data":
+        unit = UNITS[line["unit"] or "bytes"]
+        run.add(DATA[line["way"]], line.number("data"), unit)
+    elif line.kind == "failed":
+        run.mark("failed", f'PostMark printed "{line.text.strip()}".')
+
+
+def _read_part(line: Found, run: Draft) -> None:
+    """``Mixed with transactions`` stands below creation, and again below deletion."""
+    is_deletion = "files deleted" in run.facts
+    if line["part"] != "Mixed with transactions":
+        is_deletion = line["part"] == "Deletion alone"
+    run.add(
+        RATES["deleted" if is_deletion else "created"],
+        line.number("part_rate"),
+        "1/s",
+        phase="alone" if "alone" in line["part"] else "mixed",
+    )
+
+
+TOOL = Tool(
+    slug="postmark",
+    title="PostMark",
+    homepage="https://packages.debian.org/stable/postmark",
+    metrics=(
+        Metric(name="total time", unit="s", better="lower", component="disk"),
+        *(
+            Metric(name=rate, unit="1/s", better="higher", component="disk")
+            for rate in ("transaction rate", *RATES.values())
+        ),
+        *(
+            Metric(name=name, unit="MiB/s", better="higher", component="disk")
+            for name in DATA.values()
+        ),
+    ),
+    labels=("{phase}", "{files} files"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            rf"{_PROMPT}PostMark v\d",
+            r"\S+ seconds of transactions \(",
+        ),
+        programs=("postmark",),
+        localized=False,
+    ),
+)
