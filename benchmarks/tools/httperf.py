@@ -3,56 +3,225 @@
 One result row, as printed by httperf 0.9.0::
 
     Total: connections 300 requests 300 replies 300 test-duration 2.991 s
+
+It ends with 0 though every connection was refused: a run without a reply is none. The
+KB of its net I/O are 2^10 B. The rate of replies is sampled every 5 s.
 """
 
-from benchmarks.tools.base import Metric, Tool
+from __future__ import annotations
 
+from dataclasses import dataclass, field
+
+from benchmarks.tools.base import Better, Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    version=r"httperf: httperf-(?P<version>\S+) compiled ",
+    command=r"httperf(?P<options>(?: +--?[a-z][^\n]*)?)$",
+    total=r"Total: connections \S+ requests (?P<requests>\S+) replies (?P<replies>\S+) "
+    r"test-duration (?P<duration>\S+) s\b",
+    connection=r"Connection rate: (?P<connection>\S+) conn/s\b",
+    life=r"Connection time \[ms\]: min (?P<min>\S+) avg (?P<mean>\S+) max (?P<max>\S+) "
+    r"median (?P<median>\S+) stddev ",
+    connect=r"Connection time \[ms\]: connect (?P<connect>\S+)$",
+    request=r"Request rate: (?P<request>\S+) req/s\b",
+    reply=r"Reply rate \[replies/s\]: min \S+ avg (?P<reply>\S+) max \S+ stddev \S+ "
+    r"\((?P<samples>\d+) samples?\)",
+    time=r"Reply time \[ms\]: response (?P<response>\S+) transfer (?P<transfer>\S+)$",
+    status=r"Reply status: (?P<status>[^\n]*\b5xx=\d+)$",
+    cpu=r"CPU time \[s\]: user (?P<user>\S+) system (?P<system>\S+) \(",
+    net=r"Net I/O: (?P<net>\S+) KB/s\b",
+    errors=r"Errors: total (?P<errors>\S+) (?P<why>[^\n]+)(?=\n)",
+    more=r"Errors: (?P<more>fd-unavail [^\n]+)(?=\n)",
+    sessions=r"Session rate \[sess/s\]: min \S+ avg (?P<session>\S+) max \S+ "
+    r"stddev \S+ \((?P<done>\d+)/(?P<all>\d+)\)",
+    lifetime=r"Session lifetime \[s\]: (?P<lifetime>\S+)$",
+)
+# What is read from a line with one decimal: the group, its metric and unit.
+NUMBERS = {
+    "connection": (("connection", "connection rate", "1/s"),),
+    "life": tuple(
+        (which, f"connection time {which}", "ms")
+        for which in ("min", "mean", "median", "max")
+    ),
+    "connect": (("connect", "connect time", "ms"),),
+    "request": (("request", "request rate", "1/s"),),
+    "time": (("response", "reply time", "ms"), ("transfer", "transfer time", "ms")),
+    "net": (("net", "network throughput", "KiB/s"),),
+    "lifetime": (("lifetime", "session lifetime", "s"),),
+}
+OPTIONS = {"rate": "rate", "num-conns": "connections", "num-calls": "calls"}
+FACTS = ("server", "port", "timeout", "client")
 COUNTS = ("requests", "replies", "errors")
+
+
+@dataclass
+class Run:
+    """One execution; ``replies`` is None until its total was read."""
+
+    draft: Draft = field(default_factory=Draft)
+    replies: int | None = None
+    has_errors: bool = False
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each command that httperf repeats above its numbers."""
+    runs = [Run()]
+    version = ""
+    for line in LINES(output):
+        if line.kind == "version":
+            version = line["version"]
+            continue
+        is_next = line.kind == "total" and runs[-1].replies is not None
+        if line.kind == "command" or is_next:
+            keep(runs, Run(Draft(tool_version=version)))
+            version = ""
+        _read(line, runs[-1])
+    for run in runs:
+        if run.replies and not run.has_errors:
+            run.draft.mark("cut", "The text ends before httperf counted its errors.")
+    return finished([run.draft for run in runs], "httperf got no reply.")
+
+
+def _read(line: Found, run: Run) -> None:
+    if line.kind == "command":
+        _read_options(line, run.draft)
+    elif line.kind == "total":
+        run.replies = line.whole("replies")
+        _read_total(line, run)
+    elif line.kind in {"errors", "more", "status"}:
+        _read_trouble(line, run)
+    elif run.replies:
+        _read_numbers(line, run.draft)
+
+
+def _read_options(line: Found, draft: Draft) -> None:
+    given = dict(
+        each.removeprefix("--").split("=", 1)
+        for each in line["options"].split()
+        if each.startswith("--") and "=" in each
+    )
+    if session := given.get("wsess"):
+        # 4,15,10.000 is the 4,15,10 that was asked for.
+        parts = [f"{line.number_of(each):g}" for each in session.split(",")]
+        draft.parameters["wsess"] = ",".join(parts)
+    for option, name in OPTIONS.items():
+        if option in given and not (session and option != "rate"):
+            asked = line.number_of(given[option])
+            draft.parameters[name] = int(asked) if asked.is_integer() else asked
+    if uri := given.get("uri"):
+        draft.parameters["uri"] = uri
+    draft.facts.update({name: given[name] for name in FACTS if name in given})
+
+
+def _read_total(line: Found, run: Run) -> None:
+    if not run.replies:
+        return
+    run.draft.add("test duration", line.number("duration"), "s")
+    for count in ("requests", "replies"):
+        run.draft.add(count, line.whole(count), "")
+    if run.replies < line.whole("requests"):
+        run.draft.mark(
+            "errors", f"Only {run.replies} of {line['requests']} requests were replied."
+        )
+
+
+def _read_trouble(line: Found, run: Run) -> None:
+    if line.kind == "errors":
+        run.has_errors = True
+        if run.replies:
+            run.draft.add("errors", line.whole("errors"), "")
+        if line.whole("errors"):
+            told = f"{line['errors']} ({line['why'].strip()})"
+            run.draft.mark("errors", f"httperf counted errors: {told}.")
+    elif line.kind == "more":
+        if any(each.isdigit() and int(each) for each in line["more"].split()):
+            told = line["more"].strip()
+            run.draft.mark("client_limit", f"The client met its limits: {told}.")
+    else:
+        for each in line["status"].split():
+            status, _, count = each.partition("=")
+            if status in {"4xx", "5xx"} and line.number_of(count) > 0:
+                run.draft.mark("http_errors", f"{count} replies were {status}.")
+
+
+def _read_numbers(line: Found, draft: Draft) -> None:
+    for group, metric, unit in NUMBERS.get(line.kind, ()):
+        _add(line, group, metric, unit, draft)
+    if line.kind == "cpu":
+        for mode in ("user", "system"):
+            draft.add(f"client CPU {mode}", line.number(mode), "s")
+    elif line.kind == "reply":
+        _read_reply_rate(line, draft)
+    elif line.kind == "sessions":
+        _read_sessions(line, draft)
+
+
+def _read_reply_rate(line: Found, draft: Draft) -> None:
+    if line.whole("samples"):
+        draft.add("reply rate", line.number("reply"), "1/s")
+    else:
+        draft.mark("too_short", "It ran less than 5 s: the reply rate has no sample.")
+
+
+def _read_sessions(line: Found, draft: Draft) -> None:
+    _add(line, "session", "session rate", "1/s", draft)
+    if line["done"] != line["all"]:
+        told = f"{line['done']} of {line['all']}"
+        draft.mark("errors", f"Only {told} sessions were completed.")
+
+
+def _add(line: Found, group: str, metric: str, unit: str, draft: Draft) -> None:
+    """What is printed as 0.0 is below the resolution of the tool."""
+    if value := line.number(group, 1):
+        draft.add(metric, value, unit)
+
+
+def _metric(name: str, unit: str, better: Better) -> Metric:
+    return Metric(
+        name=name,
+        unit=unit,
+        better=better,
+        component="application",
+        zero_allowed=better == "neither",
+    )
+
 
 TOOL = Tool(
     slug="httperf",
     title="httperf",
     homepage="https://github.com/httperf/httperf",
     metrics=(
-        Metric(name="test duration", unit="s", better="lower", component="application"),
-        Metric(name="reply time", unit="ms", better="lower", component="application"),
+        _metric("test duration", "s", "lower"),
+        _metric("reply time", "ms", "lower"),
         # httperf polls in a busy loop: its CPU time follows the duration of the test
         # and says nothing about the server or the client.
+        *(_metric(f"client CPU {mode}", "s", "neither") for mode in ("user", "system")),
+        *(_metric(count, "", "neither") for count in COUNTS),
         *(
-            Metric(
-                name=f"client CPU {mode}",
-                unit="s",
-                better="neither",
-                component="application",
-                zero_allowed=True,
-            )
-            for mode in ("user", "system")
+            _metric(f"{what} rate", "1/s", "higher")
+            for what in ("connection", "request", "reply", "session")
         ),
         *(
-            Metric(
-                name=count,
-                unit="",
-                better="neither",
-                component="application",
-                zero_allowed=True,
-            )
-            for count in COUNTS
+            _metric(f"connection time {which}", "ms", "lower")
+            for which in ("mean", "min", "median", "max")
         ),
-        *(
-            Metric(
-                name=f"{what} rate",
-                unit="1/s",
-                better="higher",
-                component="application",
-            )
-            for what in ("connection", "request", "reply")
-        ),
-        Metric(
-            name="connection time mean",
-            unit="ms",
-            better="lower",
-            component="application",
-        ),
+        _metric("connect time", "ms", "lower"),
+        _metric("transfer time", "ms", "lower"),
+        _metric("session lifetime", "s", "lower"),
+        _metric("network throughput", "KiB/s", "higher"),
     ),
     labels=("wsess={wsess}",),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"httperf: httperf-\S+ compiled ",
+            r"httperf: (?:warning: |maximum number of open descriptors)",
+            r"httperf (?:--(?!client=)\w[\w-]*+(?:=\S*+)? )*+--client=\d+/\d+ ",
+            r"Total: connections \S+ requests \S+ replies \S+ test-duration ",
+        ),
+        programs=("httperf",),
+    ),
 )

@@ -1,13 +1,130 @@
 """tiotest: threaded reads and writes of a file, sequential and random.
 
-One result row::
+One result row, as printed by tiotest 0.5::
 
     | Write          64 MBs |    0.1 s | 589.590 MB/s |   0.0 %  |  66.4 % |
 
-The CPU columns add up the threads: they pass 100 %.
+Its MB are 2^20 B. With ``-T`` a row is amount, times and latencies without titles::
+
+    write:64.00000,0.10855,0.00012,0.07208,0.00712,8.08100,0.00000,0.00000
+
+The boxes break where a number is wider than its column. The CPU columns of old
+versions add up the threads: they pass 100 %.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
 from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+_ITEM = r"\| *+(?P<{0}>(?:Random )?(?:Write|Read))\b"
+LINES = Scanner(
+    head=r"Tiotest results for (?P<threads>\S+) concurrent io threads",
+    rate=rf"{_ITEM.format('item')} *+(?P<size>[^\s|]+) MBs *\| *(?P<time>[^\s|]+) s *\|"
+    r" *(?P<rate>[^\s|]+) MB/s *\| *(?P<user>[^\s|]+) *% *\| *(?P<system>[^\s|]+) *% "
+    r"*\|",
+    latency=rf"{_ITEM.format('of')} *\| *(?P<mean>[^\s|]+) ms *\| *(?P<max>[^\s|]+) ms "
+    r"*\| *(?P<over2>[^\s|]+) *\| *(?P<over10>[^\s|]+) *\|",
+    cut=rf"{_ITEM.format('cut')}",
+    terse=r"(?P<field>r?(?:write|read)):(?P<cells>[^\s:]+)[ \t]*+$",
+    trouble=r"(?P<trouble>(?:Tried to (?:read|write) \d|Error \w+\(\)ing |"
+    r"Thread\(\d+\) )[^\n]*)",
+)
+FIELDS = {
+    "write": "write",
+    "rwrite": "random write",
+    "read": "read",
+    "rread": "random read",
+}
+SHARES = {"over2": "requests over 2 s", "over10": "requests over 10 s"}
+
+
+@dataclass
+class Run:
+    """One start: the sizes by operation, and which rows were read."""
+
+    draft: Draft = field(default_factory=Draft)
+    sizes: dict[str, str] = field(default_factory=dict)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each start."""
+    runs = [Run()]
+    for line in LINES(output):
+        if line.kind == "cut":
+            raise line.refused("this row is cut or has other columns.")
+        row = (line.kind, line["item"] or line["of"] or line["field"])
+        if line.kind == "head" or row in runs[-1].seen:
+            keep(runs, Run())
+        if line.kind == "head":
+            runs[-1].draft.parameters["threads"] = line.whole("threads")
+        elif line.kind == "trouble":
+            runs[-1].draft.mark("failed", f'tiotest printed "{line["trouble"]}".')
+        else:
+            runs[-1].seen.add(row)
+            READERS[line.kind](line, runs[-1])
+    return finished([run.draft for run in runs], "tiotest printed no rates.")
+
+
+def _read_rate(line: Found, run: Run) -> None:
+    operation = line["item"].casefold()
+    run.sizes[operation] = f"{line.number('size'):.0f} MiB"
+    case: dict[str, Parameter] = {
+        "operation": operation,
+        "size": run.sizes[operation],
+    }
+    run.draft.add("rate", line.number("rate"), "MiB/s", **case)
+    run.draft.add("time", line.number("time"), "s", **case)
+    for mode in ("user", "system"):
+        run.draft.add(f"CPU {mode}", line.number(mode), "%", **case)
+
+
+def _read_latency(line: Found, run: Run) -> None:
+    operation = line["of"].casefold()
+    case: dict[str, Parameter] = {"operation": operation}
+    if size := run.sizes.get(operation):
+        case["size"] = size
+    for which in ("mean", "max"):
+        run.draft.add(f"latency {which}", line.number(which), "ms", **case)
+    for group, metric in SHARES.items():
+        run.draft.add(metric, line.number(group), "%", **case)
+
+
+def _read_terse(line: Found, run: Run) -> None:
+    cells = line["cells"].split(",")
+    if len(cells) != 8 or (line.is_open("cells") and len(cells[-1]) < 7):
+        raise line.refused("a row of eight numbers was expected.")
+    numbers = [line.number_of(cell) for cell in cells]
+    if min(numbers) < 0:
+        raise line.refused("a number of this row is negative.")
+    if numbers[0] == 0:
+        return  # the test was not asked for
+    if numbers[1] == 0:
+        raise line.refused("data were moved in no time.")
+    _add_terse(FIELDS[line["field"]], numbers, run.draft)
+
+
+def _add_terse(operation: str, numbers: list[float], draft: Draft) -> None:
+    amount, time, user, system, mean, longest, over2, over10 = numbers
+    case: dict[str, Parameter] = {
+        "operation": operation,
+        "size": f"{amount:.0f} MiB",
+    }
+    draft.add("rate", amount / time, "MiB/s", **case)
+    draft.add("time", time, "s", **case)
+    draft.add("CPU user", 100 * user / time, "%", **case)
+    draft.add("CPU system", 100 * system / time, "%", **case)
+    draft.add("latency mean", mean, "ms", **case)
+    draft.add("latency max", longest, "ms", **case)
+    draft.add(SHARES["over2"], over2, "%", **case)
+    draft.add(SHARES["over10"], over10, "%", **case)
+
+
+READERS = {"rate": _read_rate, "latency": _read_latency, "terse": _read_terse}
 
 TOOL = Tool(
     slug="tiotest",
@@ -18,13 +135,13 @@ TOOL = Tool(
         Metric(name="time", unit="s", better="lower", component="disk"),
         *(
             Metric(
-                name=f"CPU {mode}",
+                name=name,
                 unit="%",
                 better="lower",
                 component="disk",
                 zero_allowed=True,
             )
-            for mode in ("user", "system")
+            for name in ("CPU user", "CPU system", *SHARES.values())
         ),
         *(
             Metric(name=f"latency {which}", unit="ms", better="lower", component="disk")
@@ -32,4 +149,14 @@ TOOL = Tool(
         ),
     ),
     labels=("{size}", "{threads} threads"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"Tiotest (?:latency )?results\b",
+            r"\| *+(?:Random )?(?:Write|Read) *+\d+ MBs *\|",
+            r"r?(?:write|read):\d+\.\d{5},\d+\.\d{5},",
+        ),
+        programs=("tiotest",),
+    ),
 )

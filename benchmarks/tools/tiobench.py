@@ -1,0 +1,198 @@
+"""tiobench: tiotest called for several sizes and threads, as one report.
+
+One result row, as printed by tiobench.pl of 2016 under "Sequential Reads"::
+
+    6.18.44-fc-v657                64    4096    1         55.22 35.56%     0.071  \
+      7.79   0.00000  0.00000     155
+
+Sizes and rates are in MB of 2^20 B, latencies in ms. The identifier is the release of
+the kernel, or what it was called with. A number wider than its column is printed as
+``####``: it is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    begin=r"Unit information[ \t]*+$",
+    title=r"(?P<access>Sequential|Random) (?P<operation>Reads|Writes)[ \t]*+$",
+    wide=r"Dir +Size +Size +Thr +Rate +\(CPU%\) +Rate +\(CPU%\) +Rate +\(CPU%\) ",
+    row=r"(?!File |Identifier )(?P<row>\S[^\n]*%[^\n]*)$",
+    trouble=r"(?P<trouble>Could not run [^\n]*|Timeout of \d+ seconds has [^\n]*|"
+    r"Illegal division by zero [^\n]*)",
+)
+OPERATIONS = {"Reads": "read", "Writes": "write"}
+COLUMNS = 10
+# Where a row has its percent signs, counted from its end.
+PERCENTS = [-6]
+WIDE_PERCENTS = [-7, -5, -3, -1]
+WIDE = (
+    ("sequential", "read"),
+    ("random", "read"),
+    ("sequential", "write"),
+    ("random", "write"),
+)
+# The columns behind size, block and threads; the last is computed of two of them.
+METRICS = (
+    ("rate", "MiB/s"),
+    ("CPU", "%"),
+    ("latency mean", "ms"),
+    ("latency max", "ms"),
+    ("requests over 2 s", "%"),
+    ("requests over 10 s", "%"),
+)
+
+
+@dataclass
+class Report:
+    """What is printed by one call: a run for each identifier, mostly one."""
+
+    drafts: dict[str, Draft] = field(default_factory=dict)
+    sections: set[str] = field(default_factory=set)
+    case: dict[str, Parameter] = field(default_factory=dict)
+    trouble: list[str] = field(default_factory=list)
+    is_wide: bool = False
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each report."""
+    reports = [Report()]
+    for line in LINES(output):
+        section = line["access"] + line["operation"]
+        if line.kind == "begin" or section in reports[-1].sections:
+            keep(reports, Report())
+        if line.kind == "wide":
+            keep(reports, Report(is_wide=True))
+        elif line.kind == "title":
+            reports[-1].sections.add(section)
+            reports[-1].case = {
+                "operation": OPERATIONS[line["operation"]],
+                "access": line["access"].casefold(),
+            }
+        elif line.kind == "row" and (reports[-1].case or reports[-1].is_wide):
+            _read(line, reports[-1])
+        elif line.kind == "trouble":
+            reports[-1].trouble.append(line["trouble"])
+    return finished(_drafts(reports), "tiobench printed no rates.")
+
+
+def _drafts(reports: list[Report]) -> list[Draft]:
+    drafts: list[Draft] = []
+    for report in reports:
+        for draft in report.drafts.values():
+            for trouble in report.trouble:
+                draft.mark("failed", f"tiobench printed: {trouble}")
+            keep(drafts, draft)
+    return drafts
+
+
+def _read(line: Found, report: Report) -> None:
+    cells = line["row"].split()
+    if not any(cell.endswith("%") for cell in cells):
+        return
+    percents = WIDE_PERCENTS if report.is_wide else PERCENTS
+    if [-i for i in range(len(cells), 0, -1) if cells[-i][-1] == "%"] != percents or (
+        len(cells) <= COLUMNS or line.is_open("row")
+    ):
+        raise line.refused("this row is cut or has other columns.")
+    if report.is_wide:
+        _read_wide(cells, line, report)
+    else:
+        _read_row(cells, line, report)
+
+
+def _read_row(cells: list[str], line: Found, report: Report) -> None:
+    name = " ".join(cells[:-COLUMNS])
+    size, block, threads, *values = cells[-COLUMNS:]
+    draft = report.drafts.setdefault(name, Draft(facts={"identifier": name}))
+    case = report.case | _sizes(size, block, threads, line)
+    for (metric, unit), value in zip(METRICS, values, strict=False):
+        _add(metric, value, unit, line, draft, case)
+
+
+def _read_wide(cells: list[str], line: Found, report: Report) -> None:
+    """A row of versions up to 0.3.1: a rate and the CPU for each of four tests."""
+    name = " ".join(cells[:-11])
+    size, block, threads, *values = cells[-11:]
+    draft = report.drafts.setdefault(name, Draft(facts={"directory": name}))
+    sizes = _sizes(size, block, threads, line)
+    for index, (access, operation) in enumerate(WIDE):
+        case = {"operation": operation, "access": access} | sizes
+        _add("rate", values[2 * index], "MiB/s", line, draft, case)
+        _add("CPU", values[2 * index + 1], "%", line, draft, case)
+
+
+def _sizes(size: str, block: str, threads: str, line: Found) -> dict[str, Parameter]:
+    return {
+        "size": f"{_whole(size, line)} MiB",
+        "block": f"{_whole(block, line)} B",
+        "threads": _whole(threads, line),
+    }
+
+
+def _add(
+    metric: str,
+    value: str,
+    unit: str,
+    line: Found,
+    draft: Draft,
+    case: dict[str, Parameter],
+) -> None:
+    value = value.removesuffix("%")
+    if value.strip("#.") == "":
+        draft.mark("not_measured", f"A {metric} was too wide for its column.")
+        return
+    if (number := line.number_of(value)) < 0:
+        raise line.refused(f"{value} cannot be: it is negative.")
+    draft.add(metric, number, unit, **case)
+
+
+def _whole(cell: str, line: Found) -> int:
+    if not (cell.isascii() and cell.isdigit() and len(cell) < 19):
+        raise line.refused(f'"{cell}" is no whole number.')
+    return int(cell)
+
+
+TOOL = Tool(
+    slug="tiobench",
+    title="tiobench",
+    homepage="https://github.com/mkuoppal/tiobench",
+    metrics=(
+        Metric(name="rate", unit="MiB/s", better="higher", component="disk"),
+        Metric(
+            name="CPU", unit="%", better="lower", component="disk", zero_allowed=True
+        ),
+        *(
+            Metric(name=f"latency {which}", unit="ms", better="lower", component="disk")
+            for which in ("mean", "max")
+        ),
+        *(
+            Metric(
+                name=f"requests over {limit} s",
+                unit="%",
+                better="lower",
+                component="disk",
+                zero_allowed=True,
+            )
+            for limit in (2, 10)
+        ),
+    ),
+    aliases=("tiobench.pl",),
+    labels=("{size}", "{block}", "{threads} threads"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"Identifier +Size +Size +Thr +Rate +\(CPU%\)",
+            r"Dir +Size +Size +Thr +Rate +\(CPU%\)",
+            r"CPU Eff   = Rate divided by CPU%",
+            r"(?:Sequential|Random) (?:Reads|Writes)[ \t]*+$",
+        ),
+        programs=("tiobench", "tiobench.pl"),
+    ),
+)

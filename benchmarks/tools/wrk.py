@@ -1,0 +1,177 @@
+"""wrk and wrk2: the requests that a web server answers over open connections.
+
+One result row, as printed by wrk 4.1.0::
+
+    Requests/sec:   2153.37
+
+Its k and M of requests are 10^3 and 10^6, the KB and MB of data 2^10 and 2^20 B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+_TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
+_RATE = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>[kMGTP]?)"
+LINES = Scanner(
+    begin=r"Running (?P<planned>\S+) test @ (?P<url>\S+)$",
+    load=r"(?P<threads>\S+) threads? and (?P<connections>\S+) connections?$",
+    latency=rf"Latency +{_TIME.format('mean')} +\S+ +{_TIME.format('max')} +\S+%",
+    thread=rf"Req/Sec +{_RATE.format('thread')} +\S+ +\S+ +\S+%",
+    spectrum=r"Latency Distribution(?P<spectrum>[^\n]*)$",
+    percentile=rf"(?P<percent>\d+(?:\.\d+)?)% +{_TIME.format('at')}[ \t]*+(?=\n)",
+    total=rf"(?P<requests>\S+) requests in {_TIME.format('duration')}, \S+B read$",
+    socket=r"Socket errors: (?P<socket>[^\n]+)(?=\n)",
+    status=r"Non-2xx or 3xx responses: (?P<status>\S+)[ \t]*+(?=\n)",
+    rate=r"Requests/sec: +(?P<rate>\S+)",
+    transfer=r"Transfer/sec: +(?P<transfer>[^\s]+?)(?P<prefix>[KMGTP]?)B$",
+    trouble=r"(?P<trouble>unable to (?:connect|resolve|create)[^\n]*)",
+)
+TIMES = {"us": "us", "ms": "ms", "s": "s", "m": "min", "h": "h"}
+FACTORS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+SIZES = {"": "B/s", "K": "KiB/s", "M": "MiB/s", "G": "GiB/s", "T": "TiB/s"}
+PEBI = 1024
+
+
+@dataclass
+class Run:
+    """One execution, its lines by kind; percentiles of each distribution."""
+
+    lines: dict[str, Found] = field(default_factory=dict)
+    spectra: list[tuple[str, list[Found]]] = field(default_factory=list)
+    draft: Draft = field(default_factory=Draft)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each "Running ... test"."""
+    runs = [Run()]
+    for line in LINES(output):
+        if line.kind == "begin" or "transfer" in runs[-1].lines:
+            keep(runs, Run())
+        if line.kind == "spectrum":
+            runs[-1].spectra.append((line["spectrum"], []))
+        elif line.kind == "percentile":
+            if runs[-1].spectra:
+                runs[-1].spectra[-1][1].append(line)
+        else:
+            runs[-1].lines[line.kind] = line
+    for run in runs:
+        _read(run)
+    return finished([run.draft for run in runs], "wrk got no answer.")
+
+
+def _read(run: Run) -> None:
+    _check(run)
+    total = run.lines.get("total")
+    if total is None or total.whole("requests") == 0:
+        return
+    _read_head(run)
+    run.draft.add("requests", total.whole("requests"), "")
+    _add_time(total, "duration", "test duration", run.draft)
+    _read_rates(run)
+    if line := run.lines.get("latency"):
+        for which in ("mean", "max"):
+            _add_time(line, which, f"latency {which}", run.draft)
+    for title, lines in run.spectra:
+        case: dict[str, Parameter] = {}
+        if "Uncorrected" in title:
+            case["uncorrected"] = True
+        for line in lines:
+            percent = line.number_of(line["percent"])
+            case["percentile"] = int(percent) if percent.is_integer() else percent
+            _add_time(line, "at", "latency percentile", run.draft, **case)
+
+
+def _read_head(run: Run) -> None:
+    if line := run.lines.get("begin"):
+        run.draft.facts |= {"planned": line["planned"], "url": line["url"]}
+        # What is asked for is a part of the case, who is asked is not.
+        path = line["url"].partition("://")[2].partition("/")[2]
+        run.draft.parameters["path"] = f"/{path}"
+    if line := run.lines.get("load"):
+        for name in ("threads", "connections"):
+            run.draft.parameters[name] = line.whole(name)
+
+
+def _read_rates(run: Run) -> None:
+    if line := run.lines.get("rate"):
+        run.draft.add("request rate", line.number("rate", 2), "1/s")
+    if line := run.lines.get("transfer"):
+        value, prefix = line.number("transfer"), line["prefix"]
+        if prefix == "P":
+            value, prefix = value * PEBI, "T"
+        run.draft.add("transfer rate", value, SIZES[prefix])
+    line = run.lines.get("thread")
+    if line and line["thread"].strip("+-") == "nan":
+        run.draft.mark("not_measured", "Too short for a rate of each thread.")
+    elif line:
+        value = line.number("thread") * FACTORS[line["thread_unit"]]
+        run.draft.add("thread request rate", value, "1/s")
+
+
+def _check(run: Run) -> None:
+    if line := run.lines.get("trouble"):
+        run.draft.mark("failed", f"wrk printed: {line['trouble']}.")
+    if line := run.lines.get("socket"):
+        run.draft.mark("errors", f"Socket errors: {line['socket'].strip()}.")
+    if line := run.lines.get("status"):
+        count = line.whole("status")
+        run.draft.mark("http_errors", f"{count} answers were neither 2xx nor 3xx.")
+    if "total" in run.lines and "transfer" not in run.lines:
+        run.draft.mark("cut", "The text ends before the rates of wrk.")
+
+
+def _add_time(
+    line: Found, group: str, metric: str, draft: Draft, **case: Parameter
+) -> None:
+    draft.add(metric, line.number(group), TIMES[line[f"{group}_unit"]], **case)
+
+
+def _metric(name: str, unit: str) -> Metric:
+    higher = unit.endswith("/s")
+    return Metric(
+        name=name,
+        unit=unit,
+        better="higher" if higher else "lower",
+        component="application",
+    )
+
+
+TOOL = Tool(
+    slug="wrk",
+    title="wrk",
+    homepage="https://github.com/wg/wrk",
+    metrics=(
+        _metric("request rate", "1/s"),
+        _metric("transfer rate", "MiB/s"),
+        _metric("thread request rate", "1/s"),
+        _metric("latency mean", "ms"),
+        _metric("latency max", "ms"),
+        _metric("latency percentile", "ms"),
+        _metric("test duration", "s"),
+        Metric(
+            name="requests",
+            unit="",
+            better="neither",
+            component="application",
+            zero_allowed=True,
+        ),
+    ),
+    aliases=("wrk2",),
+    labels=("{connections} connections", "p{percentile}"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"Running \d+\S* test @ \S",
+            r"\d+ requests in \S+, \S+B read$",
+            r"Thread Stats   Avg ",
+        ),
+        programs=("wrk", "wrk2"),
+        localized=False,
+    ),
+)
