@@ -1,0 +1,75 @@
+"""OpenVZ: the limits of a container and how often it hit them (user_beancounters).
+
+One row, its last number (``failcnt``) counted since the container was started::
+
+           101:  kmemsize        2752512     2936012    14372700    14790164           3
+
+Only ``failcnt`` and the bytes of kernel memory are read: the other columns are in units
+of their resource (pages of a size that is not printed, files, sockets).
+"""
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+LINES = Scanner(
+    header=r"uid +resource +held +maxheld +barrier +limit +failcnt",
+    row=r"(?:(?P<uid>\d+):[ \t]+)?(?P<resource>[a-z]{3,20})[ \t]+(?P<held>\S+)[ \t]+"
+    r"(?P<maxheld>\S+)[ \t]+\S+[ \t]+\S+[ \t]+(?P<failcnt>\S+)[ \t]*+$",
+)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each container of each table."""
+    runs: list[Draft] = []
+    is_table = False
+    for line in LINES(output):
+        if line.kind == "header":
+            is_table = True
+            keep(runs, Draft())
+        elif is_table and line["resource"] != "dummy":
+            if line["uid"]:
+                keep(runs, Draft(facts={"container": line["uid"]}))
+            _read(line, runs[-1])
+    return finished(runs, "There are no beancounters.")
+
+
+def _read(line: Found, run: Draft) -> None:
+    failures = line.whole("failcnt")
+    resource = line["resource"]
+    run.add("failures", failures, "", resource=resource)
+    if resource == "kmemsize":
+        run.add("kernel memory", line.whole("held"), "B")
+        run.add("kernel memory max", line.whole("maxheld"), "B")
+    if failures:
+        run.mark(
+            "limited",
+            f"The container hit its limit of {resource} {failures} times since it was "
+            "started.",
+        )
+
+
+TOOL = Tool(
+    slug="openvz-beancounters",
+    title="OpenVZ beancounters",
+    homepage="https://wiki.openvz.org/Proc/user_beancounters",
+    metrics=(
+        Metric(
+            name="failures",
+            unit="",
+            better="neither",
+            component="memory",
+            zero_allowed=True,
+        ),
+        Metric(name="kernel memory", unit="B", better="lower", component="memory"),
+        Metric(name="kernel memory max", unit="B", better="lower", component="memory"),
+    ),
+    aliases=("user_beancounters", "beancounters", "vzubc"),
+    labels=("{resource}",),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(r"uid +resource +held +maxheld +barrier +limit +failcnt",),
+        localized=False,
+    ),
+)
