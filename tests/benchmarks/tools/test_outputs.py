@@ -122,8 +122,10 @@ def test_a_cut_output_gives_fewer_readings_and_no_other(path):
         for found, key in (
             (each, keys([each])[0]) for each in readings(cut, tool=path.parent.name)
         ):
-            assert key in whole or path.parent.name in SUMMARIZES or (
-                path.parent.name in TAKES_THE_LAST_ROW and found.value in printed
+            assert (
+                key in whole
+                or path.parent.name in SUMMARIZES
+                or (path.parent.name in TAKES_THE_LAST_ROW and found.value in printed)
             ), (key, cut[-200:])
 
 
