@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, cast
 
 from django.db.models import F, QuerySet
 
@@ -12,6 +12,12 @@ from benchmarks.viewer import Viewer
 
 State = Efficiency.State
 NOT_YET = "waiting"
+
+
+class AnnotatedCell(Protocol):
+    """What `compared_cells` adds to a cell."""
+
+    baseline_system_id: int | None
 
 
 @dataclass(frozen=True)
@@ -174,7 +180,7 @@ def _stored(cell: Cell) -> Against:
         ratio=stored.ratio,
         baseline_value=stored.baseline_mean,
         baseline_n=stored.baseline_n,
-        baseline_system_id=getattr(cell, "baseline_system_id", None),
+        baseline_system_id=cast(AnnotatedCell, cell).baseline_system_id,
         reason=stored.reason,
     )
 
