@@ -47,7 +47,7 @@ class PrintedJSONParser(StrictJSONParser):
 
 
 class NDJSONParser(BaseParser):
-    """Read one JSON object per line; blank lines are skipped."""
+    """Read one JSON object per line, each like the above; blank lines are skipped."""
 
     media_type = "application/x-ndjson"
 
@@ -75,12 +75,16 @@ def read_lines(body: bytes) -> list[Line]:
     problems: dict[int, Problem] = {}
     for number, row in rows:
         try:
-            found.append(Line(number, strictness.read_object(row)))
+            found.append(Line(number, _printed_object(row)))
         except strictness.StrictJSONError as error:
             problems[number] = _refusal(error).problem()
     if problems:
         raise LinesRefusedError(problems)
     return found
+
+
+def _printed_object(row: bytes) -> dict[str, Any]:
+    return strictness.read_object(row, PrintedJSONParser.as_printed)
 
 
 def _refusal(error: strictness.StrictJSONError) -> ApiError:

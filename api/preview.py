@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from api.fields import Printed, Text
 from api.parsing import PrintedJSONParser
+from api.runs import MarkSerializer
 from api.shapes import StrictSerializer, checked
 from api.views import ApiView
 from benchmarks import reading
@@ -36,11 +37,6 @@ class PreviewInput(StrictSerializer):
         max_length=50,
         help_text="de_DE for example: only then a decimal comma is read as one.",
     )
-
-
-class MarkSerializer(serializers.Serializer[Any]):
-    code = serializers.CharField()
-    sentence = serializers.CharField()
 
 
 class ReadingSerializer(serializers.Serializer[Any]):

@@ -15,7 +15,8 @@ from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from api.answers import Answer
-from api.fields import Choice, Slug, Text, Timestamp, UUIDText, WholeNumber
+from api.fields import Choice, Printed, Slug, Text, Timestamp, UUIDText, WholeNumber
+from api.parsing import PrintedJSONParser
 from api.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
 from api.samples import SampleInput, SampleSerializer
 from api.shapes import JSONObject, ListOf, StrictSerializer, checked
@@ -55,18 +56,44 @@ RUN = {
     ],
 }
 EXAMPLE = OpenApiExample("One network run", value=RUN, request_only=True)
+RAW = {
+    "key": "0b0f6f4e-8f0e-4a55-9a0c-5f6b7c8d9e0f",
+    "campaign": "lmu-2010-xen",
+    "system": SYSTEM,
+    "output": " Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec",
+}
+RAW_EXAMPLE = OpenApiExample("What hdparm printed", value=RAW, request_only=True)
 
 
 class RunInput(StrictSerializer):
-    """One execution of one tool on one system."""
+    """One execution of one tool on one system, or the raw output of one or several.
+
+    With `samples` the numbers are yours; with `output` the text is kept and read here.
+    """
 
     key = UUIDText(
         help_text="Made by the agent, once per run: sending it again is safe."
     )
     campaign = Slug(help_text="The slug of a campaign of the lab.")
     system = SystemField()
-    tool = Text(max_length=100, help_text="A tool's slug or title.")
-    samples = ListOf(child=SampleInput(), min_length=1, max_length=MAX_SAMPLES)
+    tool = Text(
+        required=False,
+        max_length=100,
+        help_text="A tool's slug or title. Raw output says itself whose it is.",
+    )
+    samples = ListOf(
+        required=False, child=SampleInput(), min_length=1, max_length=MAX_SAMPLES
+    )
+    output = Printed(
+        required=False,
+        help_text="Instead of samples: what the tool printed, as it was printed. "
+        "Several results in it become several runs.",
+    )
+    locale = Text(
+        required=False,
+        max_length=50,
+        help_text="With output; de_DE for example: only then a decimal comma is read.",
+    )
     tool_version = Text(required=False, allow_blank=True, max_length=100)
     scenario = Choice(choices=SCENARIOS, required=False)
     vms = WholeNumber(required=False, allow_null=True, min_value=0, max_value=MAX_VMS)
@@ -105,6 +132,35 @@ class RunInput(StrictSerializer):
     note = Text(required=False, allow_blank=True, multiline=True)
     facts = JSONObject(required=False, help_text="The state of the system at the time.")
 
+    def validate(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Either numbers with their tool, or a text."""
+        if problem := _mixture(document):
+            raise serializers.ValidationError(problem)
+        return document
+
+
+def _mixture(document: dict[str, Any]) -> dict[str, list[str]]:
+    if "samples" in document and "output" in document:
+        return {"output": ["Send either samples or output, not both."]}
+    if "output" in document:
+        return {}
+    if "samples" not in document:
+        return {
+            "samples": ["This is missing. Send it, or what the tool printed as output."]
+        }
+    if "tool" not in document:
+        return {"tool": ["This is missing. Send it."]}
+    if "locale" in document:
+        return {"locale": ["A locale belongs to output only; numbers have none."]}
+    return {}
+
+
+class MarkSerializer(serializers.Serializer[Any]):
+    """A doubt that the tool's own output raises."""
+
+    code = serializers.CharField()
+    sentence = serializers.CharField()
+
 
 class SubmissionSerializer(serializers.Serializer[Any]):
     """What became of an upload; 202 and 200 both mean that it is stored."""
@@ -123,6 +179,7 @@ class RunSerializer(Answer):
     id = serializers.IntegerField()
     url = serializers.SerializerMethodField()
     key = serializers.UUIDField()
+    part = serializers.IntegerField(help_text="Its place among the runs of the upload.")
     lab = serializers.CharField(source="campaign.lab.slug")
     campaign = serializers.CharField(source="campaign.slug")
     system_id = serializers.IntegerField()
@@ -130,6 +187,9 @@ class RunSerializer(Answer):
     agent = serializers.CharField(source="agent.name")
     tool = serializers.CharField()
     tool_version = serializers.CharField()
+    parser_version = serializers.IntegerField(
+        allow_null=True, help_text="null where samples were sent."
+    )
     scenario = serializers.CharField()
     vms = serializers.IntegerField(allow_null=True)
     seat = serializers.CharField()
@@ -145,6 +205,9 @@ class RunSerializer(Answer):
     facts = serializers.DictField()
     status = serializers.ChoiceField(choices=Run.Status.values)
     reason = serializers.CharField()
+    warnings = MarkSerializer(many=True)
+    first_line = serializers.IntegerField(allow_null=True)
+    last_line = serializers.IntegerField(allow_null=True)
     sample_count = serializers.IntegerField()
     samples = serializers.SerializerMethodField()
     samples_url = serializers.SerializerMethodField()
@@ -164,11 +227,13 @@ class RunQuery(ListQuery):
     tool = ToolParameter(required=False, help_text="A tool's slug or title.")
     status = Choice(choices=Run.Status.values, required=False)
     system = WholeParameter(required=False, help_text="A system's id.")
+    key = UUIDText(required=False, help_text="An upload's key: all runs read from it.")
 
 
 class RunsView(ApiView):
     """Uploads of runs."""
 
+    parser_classes = [PrintedJSONParser]
     query_class = RunQuery
 
     @extend_schema(
@@ -186,7 +251,7 @@ class RunsView(ApiView):
         summary="Upload a run",
         request=RunInput,
         responses={202: SubmissionSerializer, 200: SubmissionSerializer},
-        examples=[EXAMPLE],
+        examples=[EXAMPLE, RAW_EXAMPLE],
     )
     def post(self, request: Request) -> Response:
         checked(RunInput, request.data)
@@ -196,7 +261,7 @@ class RunsView(ApiView):
         return Response(shown, status=status, headers={"Location": shown["url"]})
 
     def _filters(self) -> dict[str, Any]:
-        exact = ("tool", "status", "system")
+        exact = ("tool", "status", "system", "key")
         filters = {name: self.query[name] for name in exact if name in self.query}
         if "campaign" in self.query:
             name = self.query["campaign"]

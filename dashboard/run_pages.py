@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from django.db.models import QuerySet
 from django.http import Http404
 
@@ -12,14 +11,14 @@ from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, Run, Sample
 from benchmarks.selectors.evidence import Evidence, evidence
 from benchmarks.selectors.facets import facets
-from benchmarks.selectors.runs import samples_of, visible_runs
+from benchmarks.selectors.runs import runs_of_upload, samples_of, visible_runs
 from benchmarks.viewer import Viewer
 from dashboard.cells import CellView, cell_view
 from dashboard.selections import Menu, run_menus
+from dashboard.upload_text import UploadText, upload_text
 
 PAGE = 50
 SAMPLES_SHOWN = 500
-UPLOAD_SHOWN = 100_000
 FILTERS = ("tool", "status", "scenario")
 
 
@@ -49,8 +48,9 @@ class RunPage:
 
     samples: tuple[ShownSample, ...]
     has_more_samples: bool
-    upload: str
-    is_upload_cut: bool
+    upload: UploadText
+    others: tuple[Run, ...]
+    """The other runs that were read from the same upload."""
 
 
 def run_list_page(
@@ -103,15 +103,14 @@ def run_page(run: Run) -> RunPage:
     """Return a run's samples with their cells, and its upload made readable."""
     samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
     cells = _cells_of(run, {sample.case_id for sample in samples})
-    upload = readable(run.output.text)
     return RunPage(
         samples=tuple(
             ShownSample(sample, cells.get(sample.case_id))
             for sample in samples[:SAMPLES_SHOWN]
         ),
         has_more_samples=len(samples) > SAMPLES_SHOWN,
-        upload=upload[:UPLOAD_SHOWN],
-        is_upload_cut=len(upload) > UPLOAD_SHOWN,
+        upload=upload_text(run.upload.text, run.first_line, run.last_line),
+        others=tuple(runs_of_upload(run)) if run.first_line else (),
     )
 
 
@@ -120,14 +119,6 @@ def _cells_of(run: Run, case_ids: set[int]) -> dict[int, int]:
     same: dict[str, Any] = {name: getattr(run, name) for name in key}
     cells = Cell.objects.filter(case__in=case_ids, **same)
     return dict(cells.values_list("case_id", "pk"))
-
-
-def readable(text: str) -> str:
-    """Return JSON with line breaks; anything else as it is."""
-    try:
-        return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2).decode()
-    except orjson.JSONDecodeError:
-        return text
 
 
 def number(text: str) -> int:

@@ -15,7 +15,7 @@ urlpatterns = [
     path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
     path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
     path("runs/<int:run_id>/", runs.show_run, name="run-detail"),
-    path("runs/<int:run_id>/upload.json", runs.download_upload, name="run-upload"),
+    path("runs/<int:run_id>/upload/", runs.download_upload, name="run-upload"),
     path(
         "login/",
         LoginView.as_view(

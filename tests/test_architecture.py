@@ -30,6 +30,7 @@ PURE = (
     "benchmarks.units",
     "dashboard.charts",
     "dashboard.figures",
+    "dashboard.upload_text",
 )
 WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}
 LATER = {"api", "dashboard", "config", "benchmarks.models", "benchmarks.services"}

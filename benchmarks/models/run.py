@@ -17,7 +17,11 @@ class RunQuerySet(models.QuerySet["Run"]):
 
 
 class Run(models.Model):
-    """One execution of one tool on one system."""
+    """One execution of one tool on one system.
+
+    An upload of raw output may hold several: they share its key, ``part`` counts them
+    from 1, and all but the first have the first as their ``source``.
+    """
 
     class Status(models.TextChoices):
         RECEIVED = "received"
@@ -31,8 +35,13 @@ class Run(models.Model):
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="runs")
     key = models.UUIDField()
     digest = models.CharField(max_length=64)
-    tool = models.SlugField(max_length=50)
+    part = models.PositiveSmallIntegerField(default=1)
+    source = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="others"
+    )
+    tool = models.SlugField(max_length=50, blank=True)
     tool_version = models.CharField(max_length=100, blank=True)
+    parser_version = models.PositiveSmallIntegerField(null=True, blank=True)
     scenario = models.CharField(max_length=50)
     vms = models.PositiveSmallIntegerField(null=True, blank=True)
     seat = models.CharField(max_length=20, blank=True)
@@ -54,6 +63,9 @@ class Run(models.Model):
         max_length=20, choices=Status, default=Status.RECEIVED, db_index=True
     )
     reason = models.TextField(blank=True)
+    warnings = models.JSONField(default=list, blank=True)
+    first_line = models.PositiveIntegerField(null=True, blank=True)
+    last_line = models.PositiveIntegerField(null=True, blank=True)
     sample_count = models.PositiveIntegerField(default=0)
 
     objects = RunQuerySet.as_manager()
@@ -61,7 +73,7 @@ class Run(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["lab", "agent", "key"], name="run_is_uploaded_once"
+                fields=["lab", "agent", "key", "part"], name="run_is_uploaded_once"
             )
         ]
         indexes = [
@@ -71,7 +83,12 @@ class Run(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"run {self.pk} of {self.tool}"
+        return f"run {self.pk} of {self.tool or 'an unknown tool'}"
+
+    @property
+    def upload(self) -> "RunOutput":
+        """What this run was read from, alone or with others."""
+        return (self.source or self).output
 
 
 class RunOutput(models.Model):

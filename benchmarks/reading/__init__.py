@@ -4,6 +4,7 @@
 they are, and lets the parsers of ``benchmarks/tools/`` read them. Nothing is stored.
 """
 
+from benchmarks.reading.locales import writes_comma
 from benchmarks.reading.reader import ReadRun, read
 
-__all__ = ["ReadRun", "read"]
+__all__ = ["ReadRun", "read", "writes_comma"]

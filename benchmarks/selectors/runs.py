@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case, Run, Sample
@@ -21,13 +21,18 @@ def visible_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
 
 def find_run(viewer: Viewer, run_id: int) -> Run:
     """Return one run with its upload, or raise NotFoundError."""
-    runs = visible_runs(viewer, pk=run_id).select_related(
-        "campaign__lab", "system__host", "agent", "corun", "session", "output"
-    )
+    runs = visible_runs(viewer, pk=run_id).select_related("output", "source__output")
     run = runs.first()
     if run is None:
         raise NotFoundError("run", run_id)
     return run
+
+
+def runs_of_upload(run: Run) -> QuerySet[Run]:
+    """Return the other runs that were read from the same upload, in its order."""
+    first = run.source_id or run.pk
+    same = Run.objects.filter(Q(pk=first) | Q(source=first))
+    return same.exclude(pk=run.pk).order_by("part")
 
 
 def samples_of(run: Run) -> QuerySet[Sample]:

@@ -11,6 +11,7 @@ from benchmarks.errors import (
     UnknownSystemError,
 )
 from benchmarks.models import Campaign, Host, Lab, System
+from benchmarks.reading import writes_comma
 from benchmarks.services.samples import read_samples
 from benchmarks.services.systems import describe_system, hosts_by_slug
 
@@ -54,17 +55,16 @@ class Resolver:
 
     def draft(self, document: dict[str, Any]) -> Draft:
         """Return what a document means, or raise the error that says what is wrong."""
-        tool = tools.get(document["tool"])
         campaign = self.campaigns.get(document["campaign"])
         if campaign is None:
             raise UnknownCampaignError(document["campaign"])
-        read_samples(document)
+        tool = _checked_tool(document)
         return Draft(
             campaign=campaign,
             system=self._system(document["system"]),
             session=document.get("session", ""),
             corun=document.get("corun", ""),
-            fields={"tool": tool.slug, **_run_fields(document)},
+            fields={"tool": tool, **_run_fields(document)},
         )
 
     def _system(self, described: int | dict[str, Any]) -> System:
@@ -73,6 +73,19 @@ class Resolver:
         if described not in self.systems:
             raise UnknownSystemError(described)
         return self.systems[described]
+
+
+def _checked_tool(document: dict[str, Any]) -> str:
+    """Return the slug of the upload's tool, once what it brings can be understood.
+
+    Raw output is read after it was kept, for it must not get lost: here only the names
+    beside it are looked at. Its tool may still be unknown ("").
+    """
+    if "output" not in document:
+        read_samples(document["tool"], document["samples"])
+        return tools.get(document["tool"]).slug
+    writes_comma(document.get("locale"))
+    return tools.get(document["tool"]).slug if "tool" in document else ""
 
 
 def _run_fields(document: dict[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,9 @@ def _upload(document: dict[str, Any]) -> Upload:
 def _store(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
     known = {
         run.key: run
-        for run in Run.objects.filter(agent=agent, key__in=[u.key for u in uploads])
+        for run in Run.objects.filter(
+            agent=agent, key__in=[u.key for u in uploads], part=1
+        )
     }
     fresh, problems = _fresh_uploads(uploads, known)
     drafts, draft_problems = _drafts(agent.lab, fresh)

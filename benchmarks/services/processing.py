@@ -6,23 +6,18 @@ transaction that stores its results: killed at any point, the work is done again
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-import orjson
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.models import Cell, OutboxItem, Run
 from benchmarks.services.normalization import normalise
-from benchmarks.services.samples import (
-    ReadSample,
-    read_samples,
-    replace_samples,
-    store_cases,
-)
+from benchmarks.services.results import read_upload
+from benchmarks.services.runs import delete_vanished, store_runs, stored_runs
+from benchmarks.services.samples import replace_samples, store_cases
 from benchmarks.services.summaries import (
     lock_cases,
     summarise_cells,
@@ -103,11 +98,16 @@ def _finish(run_ids: Iterable[int]) -> int:
 
 
 @transaction.atomic
-def process_runs(runs: list[Run]) -> None:
-    """Read these runs' uploads and bring cells and efficiencies up to date."""
-    samples = {run: _read(run) for run in runs}
+def process_runs(uploads: Sequence[Run]) -> None:
+    """Read these uploads and bring runs, cells and efficiencies up to date.
+
+    Given are the first runs of each; one of raw output may hold several.
+    """
+    read = {upload: read_upload(upload.output.text) for upload in uploads}
+    known = stored_runs(uploads)
+    before = touched_cells(known)
+    samples = store_runs(read, known)
     cases = store_cases(row for rows in samples.values() for row in rows)
-    before = touched_cells(runs)
     lock_cases(
         {(key.lab_id, key.case_id) for key in before}
         | {
@@ -116,34 +116,11 @@ def process_runs(runs: list[Run]) -> None:
             for row in rows
         }
     )
+    delete_vanished(known, samples)
     replace_samples(samples, cases)
-    _note_outcomes(runs)
-    touched = summarise_cells(before | touched_cells(runs))
+    touched = summarise_cells(before | touched_cells(samples))
     normalise(touched)
     Cell.objects.filter(pk__in=[cell.pk for cell in touched], n=0).delete()
-
-
-def _read(run: Run) -> list[ReadSample]:
-    """Return a run's samples; one that cannot be read is rejected with the reason."""
-    try:
-        samples = read_samples(orjson.loads(run.output.text))
-    except BenchmarksError as error:
-        run.status, run.reason, run.sample_count = Run.Status.REJECTED, str(error), 0
-        return []
-    run.status, run.reason, run.sample_count = Run.Status.PARSED, "", len(samples)
-    return samples
-
-
-def _note_outcomes(runs: Iterable[Run]) -> None:
-    """Store what reading came to; runs of a batch mostly come to the same."""
-    alike: dict[tuple[str, str, int], list[int]] = {}
-    for run in runs:
-        outcome = (run.status, run.reason, run.sample_count)
-        alike.setdefault(outcome, []).append(run.pk)
-    for (status, reason, count), ids in alike.items():
-        Run.objects.filter(pk__in=ids).update(
-            status=status, reason=reason, sample_count=count
-        )
 
 
 @transaction.atomic

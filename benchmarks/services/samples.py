@@ -1,6 +1,6 @@
 """Read the samples of a stored upload and write them as rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,14 +27,14 @@ class ReadSample:
     value: float
 
 
-def read_samples(document: dict[str, Any]) -> list[ReadSample]:
-    """Return an upload's samples; errors name the sample they are about.
+def read_samples(tool_name: str, samples: Iterable[dict[str, Any]]) -> list[ReadSample]:
+    """Return samples as they are sent; errors name the sample they are about.
 
     The cases are unsaved: their fingerprint says which row they are.
     """
-    tool = tools.get(document["tool"])
+    tool = tools.get(tool_name)
     read = []
-    for index, sample in enumerate(document["samples"]):
+    for index, sample in enumerate(samples):
         try:
             read.append(_read_sample(tool, sample))
         except BenchmarksError as error:
@@ -77,7 +77,7 @@ def _cases_by_fingerprint(keys: Iterable[str]) -> dict[str, Case]:
 
 
 def replace_samples(
-    samples: dict[Run, list[ReadSample]], cases: dict[str, Case]
+    samples: Mapping[Run, Sequence[ReadSample]], cases: dict[str, Case]
 ) -> None:
     """Write the samples of these runs, and only them: twice is the same as once."""
     Sample.objects.filter(run__in=samples).delete()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django import template
+from django.utils.translation import gettext
 
 from benchmarks import tools
 from benchmarks.models import Case, System
@@ -94,7 +95,7 @@ def in_unit(value: float | None, unit: str) -> str:
 def tool_title(slug: str) -> str:
     """Return a tool's name; of one that is gone, its slug."""
     found = tools.TOOLS.get(slug)
-    return found.title if found else slug
+    return found.title if found else slug or gettext("unknown tool")
 
 
 @register.filter

@@ -5,7 +5,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.run_pages import run_list_page, run_page
+from dashboard.upload_text import kept_output
 from dashboard.viewers import campaign_or_404, query_of, run_or_404, viewer_of
+
+RAW = ("text/plain; charset=utf-8", "txt")
 
 
 @require_safe
@@ -27,11 +30,14 @@ def show_run(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_safe
 def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
-    """Hand out a run's upload, byte for byte as it was kept."""
+    """Hand out a run's upload as it was kept: what a tool printed, or the JSON."""
     run = run_or_404(viewer_of(request), run_id)
-    name = f'attachment; filename="virtlab-run-{run.pk}.json"'
+    kept = run.upload.text
+    output = kept_output(kept)
+    kind, ending = ("application/json", "json") if output is None else RAW
+    name = f'attachment; filename="virtlab-run-{run.pk}.{ending}"'
     return HttpResponse(
-        run.output.text,
-        content_type="application/json",
+        kept if output is None else output,
+        content_type=kind,
         headers={"Content-Disposition": name},
     )

@@ -126,7 +126,7 @@ def test_bad_json_in_one_line_refuses_all_lines(api, run_document, good, bad):
     assert list(body["fields"]) == ["line 2"]
 
 
-@pytest.mark.parametrize("missing", ["key", "campaign", "system", "tool", "samples"])
+@pytest.mark.parametrize("missing", ["key", "campaign", "system", "tool"])
 def test_what_is_missing_is_named(api, run_document, missing):
     document = run_document()
     del document[missing]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.models import Campaign, Cell, Run, RunOutput
-from dashboard import run_pages
+from dashboard import run_pages, upload_text
 
 LIST = "/campaigns/alpha-lab/study/runs/"
 
@@ -121,7 +121,7 @@ def test_a_run_shows_its_upload_readable_and_escaped(text, pair, run_document, s
 def test_the_upload_can_be_had_as_it_was_kept(client, pair):
     run = Run.objects.first()
 
-    answer = client.get(f"/runs/{run.pk}/upload.json")
+    answer = client.get(f"/runs/{run.pk}/upload/")
 
     assert answer.content.decode() == RunOutput.objects.get(run=run).text
     assert json.loads(answer.content)["tool"] == "iometer"
@@ -146,7 +146,7 @@ def test_an_upload_that_is_no_json_is_shown_as_it_is(text, pair):
 
 
 def test_long_uploads_and_many_samples_are_cut(client, pair, monkeypatch):
-    monkeypatch.setattr(run_pages, "UPLOAD_SHOWN", 20)
+    monkeypatch.setattr(upload_text, "SHOWN", 20)
     monkeypatch.setattr(run_pages, "SAMPLES_SHOWN", 0)
 
     page = client.get(f"/runs/{Run.objects.first().pk}/").content.decode()
@@ -155,7 +155,7 @@ def test_long_uploads_and_many_samples_are_cut(client, pair, monkeypatch):
     assert "Only the first samples are shown" in page
 
 
-@pytest.mark.parametrize("address", ["", "upload.json"])
+@pytest.mark.parametrize("address", ["", "upload/"])
 def test_a_private_run_is_not_there_for_strangers(client, pair, person, address):
     Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
     run = Run.objects.first()
