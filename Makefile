@@ -50,6 +50,11 @@ restore: venv ## replace the database by a backup (FILE=); stop `make run` first
 manage: venv ## run a management command (ARGS="createsuperuser")
 	@$(COMMAND) manage.py $(ARGS)
 
+.PHONY: reparse
+reparse: venv ## read old uploads again with today's parsers (tool=fio campaign=lab/study)
+	@$(COMMAND) manage.py reparse $(if $(tool),--tool "$(tool)") \
+		$(if $(campaign),--campaign "$(campaign)")
+
 .PHONY: psql
 psql: venv ## open the database
 	@$(COMMAND) psql

@@ -2,6 +2,7 @@
 
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.lab import Agent, Lab, Membership, Token
+from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
 from benchmarks.models.study import Campaign, CoRun, Host, Session, System
 
@@ -16,6 +17,7 @@ __all__ = [
     "Lab",
     "Membership",
     "OutboxItem",
+    "Reread",
     "Run",
     "RunOutput",
     "Sample",

@@ -1,4 +1,4 @@
-"""`manage.py sweep`: do the work of the outbox that nobody was woken for."""
+"""`manage.py sweep`: do the work that nobody was woken for: outbox and rereads."""
 
 import logging
 import signal
@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, connection
 
-from benchmarks.services import processing
+from benchmarks.services import processing, rereading
 
 logger = logging.getLogger(__name__)
 
@@ -30,17 +30,20 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         while not stop.is_set():
-            self._look(options["older_than"])
+            is_busy = self._look(options["older_than"])
             if options["once"]:
                 return
-            stop.wait(options["every"])
+            stop.wait(0 if is_busy else options["every"])
 
-    def _look(self, older_than_s: float) -> None:
+    def _look(self, older_than_s: float) -> bool:
+        """Do what there is; return whether there is more to be done at once."""
         try:
             finished = processing.drain(older_than_s=older_than_s)
+            reread = rereading.proceed()
         except DatabaseError as error:
             logger.warning("The database does not answer: %s", error)
             connection.close()
-            return
+            return False
         if finished:
             logger.info("Finished %s runs that nobody was woken for", finished)
+        return reread > 0

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmarks.errors import WrongTokenError
-from benchmarks.models import Lab, OutboxItem, Run, Token
+from benchmarks.models import Lab, OutboxItem, Run, RunOutput, Token
 from benchmarks.services.intake import submit_runs
 from benchmarks.services.tokens import authenticate
 
@@ -90,3 +90,24 @@ def test_static_files_are_collected_again_only_when_one_changed(
     (tmp_path / "static" / ".collected").write_text("another state of the sources")
     call_command("prepare")
     assert not marker.exists()
+
+
+def test_reparse_says_what_changed(submit, run_document):
+    submit(run_document(13.08))
+    kept = RunOutput.objects.get()
+    kept.text = kept.text.replace("13.08", "14.08")
+    kept.save()
+
+    report = printed("reparse", tool="Iometer").splitlines()
+
+    assert report[0].startswith("1 uploads read again: 1 samples changed, 0 vanished")
+    assert "13.08 -> 14.08" in report[1]
+
+
+@pytest.mark.parametrize(
+    ("which", "sentence"),
+    [({"tool": "iomter"}, "Did you mean"), ({"campaign": "a/b"}, "LAB/CAMPAIGN")],
+)
+def test_reparse_refuses_unknown_names(db, which, sentence):
+    with pytest.raises(CommandError, match=sentence):
+        printed("reparse", **which)

@@ -1,0 +1,78 @@
+"""`manage.py reparse`: read history again and say which samples changed."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.models import Campaign, Reread
+from benchmarks.services import rereading
+
+SHOWN = 20
+
+
+class Command(BaseCommand):
+    """Reads all uploads, or those of one tool or campaign, with today's parsers."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--tool", default="", help="a tool's slug or title")
+        parser.add_argument("--campaign", default="", metavar="LAB/CAMPAIGN")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            reread = rereading.begin_reread(
+                campaign=_campaign(options["campaign"]), tool=options["tool"]
+            )
+        except BenchmarksError as error:
+            raise CommandError(str(error)) from None
+        self._follow(reread)
+        self._report(reread)
+
+    def _follow(self, reread: Reread) -> None:
+        """Show a bar where somebody looks."""
+        columns = (TextColumn("reading again"), BarColumn(), MofNCompleteColumn())
+        console = Console(file=sys.stderr)
+        with Progress(
+            *columns, console=console, disable=not console.is_terminal
+        ) as bar:
+            task = bar.add_task("", total=reread.total)
+            for state in rereading.steps(reread):
+                bar.update(task, completed=state.done)
+
+    def _report(self, reread: Reread) -> None:
+        self.stdout.write(
+            f"{reread.done:,} uploads read again: {reread.changed:,} samples changed, "
+            f"{reread.vanished:,} vanished, {reread.appeared:,} appeared; "
+            f"{reread.failed:,} uploads failed."
+        )
+        for change in reread.changes[:SHOWN]:
+            self.stdout.write(f"  {change_line(change)}")
+        if (rest := len(reread.changes) - SHOWN) > 0:
+            self.stdout.write(f"  and {rest:,} more")
+        for failure in reread.failures[:SHOWN]:
+            self.stderr.write(f"  run {failure['run']}: {failure['error']}")
+
+
+def change_line(change: dict[str, Any]) -> str:
+    """Return a change in one line: run, case, and the values before and after."""
+    before, after = (
+        ", ".join(f"{value:g}" for value in change[name]) or "nothing"
+        for name in ("before", "after")
+    )
+    part = f" part {change['part']}" if change["part"] > 1 else ""
+    return f"run {change['run']}{part}: {change['case']}: {before} -> {after}"
+
+
+def _campaign(name: str) -> Campaign | None:
+    if not name:
+        return None
+    lab, _, slug = name.partition("/")
+    campaign = Campaign.objects.filter(lab__slug=lab, slug=slug).first()
+    if campaign is None:
+        raise CommandError(f'There is no campaign "{name}". Name it as LAB/CAMPAIGN.')
+    return campaign
