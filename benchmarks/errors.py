@@ -142,6 +142,12 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
+class DecisionError(BenchmarksError):
+    """A decision about a flag that others could not follow."""
+
+    code = "decision"
+
+
 class WrongTokenError(BenchmarksError):
     """A token that is unknown, wrong, expired or revoked: one answer for all."""
 

@@ -1,6 +1,7 @@
 """The stored domain; docs/data.md draws it."""
 
 from benchmarks.models.cell import Case, Cell, Efficiency
+from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, Lab, Membership, Token
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
@@ -12,7 +13,10 @@ __all__ = [
     "Case",
     "Cell",
     "CoRun",
+    "Decision",
+    "DueCheck",
     "Efficiency",
+    "Flag",
     "Host",
     "Lab",
     "Membership",

@@ -62,6 +62,14 @@ class Cell(models.Model):
     q3 = models.FloatField(null=True)
     sample_count = models.PositiveIntegerField(default=0)
 
+    decimals = models.PositiveSmallIntegerField(null=True)
+    """How many decimals the most precise of its samples has: what rounding hides."""
+
+    shape = models.JSONField(null=True)
+    """Two speeds, order, outliers, as found in the samples of ``shaped_at``."""
+    shape_codes = models.CharField(max_length=100, blank=True)
+    shaped_at = models.DateTimeField(null=True)
+
     first_at = models.DateTimeField(null=True)
     last_at = models.DateTimeField(null=True)
     session = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="+")
@@ -92,6 +100,11 @@ class Cell(models.Model):
 
     def __str__(self) -> str:
         return f"{self.case} on {self.system}"
+
+    @property
+    def resolution(self) -> float | None:
+        """The last printed digit's worth, in the unit of the case."""
+        return None if self.decimals is None else 10.0**-self.decimals
 
     def ratio_to(self, baseline: "Cell") -> tuple[float | None, str]:
         """Return the efficiency against another cell, or None and the reason why not.

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from benchmarks.models.cell import Case
+from benchmarks.models.cell import Case, Cell
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.study import Campaign, CoRun, Session, System, visible_campaigns
 from benchmarks.viewer import Viewer
@@ -121,6 +121,19 @@ class Sample(models.Model):
 
     def __str__(self) -> str:
         return f"{self.value} ({self.run})"
+
+
+# Every sample of every cell; what it is joined for stands around it.
+CELL_SAMPLES = f"""
+    FROM {Cell._meta.db_table} AS cell
+    JOIN {Run._meta.db_table} AS run
+      ON run.campaign_id = cell.campaign_id AND run.system_id = cell.system_id
+     AND run.scenario = cell.scenario AND run.vms IS NOT DISTINCT FROM cell.vms
+     AND run.seat = cell.seat AND run.load = cell.load
+    JOIN {Sample._meta.db_table} AS sample
+      ON sample.lab_id = cell.lab_id AND sample.run_id = run.id
+     AND sample.case_id = cell.case_id
+"""
 
 
 class OutboxItem(models.Model):

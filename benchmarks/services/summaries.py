@@ -10,11 +10,13 @@ from django.utils import timezone
 
 from benchmarks.analysis.summary import summarise
 from benchmarks.models import Cell, Run, Sample
+from benchmarks.models.run import CELL_SAMPLES
 
 SEVERAL_CLOCKS = "mixed"
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "median", "q1", "q3")
 KEPT = (
     *STATISTICS,
+    "decimals",
     "sample_count",
     "first_at",
     "last_at",
@@ -44,6 +46,7 @@ class RunMean:
 
     mean: float
     sample_count: int
+    decimals: int
     started_at: datetime | None
     session_id: int | None
     clock: str
@@ -127,16 +130,10 @@ def key_of(cell: Cell) -> CellKey:
 
 
 RUN_MEANS = f"""
-    SELECT cell.id, avg(sample.value), count(*), run.started_at, run.session_id,
-           run.clock, run.document, run."table"
-    FROM {Cell._meta.db_table} AS cell
-    JOIN {Run._meta.db_table} AS run
-      ON run.campaign_id = cell.campaign_id AND run.system_id = cell.system_id
-     AND run.scenario = cell.scenario AND run.vms IS NOT DISTINCT FROM cell.vms
-     AND run.seat = cell.seat AND run.load = cell.load
-    JOIN {Sample._meta.db_table} AS sample
-      ON sample.lab_id = cell.lab_id AND sample.run_id = run.id
-     AND sample.case_id = cell.case_id
+    SELECT cell.id, avg(sample.value), count(*),
+           max(scale(trim_scale(sample.value::numeric))), run.started_at,
+           run.session_id, run.clock, run.document, run."table"
+    {CELL_SAMPLES}
     WHERE cell.id = ANY(%s)
     GROUP BY cell.id, run.id
     ORDER BY cell.id, run.id
@@ -177,6 +174,7 @@ def _circumstances(runs: Sequence[RunMean]) -> dict[str, Any]:
     clocks = {run.clock for run in runs}
     return {
         "sample_count": sum(run.sample_count for run in runs),
+        "decimals": max((run.decimals for run in runs), default=None),
         "first_at": min(starts, default=None),
         "last_at": max(starts, default=None),
         "session_id": sessions.pop() if len(sessions) == 1 else None,

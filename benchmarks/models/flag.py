@@ -1,0 +1,102 @@
+"""Plausibility flags, what people decided about them, and which checks are due."""
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from benchmarks.models.cell import Cell
+from benchmarks.models.lab import Lab
+from benchmarks.models.run import Run
+from benchmarks.models.study import Campaign, visible_campaigns
+from benchmarks.viewer import Viewer
+
+
+class FlagQuerySet(models.QuerySet["Flag"]):
+    """Flags, scoped."""
+
+    def visible_to(self, viewer: Viewer) -> "FlagQuerySet":
+        return self.filter(visible_campaigns(viewer, "campaign__"))
+
+    def standing(self) -> "FlagQuerySet":
+        """Return those that still hold: found by the last check."""
+        return self.filter(gone_at=None)
+
+    def withholding(self) -> "FlagQuerySet":
+        """Return those that keep a verdict from their cells."""
+        doubted = self.standing().filter(severity__in=Flag.GRAVE)
+        return doubted.exclude(status=Flag.Status.DISMISSED)
+
+
+class Flag(models.Model):
+    """A finding about a campaign; open until a person confirms or dismisses it.
+
+    The same finding about the same values is the same flag for ever: its
+    ``fingerprint`` says so. One that a later check no longer makes is ``gone``; it is
+    kept only if somebody decided about it.
+    """
+
+    GRAVE = ("error", "warning")
+
+    class Status(models.TextChoices):
+        OPEN = "open"
+        CONFIRMED = "confirmed"
+        DISMISSED = "dismissed"
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="flags")
+    rule = models.SlugField(max_length=50)
+    severity = models.CharField(max_length=10)
+    sentence = models.TextField()
+    fingerprint = models.CharField(max_length=64)
+    evidence = models.JSONField(default=dict)
+    subjects = models.JSONField(default=list)
+    cells = models.ManyToManyField(Cell, related_name="flags")
+    runs = models.ManyToManyField(Run, related_name="flags")
+    status = models.CharField(
+        max_length=10, choices=Status, default=Status.OPEN, db_index=True
+    )
+    found_at = models.DateTimeField(default=timezone.now)
+    gone_at = models.DateTimeField(null=True, blank=True)
+
+    objects = FlagQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "fingerprint"], name="finding_is_flagged_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.sentence}"
+
+
+class Decision(models.Model):
+    """What somebody decided about a flag, and why. Never changed, never deleted."""
+
+    flag = models.ForeignKey(Flag, models.CASCADE, related_name="decisions")
+    status = models.CharField(max_length=10, choices=Flag.Status)
+    note = models.TextField()
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    who = models.CharField(max_length=150)
+    at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.status}"
+
+
+class DueCheck(models.Model):
+    """A note that a campaign changed and is to be checked.
+
+    Only inserted and deleted, never updated: writers do not wait for each other. The
+    check deletes the notes it saw; those of transactions that were not yet committed
+    stay for the next one.
+    """
+
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+")
+    noted_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"check of {self.campaign_id}"
