@@ -1,0 +1,233 @@
+"""Shape before mean: whether one figure may stand for a cell's runs.
+
+A machine that alternates between two speeds has no mean worth printing. The tests here
+look for two speeds, for an order in the runs and for a first run that differs, and
+label outliers; nothing is ever deleted (``docs/method.md``, shape before mean).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from benchmarks.analysis.order import FALSE_ALARM, Order, order_of
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+MIN_RUNS: Final = 5
+# The 99 % quantiles of eta squared in runs from a uniform distribution: of all
+# distributions with one hump it is the hardest to tell from two speeds.
+CUTOFFS: Final = {
+    **{5: 0.990, 6: 0.981, 7: 0.972, 8: 0.961, 9: 0.952, 10: 0.943},
+    **{11: 0.935, 12: 0.928, 15: 0.911, 20: 0.890, 30: 0.866, 50: 0.840},
+}
+# Cut in two halves, a uniform distribution has 3/4 of its variance between them.
+CUTOFF_LIMIT: Final = 0.75
+OUTLIER_Z: Final = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One speed: its median, its share of the runs (0 to 1) and their number."""
+
+    centre: float
+    share: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a cell's runs look like in the order of their doing.
+
+    Two speeds are two ``modes``, the lower number first. ``first_run_p`` is the chance
+    of a first run so far from the others; None if it was not tested (too few runs, or
+    two speeds). ``outliers`` are places in the sequence, from 0.
+    """
+
+    n: int
+    modes: tuple[Mode, ...]
+    eta_squared: float | None
+    cutoff: float | None
+    order: Order | None
+    first_run_p: float | None
+    outliers: tuple[int, ...]
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there were enough runs (5) to look for two speeds."""
+        return self.cutoff is not None
+
+    @property
+    def is_single_speed(self) -> bool:
+        """No two speeds were found; says little while ``is_tested`` is false."""
+        return len(self.modes) == 1
+
+    @property
+    def period(self) -> int | None:
+        return self.order.period if self.order else None
+
+    @property
+    def lag(self) -> int | None:
+        return self.order.lag if self.order else None
+
+    @property
+    def is_first_apart(self) -> bool:
+        """The first run differs from the others: a warm-up, or its absence."""
+        return self.first_run_p is not None and self.first_run_p <= FALSE_ALARM
+
+    @property
+    def is_ordered(self) -> bool:
+        """The sequence has a period or an autocorrelation beyond chance."""
+        return self.period is not None or self.lag is not None
+
+    @property
+    def has_single_figure(self) -> bool:
+        """Whether one figure and a verdict may be given: every test was passed."""
+        return self.is_single_speed and not self.is_ordered and not self.is_first_apart
+
+    @property
+    def sentence(self) -> str:
+        """Two speeds, 59 (64 %) and 109 (36 %), alternating with period 3."""
+        return ", ".join([_speeds(self), *_order_words(self), *_label_words(self)])
+
+
+def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> Shape:
+    """Look at one value per run, in the order of their doing.
+
+    ``resolution`` is the step of the readings; without one it is the last decimal place
+    that the values use, at most 1. Its rounding counts as spread within a speed
+    (resolution^2 / 12), so that 10.1 and 10.2 on a coarse display are not two speeds.
+    """
+    values = np.asarray(run_means, dtype=float)
+    if not values.size or not np.isfinite(values).all():
+        raise ValueError("a shape needs at least one run, and finite numbers only")
+    # In parts of the largest value nothing can overflow.
+    unit = float(np.abs(values).max()) or 1.0
+    parts, step = values / unit, _step(values, resolution) / unit
+    eta_squared, threshold = _best_split(parts, step)
+    cutoff = two_speed_cutoff(values.size)
+    is_split = cutoff is not None and eta_squared > cutoff
+    groups = _groups(parts, threshold) if is_split else [np.arange(values.size)]
+    return Shape(
+        n=values.size,
+        modes=tuple(_mode(values, group) for group in groups),
+        eta_squared=None if cutoff is None else eta_squared,
+        cutoff=cutoff,
+        order=order_of(parts),
+        first_run_p=None if is_split else _first_run_p(parts, step),
+        outliers=_outliers(parts, groups, step),
+    )
+
+
+def two_speed_cutoff(n: int) -> float | None:
+    """The share of variance that two speeds must explain; None below 5 runs.
+
+    Between the listed n it is interpolated linearly in 1/sqrt(n); beyond 50 it runs in
+    the same way towards 3/4, its limit for infinitely many runs.
+    """
+    if n < MIN_RUNS:
+        return None
+    sizes = sorted(CUTOFFS, reverse=True)
+    places = [0.0, *(1 / math.sqrt(size) for size in sizes)]
+    cutoffs = [CUTOFF_LIMIT, *(CUTOFFS[size] for size in sizes)]
+    return float(np.interp(1 / math.sqrt(n), places, cutoffs))
+
+
+def _step(values: Array, resolution: float | None) -> float:
+    if resolution is None:
+        places = (Decimal(repr(float(each))).normalize() for each in values)
+        exponents = [each.as_tuple().exponent for each in places]
+        resolution = 10.0 ** min(0, *(int(each) for each in exponents))
+    return max(resolution, 8 * float(np.spacing(np.abs(values).max())))
+
+
+def _best_split(values: Array, step: float) -> tuple[float, float]:
+    """eta^2 of the best two groups of two or more, and the value between them."""
+    n = values.size
+    if n < 4:
+        return 0.0, math.inf
+    ordered = np.sort(values)
+    centred = ordered - ordered.mean()
+    lower = np.arange(2, n - 1)
+    between = np.cumsum(centred)[1 : n - 2] ** 2 * n / (lower * (n - lower))
+    best = int(between.argmax())
+    total = float(centred @ centred) + n * step**2 / 12
+    return float(between[best]) / total, float(ordered[best + 2])
+
+
+def _groups(values: Array, threshold: float) -> list[Places]:
+    is_upper = values >= threshold
+    return [np.flatnonzero(~is_upper), np.flatnonzero(is_upper)]
+
+
+def _mode(values: Array, group: Places) -> Mode:
+    centre = float(np.median(values[group]))
+    return Mode(centre, group.size / values.size, group.size)
+
+
+def _first_run_p(values: Array, step: float) -> float | None:
+    """Two-sided p of the first run against the t prediction interval of the others."""
+    if values.size < MIN_RUNS:
+        return None
+    first, rest = values[0], values[1:]
+    variance = float(rest.var(ddof=1)) + step**2 / 12
+    t = (first - rest.mean()) / math.sqrt(variance * (1 + 1 / rest.size))
+    return float(2 * stdtr(rest.size - 1, -abs(t)))
+
+
+def _outliers(values: Array, groups: list[Places], step: float) -> tuple[int, ...]:
+    """Modified z above 3.5 within its mode (B. Iglewicz and D. Hoaglin, 1993).
+
+    z = 0.6745 (x - median) / MAD, where the MAD counts as at least half the resolution:
+    more than half of the readings may be equal.
+    """
+    found: list[int] = []
+    for group in groups:
+        distances = np.abs(values[group] - np.median(values[group]))
+        mad = max(float(np.median(distances)), step / 2)
+        found += group[0.6745 * distances / mad > OUTLIER_Z].tolist()
+    return tuple(sorted(found))
+
+
+def _speeds(shape: Shape) -> str:
+    if not shape.is_tested:
+        return f"{shape.n} of the {MIN_RUNS} runs that a look at the shape needs"
+    if shape.is_single_speed:
+        return "one speed"
+    low, high = (mode.centre for mode in shape.modes)
+    # Two digits of what lies between them tell them apart.
+    digits = 1 - math.floor(math.log10(high - low))
+    lower, upper = (
+        f"{round(mode.centre, digits):.{max(digits, 0)}f} ({100 * mode.share:.0f} %)"
+        for mode in shape.modes
+    )
+    return f"two speeds, {lower} and {upper}"
+
+
+def _order_words(shape: Shape) -> list[str]:
+    if shape.order is None or not shape.is_ordered:
+        return []
+    if shape.period is not None:
+        verb = "repeating" if shape.is_single_speed else "alternating"
+        return [f"{verb} with period {shape.period}"]
+    correlation = f"(autocorrelation {shape.order.autocorrelation:.2f})"
+    if shape.lag == 1:
+        return [f"each run depends on the one before {correlation}"]
+    return [f"each run depends on the one {shape.lag} before {correlation}"]
+
+
+def _label_words(shape: Shape) -> list[str]:
+    words = ["the first run differs from the others"] if shape.is_first_apart else []
+    if shape.outliers:
+        runs = ", ".join(str(place + 1) for place in shape.outliers[:5])
+        more = f" and {len(shape.outliers) - 5} more" if len(shape.outliers) > 5 else ""
+        words.append(f"outliers: run {runs}{more}")
+    return words
