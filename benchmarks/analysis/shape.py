@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from benchmarks.analysis.order import FALSE_ALARM, Order, order_of
+from benchmarks.analysis.rounding import last_place
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -143,9 +143,7 @@ def two_speed_cutoff(n: int) -> float | None:
 
 def _step(values: Array, resolution: float | None) -> float:
     if resolution is None:
-        places = (Decimal(repr(float(each))).normalize() for each in values)
-        exponents = [each.as_tuple().exponent for each in places]
-        resolution = 10.0 ** min(0, *(int(each) for each in exponents))
+        resolution = min(last_place(float(each)) for each in values)
     return max(resolution, 8 * float(np.spacing(np.abs(values).max())))
 
 

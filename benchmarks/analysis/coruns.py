@@ -1,0 +1,230 @@
+"""Co-runs: what k virtual machines do together, and how fairly they share.
+
+Seats hold rates, where more is better; of a time, pass the reciprocal. The formulas are
+those of ``docs/method.md``, co-runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from benchmarks.analysis.rounding import last_place
+
+Array = NDArray[np.float64]
+# One row a co-run, one column a seat.
+CoRuns = Sequence[Sequence[float]]
+
+MIN_OVERLAP: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """One co-run; ``jain`` is 1 if all seats got the same, 1/k if one got all."""
+
+    k: int
+    sum: float
+    mean: float
+    minimum: float
+    maximum: float
+    jain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """Jain's index over repeated co-runs with its 95 % interval.
+
+    ``low`` and ``high`` are None for a single co-run, and where all seats are equal.
+    """
+
+    jain: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A CPU-bound time against what the cores allow; ``ratio`` = measured / target.
+
+    ``ideal_s`` starts from one VM alone, ``lmu_s`` from as many VMs as there are cores,
+    as the LMU studies do: what these already lost is no longer seen in ``lmu_ratio``.
+    """
+
+    ideal_s: float
+    ideal_ratio: float
+    lmu_s: float | None
+    lmu_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """The time all seats ran, and its part in the longest seat's time."""
+
+    start_s: float
+    end_s: float
+    share: float
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.start_s
+
+    @property
+    def is_flagged(self) -> bool:
+        return self.share < MIN_OVERLAP
+
+
+@dataclass(frozen=True, slots=True)
+class SumCheck:
+    """A printed sum beside the seats' sum; ``rounding`` is what rounding explains."""
+
+    printed: float
+    recomputed: float
+    rounding: float
+
+    @property
+    def difference(self) -> float:
+        return self.printed - self.recomputed
+
+    @property
+    def is_within_rounding(self) -> bool:
+        slack = 1e-9 * max(abs(self.printed), abs(self.recomputed))
+        return abs(self.difference) <= self.rounding + slack
+
+    @property
+    def sentence(self) -> str:
+        if self.is_within_rounding:
+            return f"The seats' sum is {self.recomputed:g}, as printed."
+        percent = abs(self.difference) / self.recomputed * 100
+        side = "more" if self.difference > 0 else "less"
+        return (
+            f"Printed {self.printed:.10g}, but the seats' sum is "
+            f"{self.recomputed:.10g}: {percent:.2g} % {side} than they make."
+        )
+
+
+def seats_of(seats: Sequence[float]) -> Seats:
+    """Sum, mean, minimum, maximum and Jain's index of one co-run."""
+    values = rates_of([seats])[0]
+    return Seats(
+        k=values.size,
+        sum=float(values.sum()),
+        mean=float(values.mean()),
+        minimum=float(values.min()),
+        maximum=float(values.max()),
+        jain=fairness([seats]).jain,
+    )
+
+
+def fairness(coruns: CoRuns) -> Fairness:
+    """J = (sum x)^2 / (k sum x^2), and its jackknife over co-runs.
+
+    R. Jain, D. Chiu and W. Hawe (DEC-TR-301, 1984). Numerator and denominator are added
+    up over the co-runs. The jackknife (B. Efron, 1982) leaves out one co-run after the
+    other and works on ln(1/J - 1), the log of the seats' squared coefficient of
+    variation: there it covers 92 to 96 % [sim], on J itself as little as 82 %.
+    """
+    values = rates_of(coruns)
+    n, k = values.shape
+    squared, squares = values.sum(axis=1) ** 2, (values**2).sum(axis=1)
+    jain = float(squared.sum() / (k * squares.sum()))
+    if n == 1:
+        return Fairness(jain, None, None, n)
+    left_out = (squared.sum() - squared) / (k * (squares.sum() - squares))
+    unfairness = 1 / np.append(left_out, jain) - 1
+    if (unfairness < 1e-12).any():
+        return Fairness(jain, None, None, n)
+    logs = np.log(unfairness)
+    pseudo = n * logs[-1] - (n - 1) * logs[:-1]
+    ends = pseudo.mean() + np.array([1, -1]) * half_width(pseudo)
+    low, high = 1 / (1 + np.exp(ends))
+    return Fairness(jain, float(low), float(high), n)
+
+
+def scaling(seats: Sequence[float], single: float) -> float:
+    """Sum / single: k on a machine that serves k VMs as well as one."""
+    return float(rates_of([seats]).sum()) / _positive("single run", single)
+
+
+def slowdown(seats: Sequence[float], single: float) -> float:
+    """Mean / single: below 1 for rates, above 1 for times, if sharing costs."""
+    return float(rates_of([seats]).mean()) / _positive("single run", single)
+
+
+def interference(under_load: float, alone: float) -> float:
+    """Under load / alone: what a neighbour of another kind leaves."""
+    return _positive("run under load", under_load) / _positive("run alone", alone)
+
+
+def cpu_target(
+    measured_s: float,
+    *,
+    single_s: float,
+    virtual: int,
+    cores: int,
+    full_s: float | None = None,
+) -> Target:
+    """Set a CPU-bound time of v virtual on c physical cores against its target.
+
+    The ideal is single x max(1, v/c). The LMU studies take the mean time of c VMs,
+    ``full_s``, times v/c: 1.5 x the time of 2 VMs for 3 VMs on 2 cores.
+    """
+    if min(virtual, cores) < 1:
+        raise ValueError("a target needs at least one virtual and one physical core")
+    measured_s = _positive("measured time", measured_s)
+    factor = max(1.0, virtual / cores)
+    ideal_s = _positive("single run", single_s) * factor
+    if full_s is None or virtual < cores:
+        return Target(ideal_s, measured_s / ideal_s, None, None)
+    lmu_s = _positive("run of as many VMs as cores", full_s) * factor
+    return Target(ideal_s, measured_s / ideal_s, lmu_s, measured_s / lmu_s)
+
+
+def overlap(windows_s: Sequence[tuple[float, float]]) -> Overlap:
+    """The common window of (start, end) of all seats, on one clock."""
+    if not windows_s or any(not start < end for start, end in windows_s):
+        raise ValueError("every seat needs a start and a later end")
+    start = max(start for start, _ in windows_s)
+    end = max(start, min(end for _, end in windows_s))
+    return Overlap(start, end, (end - start) / max(b - a for a, b in windows_s))
+
+
+def check_sum(seats: Sequence[float], printed: float) -> SumCheck:
+    """Add the seats up again; each number may be off by half its last decimal place.
+
+    All seats must be there. A sum printed as 12.5 counts as rounded to one place.
+    """
+    values = rates_of([seats])[0]
+    step = min(last_place(each) for each in seats)
+    rounding = (values.size * step + last_place(printed)) / 2
+    return SumCheck(printed, math.fsum(seats), rounding)
+
+
+def half_width(values: Array) -> float:
+    """Half the 95 % interval of a mean (Student's t)."""
+    error = values.std(ddof=1) / math.sqrt(values.size)
+    return float(stdtrit(values.size - 1, 0.975) * error)
+
+
+def rates_of(coruns: CoRuns) -> Array:
+    """Co-runs as rows of seats; a seat may have got 0, but not all of them."""
+    if not len(coruns) or not len(coruns[0]):
+        raise ValueError("a co-run needs at least one seat")
+    if len({len(seats) for seats in coruns}) > 1:
+        raise ValueError("repeated co-runs need the same number of seats")
+    values = np.asarray(coruns, dtype=float)
+    if not (np.isfinite(values) & (values >= 0)).all() or not values.any(axis=1).all():
+        raise ValueError("every seat needs a finite number, and one of them above 0")
+    return values
+
+
+def _positive(name: str, value: float) -> float:
+    if not 0 < value < math.inf:
+        raise ValueError(f"the {name} is {value}: no ratio can be formed")
+    return value

@@ -1,0 +1,224 @@
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.analysis.coruns import (
+    check_sum,
+    cpu_target,
+    fairness,
+    interference,
+    overlap,
+    scaling,
+    seats_of,
+    slowdown,
+)
+from benchmarks.reference.rows import read_rows
+
+
+def seats_and_sums(campaign):
+    """Every complete set of parallel seats that has a printed sum beside it."""
+    groups = {}
+    for row in read_rows(campaign):
+        if row.scenario == "parallel" and row.tool != "LINPACK":
+            key = (row.tool, row.metric, row.operation, row.access, row.params, row.vms)
+            groups.setdefault(key, {})[row.vm] = float(row.value)
+    for key, found in groups.items():
+        seats = [value for vm, value in found.items() if vm.isdigit()]
+        if "sum" in found and len(seats) == int(key[-1]):
+            yield key, seats, found["sum"]
+
+
+def short(key):
+    tool, _, operation, access, params, vms = key
+    level = params.partition("level=")[2]
+    return " ".join(filter(None, [tool, level, access, operation, vms]))
+
+
+def linpack(campaign):
+    rows = [row for row in read_rows(campaign) if row.tool == "LINPACK"]
+    # n = 4000 alone, in two and in three VMs: the mean times in seconds.
+    return {int(row.vms): float(row.value) for row in rows if row.vm == "mean"}
+
+
+def test_it_describes_the_seats_of_a_corun():
+    seats = seats_of([14.24, 2.36, 2.36])
+
+    assert (seats.k, seats.minimum, seats.maximum) == (3, 2.36, 14.24)
+    assert seats.sum == pytest.approx(18.96)
+    assert seats.mean == pytest.approx(6.32)
+    assert seats.jain == pytest.approx(18.96**2 / (3 * (14.24**2 + 2 * 2.36**2)))
+
+
+@pytest.mark.parametrize(
+    ("seats", "jain"), [([5.0] * 4, 1.0), ([5.0, 0, 0, 0], 0.25), ([7.0], 1.0)]
+)
+def test_fairness_runs_from_one_in_k_to_one(seats, jain):
+    assert seats_of(seats).jain == pytest.approx(jain)
+
+
+def test_fairness_knows_no_unit_and_no_order_of_the_seats():
+    coruns = np.random.default_rng(1).normal(50, 5, (4, 3))
+
+    there = fairness((coruns * 1024)[:, ::-1])
+
+    assert there.jain == pytest.approx(fairness(coruns).jain)
+    assert there.low == pytest.approx(fairness(coruns).low)
+
+
+def test_one_corun_or_equal_seats_give_no_interval():
+    assert fairness([[1.0, 2.0]]).low is None
+    assert fairness([[2.0, 2.0], [3.0, 3.0]]).low is None
+
+
+@pytest.mark.parametrize("n", [3, 5, 10])
+@pytest.mark.parametrize("seats", [[1.0, 1.0, 1.0, 1.0], [0.5, 1.0, 1.0], [1, 1.1]])
+def test_the_jackknife_covers_the_true_fairness(seats, n):
+    rng, spread = np.random.default_rng(n), 0.05
+    means = np.array(seats)
+    noise = (spread * means) ** 2
+    squared = means.sum() ** 2 + noise.sum()
+    true = squared / (means.size * (means**2 + noise).sum())
+
+    found = [
+        fairness(rng.normal(means, spread * means, (n, means.size)))
+        for _ in range(1500)
+    ]
+
+    covered = np.mean([each.low <= true <= each.high for each in found])
+    assert 0.91 < covered < 0.98
+
+
+def test_two_equal_vms_on_two_cores_scale_to_two():
+    assert scaling([100.0, 100.0], single=100.0) == 2
+    assert slowdown([100.0, 100.0], single=100.0) == 1
+
+
+def test_interference_is_what_the_neighbours_leave():
+    assert interference(under_load=30.0, alone=40.0) == 0.75
+
+
+def test_xen_meets_the_target_of_its_study_and_misses_the_ideal():
+    times = linpack("lmu-2010-xen")
+
+    target = cpu_target(
+        times[3], single_s=times[1], virtual=3, cores=2, full_s=times[2]
+    )
+
+    assert target.lmu_s == pytest.approx(1.5 * 286.52)
+    assert target.lmu_ratio == pytest.approx(0.999, abs=0.0005)
+    assert target.ideal_s == pytest.approx(1.5 * 214.2)
+    assert target.ideal_ratio == pytest.approx(1.337, abs=0.0005)
+
+
+def test_esxi_misses_both_targets():
+    times = linpack("lmu-2010-esxi")
+
+    target = cpu_target(
+        times[3], single_s=times[1], virtual=3, cores=2, full_s=times[2]
+    )
+
+    assert target.lmu_ratio == pytest.approx(1.046, abs=0.0005)
+    assert target.ideal_ratio == pytest.approx(1.629, abs=0.0005)
+
+
+def test_two_vms_on_two_cores_should_take_as_long_as_one():
+    target = cpu_target(286.52, single_s=214.2, virtual=2, cores=2)
+
+    assert target.ideal_s == 214.2
+    assert target.lmu_ratio is None
+
+
+def test_the_printed_sums_of_xen_add_up_but_for_the_network():
+    wrong = {
+        short(key): round(check.difference, 2)
+        for key, seats, printed in seats_and_sums("lmu-2010-xen")
+        if not (check := check_sum(seats, printed)).is_within_rounding
+    }
+
+    assert wrong == {
+        "Iometer write 2": 0.05,
+        "Iometer read 2": 0.06,
+        "Iometer write 3": 0.05,
+        "Iometer read 3": 0.08,
+    }
+
+
+def test_the_printed_sums_of_esxi_belong_to_other_seats():
+    wrong = {
+        short(key): round(check.difference, 2)
+        for key, seats, printed in seats_and_sums("lmu-2010-esxi")
+        if not (check := check_sum(seats, printed)).is_within_rounding
+    }
+
+    assert wrong == {
+        "RAMspeed RAM write 3": -31.57,
+        "RAMspeed RAM read 3": 523.06,
+        "RAMspeed L2 write 2": -697.24,
+        "RAMspeed L2 write 3": 1429.17,
+        "RAMspeed L2 read 2": 189.75,
+        "RAMspeed L2 read 3": 1061.92,
+        "RAMspeed L1 write 3": -1771.39,
+        "RAMspeed L1 read 2": 121.99,
+        "RAMspeed L1 read 3": 2239.33,
+        "Iometer read 3": 0.08,
+    }
+
+
+def test_it_says_how_far_a_printed_sum_is_off():
+    assert check_sum([1655.8, 1636.75, 1614.7], 5430.31).sentence == (
+        "Printed 5430.31, but the seats' sum is 4907.25: 11 % more than they make."
+    )
+    assert check_sum([4.32, 4.36], 8.68).sentence == (
+        "The seats' sum is 8.68, as printed."
+    )
+
+
+def test_rounded_seats_may_miss_the_sum_by_half_a_step_each():
+    assert check_sum([3.99, 4.28, 4.28], 12.53).is_within_rounding
+    assert not check_sum([3.99, 4.28, 4.28], 12.52).is_within_rounding
+
+
+def test_the_common_window_ends_with_the_first_seat():
+    window = overlap([(0.0, 100.0), (4.0, 98.0), (2.0, 101.0)])
+
+    assert (window.start_s, window.end_s, window.duration_s) == (4.0, 98.0, 94.0)
+    assert window.share == pytest.approx(0.94)
+    assert not window.is_flagged
+
+
+@pytest.mark.parametrize(
+    ("windows", "share"),
+    [
+        ([(0, 100), (15, 115)], 0.85),
+        ([(0, 10), (20, 30)], 0.0),
+        ([(0, 9), (0, 90)], 0.1),
+    ],
+)
+def test_seats_that_hardly_met_are_flagged(windows, share):
+    window = overlap(windows)
+
+    assert window.share == pytest.approx(share)
+    assert window.is_flagged
+
+
+@pytest.mark.parametrize(
+    "coruns",
+    [[], [[]], [[1.0, 2.0], [1.0]], [[0.0, 0.0]], [[1.0, -1.0]], [[1.0, math.nan]]],
+)
+def test_it_refuses_what_is_no_corun(coruns):
+    with pytest.raises(ValueError, match="seat"):
+        fairness(coruns)
+
+
+@pytest.mark.parametrize("single", [0.0, -1.0, math.inf, math.nan])
+def test_it_forms_no_ratio_with_a_bad_single_run(single):
+    with pytest.raises(ValueError, match="single run"):
+        scaling([1.0, 2.0], single)
+
+
+def test_it_refuses_windows_and_cores_that_cannot_be():
+    with pytest.raises(ValueError, match="start"):
+        overlap([(0.0, 10.0), (5.0, 5.0)])
+    with pytest.raises(ValueError, match="core"):
+        cpu_target(10.0, single_s=10.0, virtual=3, cores=0)
