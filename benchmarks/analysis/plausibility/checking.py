@@ -1,0 +1,30 @@
+"""Every rule, and a study checked by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from benchmarks.analysis.plausibility import (  # noqa: F401  (they register their rules)
+    coruns,
+    marks,
+    readings,
+    sums,
+)
+from benchmarks.analysis.plausibility.facts import Study
+from benchmarks.analysis.plausibility.findings import SEVERITIES, Finding
+from benchmarks.analysis.plausibility.registry import REGISTERED, Rule
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(REGISTERED)
+
+
+def check(study: Study, rules: Iterable[Rule] = RULES.values()) -> tuple[Finding, ...]:
+    """All findings about a study: errors first, then in the order of the rules.
+
+    Finding the same thing twice is finding it once.
+    """
+    found = {each.fingerprint: each for rule in rules for each in rule.findings(study)}
+    return tuple(
+        sorted(found.values(), key=lambda each: SEVERITIES.index(each.severity))
+    )

@@ -1,0 +1,176 @@
+"""What the rules look at: the cells and runs of one campaign, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Literal
+
+from benchmarks.analysis.plausibility.findings import Id
+
+Better = Literal["higher", "lower", "neither"]
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFact:
+    """One cell with its system, its case, its run means and its baseline.
+
+    Empty texts, empty tuples and None: not known. ``means`` are the run means in the
+    order of the runs, in ``unit``; ``decimals`` is how many decimals the most precise
+    of its samples was printed with. ``efficiency`` with its interval is what the
+    campaign shows; ``baseline`` names the cell that it was formed with.
+    """
+
+    id: Id
+    campaign: Id
+    lab: Id = ""
+    campaign_label: str = ""
+
+    host: str
+    system: Id
+    system_label: str = ""
+    is_native: bool = False
+    hypervisor: str = ""
+    hypervisor_version: str = ""
+    virtualization: str = ""
+    guest_os: str = ""
+    guest_bits: int | None = None
+    vcpus: int | None = None
+    memory_bytes: int | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    host_cores: int | None = None
+    line_rate_bit_per_s: float | None = None
+    disk_bus_byte_per_s: float | None = None
+
+    tool: str
+    metric: str
+    case: Id
+    case_label: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    component: str = ""
+    unit: str = ""
+    better: Better = "higher"
+
+    scenario: str = "single"
+    vms: int | None = None
+    seat: str = ""
+    load: str = ""
+
+    n: int
+    mean: float
+    means: tuple[float, ...] = ()
+    decimals: int | None = None
+    clock: str = ""
+
+    baseline: Id | None = None
+    baseline_mean: float | None = None
+    baseline_n: int | None = None
+    baseline_variance: float | None = None
+    efficiency: float | None = None
+    efficiency_low: float | None = None
+    efficiency_high: float | None = None
+
+    session: str = ""
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    document: str = ""
+    table: str = ""
+
+    @property
+    def variance(self) -> float | None:
+        """The variance of the run means; None for a single run."""
+        if len(self.means) < 2:
+            return None
+        mean = sum(self.means) / len(self.means)
+        return sum((each - mean) ** 2 for each in self.means) / (len(self.means) - 1)
+
+    @property
+    def circumstances(self) -> tuple[str, int | None, str, str]:
+        """Under what the cell was measured, apart from its system and case."""
+        return (self.scenario, self.vms, self.seat, self.load)
+
+    @property
+    def name(self) -> str:
+        """Case, system and seat for a sentence."""
+        case = self.case_label or f"{self.tool} {self.metric}"
+        seat = f", seat {self.seat}" if self.seat and self.scenario != "single" else ""
+        return f"{case} on {self.system_label or self.system}{seat}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleFact:
+    """One reading of a run, in the unit of its metric."""
+
+    metric: str
+    value: float
+    unit: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    repetition: int = 1
+    cell: Id | None = None
+    decimals: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFact:
+    """One run with its readings, its facts and the doubts of its parser.
+
+    ``corun`` names the group of runs that ran together. ``duration_s`` is how long the
+    run took by the clock named in ``clock``; ``requested_s`` how long it was told to
+    take. ``marks`` are (code, sentence).
+    """
+
+    id: Id
+    campaign: Id
+    host: str = ""
+    system: Id
+    system_label: str = ""
+    is_native: bool = False
+    vcpus: int | None = None
+    host_cores: int | None = None
+
+    tool: str
+    scenario: str = "single"
+    vms: int | None = None
+    seat: str = ""
+    load: str = ""
+    corun: str = ""
+    clock: str = ""
+    started_at: datetime | None = None
+    duration_s: float | None = None
+    requested_s: float | None = None
+    samples: tuple[SampleFact, ...] = ()
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+    marks: tuple[tuple[str, str], ...] = ()
+    document: str = ""
+    table: str = ""
+
+    @property
+    def name(self) -> str:
+        """Tool, system and seat for a sentence."""
+        seat = f", seat {self.seat}" if self.seat and self.scenario != "single" else ""
+        return f"{self.tool} on {self.system_label or self.system}{seat}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What is checked: a campaign's cells and runs, beside the cells of others.
+
+    ``others`` are cells of other campaigns that may be shown to whoever sees these
+    findings; they are compared with, never judged. ``varied`` names the dimensions in
+    which the campaign's systems differ on purpose.
+    """
+
+    campaign: Id
+    label: str = ""
+    cells: tuple[CellFact, ...] = ()
+    runs: tuple[RunFact, ...] = ()
+    others: tuple[CellFact, ...] = ()
+    varied: tuple[str, ...] = ()
+
+    @cached_property
+    def cell_by_id(self) -> Mapping[Id, CellFact]:
+        """The campaign's own cells by their ids."""
+        return {cell.id: cell for cell in self.cells}

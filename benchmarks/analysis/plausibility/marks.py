@@ -1,0 +1,35 @@
+"""What the tools' own parsers doubted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from benchmarks.analysis.plausibility.facts import RunFact, Study
+from benchmarks.analysis.plausibility.findings import Id, subjects
+from benchmarks.analysis.plausibility.registry import Doubt, rule
+
+
+@rule("tool-mark", "A doubt of the tool's parser", "warning")
+def tool_mark(study: Study) -> Iterator[Doubt]:
+    """The parser that read a run's raw output marked it: an output cut short, errors
+    that the tool reported, a confidence that it did not reach, readings left out.
+    Equal marks of one tool on one system are one flag that names all its runs.
+
+    Why: such a run may be slower, shorter or emptier than it looks in a table.
+
+    What to do: open the run's raw output at the place that the sentence names; repeat
+    the run, or dismiss the flag with the reason why its numbers hold.
+    """
+    marked: dict[tuple[Id, str, str, str], list[RunFact]] = defaultdict(list)
+    for run in study.runs:
+        for code, sentence in run.marks:
+            marked[run.system, run.tool, code, sentence].append(run)
+    for (_, _, code, sentence), runs in marked.items():
+        count = f" ({len(runs)} runs)" if len(runs) > 1 else ""
+        yield Doubt(
+            f"{runs[0].name}{count}: {sentence}",
+            subjects("run", (run.id for run in runs)),
+            {"code": code, "mark": sentence, "runs": len(runs)},
+            (code, sentence),
+        )

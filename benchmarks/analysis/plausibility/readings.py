@@ -1,0 +1,88 @@
+"""Readings that a live run does not give: 0 % and 100 % of a CPU."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from statistics import median
+from typing import Final
+
+from benchmarks.analysis.plausibility.facts import CellFact, Study
+from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+
+FULL: Final = 99.4
+READABLE: Final = 0.5
+
+
+@rule("zero-reading", "Zero in a live run", "error")
+def zero_reading(study: Study) -> Iterator[Doubt]:
+    """A CPU utilization of 0 % (all runs), or a rate or time of 0, where the same case
+    reads at least 0.5 % elsewhere or nothing else is known. Moving data costs CPU time:
+    0 means that nobody measured it, for instance because the counter of the guest
+    stands still. Counts, losses and shares of slow requests may be 0.
+
+    Why: 0 % would be an infinitely efficient system, and it makes every mean over the
+    cell wrong.
+
+    What to do: treat the cell as not measured; measure the CPU from the host.
+    """
+    rows: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in study.cells:
+        rows[cell.case].append(cell)
+    for cell in study.cells:
+        if cell.mean == 0 and _must_read(cell) and _reads_elsewhere(cell, rows):
+            yield about_cells(
+                f"{cell.name} reads 0 {cell.unit} in a live run: it was not measured.",
+                (cell,),
+                reading=0,
+                elsewhere=[other.mean for other in rows[cell.case] if other.mean][:20],
+            )
+
+
+@rule("saturated-reading", "A CPU that reads 100 %", "warning")
+def saturated_reading(study: Study) -> Iterator[Doubt]:
+    """A CPU utilization of exactly 100 % in every run of a test that is not made to
+    load the CPU; from 99.4 % on it is a notice. More than 100 % times the CPUs of the
+    system is an error; where their number is not known, more than 100 % is not judged.
+
+    Why: either the counter is stuck, or the CPU was the limit: then the throughput
+    beside it says nothing about the network or the disk.
+
+    What to do: look at the host's own counters; name the CPU as the limit if it was.
+    """
+    for cell in study.cells:
+        if not _is_cpu_share(cell):
+            continue
+        cpus = cell.vcpus or cell.host_cores
+        if cpus and cell.mean > 100 * cpus * 1.02:
+            yield about_cells(
+                f"{cell.name} reads {cell.mean:g} %, and the system has {cpus} CPUs.",
+                (cell,),
+                severity="error",
+                reading=cell.mean,
+                cpus=cpus,
+            )
+        elif cell.component != "CPU" and FULL <= cell.mean <= 100:
+            yield about_cells(
+                f"{cell.name} reads {cell.mean:g} %: a stuck counter, or the CPU was "
+                "the limit of this test.",
+                (cell,),
+                severity=None if cell.mean == 100 else "notice",
+                reading=cell.mean,
+            )
+
+
+def _is_cpu_share(cell: CellFact) -> bool:
+    return cell.unit == "%" and "cpu" in cell.metric.casefold()
+
+
+def _must_read(cell: CellFact) -> bool:
+    if cell.unit == "%":
+        return _is_cpu_share(cell)
+    return cell.better == "higher" or (cell.better == "lower" and cell.unit in "s W J")
+
+
+def _reads_elsewhere(cell: CellFact, rows: dict[object, list[CellFact]]) -> bool:
+    """Whether 0 is more than a small reading rounded down."""
+    others = [other.mean for other in rows[cell.case] if other.mean > 0]
+    return not others or cell.unit != "%" or median(others) >= READABLE

@@ -1,0 +1,98 @@
+"""Printed sums and means of a co-run's seats against the seats themselves."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from benchmarks.analysis.plausibility.facts import CellFact, Study
+from benchmarks.analysis.plausibility.precision import (
+    precision,
+    relative_noise,
+)
+from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+
+TOTALS: Final = ("sum", "mean")
+SLACK: Final = 5e-4
+CLEARLY: Final = 5e-3
+
+Seats = Mapping[str, CellFact]
+
+
+@rule("seats-do-not-add-up", "A sum or mean that its parts do not give", "error")
+def seats_do_not_add_up(study: Study) -> Iterator[Doubt]:
+    """A printed sum or mean of the seats of a co-run differs from what the seats give
+    by more than their rounding and 0.05 %. Rounding k parts and their sum moves it by
+    at most k + 1 half steps of the last digit; 0.05 % more covers a tool that averages
+    before it rounds. Below 0.5 % it is a notice. Where the numbers of runs differ, the
+    seats' own scatter is allowed for (three standard errors). A part that is larger
+    than its sum is flagged even where other parts are missing.
+
+    Why: seats that do not give their sum come from other runs than the sum. In the
+    LMU study of ESXi this shows that the seats are those of the study of Xen.
+
+    What to do: look up both tables in the source; keep the seats or the sum, not both.
+    """
+    for seats in _seats(study):
+        parts = [cell for seat, cell in seats.items() if seat.isdigit()]
+        for kind in TOTALS:
+            if total := seats.get(kind):
+                yield from _compared(kind, total, parts)
+
+
+def _seats(study: Study) -> Iterator[Seats]:
+    groups: dict[object, dict[str, CellFact]] = defaultdict(dict)
+    for cell in study.cells:
+        if cell.vms is not None and cell.vms > 1:
+            key = (cell.system, cell.case, cell.scenario, cell.vms, cell.load)
+            groups[key][cell.seat] = cell
+    return (seats for seats in groups.values() if len(seats) > 1)
+
+
+def _compared(kind: str, total: CellFact, parts: list[CellFact]) -> Iterator[Doubt]:
+    if len(parts) == total.vms:
+        expected = math.fsum(part.mean for part in parts)
+        expected /= len(parts) if kind == "mean" else 1
+        off = abs(total.mean - expected)
+        if expected and off > _tolerance(total, parts):
+            yield _doubt(kind, total, parts, expected)
+    elif kind == "sum" and total.better == "higher":
+        largest = max(parts, key=lambda part: part.mean, default=total)
+        if largest.mean > total.mean + _tolerance(total, parts):
+            yield about_cells(
+                f"Seat {largest.seat} of {total.name} alone reads {largest.mean:g} "
+                f"{total.unit}, the printed sum of all {total.vms} only "
+                f"{total.mean:g} {total.unit}.",
+                (total, largest),
+                printed=total.mean,
+                part=largest.mean,
+            )
+
+
+def _tolerance(total: CellFact, parts: list[CellFact]) -> float:
+    cells = [total, *parts]
+    known = [cell.decimals for cell in cells if cell.decimals is not None]
+    readings = [each for cell in cells for each in (cell.means or (cell.mean,))]
+    printed = precision(readings, max(known, default=None))
+    rounding = math.fsum(printed.step(cell.mean) for cell in cells) / 2
+    scatter = 0.0
+    if len({cell.n for cell in cells}) > 1:
+        fewest = min(cell.n for cell in cells)
+        scatter = 3 * relative_noise(total) * abs(total.mean) / math.sqrt(fewest)
+    return rounding + SLACK * abs(total.mean) + scatter
+
+
+def _doubt(kind: str, total: CellFact, parts: list[CellFact], expected: float) -> Doubt:
+    off = total.mean / expected - 1
+    return about_cells(
+        f"The printed {kind} of {total.name} is {total.mean:g} {total.unit}, its "
+        f"{len(parts)} seats give {expected:g} {total.unit} ({off:+.2%}).",
+        (total, *parts),
+        severity=None if abs(off) >= CLEARLY else "notice",
+        printed=total.mean,
+        recomputed=expected,
+        parts=[part.mean for part in parts],
+        off_percent=round(off * 100, 4),
+    )

@@ -1,0 +1,86 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.analysis.plausibility.checking import RULES, check
+from benchmarks.analysis.plausibility.facts import Study
+from benchmarks.analysis.plausibility.findings import Finding, Subject, subjects
+from benchmarks.analysis.plausibility.registry import rule
+from tests.benchmarks.analysis.plausibility.cast import cell
+
+DOUBT = Finding(
+    "a-rule", "error", "It cannot be.", subjects("cell", [1, 2]), {}, (1.5,)
+)
+
+
+def test_the_fingerprint_outlives_order_wording_and_evidence():
+    reworded = replace(DOUBT, sentence="No.", evidence={"more": 1}, severity="notice")
+
+    assert reworded.fingerprint == DOUBT.fingerprint
+    turned = replace(DOUBT, subjects=DOUBT.subjects[::-1])
+    assert turned.fingerprint == DOUBT.fingerprint
+
+
+def test_a_mean_summed_in_another_order_is_the_same_doubt():
+    summed = replace(DOUBT, values=(0.1 + 0.2,))
+
+    assert summed.fingerprint == replace(DOUBT, values=(0.3,)).fingerprint
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"values": (1.6,)},
+        {"rule": "another-rule"},
+        {"subjects": (Subject("cell", "1"),)},
+        {"subjects": subjects("run", [1, 2])},
+    ],
+)
+def test_a_changed_value_subject_or_rule_is_another_doubt(other):
+    assert replace(DOUBT, **other).fingerprint != DOUBT.fingerprint
+
+
+def test_subjects_are_named_once():
+    assert subjects("cell", [3, 1, 3]) == (Subject("cell", "3"), Subject("cell", "1"))
+
+
+@pytest.mark.parametrize("each", RULES.values(), ids=lambda each: each.id)
+def test_a_rule_says_what_it_does_why_and_what_to_do(each):
+    assert each.title
+    assert each.documentation.count("\n\n") == 2
+    assert "\n\nWhy: " in each.documentation
+    assert "\n\nWhat to do: " in each.documentation
+
+
+def test_two_rules_of_one_id_are_refused():
+    with pytest.raises(ValueError, match='two rules are called "tool-mark"'):
+        rule("tool-mark", "Again", "notice")(lambda study: iter(()))
+
+
+@pytest.mark.parametrize("each", RULES.values(), ids=lambda each: each.id)
+def test_an_empty_study_has_no_findings(each):
+    assert list(each.findings(Study(campaign="here"))) == []
+
+
+def test_errors_come_first_and_evidence_is_plain_json():
+    share = {"metric": "CPU utilization (disk)", "unit": "%", "component": "disk"}
+    cells = (cell(99.5, **share), cell(40.0, **share), cell(0.0, **share))
+
+    found = check(Study(campaign="here", cells=cells))
+
+    assert [each.rule for each in found] == ["zero-reading", "saturated-reading"]
+    assert json.loads(json.dumps(found[0].evidence)) == {
+        "reading": 0,
+        "elsewhere": [99.5, 40.0],
+    }
+
+
+def test_a_rule_is_not_changed_by_the_order_of_the_cells():
+    share = {"metric": "CPU utilization (disk)", "unit": "%", "component": "disk"}
+    cells = (cell(0.0, **share), cell(40.0, **share))
+
+    one = check(Study(campaign="here", cells=cells))
+    other = check(Study(campaign="here", cells=cells[::-1]))
+
+    assert [each.fingerprint for each in one] == [each.fingerprint for each in other]
