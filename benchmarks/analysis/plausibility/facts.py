@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Literal
 
 from benchmarks.analysis.plausibility.findings import Id
+from benchmarks.analysis.plausibility.precision import Noise, observed_noise
 
 Better = Literal["higher", "lower", "neither"]
 Scalar = str | int | float | bool
@@ -88,9 +89,20 @@ class CellFact:
         return sum((each - mean) ** 2 for each in self.means) / (len(self.means) - 1)
 
     @property
-    def circumstances(self) -> tuple[str, int | None, str, str]:
-        """Under what the cell was measured, apart from its system and case."""
-        return (self.scenario, self.vms, self.seat, self.load)
+    def column(self) -> Column:
+        """In which column of a comparison the cell stands; its row is the case."""
+        place = (self.scenario, self.vms, self.seat, self.load)
+        return (self.campaign, self.system, *place)
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What cells must have in common to be siblings."""
+        return (self.component, self.tool, self.metric)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it says how busy a CPU was, not how fast something went."""
+        return self.unit == "%" and "cpu" in self.metric.casefold()
 
     @property
     def name(self) -> str:
@@ -154,7 +166,19 @@ class RunFact:
         return f"{self.tool} on {self.system_label or self.system}{seat}"
 
 
-@dataclass(frozen=True, kw_only=True)
+Column = tuple[Id, Id, str, int | None, str, str]
+"""Campaign, system, scenario, VMs, seat and load: one column of a comparison."""
+
+
+def by_column(cells: Iterable[CellFact]) -> Mapping[Column, Mapping[Id, CellFact]]:
+    """Cells by their columns and, within these, by their cases."""
+    columns: dict[Column, dict[Id, CellFact]] = {}
+    for cell in cells:
+        columns.setdefault(cell.column, {})[cell.case] = cell
+    return columns
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Study:
     """What is checked: a campaign's cells and runs, beside the cells of others.
 
@@ -174,3 +198,13 @@ class Study:
     def cell_by_id(self) -> Mapping[Id, CellFact]:
         """The campaign's own cells by their ids."""
         return {cell.id: cell for cell in self.cells}
+
+    @cached_property
+    def noise(self) -> Noise:
+        """How much a run scatters here, per tool and metric."""
+        return observed_noise(self.cells)
+
+    @cached_property
+    def columns(self) -> Mapping[Column, Mapping[Id, CellFact]]:
+        """The cells of each system under each circumstances, by their cases."""
+        return by_column(self.cells)

@@ -51,7 +51,7 @@ def saturated_reading(study: Study) -> Iterator[Doubt]:
     What to do: look at the host's own counters; name the CPU as the limit if it was.
     """
     for cell in study.cells:
-        if not _is_cpu_share(cell):
+        if not cell.is_share:
             continue
         cpus = cell.vcpus or cell.host_cores
         if cpus and cell.mean > 100 * cpus * 1.02:
@@ -72,13 +72,9 @@ def saturated_reading(study: Study) -> Iterator[Doubt]:
             )
 
 
-def _is_cpu_share(cell: CellFact) -> bool:
-    return cell.unit == "%" and "cpu" in cell.metric.casefold()
-
-
 def _must_read(cell: CellFact) -> bool:
     if cell.unit == "%":
-        return _is_cpu_share(cell)
+        return cell.is_share
     return cell.better == "higher" or (cell.better == "lower" and cell.unit in "s W J")
 
 

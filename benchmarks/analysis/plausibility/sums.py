@@ -8,10 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from benchmarks.analysis.plausibility.facts import CellFact, Study
-from benchmarks.analysis.plausibility.precision import (
-    precision,
-    relative_noise,
-)
+from benchmarks.analysis.plausibility.precision import Noise, precision
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
 
 TOTALS: Final = ("sum", "mean")
@@ -35,11 +32,12 @@ def seats_do_not_add_up(study: Study) -> Iterator[Doubt]:
 
     What to do: look up both tables in the source; keep the seats or the sum, not both.
     """
+    noise = study.noise
     for seats in _seats(study):
         parts = [cell for seat, cell in seats.items() if seat.isdigit()]
         for kind in TOTALS:
             if total := seats.get(kind):
-                yield from _compared(kind, total, parts)
+                yield from _compared(kind, total, parts, noise)
 
 
 def _seats(study: Study) -> Iterator[Seats]:
@@ -51,16 +49,18 @@ def _seats(study: Study) -> Iterator[Seats]:
     return (seats for seats in groups.values() if len(seats) > 1)
 
 
-def _compared(kind: str, total: CellFact, parts: list[CellFact]) -> Iterator[Doubt]:
+def _compared(
+    kind: str, total: CellFact, parts: list[CellFact], noise: Noise
+) -> Iterator[Doubt]:
     if len(parts) == total.vms:
         expected = math.fsum(part.mean for part in parts)
         expected /= len(parts) if kind == "mean" else 1
         off = abs(total.mean - expected)
-        if expected and off > _tolerance(total, parts):
+        if expected and off > _tolerance(total, parts, noise):
             yield _doubt(kind, total, parts, expected)
     elif kind == "sum" and total.better == "higher":
         largest = max(parts, key=lambda part: part.mean, default=total)
-        if largest.mean > total.mean + _tolerance(total, parts):
+        if largest.mean > total.mean + _tolerance(total, parts, noise):
             yield about_cells(
                 f"Seat {largest.seat} of {total.name} alone reads {largest.mean:g} "
                 f"{total.unit}, the printed sum of all {total.vms} only "
@@ -71,7 +71,7 @@ def _compared(kind: str, total: CellFact, parts: list[CellFact]) -> Iterator[Dou
             )
 
 
-def _tolerance(total: CellFact, parts: list[CellFact]) -> float:
+def _tolerance(total: CellFact, parts: list[CellFact], noise: Noise) -> float:
     cells = [total, *parts]
     known = [cell.decimals for cell in cells if cell.decimals is not None]
     readings = [each for cell in cells for each in (cell.means or (cell.mean,))]
@@ -80,7 +80,7 @@ def _tolerance(total: CellFact, parts: list[CellFact]) -> float:
     scatter = 0.0
     if len({cell.n for cell in cells}) > 1:
         fewest = min(cell.n for cell in cells)
-        scatter = 3 * relative_noise(total) * abs(total.mean) / math.sqrt(fewest)
+        scatter = 3 * noise.of_run(total) * abs(total.mean) / math.sqrt(fewest)
     return rounding + SLACK * abs(total.mean) + scatter
 
 
