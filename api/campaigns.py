@@ -124,10 +124,13 @@ class TallySerializer(serializers.Serializer[Any]):
     waiting = serializers.IntegerField()
     rejected = serializers.IntegerField()
     quarantined = serializers.IntegerField()
+    unchecked = serializers.IntegerField()
+    flags = serializers.IntegerField()
 
 
 class CampaignDetail(CampaignSerializer):
-    """A campaign with its numbers; ``waiting`` is 0 once all runs are processed."""
+    """A campaign with its numbers; ``waiting`` is 0 once all runs are processed,
+    and ``unchecked`` is 0 once the flags speak of them."""
 
     counts = serializers.SerializerMethodField()
     hypervisors = serializers.SerializerMethodField()

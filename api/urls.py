@@ -7,6 +7,7 @@ from api.campaigns import CampaignsView, CampaignView
 from api.cells import CellsView
 from api.comparisons import ComparisonsView
 from api.documents import DocsView, SchemaView, UnknownAddressView
+from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
 from api.preview import PreviewView
@@ -44,6 +45,8 @@ urlpatterns = [
     path("parse/", PreviewView.as_view(), name="parse"),
     path("cells/", CellsView.as_view(), name="cells"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
+    path("flags/", FlagsView.as_view(), name="flags"),
+    path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
     path("health/", HealthView.as_view(), name="health"),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),

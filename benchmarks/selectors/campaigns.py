@@ -1,17 +1,22 @@
 """Campaigns as lists and pages show them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
 from benchmarks.errors import AmbiguousCampaignError, NotFoundError
-from benchmarks.models import Campaign, Cell, Run
+from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run
 from benchmarks.viewer import Viewer
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of each a campaign has; the last four are about processing."""
+    """How many of each a campaign has; ``flags`` are the open ones.
+
+    ``waiting`` to ``unchecked`` are about processing: ``unchecked`` is not 0 while the
+    flags may still change.
+    """
 
     runs: int = 0
     cells: int = 0
@@ -20,6 +25,8 @@ class Tally:
     waiting: int = 0
     rejected: int = 0
     quarantined: int = 0
+    unchecked: int = 0
+    flags: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,11 +78,17 @@ def card_of(campaign: Campaign) -> CampaignCard:
 def _cards(campaigns: list[Campaign]) -> list[CampaignCard]:
     ids = [campaign.pk for campaign in campaigns]
     runs, cells = _run_tallies(ids), _cell_tallies(ids)
+    due, flags = _numbers(DueCheck.objects.all(), ids), _numbers(_open_flags(), ids)
     names = _names(ids)
     return [
         CampaignCard(
             campaign,
-            Tally(**runs.get(campaign.pk, {}), **cells.get(campaign.pk, {})),
+            Tally(
+                **runs.get(campaign.pk, {}),
+                **cells.get(campaign.pk, {}),
+                unchecked=due.get(campaign.pk, 0),
+                flags=flags.get(campaign.pk, 0),
+            ),
             *names.get(campaign.pk, ((), ())),
         )
         for campaign in campaigns
@@ -102,6 +115,16 @@ def _cell_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
         compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
     )
     return {row.pop("campaign"): row for row in counted}
+
+
+def _open_flags() -> QuerySet[Flag]:
+    return Flag.objects.standing().filter(status=Flag.Status.OPEN)
+
+
+def _numbers(rows: QuerySet[Any], ids: list[int]) -> dict[int, int]:
+    """Return how many of these rows each campaign has."""
+    counted = rows.filter(campaign__in=ids).order_by().values_list("campaign")
+    return dict(counted.annotate(Count("pk")))
 
 
 def _names(ids: list[int]) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:

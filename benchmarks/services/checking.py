@@ -5,7 +5,7 @@ a whole campaign. Doing it twice changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from django.db import transaction
@@ -14,22 +14,12 @@ from django.utils import timezone
 
 from benchmarks.analysis.plausibility.checking import check
 from benchmarks.analysis.plausibility.findings import Finding
-from benchmarks.models import Campaign, Cell, DueCheck, Flag, Sample
+from benchmarks.models import Campaign, DueCheck, Flag, Sample
 from benchmarks.selectors.studies import study_of
 from benchmarks.services.shapes import shape_cells
 
-QUIET = timedelta(seconds=2)
+QUIET = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=30)
-
-
-def note_due_checks(cells: Iterable[Cell]) -> None:
-    """Note, in the transaction that changed these cells, that they are to be checked.
-
-    The flags of other campaigns that were compared with them are not: they follow when
-    their own campaign is checked.
-    """
-    campaigns = sorted({cell.campaign_id for cell in cells})
-    DueCheck.objects.bulk_create(DueCheck(campaign_id=pk) for pk in campaigns)
 
 
 def check_due_campaigns(quiet: timedelta = QUIET) -> int:
@@ -144,7 +134,10 @@ def _replace(
 ) -> None:
     """Make a campaign's links these and no others."""
     links = through._default_manager.filter(flag__campaign=campaign)  # type: ignore[attr-defined]
-    stored = {(flag, other): pk for pk, flag, other in links.values_list("pk", "flag_id", column)}
+    stored = {
+        (flag, other): pk
+        for pk, flag, other in links.values_list("pk", "flag_id", column)
+    }
     surplus = [pk for pair, pk in stored.items() if pair not in wanted]
     through._default_manager.filter(pk__in=surplus).delete()  # type: ignore[attr-defined]
     through._default_manager.bulk_create(  # type: ignore[attr-defined]

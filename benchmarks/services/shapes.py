@@ -64,10 +64,8 @@ def _kept(shape: Shape) -> dict[str, Any]:
 SERIES = f"""
     SELECT id, CASE WHEN count(*) >= {MIN_RUNS}
                     THEN (array_agg(mean ORDER BY place))[1:{LOOKED_AT}]
-                    ELSE (SELECT array_agg(value) FROM
-                          unnest(string_to_array(
-                              string_agg(iterations, ',' ORDER BY place), ',')::float8[])
-                          AS value)
+                    ELSE string_to_array(
+                             string_agg(iterations, ',' ORDER BY place), ',')::float8[]
                END
     FROM (SELECT cell.id, (run.started_at, run.id) AS place,
                  avg(sample.value) AS mean,

@@ -125,6 +125,8 @@ def test_it_shows_a_campaign_with_its_numbers(anyone, measured):
         "waiting": 0,
         "rejected": 0,
         "quarantined": 0,
+        "unchecked": 1,
+        "flags": 0,
     }
     assert answer["hypervisors"] == ["Xen", "native"]
     assert answer["tools"] == ["iometer"]

@@ -3,10 +3,13 @@
 A new address fails here until it is said what of a lab it could give away.
 """
 
+from datetime import timedelta
+
 import pytest
 
 from api.urls import urlpatterns
-from benchmarks.models import Host, Run, System
+from benchmarks.models import Flag, Host, Run, System
+from benchmarks.services import checking
 
 # Addresses of one thing, and how to find the private one.
 DETAILS = {
@@ -15,6 +18,7 @@ DETAILS = {
     "system": lambda: f"systems/{System.objects.get().pk}/",
     "run": lambda: f"runs/{Run.objects.get().pk}/",
     "samples": lambda: f"runs/{Run.objects.get().pk}/samples/",
+    "flag": lambda: f"flags/{Flag.objects.get().pk}/",
 }
 MISSING = {
     "campaign": "campaigns/missing/",
@@ -22,18 +26,21 @@ MISSING = {
     "system": "systems/999999/",
     "run": "runs/999999/",
     "samples": "runs/999999/samples/",
+    "flag": "flags/999999/",
 }
-LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons"]
-BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons"]
+LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
+BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags"]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
 
 @pytest.fixture
 def secret(submit, run_document, campaign, private_campaign):
-    """A run that nobody outside the lab may know of, and nothing else."""
+    """A doubtful run that nobody outside the lab may know of, and nothing else."""
     campaign.delete()
-    return submit(run_document(campaign="secret-study"))
+    submit(run_document(campaign="secret-study"))
+    Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
+    checking.check_due_campaigns(timedelta(0))
 
 
 @pytest.fixture(params=OUTSIDERS)

@@ -37,5 +37,5 @@ def test_its_queries_do_not_grow_with_the_campaigns(
     for number in range(5):
         Campaign.objects.create(lab=lab, slug=f"more-{number}", visibility="public")
 
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(8):
         client.get("/")

@@ -1,0 +1,136 @@
+"""/flags/: what is doubtful in a campaign, and what people decided about it."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.answers import Answer
+from api.fields import Choice, Slug, Text
+from api.queries import ListQuery, WholeParameter, campaign_parameter
+from api.shapes import StrictSerializer, checked
+from api.views import ApiView
+from benchmarks.analysis.plausibility.checking import RULES
+from benchmarks.analysis.plausibility.findings import SEVERITIES
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Flag
+from benchmarks.selectors import flags
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.services.decisions import decide_flag
+from benchmarks.viewer import Viewer
+
+EXACT = ("rule", "severity", "status")
+EXAMPLE = OpenApiExample(
+    "It is a mistake",
+    value={"status": "confirmed", "note": "The authors read the wrong column."},
+    request_only=True,
+)
+
+
+class SubjectSerializer(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(choices=["cell", "run", "system", "campaign"])
+    id = serializers.CharField()
+
+
+class DecisionSerializer(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(choices=Flag.Status.values)
+    note = serializers.CharField()
+    who = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class FlagSerializer(Answer):
+    """A doubt with its evidence: the values it rests on, and why they cannot be.
+
+    Open and confirmed flags of severity error or warning keep the verdict from the
+    `cells` they are about. ``title`` and ``documentation`` are those of the rule.
+    """
+
+    address = "api:flag"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    campaign = serializers.CharField(source="campaign.slug")
+    rule = serializers.CharField()
+    title = serializers.SerializerMethodField()
+    documentation = serializers.SerializerMethodField()
+    severity = serializers.ChoiceField(choices=SEVERITIES)
+    sentence = serializers.CharField()
+    subjects = SubjectSerializer(many=True)
+    evidence = serializers.DictField()
+    status = serializers.ChoiceField(choices=Flag.Status.values)
+    decisions = DecisionSerializer(many=True)
+    found_at = serializers.DateTimeField()
+
+    def get_title(self, flag: Flag) -> str:
+        return RULES[flag.rule].title if flag.rule in RULES else flag.rule
+
+    @extend_schema_field(serializers.CharField())
+    def get_documentation(self, flag: Flag) -> str:
+        return RULES[flag.rule].documentation if flag.rule in RULES else ""
+
+
+class FlagQuery(ListQuery):
+    campaign = campaign_parameter()
+    rule = Slug(required=False, help_text="A rule's id (docs/flags.md).")
+    severity = Choice(choices=SEVERITIES, required=False)
+    status = Choice(choices=Flag.Status.values, required=False)
+    cell = WholeParameter(required=False, help_text="A cell's id.")
+
+
+class FlagsView(ApiView):
+    """Everything that the last checks doubted."""
+
+    query_class = FlagQuery
+
+    @extend_schema(
+        summary="List flags with their evidence",
+        operation_id="flags_list",
+        responses=FlagSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        rows = flags.visible_flags(self.viewer, **self._filters())
+        return self.page_of(rows, FlagSerializer)
+
+    def _filters(self) -> dict[str, Any]:
+        filters = {name: self.query[name] for name in EXACT if name in self.query}
+        if "cell" in self.query:
+            filters["cells"] = self.query["cell"]
+        if "campaign" in self.query:
+            name = self.query["campaign"]
+            filters["campaign"] = find_campaign(self.viewer, name)
+        return filters
+
+
+class DecisionInput(StrictSerializer):
+    status = Choice(choices=Flag.Status.values)
+    note = Text(
+        multiline=True,
+        max_length=10_000,
+        help_text="Why: others must be able to follow it.",
+    )
+
+
+class FlagView(ApiView):
+    """One flag; who owns it decides about it."""
+
+    @extend_schema(summary="Read a flag", responses=FlagSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(self.shown(FlagSerializer, flags.find_flag(self.viewer, pk)))
+
+    @extend_schema(
+        summary="Confirm, dismiss or reopen a flag of the token's lab",
+        request=DecisionInput,
+        responses=FlagSerializer,
+        examples=[EXAMPLE],
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        decision = checked(DecisionInput, request.data)
+        owner = Viewer(frozenset({self.lab.pk}))
+        flag = flags.find_flag(owner, pk)
+        if flag.lab_id != self.lab.pk:
+            raise NotFoundError("flag", pk)
+        decide_flag(flag=flag, who=self.agent.name, **decision)
+        return Response(self.shown(FlagSerializer, flags.find_flag(owner, pk)))
