@@ -1,0 +1,321 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from benchmarks.analysis.intervals import Method, Rollups, log_ratio_intervals
+from benchmarks.analysis.summary import summarise
+
+UNKNOWN = float("nan")
+
+
+def side(n, mean, deviation, resolution=UNKNOWN):
+    """One cell with this sample standard deviation of its run means."""
+    m2 = deviation**2 * (n - 1) if n > 1 else 0.0
+    return Rollups.of([n], [mean], [m2], [resolution])
+
+
+def of_runs(*run_means, resolution=UNKNOWN):
+    rolled = summarise(run_means)
+    return Rollups.of([rolled.n], [rolled.mean], [rolled.m2], [resolution])
+
+
+def interval(cell, baseline, higher_is_better=True, **options):
+    return log_ratio_intervals(cell, baseline, np.array([higher_is_better]), **options)
+
+
+def limits(found):
+    return (found.low[0], found.high[0])
+
+
+# --- Golden: the same numbers from other people's code.
+
+
+def golden_cells():
+    generator = np.random.default_rng(1908)
+    for _ in range(200):
+        n = generator.integers(5, 40, size=2)
+        means = 10 ** generator.uniform(-6, 6, size=2)
+        yield n, means, means * 10 ** generator.uniform(-4, -1, size=2)
+
+
+def sample_with(generator, n, mean, deviation):
+    """Values that have exactly this mean and sample standard deviation."""
+    drawn = generator.normal(size=n)
+    return mean + deviation * (drawn - drawn.mean()) / drawn.std(ddof=1)
+
+
+def test_it_is_scipys_welch_interval_on_the_log_scale():
+    generator = np.random.default_rng(1947)
+    for n, means, deviations in golden_cells():
+        found = interval(*map(side, n, means, deviations))
+        logs = [
+            sample_with(generator, *each)
+            for each in zip(n, np.log(means), deviations / means, strict=True)
+        ]
+        welch = stats.ttest_ind(*logs, equal_var=False)
+
+        assert found.df[0] == pytest.approx(welch.df, rel=1e-9)
+        expected = np.exp(welch.confidence_interval(0.95))
+        assert limits(found) == pytest.approx(expected, rel=1e-9)
+
+
+def scalar_welch(n, means, deviations):
+    """The formulas of docs/method.md, written once more without numpy."""
+    terms = [s**2 / (k * m**2) for k, m, s in zip(n, means, deviations, strict=True)]
+    df = sum(terms) ** 2 / sum(v**2 / (k - 1) for v, k in zip(terms, n, strict=True))
+    half = stats.t.ppf(0.975, df) * math.sqrt(sum(terms))
+    centre = math.log(means[0]) - math.log(means[1])
+    return math.exp(centre - half), math.exp(centre + half)
+
+
+def test_it_is_the_formula_of_the_method():
+    for n, means, deviations in golden_cells():
+        found = interval(*map(side, n, means, deviations))
+
+        expected = scalar_welch(n, means, deviations)
+        assert limits(found) == pytest.approx(expected, rel=1e-9)
+
+
+def fieller(n, means, deviations, t):
+    """Find the limits of Fieller's set {r: (y - r x)^2 <= t^2 (v_y + r^2 v_x)}."""
+    y, x = means
+    v_y, v_x = deviations**2 / n
+
+    def outside(ratio):
+        return (y - ratio * x) ** 2 - t**2 * (v_y + ratio**2 * v_x)
+
+    low = optimize.brentq(outside, 0, y / x, xtol=1e-300, rtol=1e-12)
+    high = optimize.brentq(outside, y / x, 100 * y / x, xtol=1e-300, rtol=1e-12)
+    return low, high
+
+
+def test_it_is_fiellers_interval_but_for_terms_of_second_order():
+    """With a, b = t x relative error of the sides and h^2 = a^2 + b^2, Fieller's limits
+    are ln r = +-h + (b^2 - a^2) / 2 + O(h^3): no further from +-h than h^2 / 2 + h^3.
+    """
+    for n, means, deviations in golden_cells():
+        found = interval(*map(side, n, means, deviations))
+        h = found.log_half_width[0]
+        t = stats.t.ppf(0.975, found.df[0])
+
+        exact = np.log(fieller(n, means, deviations, t))
+        assert np.abs(np.log(limits(found)) - exact).max() <= h**2 / 2 + h**3 + 1e-11
+
+
+@pytest.mark.parametrize(
+    ("n", "method", "t"),  # t from a printed table, at n - 1 and at 2 (n - 1)
+    [
+        (2, Method.MOVER, 12.706),
+        (3, Method.MOVER, 4.303),
+        (4, Method.MOVER, 3.182),
+        (5, Method.WELCH, 2.306),
+        (6, Method.WELCH, 2.228),
+        (10, Method.WELCH, 2.101),
+        (16, Method.WELCH, 2.042),
+    ],
+)
+def test_it_agrees_with_a_table_of_t(n, method, t):
+    found = interval(side(n, 50.0, 1.0), side(n, 100.0, 2.0))
+
+    assert found.method[0] == method
+    assert found.ratio[0] == 0.5
+    expected = t * math.sqrt(2 * 0.02**2 / n)
+    assert found.log_half_width[0] == pytest.approx(expected, rel=3e-4)
+    df = 2 * (n - 1) if n >= 5 else float("nan")
+    assert found.df[0] == pytest.approx(df, nan_ok=True)
+
+
+def test_each_side_keeps_its_own_t_below_five_runs():
+    found = interval(side(2, 100.0, 1.0), side(30, 100.0, 1.0))
+
+    expected = math.hypot(12.706 * 0.01 / math.sqrt(2), 2.045 * 0.01 / math.sqrt(30))
+    assert found.method[0] == Method.MOVER
+    assert found.log_half_width[0] == pytest.approx(expected, rel=1e-4)
+    assert math.isnan(found.df[0])
+
+
+def test_the_error_of_two_meters_comes_on_top():
+    sides = side(10, 100.0, 1.0), side(10, 100.0, 1.0)
+    meters = 2 * 0.015**2 / 3
+
+    found = interval(*sides, extra_log_variance=meters)
+
+    assert found.standard_error[0] == pytest.approx(math.sqrt(2e-5 + meters))
+    assert found.df[0] == pytest.approx(18 * (2e-5 + meters) ** 2 / 2e-5**2)
+    few = side(3, 100.0, 1.0), side(3, 100.0, 1.0)
+    expected = math.sqrt(2 * 4.303**2 * 1e-4 / 3 + 1.96**2 * meters)
+    wider = interval(*few, extra_log_variance=meters)
+    assert wider.log_half_width[0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_more_confidence_is_a_wider_interval():
+    sides = side(5, 100.0, 1.0), side(5, 100.0, 1.0)
+
+    found = interval(*sides, confidence=0.99)
+
+    assert found.log_half_width[0] == pytest.approx(3.355 * math.sqrt(4e-5), rel=1e-3)
+
+
+# --- Where there is none.
+
+
+@pytest.mark.parametrize(
+    ("cell", "baseline"),
+    [
+        (side(1, 100.0, 0.0), side(5, 100.0, 1.0)),
+        (side(5, 100.0, 1.0), side(1, 100.0, 0.0)),
+        (side(5, 100.0, 1.0), side(5, 100.0, 0.0)),  # identical, resolution unknown
+        (side(5, 100.0, 1.0), side(5, 100.0, 81.0)),  # g = 1.01
+        (side(5, 100.0, 81.0), side(5, 100.0, 1.0)),
+    ],
+)
+def test_a_ratio_may_have_no_interval(cell, baseline):
+    found = interval(cell, baseline)
+
+    assert found.method[0] == Method.NONE
+    assert found.ratio[0] == 1.0
+    assert np.isnan([*limits(found), found.half_width[0], found.df[0]]).all()
+
+
+@pytest.mark.parametrize("reading", [0.0, -3.0, float("nan"), float("inf")])
+def test_a_reading_that_is_not_above_zero_has_no_ratio(reading):
+    for sides in [(reading, 10.0), (10.0, reading)]:
+        found = interval(*(side(5, mean, 1.0) for mean in sides))
+
+        assert found.method[0] == Method.NONE
+        assert math.isnan(found.ratio[0])
+
+
+def test_a_cell_without_runs_has_no_ratio():
+    empty = Rollups.of([0], [None], [None], [None])
+
+    assert math.isnan(interval(empty, side(5, 100.0, 1.0)).ratio[0])
+    assert math.isnan(interval(side(5, 100.0, 1.0), empty).ratio[0])
+
+
+def test_it_says_how_near_the_baseline_comes_to_zero():
+    found = interval(side(5, 100.0, 1.0), side(5, 100.0, 36.0))
+
+    assert found.g[0] == pytest.approx(2.776**2 * 0.36**2 / 5, rel=1e-3)
+    assert found.own_g[0] == pytest.approx(2.776**2 * 0.01**2 / 5, rel=1e-3)
+
+
+# --- Identical readings.
+
+
+def test_identical_readings_vary_by_what_rounding_hides():
+    same = of_runs(*[12.34] * 5, resolution=0.01)
+
+    found = interval(same, side(5, 12.34, 0.1))
+
+    rounding = 0.01**2 / 12 / 12.34**2
+    assert same.log_variance()[0] == pytest.approx(rounding)
+    assert found.low[0] < 1 < found.high[0]
+
+
+def test_more_identical_readings_tell_nothing_more():
+    few, many = (of_runs(*[7.0] * n, resolution=1.0) for n in (5, 50))
+
+    assert few.log_variance() == many.log_variance()
+
+
+def test_the_interval_of_identical_readings_holds_the_truth():
+    """Readings 99.6 and 100.4 both print as 100: the whole 0.8 % must be inside."""
+    same = of_runs(*[100.0] * 10, resolution=1.0)
+
+    found = interval(same, same)
+
+    assert found.high[0] > 100.4 / 99.6
+
+
+# --- Properties.
+
+runs = st.lists(st.floats(90, 110), min_size=2, max_size=12)
+numbers = st.integers(2, 60)
+levels = st.floats(1e-6, 1e6)
+noises = st.floats(1e-4, 0.2)
+sides = st.builds(
+    lambda n, mean, noise: side(n, mean, mean * noise), numbers, levels, noises
+)
+
+
+@given(sides, sides, st.booleans())
+def test_swapping_the_sides_inverts_the_interval(cell, baseline, higher_is_better):
+    there = interval(cell, baseline, higher_is_better)
+    back = interval(baseline, cell, higher_is_better)
+
+    assert there.method == back.method
+    inverted = 1 / back.high[0], 1 / back.low[0]
+    assert limits(there) == pytest.approx(inverted, rel=1e-13, nan_ok=True)
+    assert there.log_half_width == pytest.approx(back.log_half_width, nan_ok=True)
+
+
+@given(sides, sides)
+def test_lower_is_better_is_the_reciprocal(cell, baseline):
+    higher = interval(cell, baseline, higher_is_better=True)
+    lower = interval(cell, baseline, higher_is_better=False)
+
+    inverted = 1 / higher.high[0], 1 / higher.low[0]
+    assert limits(lower) == pytest.approx(inverted, rel=1e-13, nan_ok=True)
+
+
+@given(runs, runs, st.integers(-30, 30))
+def test_the_unit_does_not_matter(cell, baseline, power):
+    factor = 2.0**power
+    before = interval(of_runs(*cell), of_runs(*baseline))
+    after = interval(
+        of_runs(*[each * factor for each in cell]),
+        of_runs(*[each * factor for each in baseline]),
+    )
+
+    assert limits(before) == pytest.approx(limits(after), rel=1e-15, nan_ok=True)
+
+
+@given(runs, runs, st.randoms())
+def test_the_order_of_the_runs_does_not_matter(cell, baseline, random):
+    before = interval(of_runs(*cell), of_runs(*baseline))
+    random.shuffle(cell)
+    random.shuffle(baseline)
+
+    after = interval(of_runs(*cell), of_runs(*baseline))
+    np.testing.assert_array_equal(limits(before), limits(after))
+
+
+@given(numbers, st.integers(1, 30), noises, noises)
+def test_more_runs_make_it_narrower(n, more, noise, baseline_noise):
+    few = interval(side(n, 1.0, noise), side(n, 1.0, baseline_noise))
+    many = interval(side(n + more, 1.0, noise), side(n + more, 1.0, baseline_noise))
+
+    if few.method[0] != Method.NONE:
+        assert many.log_half_width[0] < few.log_half_width[0]
+
+
+@given(sides, sides)
+def test_it_is_never_negative_and_holds_the_ratio(cell, baseline):
+    found = interval(cell, baseline)
+
+    if found.method[0] != Method.NONE:
+        assert 0 < found.low[0] < found.ratio[0] < found.high[0]
+
+
+@given(st.lists(st.tuples(sides, sides, st.booleans()), min_size=1, max_size=8))
+def test_many_cells_at_once_are_each_cell_by_itself(cells):
+    alone = [interval(*each) for each in cells]
+    stacked = [
+        Rollups(
+            *(
+                np.concatenate([getattr(each[place], name) for each in cells])
+                for name in ("n", "mean", "variance", "resolution")
+            )
+        )
+        for place in (0, 1)
+    ]
+
+    found = log_ratio_intervals(*stacked, np.array([each[2] for each in cells]))
+
+    np.testing.assert_allclose(found.low, [each.low[0] for each in alone], rtol=1e-13)
+    np.testing.assert_array_equal(found.method, [each.method[0] for each in alone])
