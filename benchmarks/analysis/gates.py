@@ -1,0 +1,147 @@
+"""The reasons for which a verdict is refused: a bit each, a code, and a sentence.
+
+Bits, so that the reasons of all cells of a campaign are one array of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntFlag, auto
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmarks.analysis.intervals import (
+    NOISY_G,
+    WELCH_RUNS,
+    Intervals,
+    Method,
+    Rollups,
+)
+
+NAMES: Final = ("NO_RUNS", "SINGLE_RUN", "TWO_RUNS", "FEW_RUNS")
+
+
+class Gate(IntFlag):
+    """One reason each. The first eight are found here, the others are handed in."""
+
+    NO_RUNS = auto()
+    SINGLE_RUN = auto()
+    TWO_RUNS = auto()
+    FEW_RUNS = auto()
+    ZERO = auto()
+    NO_SPREAD = auto()
+    NOISY_BASELINE = auto()
+    NO_INTERVAL = auto()
+
+    NATIVE = auto()
+    NO_BASELINE = auto()
+    AMBIGUOUS_BASELINE = auto()
+    STALE_BASELINE = auto()
+    OTHER_SESSION = auto()
+    UNDIRECTED = auto()
+    UNIT_MISMATCH = auto()
+    OTHER_PARAMETERS = auto()
+
+    TWO_SPEEDS = auto()
+    PERIODIC = auto()
+    DRIFT = auto()
+    FLAGGED = auto()
+    CLOCK_SUSPECT = auto()
+    WITHIN_METER_ERROR = auto()
+
+    @property
+    def code(self) -> str:
+        """The reason's name for programs: ``few_runs``."""
+        return (self.name or "").lower()
+
+
+# More runs cure these.
+CURABLE: Final = (
+    Gate.SINGLE_RUN
+    | Gate.TWO_RUNS
+    | Gate.FEW_RUNS
+    | Gate.NOISY_BASELINE
+    | Gate.NO_INTERVAL
+)
+
+# The state of a baseline (see baselines.py and the model Efficiency) -> its gate.
+GATES_OF_STATES: Final[Mapping[str, Gate]] = {
+    "native": Gate.NATIVE,
+    "reference": Gate.NATIVE,
+    "paired": Gate(0),
+    "relative": Gate(0),
+    "other_session": Gate.OTHER_SESSION,
+    "stale": Gate.STALE_BASELINE,
+    "ambiguous": Gate.AMBIGUOUS_BASELINE,
+    "missing": Gate.NO_BASELINE,
+    "undirected": Gate.UNDIRECTED,
+}
+
+SENTENCES: Final[Mapping[Gate, str]] = {
+    Gate.NO_RUNS: "One side has no runs.",
+    Gate.SINGLE_RUN: "Single run: it says nothing about its own chance.",
+    Gate.TWO_RUNS: "Two runs give a rough interval and no verdict.",
+    Gate.FEW_RUNS: "With {n} runs it is only indicative: a verdict needs 5 a side.",
+    Gate.ZERO: "One side reads 0 or less: no ratio can be formed.",
+    Gate.NO_SPREAD: (
+        "All readings of one side are the same and their resolution is not known: "
+        "how sure they are cannot be said."
+    ),
+    Gate.NOISY_BASELINE: (
+        "The baseline is too noisy: its own interval is +-{baseline_percent:.0f} %."
+    ),
+    Gate.NO_INTERVAL: "The runs vary so much that no interval of the ratio exists.",
+    Gate.NATIVE: "This is the side that others are compared with.",
+    Gate.NO_BASELINE: "There is no native run to compare with.",
+    Gate.AMBIGUOUS_BASELINE: "Several native results fit and disagree.",
+    Gate.STALE_BASELINE: "The baseline was measured too long before or after.",
+    Gate.OTHER_SESSION: (
+        "The baseline is from another session: what changed in between would count "
+        "as a difference."
+    ),
+    Gate.UNDIRECTED: "More of this metric is neither better nor worse.",
+    Gate.UNIT_MISMATCH: "The two sides are measured in different units.",
+    Gate.OTHER_PARAMETERS: "The two sides ran the case with different parameters.",
+    Gate.TWO_SPEEDS: "The runs have two speeds: one mean does not describe them.",
+    Gate.PERIODIC: "The runs follow a pattern in time: they are not independent.",
+    Gate.DRIFT: "The runs drift in time: their mean depends on when they stopped.",
+    Gate.FLAGGED: "An open flag doubts a number; confirm or dismiss it first.",
+    Gate.CLOCK_SUSPECT: "The clock that timed the runs cannot be trusted.",
+    Gate.WITHIN_METER_ERROR: (
+        "The difference is within what two power meters may disagree by."
+    ),
+}
+
+
+def found_gates(
+    cell: Rollups, baseline: Rollups, intervals: Intervals
+) -> NDArray[np.int64]:
+    """Return the reasons that the runs themselves give."""
+    n = np.minimum(cell.n, baseline.n)
+    gates = np.select([n < 1, n < 2, n < 3, n < WELCH_RUNS], _bits(NAMES), 0)
+    is_zero = (n > 0) & np.isnan(intervals.ratio)
+    several = (n > 1) & ~is_zero
+    no_spread = several & ((cell.log_variance() == 0) | (baseline.log_variance() == 0))
+    no_interval = several & ~no_spread & (intervals.method == Method.NONE)
+    noisy = several & ~no_interval & (intervals.g >= NOISY_G)
+    gates = gates | is_zero * int(Gate.ZERO) | no_spread * int(Gate.NO_SPREAD)
+    gates |= no_interval * int(Gate.NO_INTERVAL) | noisy * int(Gate.NOISY_BASELINE)
+    return np.asarray(gates, dtype=np.int64)
+
+
+def gates_of_states(states: ArrayLike) -> NDArray[np.int64]:
+    """Return the reasons that the states of the baselines give."""
+    names, places = np.unique(np.asarray(states, dtype=str), return_inverse=True)
+    bits = np.array([int(GATES_OF_STATES[str(name)]) for name in names], dtype=np.int64)
+    return np.asarray(bits[places], dtype=np.int64)
+
+
+def codes_of(gates: int) -> tuple[str, ...]:
+    """Return the codes of one cell's reasons, weightiest group first."""
+    return tuple(gate.code for gate in Gate if gate & gates)
+
+
+def _bits(names: tuple[str, ...]) -> list[int]:
+    return [int(Gate[name]) for name in names]

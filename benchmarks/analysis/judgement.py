@@ -1,0 +1,105 @@
+"""One cell's judgement in words, for a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from benchmarks.analysis.advice import MOST_RUNS
+from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of
+from benchmarks.analysis.verdicts import Judgements, Standing, Verdict
+
+WORDS: Final = {
+    Verdict.SLOWER: "The interval lies wholly below {below:g}.",
+    Verdict.FASTER: "The interval lies wholly above {above:g}.",
+    Verdict.EQUIVALENT: "The interval lies wholly between {below:g} and {above:g}.",
+    Verdict.UNDETERMINED: "The interval reaches over {below:g} or {above:g}.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a page says of one cell. None: the number does not exist.
+
+    ``label`` is the words beside the number ("single run", "indicative: slower",
+    "equivalent", "refused"), ``codes`` the reasons of a refusal for programs and
+    ``sentences`` the same, or what decided, for people. ``advice`` may be empty.
+    """
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+    half_width: float | None
+    verdict: str
+    leaning: str
+    standing: str
+    label: str
+    codes: tuple[str, ...]
+    sentences: tuple[str, ...]
+    advice: str
+
+
+def judgement_of(judgements: Judgements, row: int) -> Judgement:
+    """Return one row of the judgements in words."""
+    intervals = judgements.intervals
+    verdict = Verdict(judgements.verdict[row])
+    return Judgement(
+        ratio=_number(intervals.ratio[row]),
+        low=_number(intervals.low[row]),
+        high=_number(intervals.high[row]),
+        half_width=_number(intervals.half_width[row]),
+        verdict=verdict.name.lower(),
+        leaning=Verdict(judgements.leaning[row]).name.lower(),
+        standing=Standing(judgements.standing[row]).name.lower(),
+        label=_label(judgements, row),
+        codes=codes_of(int(judgements.gates[row])),
+        sentences=_sentences(judgements, row, verdict),
+        advice=_advice(judgements, row),
+    )
+
+
+def _number(value: np.float64) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _label(judgements: Judgements, row: int) -> str:
+    gates = int(judgements.gates[row])
+    if gates & Gate.SINGLE_RUN:
+        return "single run"
+    if gates == Gate.FEW_RUNS:
+        return f"indicative: {Verdict(judgements.leaning[row]).name.lower()}"
+    return Verdict(judgements.verdict[row]).name.lower()
+
+
+def _sentences(judgements: Judgements, row: int, verdict: Verdict) -> tuple[str, ...]:
+    gates = int(judgements.gates[row])
+    if gates:
+        facts = {
+            "n": int(min(judgements.n[row], judgements.baseline_n[row])),
+            "baseline_percent": 100 * float(np.sqrt(judgements.intervals.g[row])),
+        }
+        reasons = [gate for gate in Gate if gate & gates]
+        return tuple(SENTENCES[gate].format(**facts) for gate in reasons)
+    if verdict != judgements.leaning[row]:
+        return (
+            f"Decided by itself, but not as one of {judgements.tested} cells that were "
+            "tested together.",
+        )
+    edges = {"below": 1 - judgements.band, "above": 1 + judgements.band}
+    return (WORDS[verdict].format(**edges),)
+
+
+def _advice(judgements: Judgements, row: int) -> str:
+    """Say how many runs would decide, where runs are all that is missing."""
+    gates, wanted = int(judgements.gates[row]), int(judgements.wanted_runs[row])
+    is_decided = not gates and judgements.leaning[row] != Verdict.UNDETERMINED
+    if gates & ~CURABLE or is_decided:
+        return ""
+    if not wanted:
+        return f"Not even {MOST_RUNS} runs a side would decide it as things stand."
+    have = f"there are {judgements.n[row]} and {judgements.baseline_n[row]}"
+    if gates & Gate.SINGLE_RUN:
+        return f"{wanted} runs a side allow a verdict; {have}."
+    return f"About {wanted} runs a side would decide it; {have}."

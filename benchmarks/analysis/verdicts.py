@@ -1,0 +1,198 @@
+"""What may be said of a ratio: slower, faster, equivalent, undetermined, or nothing.
+
+A verdict comes from the interval alone: wholly below the band slower, wholly above it
+faster, wholly inside it equivalent, else undetermined. To be inside is the claim of two
+one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987),
+each at half the level. Where gates stand against a verdict it is refused with them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from benchmarks.analysis.advice import runs_for_width
+from benchmarks.analysis.gates import CURABLE, Gate, found_gates
+from benchmarks.analysis.intervals import Intervals, Rollups, log_ratio_intervals
+from benchmarks.analysis.student import Floats, tail
+
+BAND: Final = 0.02
+CONFIDENCE: Final = 0.95
+
+
+class Verdict(IntEnum):
+    """What is said of a cell; also where its interval lies, whatever is said."""
+
+    UNDETERMINED = 0
+    SLOWER = 1
+    FASTER = 2
+    EQUIVALENT = 3
+    REFUSED = 4
+
+
+class Standing(IntEnum):
+    """What the number of independent runs a side allows to be said."""
+
+    NONE = 0  # "single run": no interval
+    FAINT = 1  # 2 runs: an interval, drawn faint
+    INDICATIVE = 2  # 3-4 runs: "indicative", not ranked
+    VERDICT = 3  # 5-9 runs
+    RANKING = 4  # 10 runs: ranked, followed over time
+
+
+STANDING_RUNS: Final = (2, 3, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """Everything that may be said of many cells: one array each, one entry a cell.
+
+    ``leaning`` is where the interval lies, also where the verdict is refused; a page
+    may call it indicative where ``standing`` says so. ``gates`` are bits of Gate.
+    ``wanted_runs`` is how many runs a side, in all, would decide (0: no number is
+    known that would). ``n`` and ``baseline_n`` are the runs there are. ``tested`` is of
+    how many cells this is a part if the verdicts were corrected for that, else 0.
+    """
+
+    intervals: Intervals
+    verdict: NDArray[np.int8]
+    leaning: NDArray[np.int8]
+    standing: NDArray[np.int8]
+    gates: NDArray[np.int64]
+    wanted_runs: NDArray[np.int64]
+    n: NDArray[np.int64]
+    baseline_n: NDArray[np.int64]
+    band: float
+    confidence: float
+    tested: int = 0
+
+    def __len__(self) -> int:
+        return len(self.verdict)
+
+    def p_values(self) -> Floats:
+        """Return each cell's p: at most 1 - confidence where the verdict is decided.
+
+        Twice the tail beyond the nearest edge of the band, so that p and interval say
+        the same. NaN where no verdict may be given.
+        """
+        allowed = self.verdict != Verdict.REFUSED
+        statistic = _distance(self.intervals, self.band) / self.intervals.standard_error
+        p = np.full(self.verdict.shape, np.nan)
+        p[allowed] = 2 * tail(statistic[allowed], self.intervals.df[allowed])
+        return p
+
+
+def judge(
+    cell: Rollups,
+    baseline: Rollups,
+    higher_is_better: ArrayLike,
+    *,
+    gates: ArrayLike = 0,
+    extra_log_variance: ArrayLike = 0.0,
+    band: float = BAND,
+    confidence: float = CONFIDENCE,
+) -> Judgements:
+    """Judge cells against their baselines, all at once.
+
+    ``gates`` are the bits of Gate that the runs' statistics cannot show: the state of
+    the baseline (``gates_of_states``), shape, open flags, units. Those that they can
+    show are added here.
+    """
+    intervals = log_ratio_intervals(
+        cell,
+        baseline,
+        higher_is_better,
+        extra_log_variance=extra_log_variance,
+        confidence=confidence,
+    )
+    found = found_gates(cell, baseline, intervals) | np.asarray(gates, dtype=np.int64)
+    leaning = _leanings(intervals, band)
+    verdict = np.where(found != 0, Verdict.REFUSED, leaning).astype(np.int8)
+    n = np.minimum(cell.n, baseline.n)
+    judged = Judgements(
+        intervals=intervals,
+        verdict=verdict,
+        leaning=leaning,
+        standing=np.searchsorted(STANDING_RUNS, n, side="right").astype(np.int8),
+        gates=found,
+        wanted_runs=np.zeros(n.shape, dtype=np.int64),
+        n=cell.n,
+        baseline_n=baseline.n,
+        band=band,
+        confidence=confidence,
+    )
+    return replace(
+        judged, wanted_runs=_wanted_runs(judged, cell, baseline, extra_log_variance)
+    )
+
+
+def compare_directly(
+    one: Rollups,
+    other: Rollups,
+    higher_is_better: ArrayLike,
+    *,
+    gates: ArrayLike = 0,
+    extra_log_variance: ArrayLike = 0.0,
+    band: float = BAND,
+    confidence: float = CONFIDENCE,
+) -> Judgements:
+    """Judge virtual machines against each other: ``one`` / ``other``, from their runs.
+
+    There is no native baseline in it: what two efficiencies share cancels in their
+    ratio, and going through both would count its noise twice. Gates of the baseline's
+    state do not apply; either side may be the noisy one.
+    """
+    swapped = log_ratio_intervals(other, one, higher_is_better, confidence=confidence)
+    noisy = found_gates(other, one, swapped) & int(Gate.NOISY_BASELINE)
+    return judge(
+        one,
+        other,
+        higher_is_better,
+        gates=np.asarray(gates, dtype=np.int64) | noisy,
+        extra_log_variance=extra_log_variance,
+        band=band,
+        confidence=confidence,
+    )
+
+
+def _leanings(intervals: Intervals, band: float) -> NDArray[np.int8]:
+    low, high = intervals.low, intervals.high
+    places = [high < 1 - band, low > 1 + band, (low > 1 - band) & (high < 1 + band)]
+    return np.select(
+        places, [Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT], 0
+    ).astype(np.int8)
+
+
+def _distance(intervals: Intervals, band: float) -> Floats:
+    """Return the distance of the log ratio from the nearest edge of the band."""
+    with np.errstate(invalid="ignore"):
+        log_ratio = np.log(intervals.ratio)
+    below, above = np.log1p(-band), np.log1p(band)
+    nearest = np.minimum(np.abs(log_ratio - below), np.abs(log_ratio - above))
+    return np.asarray(nearest, dtype=float)
+
+
+def _wanted_runs(
+    judged: Judgements, cell: Rollups, baseline: Rollups, extra: ArrayLike
+) -> NDArray[np.int64]:
+    """Return how many runs a side would decide where runs are all that is missing."""
+    curable = (judged.gates & ~int(CURABLE)) == 0
+    undecided = curable & (
+        (judged.leaning == Verdict.UNDETERMINED) | (judged.gates != 0)
+    )
+    single = undecided & (judged.standing == Standing.NONE)
+    rows = np.flatnonzero(undecided & ~single)
+    wanted = np.where(single, STANDING_RUNS[2], 0)
+    distance = _distance(judged.intervals, judged.band)[rows]
+    wanted[rows] = runs_for_width(
+        cell.take(rows),
+        baseline.take(rows),
+        np.sinh(distance),
+        extra_log_variance=np.broadcast_to(extra, cell.n.shape)[rows],
+        confidence=judged.confidence,
+    )
+    return wanted

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+
+from benchmarks.analysis.gates import (
+    CURABLE,
+    GATES_OF_STATES,
+    SENTENCES,
+    Gate,
+    codes_of,
+    found_gates,
+    gates_of_states,
+)
+from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
+from benchmarks.models import Efficiency
+
+UNKNOWN = float("nan")
+
+
+def found(cell, baseline):
+    sides = [
+        Rollups.of([n], [mean], [deviation**2 * (n - 1)], [UNKNOWN])
+        for n, mean, deviation in (cell, baseline)
+    ]
+    return Gate(int(found_gates(*sides, log_ratio_intervals(*sides, [True]))[0]))
+
+
+CALM = (5, 100.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("cell", "baseline", "gates"),
+    [
+        (CALM, CALM, Gate(0)),
+        ((1, 100.0, 0.0), CALM, Gate.SINGLE_RUN),
+        (CALM, (2, 100.0, 1.0), Gate.TWO_RUNS),
+        ((4, 100.0, 1.0), (3, 100.0, 1.0), Gate.FEW_RUNS),
+        ((5, 0.0, 0.0), CALM, Gate.ZERO),
+        (CALM, (5, -1.0, 1.0), Gate.ZERO),
+        ((1, 0.0, 0.0), CALM, Gate.SINGLE_RUN | Gate.ZERO),
+        ((5, 100.0, 0.0), CALM, Gate.NO_SPREAD),
+        (CALM, (5, 100.0, 36.1), Gate.NOISY_BASELINE),
+        (CALM, (5, 100.0, 35.9), Gate(0)),  # g = 0.2 at 36.02
+        ((5, 100.0, 36.1), CALM, Gate(0)),
+        (CALM, (5, 100.0, 81.0), Gate.NO_INTERVAL),
+        ((5, 100.0, 81.0), CALM, Gate.NO_INTERVAL),
+        ((2, 100.0, 12.0), (2, 100.0, 1.0), Gate.TWO_RUNS | Gate.NO_INTERVAL),
+    ],
+)
+def test_the_runs_themselves_give_reasons(cell, baseline, gates):
+    assert found(cell, baseline) == gates
+
+
+def test_every_gate_has_a_code_and_a_sentence():
+    assert set(SENTENCES) == set(Gate)
+    for gate, sentence in SENTENCES.items():
+        said = sentence.format(n=3, baseline_percent=50.4)
+        assert said[0].isupper()
+        assert said.endswith(".")
+        assert codes_of(gate) == (gate.code,)
+
+
+def test_several_reasons_are_several_codes():
+    assert codes_of(Gate.FLAGGED | Gate.FEW_RUNS) == ("few_runs", "flagged")
+    assert codes_of(0) == ()
+
+
+def test_every_state_of_a_baseline_is_known():
+    assert set(GATES_OF_STATES) == set(Efficiency.State.values)
+
+
+def test_states_become_gates():
+    states = ["paired", "stale", "paired", "missing", "relative"]
+
+    assert gates_of_states(states).tolist() == [
+        0,
+        Gate.STALE_BASELINE,
+        0,
+        Gate.NO_BASELINE,
+        0,
+    ]
+    assert gates_of_states([]).tolist() == []
+
+
+def test_a_state_nobody_knows_is_an_error():
+    with pytest.raises(KeyError, match="invented"):
+        gates_of_states(["paired", "invented"])
+
+
+def test_bits_do_not_change_their_meaning():
+    """They are stored: a new gate goes to the end."""
+    assert [gate.code for gate in Gate] == [
+        "no_runs",
+        "single_run",
+        "two_runs",
+        "few_runs",
+        "zero",
+        "no_spread",
+        "noisy_baseline",
+        "no_interval",
+        "native",
+        "no_baseline",
+        "ambiguous_baseline",
+        "stale_baseline",
+        "other_session",
+        "undirected",
+        "unit_mismatch",
+        "other_parameters",
+        "two_speeds",
+        "periodic",
+        "drift",
+        "flagged",
+        "clock_suspect",
+        "within_meter_error",
+    ]
+
+
+def test_only_what_runs_can_cure_is_curable():
+    cured = {gate.code for gate in Gate if gate & CURABLE}
+
+    assert cured == {
+        "single_run",
+        "two_runs",
+        "few_runs",
+        "noisy_baseline",
+        "no_interval",
+    }
+    assert np.uint8(CURABLE) == CURABLE
