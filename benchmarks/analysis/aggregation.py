@@ -1,0 +1,138 @@
+"""Means that mean something: across runs, and across benchmarks.
+
+Ratios are averaged geometrically, or the ranking of two systems would depend on which
+of them is the reference (Fleming and Wallace, "How not to lie with statistics", CACM 29
+(1986)). Rates of a fixed amount of work are averaged harmonically and times
+arithmetically: both then follow the total time (Smith, "Characterizing computer
+performance with a single number", CACM 31 (1988)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from benchmarks.analysis.student import Floats, t_quantiles
+
+Kind = Literal["ratio", "rate", "time"]
+NAMES_OF_MEANS: Final[dict[Kind, str]] = {
+    "ratio": "geometric mean",
+    "rate": "harmonic mean",
+    "time": "arithmetic mean",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMean:
+    """A mean and which one it is; a page shows both."""
+
+    value: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """A system across benchmarks: never the mean alone.
+
+    ``low`` and ``high`` are None for a single case. ``spread`` is the geometric
+    standard deviation: two thirds of the cases are expected within mean / spread to
+    mean x spread. ``left_out`` are the cases that not all systems have.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    spread: float | None
+    minimum: float
+    maximum: float
+    worst: str
+    cases: int
+    left_out: tuple[str, ...]
+
+
+def named_mean(values: ArrayLike, kind: Kind) -> NamedMean:
+    """Return the mean that fits ratios, rates of fixed work, or times, with its name.
+
+    ValueError without values; ratios and rates must be above 0.
+    """
+    numbers = np.asarray(values, dtype=float)
+    if not numbers.size or not np.all(np.isfinite(numbers)):
+        raise ValueError("a mean needs values, all of them finite")
+    if kind != "time" and np.any(numbers <= 0):
+        raise ValueError(f"the {NAMES_OF_MEANS[kind]} needs values above 0")
+    return NamedMean(_mean(numbers, kind), NAMES_OF_MEANS[kind])
+
+
+def overall(
+    ratios: ArrayLike,
+    log_variances: ArrayLike,
+    cases: Sequence[str],
+    *,
+    confidence: float = 0.95,
+) -> tuple[Overall, ...]:
+    """Return each system's geometric mean over the cases that all systems have.
+
+    ``ratios`` are efficiencies, a row a system and a column a case, NaN where there is
+    none; ``log_variances`` the squared standard errors of their logs, NaN where not
+    known (single runs). Empty if the systems share no case.
+
+    The interval covers the mean over *all cases of this kind*, of which those measured
+    are taken for a sample (Mashey, "War of the benchmark means", Computer Architecture
+    News 32 (2004)): ln(mean) +- t sqrt(v / k) with k - 1 degrees of freedom. v is the
+    variance of the logs between cases, in which the noise of the runs is contained, and
+    never less than the mean variance of the runs. It is not the (narrower) interval of
+    a repetition with just these cases.
+    """
+    table = np.atleast_2d(np.asarray(ratios, dtype=float))
+    noise = np.atleast_2d(np.asarray(log_variances, dtype=float))
+    shared = np.all(np.isfinite(table) & (table > 0), axis=0)
+    if not shared.any():
+        return ()
+    kept = [case for case, is_shared in zip(cases, shared, strict=True) if is_shared]
+    left_out = tuple(case for case in cases if case not in kept)
+    return tuple(
+        _overall(row, variances, kept, left_out, (1 + confidence) / 2)
+        for row, variances in zip(table[:, shared], noise[:, shared], strict=True)
+    )
+
+
+def _overall(
+    ratios: Floats,
+    log_variances: Floats,
+    cases: Sequence[str],
+    left_out: tuple[str, ...],
+    probability: float,
+) -> Overall:
+    logs = np.log(ratios)
+    count, mean = len(logs), float(np.exp(np.mean(logs)))
+    low = high = spread = None
+    if count > 1:
+        between = float(np.var(logs, ddof=1))
+        known = log_variances[np.isfinite(log_variances)]
+        variance = max(between, float(known.mean()) if known.size else 0.0)
+        quantile = float(t_quantiles(np.array([count - 1.0]), probability)[0])
+        factor = float(np.exp(quantile * np.sqrt(variance / count)))
+        low, high, spread = mean / factor, mean * factor, float(np.exp(between**0.5))
+    return Overall(
+        mean=mean,
+        low=low,
+        high=high,
+        spread=spread,
+        minimum=float(ratios.min()),
+        maximum=float(ratios.max()),
+        worst=cases[int(ratios.argmin())],
+        cases=count,
+        left_out=left_out,
+    )
+
+
+def _mean(values: Floats, kind: Kind) -> float:
+    if kind == "ratio":
+        return float(np.exp(np.mean(np.log(values))))
+    if kind == "rate":
+        return float(1 / np.mean(1 / values))
+    return float(np.mean(values))

@@ -1,0 +1,138 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.analysis.aggregation import named_mean, overall
+
+UNKNOWN = float("nan")
+CASES = ("cpu", "disk", "net")
+
+
+def of(*ratios, noise=UNKNOWN, cases=CASES):
+    return overall([ratios], [[noise] * len(ratios)], cases[: len(ratios)])[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "mean", "name"),
+    [
+        ("ratio", [0.5, 2.0], 1.0, "geometric mean"),
+        ("rate", [40.0, 60.0], 48.0, "harmonic mean"),  # there at 40, back at 60
+        ("time", [40.0, 60.0], 50.0, "arithmetic mean"),
+        ("time", [0.0, 3.0], 1.5, "arithmetic mean"),
+    ],
+)
+def test_a_mean_fits_what_it_averages_and_is_named(kind, values, mean, name):
+    found = named_mean(values, kind)
+
+    assert found.value == pytest.approx(mean)
+    assert found.name == name
+
+
+@pytest.mark.parametrize("kind", ["ratio", "rate"])
+@pytest.mark.parametrize("values", [[], [1.0, 0.0], [1.0, -1.0], [1.0, UNKNOWN]])
+def test_a_mean_of_what_cannot_be_averaged_is_an_error(kind, values):
+    with pytest.raises(ValueError, match="values"):
+        named_mean(values, kind)
+
+
+def test_the_mean_comes_with_its_interval_and_its_spread():
+    """ln 0.5, ln 1, ln 2: mean 0, variance ln(2)^2; t of 2 degrees is 4.3027."""
+    found = of(0.5, 1.0, 2.0)
+
+    half = 4.3027 * math.log(2) / math.sqrt(3)
+    assert found.mean == pytest.approx(1.0)
+    assert (found.low, found.high) == pytest.approx(
+        (math.exp(-half), math.exp(half)), rel=1e-4
+    )
+    assert found.spread == pytest.approx(2.0)
+
+
+def test_the_worst_case_stands_beside_the_mean():
+    found = of(0.9, 0.23, 0.99)
+
+    assert (found.worst, found.minimum, found.maximum) == ("disk", 0.23, 0.99)
+    assert found.cases == 3
+
+
+def test_noisy_runs_widen_an_interval_of_cases_that_agree():
+    """No spread between three cases, each known to 5 %: v is that of the runs."""
+    found = of(0.9, 0.9, 0.9, noise=0.05**2)
+
+    assert math.log(found.high / found.mean) == pytest.approx(
+        4.3027 * 0.05 / math.sqrt(3), rel=1e-4
+    )
+    assert found.spread == 1.0
+
+
+def test_the_noise_of_the_runs_is_not_counted_twice():
+    assert of(0.5, 1.0, 2.0, noise=0.01) == of(0.5, 1.0, 2.0)
+
+
+def test_a_single_case_has_no_interval():
+    found = of(0.8)
+
+    assert (found.mean, found.low, found.high, found.spread) == (0.8, None, None, None)
+
+
+def test_only_cases_that_all_systems_have_are_averaged():
+    xen, esxi = overall(
+        [[0.5, UNKNOWN, 0.8], [0.9, 0.9, 0.7]], np.full((2, 3), UNKNOWN), CASES
+    )
+
+    assert xen.mean == pytest.approx(math.sqrt(0.4))
+    assert esxi.mean == pytest.approx(math.sqrt(0.63))
+    assert xen.left_out == esxi.left_out == ("disk",)
+    assert esxi.worst == "net"
+
+
+@pytest.mark.parametrize("gap", [UNKNOWN, 0.0, -1.0, float("inf")])
+def test_systems_without_a_common_case_have_no_mean(gap):
+    assert overall([[gap, 1.0], [1.0, gap]], np.zeros((2, 2)), CASES[:2]) == ()
+
+
+def test_every_case_needs_its_label():
+    with pytest.raises(ValueError, match="zip"):
+        overall([[1.0, 1.0]], [[0.0, 0.0]], CASES)
+
+
+efficiencies = st.lists(st.floats(0.01, 10.0), min_size=2, max_size=3)
+
+
+@given(efficiencies)
+def test_the_reference_does_not_change_the_ranking(ratios):
+    """Fleming and Wallace: the mean of the reciprocals is the mean's reciprocal."""
+    there, back = of(*ratios), of(*(1 / each for each in ratios))
+
+    assert there.mean == pytest.approx(1 / back.mean)
+    assert there.low == pytest.approx(1 / back.high)
+    assert there.spread == pytest.approx(back.spread)
+
+
+@given(st.permutations([0.3, 0.7, 0.9]))
+def test_the_order_of_the_cases_does_not_matter(ratios):
+    found, sorted_found = of(*ratios), of(0.3, 0.7, 0.9)
+
+    assert found.mean == pytest.approx(sorted_found.mean)
+    assert found.high == pytest.approx(sorted_found.high)
+    assert replace(found, mean=0, low=0, high=0, spread=0, worst="") == replace(
+        sorted_found, mean=0, low=0, high=0, spread=0, worst=""
+    )
+
+
+def test_the_interval_covers_the_mean_of_all_such_cases():
+    """1,500 campaigns of 6 cases; their spread is 20 %, the noise of the runs 10 %."""
+    generator = np.random.default_rng(2004)
+    between, noise = 0.2, 0.1
+    logs = generator.normal(-0.1, math.hypot(between, noise), (1500, 6))
+    found = [
+        each
+        for row in np.exp(logs)
+        for each in overall([row], [[noise**2] * 6], "abcdef")
+    ]
+
+    covered = np.mean([each.low < math.exp(-0.1) < each.high for each in found])
+    assert 0.93 < covered < 0.98
