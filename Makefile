@@ -113,6 +113,11 @@ golden: docs ## rebuild saved answers (OpenAPI, parsed outputs), then show what 
 bench: dev ## print the speed table of this machine
 	@$(IN) -m bench
 
+.PHONY: calibrate
+calibrate: dev ## measure how often the statistics are right (REPETITIONS=10000)
+	$(IN) -m bench.calibration --repetitions $(or $(REPETITIONS),10000) \
+		--write docs/calibration.md
+
 .PHONY: sizes
 sizes: ## print the longest functions, modules and templates
 	@$(PYTHON) config/sizes.py

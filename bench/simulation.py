@@ -1,0 +1,77 @@
+"""Cells whose truth is known: what the statistics are measured with.
+
+Every kind of noise has mean 1 and standard deviation 1 x ``noise``; a cell's truth is
+its mean. Used by ``bench.calibration`` and by the tests.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+from numpy.random import Generator
+
+from benchmarks.analysis.intervals import Rollups
+
+Draw = Callable[[Generator, tuple[int, int]], np.ndarray]
+
+SLOW_SHARE: Final = 0.36  # of the runs of inqbus-server-b, which has two speeds
+
+
+def _normal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
+    return generator.normal(size=shape)
+
+
+def _two_speeds(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Runs at one of two speeds, two standard deviations apart, with noise around."""
+    is_slow = generator.random(shape) < SLOW_SHARE
+    drawn = 2.0 * is_slow + 0.3 * generator.normal(size=shape)
+    spread = np.sqrt(4 * SLOW_SHARE * (1 - SLOW_SHARE) + 0.3**2)
+    return (drawn - 2 * SLOW_SHARE) / spread
+
+
+def _t3(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
+    return generator.standard_t(3, size=shape) / np.sqrt(3)
+
+
+def _skewed(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Most runs near the best, a long tail of slow ones: gamma of shape 2."""
+    return (generator.gamma(2, size=shape) - 2) / np.sqrt(2)
+
+
+STANDARD: Final[Mapping[str, Draw]] = {
+    "normal": _normal,
+    "two speeds": _two_speeds,
+    "t3": _t3,
+    "skewed": _skewed,
+}
+KINDS: Final = ("normal", "lognormal", "two speeds", "t3", "skewed")
+
+
+def runs(
+    generator: Generator, kind: str, cells: int, n: int, *, noise: float
+) -> np.ndarray:
+    """Return ``n`` run means of each cell, whose true mean is 1."""
+    if kind == "lognormal":
+        variance = np.log1p(noise**2)
+        return generator.lognormal(-variance / 2, np.sqrt(variance), (cells, n))
+    return 1 + noise * STANDARD[kind](generator, (cells, n))
+
+
+def rolled(run_means: np.ndarray) -> Rollups:
+    """Return the statistics that cells of these run means store."""
+    n, mean = run_means.shape[1], run_means.mean(axis=1)
+    m2 = ((run_means - mean[:, None]) ** 2).sum(axis=1)
+    return Rollups.of(np.full(len(mean), n), mean, m2, np.full(len(mean), 1e-9))
+
+
+def cells_of(
+    generator: Generator,
+    kind: str,
+    cells: int,
+    n: int,
+    *,
+    noise: float,
+    truth: float | np.ndarray = 1.0,
+) -> Rollups:
+    """Return the statistics of cells whose true mean is ``truth``."""
+    return rolled(truth * runs(generator, kind, cells, n, noise=noise))
