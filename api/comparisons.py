@@ -1,6 +1,7 @@
 """/comparisons/: every cell beside its baseline, one flat row each."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -17,14 +18,19 @@ from api.queries import (
 )
 from api.runs import SCENARIOS
 from api.views import ApiView
+from benchmarks.analysis.verdicts import Standing, Verdict
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Efficiency, System
+from benchmarks.models import Campaign, Cell, Efficiency, System
 from benchmarks.selectors import comparisons
 from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.verdicts import campaign_verdicts
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
 BETTER = ("higher", "lower", "neither")
 STATES = (*Efficiency.State.values, comparisons.NOT_YET)
+VERDICTS = [verdict.name.lower() for verdict in Verdict]
+STANDINGS = [standing.name.lower() for standing in Standing]
+NONE_YET: Final[dict[str, Any]] = {"default": None, "allow_null": True}
 LOOKUPS = {
     "scenario": "scenario",
     "component": "case__component",
@@ -42,7 +48,13 @@ class ComparisonSerializer(serializers.Serializer[Any]):
 
     ``efficiency`` is against the machine without a hypervisor: 1 is native speed.
     ``relative`` is the same ratio against a reference system instead. Both are null
-    where there is nothing to compare with, and ``reason`` says why.
+    where there is nothing to compare with, and ``reason`` says why. ``scaling`` is the
+    ratio of a sum over several VMs to one machine alone.
+
+    ``low`` to ``high`` is the ratio's 95 % interval, and ``verdict`` what may be said:
+    corrected for all cells of the campaign. Where it is refused, ``reasons`` has the
+    codes, ``sentences`` says why, and ``advice`` how many runs would decide it;
+    ``leaning`` is where the interval lies. Null before the cell is processed.
     """
 
     id = serializers.IntegerField()
@@ -83,6 +95,23 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     baseline_system_id = serializers.IntegerField(allow_null=True)
     efficiency = serializers.FloatField(allow_null=True)
     relative = serializers.FloatField(allow_null=True)
+    scaling = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(source="judgement.low", **NONE_YET)
+    high = serializers.FloatField(source="judgement.high", **NONE_YET)
+    verdict = serializers.ChoiceField(VERDICTS, source="judgement.verdict", **NONE_YET)
+    leaning = serializers.ChoiceField(
+        VERDICTS[:-1], source="judgement.leaning", **NONE_YET
+    )
+    standing = serializers.ChoiceField(
+        STANDINGS, source="judgement.standing", **NONE_YET
+    )
+    reasons = serializers.ListField(
+        child=serializers.CharField(), source="judgement.codes", default=[]
+    )
+    sentences = serializers.ListField(
+        child=serializers.CharField(), source="judgement.sentences", default=[]
+    )
+    advice = serializers.CharField(source="judgement.advice", default="")
     state = serializers.ChoiceField(choices=STATES)
     reason = serializers.CharField()
     document = serializers.CharField()
@@ -120,6 +149,21 @@ class ComparisonQuery(ListQuery):
         return attrs
 
 
+def _judged(
+    cells: Sequence[Cell], reference: comparisons.Reference | None
+) -> list[comparisons.ComparisonRow]:
+    """Return cells as rows, each judged with all cells of its campaign."""
+    system = reference.system if reference else None
+    campaigns = {cell.campaign_id: cell.campaign for cell in cells}
+    verdicts = {pk: campaign_verdicts(each, system) for pk, each in campaigns.items()}
+    return [
+        comparisons.comparison_row(
+            cell, reference, verdicts[cell.campaign_id].of(cell.pk)
+        )
+        for cell in cells
+    ]
+
+
 class ComparisonsView(ApiView):
     """Cells and what they cost against their baseline."""
 
@@ -137,7 +181,7 @@ class ComparisonsView(ApiView):
             self.viewer, campaign=campaign, filters=self._filters()
         )
         page = self.cut(cells)
-        rows = [comparisons.comparison_row(cell, reference) for cell in page]
+        rows = _judged(page, reference)
         return self.answer_page(rows, ComparisonSerializer)
 
     def _campaign(self) -> Campaign | None:

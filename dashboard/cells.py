@@ -27,8 +27,9 @@ class CellView:
 
 
 def ratio_of(row: ComparisonRow) -> float | None:
-    """Return the efficiency, or the ratio to a reference system."""
-    return row.relative if row.efficiency is None else row.efficiency
+    """Return the efficiency, the ratio to a reference system, or the scaling."""
+    ratios = (row.efficiency, row.relative, row.scaling)
+    return next((ratio for ratio in ratios if ratio is not None), None)
 
 
 def cell_view(row: ComparisonRow) -> CellView:

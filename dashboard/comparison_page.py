@@ -15,6 +15,7 @@ from benchmarks.selectors.comparisons import (
     comparison_row,
 )
 from benchmarks.selectors.facets import facets
+from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.cells import CellView, cell_view
 from dashboard.comparison_figure import comparison_figure
@@ -61,7 +62,8 @@ def comparison_page(
     system = chosen.reference(found)
     reference = Reference.of(campaign, system) if system else None
     cells = compared_cells(viewer, campaign=campaign, filters=chosen.filters())
-    rows = [comparison_row(cell, reference) for cell in cells]
+    verdicts = campaign_verdicts(campaign, system)
+    rows = [comparison_row(cell, reference, verdicts.of(cell.pk)) for cell in cells]
     table, views = comparison_table(rows), {row.id: cell_view(row) for row in rows}
     return ComparisonPage(
         address=reverse("dashboard:runs", args=[campaign.lab.slug, campaign.slug]),

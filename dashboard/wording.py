@@ -89,6 +89,12 @@ STATES: dict[str, tuple[Text, Text]] = {
         gettext_lazy("no direction"),
         gettext_lazy("neither more nor less of it is better: no ratio"),
     ),
+    "scaling": (
+        gettext_lazy("scaling"),
+        gettext_lazy(
+            "the sum over all VMs beside one machine alone, not an efficiency"
+        ),
+    ),
     "waiting": (
         gettext_lazy("waiting"),
         gettext_lazy("stored, not yet compared"),

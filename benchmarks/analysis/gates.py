@@ -5,7 +5,7 @@ Bits, so that the reasons of all cells of a campaign are one array of integers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntFlag, auto
 from typing import Final
 
@@ -50,6 +50,8 @@ class Gate(IntFlag):
     FLAGGED = auto()
     CLOCK_SUSPECT = auto()
     WITHIN_METER_ERROR = auto()
+    FIRST_RUN = auto()
+    SCALING = auto()
 
     @property
     def code(self) -> str:
@@ -66,6 +68,11 @@ CURABLE: Final = (
     | Gate.NO_INTERVAL
 )
 
+# These say why there is no other side.
+EXPLAINING: Final = (
+    Gate.NATIVE | Gate.NO_BASELINE | Gate.AMBIGUOUS_BASELINE | Gate.UNDIRECTED
+)
+
 # The state of a baseline (see baselines.py and the model Efficiency) -> its gate.
 GATES_OF_STATES: Final[Mapping[str, Gate]] = {
     "native": Gate.NATIVE,
@@ -77,6 +84,13 @@ GATES_OF_STATES: Final[Mapping[str, Gate]] = {
     "ambiguous": Gate.AMBIGUOUS_BASELINE,
     "missing": Gate.NO_BASELINE,
     "undirected": Gate.UNDIRECTED,
+    "scaling": Gate.SCALING,
+}
+GATES_OF_SHAPES: Final[Mapping[str, Gate]] = {
+    "two_speeds": Gate.TWO_SPEEDS,
+    "periodic": Gate.PERIODIC,
+    "drift": Gate.DRIFT,
+    "first_run": Gate.FIRST_RUN,
 }
 
 SENTENCES: Final[Mapping[Gate, str]] = {
@@ -109,6 +123,11 @@ SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.DRIFT: "The runs drift in time: their mean depends on when they stopped.",
     Gate.FLAGGED: "An open flag doubts a number; confirm or dismiss it first.",
     Gate.CLOCK_SUSPECT: "The clock that timed the runs cannot be trusted.",
+    Gate.FIRST_RUN: "The first run differs from the others: warm up, or leave it out.",
+    Gate.SCALING: (
+        "A sum over several virtual machines beside one machine alone is scaling, not "
+        "efficiency."
+    ),
     Gate.WITHIN_METER_ERROR: (
         "The difference is within what two power meters may disagree by."
     ),
@@ -136,6 +155,18 @@ def gates_of_states(states: ArrayLike) -> NDArray[np.int64]:
     names, places = np.unique(np.asarray(states, dtype=str), return_inverse=True)
     bits = np.array([int(GATES_OF_STATES[str(name)]) for name in names], dtype=np.int64)
     return np.asarray(bits[places], dtype=np.int64)
+
+
+def gates_of_shapes(shapes: Sequence[str | None]) -> NDArray[np.int64]:
+    """Return the reasons that the shapes of cells give: "two_speeds,periodic", or none.
+
+    Most cells have none and are not looked at twice.
+    """
+    gates = np.zeros(len(shapes), dtype=np.int64)
+    for row, codes in enumerate(shapes):
+        for code in codes.split(",") if codes else ():
+            gates[row] |= int(GATES_OF_SHAPES[code])
+    return gates
 
 
 def codes_of(gates: int) -> tuple[str, ...]:

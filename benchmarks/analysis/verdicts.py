@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.analysis.advice import runs_for_width
-from benchmarks.analysis.gates import CURABLE, Gate, found_gates
+from benchmarks.analysis.gates import CURABLE, EXPLAINING, Gate, found_gates
 from benchmarks.analysis.intervals import Intervals, Rollups, log_ratio_intervals
 from benchmarks.analysis.student import Floats, tail
 
@@ -109,7 +109,10 @@ def judge(
         extra_log_variance=extra_log_variance,
         confidence=confidence,
     )
-    found = found_gates(cell, baseline, intervals) | np.asarray(gates, dtype=np.int64)
+    stated = np.asarray(gates, dtype=np.int64)
+    # That there is no baseline is not said twice.
+    unexplained = np.where(stated & int(EXPLAINING), ~int(Gate.NO_RUNS), -1)
+    found = found_gates(cell, baseline, intervals) & unexplained | stated
     leaning = _leanings(intervals, band)
     verdict = np.where(found != 0, Verdict.REFUSED, leaning).astype(np.int8)
     n = np.minimum(cell.n, baseline.n)

@@ -133,6 +133,7 @@ class Efficiency(models.Model):
         RELATIVE = "relative"
         REFERENCE = "reference"
         UNDIRECTED = "undirected"
+        SCALING = "scaling"
 
     cell = models.OneToOneField(
         Cell, models.CASCADE, primary_key=True, related_name="efficiency"

@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast
 from django.db.models import F, QuerySet
 
 from benchmarks import tools
+from benchmarks.analysis.judgement import Judgement
 from benchmarks.models import Campaign, Cell, Efficiency, System
 from benchmarks.viewer import Viewer
 
@@ -26,7 +27,8 @@ class ComparisonRow:
 
     ``value`` and ``baseline_value`` are means over runs in ``unit``. ``efficiency`` is
     set against a native baseline only (1 = native speed); ``relative`` is the same
-    ratio against a reference system.
+    ratio against a reference system, and ``scaling`` that of a sum over several VMs
+    against one machine alone.
     """
 
     id: int
@@ -67,8 +69,10 @@ class ComparisonRow:
     baseline_system_id: int | None
     efficiency: float | None
     relative: float | None
+    scaling: float | None
     state: str
     reason: str
+    judgement: Judgement | None
     document: str
     table: str
 
@@ -108,10 +112,15 @@ def compared_cells(
     )
 
 
-def comparison_row(cell: Cell, reference: "Reference | None" = None) -> ComparisonRow:
+def comparison_row(
+    cell: Cell,
+    reference: "Reference | None" = None,
+    judgement: Judgement | None = None,
+) -> ComparisonRow:
     """Return a cell as a row, against its own baseline or a chosen reference system."""
     against = reference.against(cell) if reference else _stored(cell)
     is_relative = against.state == State.RELATIVE
+    is_scaling = against.state == State.SCALING
     return ComparisonRow(
         id=cell.pk,
         campaign=cell.campaign.slug,
@@ -128,10 +137,12 @@ def comparison_row(cell: Cell, reference: "Reference | None" = None) -> Comparis
         baseline_value=against.baseline_value,
         baseline_n=against.baseline_n,
         baseline_system_id=against.baseline_system_id,
-        efficiency=None if is_relative else against.ratio,
+        efficiency=None if is_relative or is_scaling else against.ratio,
         relative=against.ratio if is_relative else None,
+        scaling=against.ratio if is_scaling else None,
         state=against.state,
         reason=against.reason,
+        judgement=judgement,
         document=cell.document,
         table=cell.table,
     )

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from django.db.models import Avg, Count
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Cell, Run, Sample, System
+from benchmarks.models import Campaign, Cell, Flag, Run, Sample, System
 from benchmarks.selectors.comparisons import (
     ComparisonRow,
     Reference,
     compared_cells,
     comparison_row,
 )
+from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.runs import visible_runs
+from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
 
 RUNS_SHOWN = 100
@@ -36,6 +38,8 @@ class Evidence:
     baseline: Cell | None
     runs: tuple[RunValue, ...]
     baseline_runs: tuple[RunValue, ...]
+    flags: tuple[Flag, ...] = ()
+    tested: int = 0
 
 
 def evidence(
@@ -50,7 +54,8 @@ def evidence(
     if cell is None:
         raise NotFoundError("cell", cell_id)
     reference = _reference(cell, reference_id) if reference_id else None
-    row = comparison_row(cell, reference)
+    verdicts = campaign_verdicts(campaign, reference.system if reference else None)
+    row = comparison_row(cell, reference, verdicts.of(cell.pk))
     baseline = _baseline(viewer, cell, reference)
     return Evidence(
         row=row,
@@ -58,6 +63,8 @@ def evidence(
         baseline=baseline,
         runs=_run_values(viewer, cell),
         baseline_runs=_run_values(viewer, baseline) if baseline else (),
+        flags=tuple(visible_flags(viewer, cells=cell)),
+        tested=verdicts.tested,
     )
 
 

@@ -27,6 +27,7 @@ def find_flag(viewer: Viewer, flag_id: int) -> Flag:
 
 def withheld_cells(campaign: Campaign) -> frozenset[int]:
     """Return the cells of a campaign that get no verdict because of a flag."""
-    flags = campaign.flags.withholding()
-    cells = flags.exclude(cells=None).values_list("cells", flat=True)
-    return frozenset(cells.order_by().distinct())
+    links = Flag.cells.through._default_manager.filter(
+        flag__in=campaign.flags.withholding()
+    )
+    return frozenset(links.values_list("cell_id", flat=True))

@@ -11,6 +11,7 @@ from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Campaign, Cell, Efficiency
 
 State = Efficiency.State
+SUM = "sum"
 KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
 
 
@@ -124,6 +125,8 @@ def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Effi
         made.baseline_mean, made.baseline_n = baseline.mean, baseline.n
         made.ratio, problem = cell.ratio_to(baseline)
         made.reason = problem or reason
+        if cell.seat == SUM != baseline.seat and made.ratio is not None:
+            made.state = State.SCALING
     return made
 
 

@@ -28,6 +28,8 @@ ROW = ComparisonRow(
         "baseline_system_id": 1,
         "efficiency": 13.08 / 52.97,
         "relative": None,
+        "scaling": None,
+        "judgement": None,
         "state": "paired",
     }
 )

@@ -121,9 +121,9 @@ def test_its_queries_are_fixed(
     many = [{**xen, "options": {"swap": str(n)}} for n in range(8)]
     submit(*(run_document(20.0 + n, system=each) for n, each in enumerate(many)))
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(10):
         client.get(PAGE)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         client.get(PAGE, {"baseline": pair.system_id})
 
 

@@ -178,7 +178,7 @@ def test_queries_are_fixed(
 
     with django_assert_num_queries(4):
         client.get(LIST)
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(14):
         client.get(LIST, {"cell": pair.pk})
     with django_assert_num_queries(3):
         client.get(f"/runs/{run.pk}/")

@@ -111,6 +111,8 @@ def test_bits_do_not_change_their_meaning():
         "flagged",
         "clock_suspect",
         "within_meter_error",
+        "first_run",
+        "scaling",
     ]
 
 
