@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparisons import ComparisonRow
-from dashboard import figures, wording
+from dashboard import figures, judging, wording
 
 # States that say nothing beyond the number; all others are spelled out in the cell.
 SILENT = {"paired", "native"}
@@ -24,6 +24,7 @@ class CellView:
     n: int
     state: str
     sentence: str
+    sign: str = ""
 
 
 def ratio_of(row: ComparisonRow) -> float | None:
@@ -51,6 +52,7 @@ def cell_view(row: ComparisonRow) -> CellView:
         n=row.n,
         state="" if row.state in SILENT and (ratio or kind == "value") else _tag(row),
         sentence=sentence(row),
+        sign=judging.verdict_sign(row.judgement),
     )
 
 
@@ -75,10 +77,16 @@ def sentence(row: ComparisonRow) -> str:
         "runs": runs,
         "baseline_runs": wording.runs_text(row.baseline_n or 0),
     }
-    return " ".join(filter(None, [_against(row) % words, _caution(row)]))
+    parts = (_against(row) % words, judging.judgement_sentence(row.judgement))
+    return " ".join(filter(None, [*parts, _caution(row)]))
 
 
 def _against(row: ComparisonRow) -> str:
+    if row.scaling is not None:
+        return _(
+            "%(ratio)s times one machine alone: %(value)s in sum against "
+            "%(baseline)s, %(runs)s against %(baseline_runs)s."
+        )
     if row.efficiency is None:
         return _(
             "%(ratio)s of the reference: %(value)s against %(baseline)s, "

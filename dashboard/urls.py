@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from dashboard.views import campaigns, comparisons, overview, runs
+from dashboard.views import campaigns, comparisons, flags, overview, rereads, runs
 
 app_name = "dashboard"
 
@@ -14,6 +14,10 @@ urlpatterns = [
     path(CAMPAIGN, campaigns.show_campaign, name="campaign"),
     path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
     path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
+    path(f"{CAMPAIGN}flags/", flags.list_flags, name="flags"),
+    path(f"{CAMPAIGN}reread/", rereads.begin, name="begin-reread"),
+    path("flags/<int:flag_id>/decide/", flags.decide, name="decide-flag"),
+    path("rereads/<int:reread_id>/", rereads.show, name="reread"),
     path("runs/<int:run_id>/", runs.show_run, name="run-detail"),
     path("runs/<int:run_id>/upload/", runs.download_upload, name="run-upload"),
     path(

@@ -17,6 +17,20 @@ def viewer_of(request: HttpRequest) -> Viewer:
     return Viewer(frozenset(labs))
 
 
+def keeps(request: HttpRequest, lab_id: int) -> bool:
+    """Return whether the viewer may change what this lab has."""
+    if not request.user.is_authenticated:
+        return False
+    mine = Membership.objects.filter(user=request.user, lab=lab_id)
+    return mine.filter(role__in=Membership.KEEPERS).exists()
+
+
+def keeper_or_404(request: HttpRequest, lab_id: int) -> None:
+    """Refuse whoever may not change what this lab has, as if it were not there."""
+    if not keeps(request, lab_id):
+        raise Http404("There is no such thing, or it is not yours to change.")
+
+
 def query_of(request: HttpRequest) -> dict[str, str]:
     """Return the query of an address, without what PostgreSQL takes for an error."""
     return {

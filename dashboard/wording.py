@@ -134,6 +134,39 @@ STATUSES: dict[str, Text] = {
 }
 
 
+FLAG_STATUSES: dict[str, Text] = {
+    "open": gettext_lazy("open"),
+    "confirmed": gettext_lazy("confirmed"),
+    "dismissed": gettext_lazy("dismissed"),
+    "all": gettext_lazy("all"),
+}
+SEVERITIES: dict[str, Text] = {
+    "error": gettext_lazy("cannot be"),
+    "warning": gettext_lazy("hardly can be"),
+    "notice": gettext_lazy("worth a look"),
+}
+CHANGES: dict[str, Text] = {
+    "changed": gettext_lazy("changed"),
+    "vanished": gettext_lazy("vanished"),
+    "appeared": gettext_lazy("appeared"),
+}
+
+
+def flag_status_name(status: str) -> str:
+    """Return what was decided about a flag."""
+    return str(FLAG_STATUSES[status])
+
+
+def severity_name(severity: str) -> str:
+    """Return how grave a finding is, in words."""
+    return str(SEVERITIES[severity])
+
+
+def change_name(kind: str) -> str:
+    """Return what became of a sample that was read again."""
+    return str(CHANGES[kind])
+
+
 def status_name(status: str) -> str:
     """Return how far a run is, in a word."""
     return str(STATUSES.get(status, status))

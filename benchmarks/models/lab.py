@@ -24,6 +24,9 @@ class Membership(models.Model):
         MAINTAINER = "maintainer"
         ADMIN = "admin"
 
+    KEEPERS = (Role.MAINTAINER, Role.ADMIN)
+    """The roles that may change what a lab has: uploads, decisions about flags."""
+
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships"

@@ -12,7 +12,7 @@ from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Column, Fact
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.tools.labels import case_details
-from dashboard import figures, wording
+from dashboard import figures, judging, wording
 from dashboard.cells import CellView
 
 register = template.Library()
@@ -28,8 +28,13 @@ FILTERS: dict[str, Callable[..., str]] = {
     "state_name": wording.state_name,
     "state_meaning": wording.state_meaning,
     "status_name": wording.status_name,
+    "flag_status_name": wording.flag_status_name,
+    "severity_name": wording.severity_name,
+    "change_name": wording.change_name,
     "system_name": wording.system_name,
     "runs_text": wording.runs_text,
+    "verdict_words": judging.verdict_words,
+    "interval_text": judging.interval_text,
 }
 for name, function in FILTERS.items():
     register.filter(name, function)

@@ -5,12 +5,16 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from benchmarks.selectors.campaign_detail import campaign_detail
-from dashboard.viewers import campaign_or_404, viewer_of
+from dashboard.viewers import campaign_or_404, keeps, viewer_of
 
 
 @require_safe
 def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show a campaign: what it measured on what, and how far its runs are."""
     campaign = campaign_or_404(viewer_of(request), lab, slug)
-    context = {"campaign": campaign, "detail": campaign_detail(campaign)}
+    context = {
+        "campaign": campaign,
+        "detail": campaign_detail(campaign),
+        "may_keep": keeps(request, campaign.lab_id),
+    }
     return render(request, "dashboard/campaign.html", context)

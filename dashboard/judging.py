@@ -1,0 +1,57 @@
+"""A judgement in words: the verdict, its interval, what stands against it."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmarks.analysis.judgement import Judgement
+from dashboard import figures
+from dashboard.wording import Text
+
+VERDICTS: dict[str, Text] = {
+    "slower": gettext_lazy("slower"),
+    "faster": gettext_lazy("faster"),
+    "equivalent": gettext_lazy("equivalent"),
+    "undetermined": gettext_lazy("undetermined"),
+    "refused": gettext_lazy("no verdict"),
+}
+LABELS: dict[str, Text] = {
+    "single run": gettext_lazy("single run"),
+    "indicative: slower": gettext_lazy("indicative: slower"),
+    "indicative: faster": gettext_lazy("indicative: faster"),
+    "indicative: equivalent": gettext_lazy("indicative: equivalent"),
+    "indicative: undetermined": gettext_lazy("indicative: undetermined"),
+}
+# A sign beside the number: seen by everybody, whatever their colours.
+SIGNS = {"slower": "▼", "faster": "▲", "equivalent": "=", "undetermined": "?"}
+
+
+def verdict_words(judgement: Judgement) -> str:
+    """Return what may be said, in a word or two."""
+    return str(LABELS.get(judgement.label) or VERDICTS[judgement.verdict])
+
+
+def verdict_sign(judgement: Judgement | None) -> str:
+    """Return the verdict's sign; none where it is refused."""
+    return SIGNS.get(judgement.verdict, "") if judgement else ""
+
+
+def interval_text(judgement: Judgement) -> str:
+    """Return the interval of the ratio, or nothing where there is none."""
+    if judgement.low is None or judgement.high is None:
+        return ""
+    return _("%(low)s to %(high)s") % {
+        "low": figures.ratio(judgement.low),
+        "high": figures.ratio(judgement.high),
+    }
+
+
+def judgement_sentence(judgement: Judgement | None) -> str:
+    """Return interval and verdict for a tooltip, with the first reason against one."""
+    if judgement is None or judgement.low is None:
+        return ""
+    interval = _("95 %% interval %(interval)s: %(verdict)s.") % {
+        "interval": interval_text(judgement),
+        "verdict": verdict_words(judgement),
+    }
+    reason = judgement.sentences[0] if judgement.verdict == "refused" else ""
+    return f"{interval} {reason}".rstrip()
