@@ -24,7 +24,13 @@ from bench.coverage_tables import (
     unequal_coverage,
 )
 from bench.table import Table
-from bench.verdict_tables import band_edge, false_verdicts, many_cells, power
+from bench.verdict_tables import (
+    band_edge,
+    false_verdicts,
+    false_verdicts_on_a_quiet_host,
+    many_cells,
+    power,
+)
 
 SEED: Final = 20_100_521
 
@@ -38,6 +44,7 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     band_edge,
     power,
     many_cells,
+    false_verdicts_on_a_quiet_host,
 )
 
 
