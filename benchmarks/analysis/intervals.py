@@ -5,7 +5,7 @@ never negative, and that of the reciprocal is its reciprocal.
 
 - lnRR-Welch, from 5 runs a side: Hedges, Gurevitch and Curtis, "The meta-analysis of
   response ratios in experimental ecology", Ecology 80 (1999) for the log variance;
-  Welch, Biometrika 34 (1947) and Satterthwaite, Biometrics 2 (1946) for the degrees of
+  Welch, Biometrika 34 (1947) and Satterthwaite, Biometrics Bulletin 2 (1946) for the degrees of
   freedom.
 - MOVER, below: each side keeps its own t quantile. Zou and Donner, "Construction of
   confidence limits about effect measures", Statistics in Medicine 27 (2008).
