@@ -69,7 +69,7 @@ CURABLE: Final = (
 )
 
 # These say why there is no other side.
-EXPLAINING: Final = (
+NO_PARTNER: Final = (
     Gate.NATIVE | Gate.NO_BASELINE | Gate.AMBIGUOUS_BASELINE | Gate.UNDIRECTED
 )
 
@@ -142,7 +142,7 @@ def found_gates(
     gates = np.select([n < 1, n < 2, n < 3, n < WELCH_RUNS], _bits(NAMES), 0)
     is_zero = (n > 0) & np.isnan(intervals.ratio)
     several = (n > 1) & ~is_zero
-    no_spread = several & ((cell.log_variance() == 0) | (baseline.log_variance() == 0))
+    no_spread = several & ~(cell.has_spread & baseline.has_spread)
     no_interval = several & ~no_spread & (intervals.method == Method.NONE)
     noisy = several & ~no_interval & (intervals.g >= NOISY_G)
     gates = gates | is_zero * int(Gate.ZERO) | no_spread * int(Gate.NO_SPREAD)

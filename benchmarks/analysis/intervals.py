@@ -5,8 +5,8 @@ never negative, and that of the reciprocal is its reciprocal.
 
 - lnRR-Welch, from 5 runs a side: Hedges, Gurevitch and Curtis, "The meta-analysis of
   response ratios in experimental ecology", Ecology 80 (1999) for the log variance;
-  Welch, Biometrika 34 (1947) and Satterthwaite, Biometrics Bulletin 2 (1946) for the degrees of
-  freedom.
+  Welch, Biometrika 34 (1947) and Satterthwaite, Biometrics Bulletin 2 (1946) for the
+  degrees of freedom.
 - MOVER, below: each side keeps its own t quantile. Zou and Donner, "Construction of
   confidence limits about effect measures", Statistics in Medicine 27 (2008).
 """
@@ -24,6 +24,8 @@ from benchmarks.analysis.student import Floats, normal_quantile, t_of_runs, t_qu
 
 WELCH_RUNS: Final = 5  # from here on both sides may share one t quantile
 NOISY_G: Final = 0.2  # from here on a baseline is too noisy
+# What is divided by 0 or overflows becomes inf or NaN, and those have no interval.
+NO_WARNINGS: Final = np.errstate(all="ignore")
 
 
 class Method(IntEnum):
@@ -66,10 +68,12 @@ class Rollups:
         )
 
     @property
+    @NO_WARNINGS
     def is_rounded(self) -> NDArray[np.bool_]:
         """Whether the readings spread less than rounding alone would spread them."""
         return self.variance < self.resolution**2 / 12
 
+    @NO_WARNINGS
     def log_variance(self, n: ArrayLike | None = None) -> Floats:
         """Return the variance of ln(mean), s^2 / (n mean^2), for these or ``n`` runs.
 
@@ -79,8 +83,12 @@ class Rollups:
         """
         of_mean = self.variance / np.asarray(self.n if n is None else n)
         of_mean = np.where(self.is_rounded, self.resolution**2 / 12, of_mean)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((np.sqrt(of_mean) / self.mean) ** 2, dtype=float)
+        return np.asarray((np.sqrt(of_mean) / self.mean) ** 2, dtype=float)
+
+    @property
+    def has_spread(self) -> NDArray[np.bool_]:
+        """Whether the readings vary by more than a float can be off."""
+        return self.log_variance() > np.finfo(float).eps ** 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,7 @@ class Intervals:
         return np.asarray(np.sinh(self.log_half_width), dtype=float)
 
 
+@NO_WARNINGS
 def log_ratio_intervals(
     cell: Rollups,
     baseline: Rollups,
@@ -136,7 +145,8 @@ def log_ratio_intervals(
     own_g = t_of_runs(cell.n, probability) ** 2 * own
     g = t_of_runs(baseline.n, probability) ** 2 * other
     ratio = _ratios(cell, baseline, higher_is_better)
-    exists = np.isfinite(ratio) & (g < 1) & (own_g < 1) & (own > 0) & (other > 0)
+    exists = np.isfinite(ratio) & (g < 1) & (own_g < 1)
+    exists &= cell.has_spread & baseline.has_spread
     is_welch = exists & (np.minimum(cell.n, baseline.n) >= WELCH_RUNS)
     df = np.where(is_welch, welch_df(own, cell.n, other, baseline.n, extra), np.nan)
     standard_error = np.where(exists, np.sqrt(own + other + extra), np.nan)
@@ -156,16 +166,15 @@ def log_ratio_intervals(
 def _ratios(cell: Rollups, baseline: Rollups, higher_is_better: ArrayLike) -> Floats:
     above = np.where(higher_is_better, cell.mean, baseline.mean)
     below = np.where(higher_is_better, baseline.mean, cell.mean)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = above / below
+    ratio = above / below
     return np.where((below > 0) & (ratio > 0) & np.isfinite(ratio), ratio, np.nan)
 
 
+@NO_WARNINGS
 def welch_df(
     own: Floats, own_n: ArrayLike, other: Floats, other_n: ArrayLike, extra: Floats
 ) -> Floats:
     """Return Satterthwaite's degrees of freedom; ``extra`` is known and has no term."""
     own_df, other_df = np.asarray(own_n) - 1.0, np.asarray(other_n) - 1.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = (own + other + extra) ** 2 / (own**2 / own_df + other**2 / other_df)
+    df = (own + other + extra) ** 2 / (own**2 / own_df + other**2 / other_df)
     return np.asarray(df, dtype=float)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.analysis.advice import runs_for_width
-from benchmarks.analysis.gates import CURABLE, EXPLAINING, Gate, found_gates
+from benchmarks.analysis.gates import CURABLE, NO_PARTNER, Gate, found_gates
 from benchmarks.analysis.intervals import Intervals, Rollups, log_ratio_intervals
 from benchmarks.analysis.student import Floats, tail
 
@@ -109,10 +109,7 @@ def judge(
         extra_log_variance=extra_log_variance,
         confidence=confidence,
     )
-    stated = np.asarray(gates, dtype=np.int64)
-    # That there is no baseline is not said twice.
-    unexplained = np.where(stated & int(EXPLAINING), ~int(Gate.NO_RUNS), -1)
-    found = found_gates(cell, baseline, intervals) & unexplained | stated
+    found = _all_gates(found_gates(cell, baseline, intervals), gates)
     leaning = _leanings(intervals, band)
     verdict = np.where(found != 0, Verdict.REFUSED, leaning).astype(np.int8)
     n = np.minimum(cell.n, baseline.n)
@@ -162,6 +159,13 @@ def compare_directly(
     )
 
 
+def _all_gates(found: NDArray[np.int64], given: ArrayLike) -> NDArray[np.int64]:
+    """Return both; what explains why there is no baseline stands for its lack."""
+    handed = np.asarray(given, dtype=np.int64)
+    lacks = np.where(handed & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
+    return np.asarray(found & ~lacks | handed, dtype=np.int64)
+
+
 def _leanings(intervals: Intervals, band: float) -> NDArray[np.int8]:
     low, high = intervals.low, intervals.high
     places = [high < 1 - band, low > 1 + band, (low > 1 - band) & (high < 1 + band)]
@@ -172,8 +176,7 @@ def _leanings(intervals: Intervals, band: float) -> NDArray[np.int8]:
 
 def _distance(intervals: Intervals, band: float) -> Floats:
     """Return the distance of the log ratio from the nearest edge of the band."""
-    with np.errstate(invalid="ignore"):
-        log_ratio = np.log(intervals.ratio)
+    log_ratio = np.log(intervals.ratio)
     below, above = np.log1p(-band), np.log1p(band)
     nearest = np.minimum(np.abs(log_ratio - below), np.abs(log_ratio - above))
     return np.asarray(nearest, dtype=float)

@@ -93,6 +93,14 @@ def test_gates_from_elsewhere_come_on_top_of_those_found():
     assert judged.gates.tolist() == [Gate.FLAGGED | Gate.FEW_RUNS, 0]
 
 
+@pytest.mark.parametrize("gate", [Gate.NATIVE, Gate.NO_BASELINE, Gate.UNDIRECTED])
+def test_why_there_is_no_baseline_is_said_once(gate):
+    judged = judge(cells(QUIET), cells((0, np.nan, np.nan)), [True], gates=[gate])
+
+    assert judged.gates.tolist() == [gate]
+    assert np.isnan(judged.intervals.ratio[0])
+
+
 # --- Two virtual machines.
 
 
@@ -126,6 +134,22 @@ def test_either_of_two_machines_may_be_the_noisy_one(noisy):
     judged = compare_directly(*map(cells, sides), [True])
 
     assert judged.gates[0] == Gate.NOISY_BASELINE
+
+
+any_number = st.floats(width=64)
+any_cell = st.tuples(st.integers(0, 9), any_number, any_number, any_number)
+
+
+@given(any_cell, any_cell, st.booleans())
+def test_no_numbers_are_too_strange_to_be_judged(cell, baseline, higher_is_better):
+    sides = [Rollups.of(*([each] for each in side)) for side in (cell, baseline)]
+
+    judged = compare_directly(*sides, [higher_is_better])
+
+    found = judged.intervals
+    if judged.verdict[0] != Verdict.REFUSED:
+        assert 0 < found.low[0] <= found.ratio[0] <= found.high[0] < np.inf
+        assert 0 <= judged.p_values()[0] <= 1
 
 
 # --- p values.
