@@ -1,0 +1,184 @@
+"""Energy of the work: power over the work's own window, whatever the meter saw besides.
+
+The formulas are those of ``docs/method.md``, energy. Compute per run, then compare.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.analysis.rounding import last_place
+
+Array = NDArray[np.float64]
+
+# A step this many times longer than the usual one is a gap: nothing was measured there.
+GAP_STEPS: Final = 3.0
+MIN_COVERAGE: Final = 0.9
+# Watts up? Pro: +-1.5 %, anywhere inside with the same chance.
+GAIN_ERROR: Final = 0.015
+
+
+@dataclass(frozen=True, slots=True)
+class WorkEnergy:
+    """What a meter's samples say about one window of work.
+
+    ``covered_s`` of the window were measured; the rest lies in ``gaps_s`` or outside
+    the meter's time and counts with the mean power. ``edge_error_j`` bounds what is
+    unknown because the window begins and ends between two samples, ``rounding_j`` what
+    the last digit of the readings hides.
+    """
+
+    duration_s: float
+    covered_s: float
+    mean_w: float
+    samples: int
+    interval_s: float
+    gaps_s: tuple[tuple[float, float], ...]
+    edge_error_j: float
+    rounding_j: float
+
+    @property
+    def energy_j(self) -> float:
+        return self.mean_w * self.duration_s
+
+    @property
+    def coverage(self) -> float:
+        return self.covered_s / self.duration_s
+
+    @property
+    def is_covered(self) -> bool:
+        """At least 90 % of the window were measured."""
+        return self.coverage >= MIN_COVERAGE
+
+    def above_idle_j(self, idle_w: float) -> float:
+        """What the work took on top of the machine's idle power."""
+        return (self.mean_w - idle_w) * self.duration_s
+
+    @property
+    def sentence(self) -> str:
+        text = (
+            f"{self.energy_j:.6g} J: {self.mean_w:.4g} W over {self.duration_s:.6g} s, "
+            f"from {self.samples} samples every {self.interval_s:.3g} s"
+        )
+        missing_s = self.duration_s - self.covered_s
+        if missing_s <= 1e-9 * self.duration_s:
+            return f"{text}."
+        share = 100 * missing_s / self.duration_s
+        return f"{text}; {missing_s:.3g} s ({share:.2g} %) were not measured."
+
+
+@dataclass(frozen=True, slots=True)
+class PerWork:
+    """Energy set against what was done with it; None where nothing can be counted."""
+
+    joules_per_operation: float | None
+    operations_per_joule: float | None
+    energy_delay_js: float
+
+
+def work_energy(
+    times_s: Sequence[float], watts: Sequence[float], window_s: tuple[float, float]
+) -> WorkEnergy:
+    """Integrate power samples over a window by the trapezoid rule.
+
+    Power is taken as linear between neighbouring samples, at the window's ends too.
+    Times and window are on one clock. Raises ValueError if the meter saw nothing of the
+    window.
+    """
+    times, power = _readings(times_s, watts)
+    start, end = window_s
+    if not -math.inf < start < end < math.inf:
+        raise ValueError("the window of the work needs a start and a later end")
+    steps = np.diff(times)
+    usual = float(np.median(steps))
+    low, high = np.clip(times[:-1], start, end), np.clip(times[1:], start, end)
+    is_gap, is_within = steps > GAP_STEPS * usual, high > low
+    kept = is_within & ~is_gap
+    covered = float((high - low)[kept].sum())
+    if not covered:
+        raise ValueError("the meter measured nothing within the window of the work")
+    means = (np.interp(low, times, power) + np.interp(high, times, power)) / 2
+    gaps = zip(low[is_within & is_gap], high[is_within & is_gap], strict=True)
+    return WorkEnergy(
+        duration_s=end - start,
+        covered_s=covered,
+        mean_w=float((means * (high - low))[kept].sum()) / covered,
+        samples=int(((times >= start) & (times <= end)).sum()),
+        interval_s=usual,
+        gaps_s=tuple((float(a), float(b)) for a, b in gaps),
+        edge_error_j=sum(_edge_error_j(times, power, edge) for edge in window_s),
+        rounding_j=min(map(last_place, power)) / 2 * (end - start),
+    )
+
+
+def per_work(
+    energy_j: float, duration_s: float, operations: float | None = None
+) -> PerWork:
+    """J per operation, operations per J, and the energy-delay product.
+
+    The energy-delay product (R. Gonzalez and M. Horowitz, 1996) is energy x time: it
+    does not reward saving energy by being slow.
+    """
+    _demand_positive(energy=energy_j, duration=duration_s)
+    if operations is None:
+        return PerWork(None, None, energy_j * duration_s)
+    _demand_positive(operations=operations)
+    return PerWork(energy_j / operations, operations / energy_j, energy_j * duration_s)
+
+
+def gain_log_variance(
+    *, is_same_meter: bool, gain_errors: tuple[float, float] = (GAIN_ERROR, GAIN_ERROR)
+) -> float:
+    """What the meters' gain errors add to the variance of ln(energy ratio).
+
+    0 with one meter for both sides; else a^2/3 for each (a uniform error of +-a: GUM,
+    JCGM 100:2008, 4.3.7).
+    """
+    if is_same_meter:
+        return 0.0
+    return sum(each**2 for each in gain_errors) / 3
+
+
+def is_lost_in_gain(
+    ratio: float, *, is_same_meter: bool, gain_error: float = GAIN_ERROR
+) -> bool:
+    """Whether two meters' gain errors alone could make this difference.
+
+    The sum of two uniform errors of +-a stays within 2a (1 - sqrt(0.05)) in 95 % of
+    cases: 2.33 % for +-1.5 %.
+    """
+    _demand_positive(ratio=ratio)
+    margin = 2 * gain_error * (1 - math.sqrt(0.05))
+    return not is_same_meter and max(ratio, 1 / ratio) < 1 + margin
+
+
+def _readings(times_s: Sequence[float], watts: Sequence[float]) -> tuple[Array, Array]:
+    times, power = np.asarray(times_s, dtype=float), np.asarray(watts, dtype=float)
+    if times.shape != power.shape or times.ndim != 1 or times.size < 2:
+        raise ValueError("energy needs two or more samples, each a time and its power")
+    if not np.isfinite(times).all() or not (np.diff(times) > 0).all():
+        raise ValueError("the times of the samples must rise")
+    if not (np.isfinite(power) & (power >= 0)).all():
+        raise ValueError("power must be a finite number of watts, 0 or more")
+    return times, power
+
+
+def _edge_error_j(times: Array, power: Array, edge: float) -> float:
+    """Between two samples the power is one of the two at the worst."""
+    after = int(np.searchsorted(times, edge))
+    if after in (0, times.size) or times[after] == edge:
+        return 0.0
+    step_w = abs(power[after] - power[after - 1])
+    return float(step_w * (times[after] - times[after - 1]) / 2)
+
+
+def _demand_positive(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} is {value}: it must be a number above 0")
