@@ -1,0 +1,157 @@
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.analysis.clocks import (
+    CLOCKS,
+    GuestClock,
+    Interval,
+    Stamp,
+    external_interval,
+    is_outside,
+    trust_external,
+    trust_guest,
+    trust_unmeasured,
+)
+from benchmarks.reference.rows import read_rows
+
+KEPT = GuestClock(guest_s=100.0, offset_start_s=0.004, offset_end_s=0.006)
+# A guest that counted ticks while four guests were busy: 1.35 s for its every second.
+SLOW = GuestClock(guest_s=100.0, offset_start_s=0.0, offset_end_s=-35.0)
+OUTSIDE = Interval(duration_s=135.0, bound_s=0.01)
+
+
+def test_an_interval_is_bounded_by_what_both_round_trips_took_too_long():
+    interval = external_interval(
+        Stamp(1000.0, 0.0012), Stamp(1044.5, 0.0107), least_s=0.0007
+    )
+
+    assert interval.duration_s == 44.5
+    assert interval.bound_s == pytest.approx(0.0005 + 0.0100)
+
+
+def test_the_bound_holds_however_the_delay_is_split_between_the_ways():
+    rng = np.random.default_rng(1)
+    least_s, true_s = 0.001, 30.0
+    for _ in range(2000):
+        delays = rng.exponential(0.01, (2, 2))
+        asked = delays[:, 0] + least_s / 2
+        trips = delays.sum(axis=1) + least_s
+
+        interval = external_interval(
+            Stamp(asked[0], trips[0]),
+            Stamp(true_s + asked[1], trips[1]),
+            least_s=least_s,
+        )
+
+        assert abs(interval.duration_s - true_s) <= interval.bound_s
+
+
+@pytest.mark.parametrize(
+    ("bound_s", "is_refused"), [(0.0099, False), (0.01, False), (0.0101, True)]
+)
+def test_a_bound_of_more_than_half_the_band_is_refused(bound_s, is_refused):
+    interval = Interval(1.0, bound_s)
+
+    assert interval.is_refused(band=0.02) is is_refused
+    assert trust_external(interval).state == ("suspect" if is_refused else "trusted")
+
+
+def test_it_says_why_a_duration_is_refused():
+    assert Interval(2.0, 0.067).sentence(band=0.02) == (
+        "2 s are known to 67 ms (3.4 %), more than half the band of 2 %: refused."
+    )
+    assert Interval(45.0, 0.003).sentence() == "45 s are known to 3 ms (0.0067 %)."
+
+
+def test_a_guest_clock_that_kept_time_is_trusted():
+    trust = trust_guest(KEPT)
+
+    assert (trust.state, trust.duration_s) == ("trusted", 100.0)
+    assert trust.sentence == (
+        "The guest's clock kept within 6 ms and 20 ppm of the time server's."
+    )
+
+
+def test_a_slow_clock_is_corrected_where_the_server_timed_the_run_too():
+    trust = trust_guest(SLOW, OUTSIDE)
+
+    assert (trust.state, trust.duration_s) == ("corrected", 135.0)
+    assert trust.sentence == (
+        "The guest's clock was up to 35 s off and lost 259,259 ppm: "
+        "corrected to the time server's 135 s."
+    )
+
+
+def test_a_slow_clock_is_suspect_where_nobody_else_timed_the_run():
+    trust = trust_guest(SLOW)
+
+    assert (trust.state, trust.duration_s) == ("suspect", 100.0)
+    assert trust.sentence.endswith("and no outside clock timed the run.")
+
+
+def test_a_bad_outside_interval_corrects_nothing():
+    trust = trust_guest(SLOW, Interval(135.0, 2.0))
+
+    assert (trust.state, trust.duration_s) == ("suspect", 100.0)
+    assert trust.sentence.endswith("refused.")
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "state"),
+    [
+        (0.050, 0.050, "trusted"),
+        (0.051, 0.051, "suspect"),
+        (-0.051, 0.0, "suspect"),
+        (0.0, 0.0499, "trusted"),
+        (-0.03, 0.0301, "suspect"),
+        (0.03, -0.0301, "suspect"),
+    ],
+)
+def test_the_limits_are_50_ms_and_500_ppm(start_s, end_s, state):
+    assert trust_guest(GuestClock(100.0, start_s, end_s)).state == state
+
+
+def test_the_bound_of_the_server_may_explain_a_drift():
+    clock = GuestClock(10.0, 0.0, 0.008)
+
+    assert trust_guest(clock, Interval(10.0, 0.001)).state == "corrected"
+    assert trust_guest(clock, Interval(10.0, 0.009)).state == "trusted"
+
+
+def test_drift_is_told_in_parts_of_true_time():
+    assert SLOW.drift_ppm == pytest.approx(-1e6 * 35 / 135)
+
+
+@pytest.mark.parametrize(
+    ("clock", "is_virtual", "state"),
+    [
+        ("external", True, "trusted"),
+        ("client", True, "trusted"),
+        ("meter", True, "trusted"),
+        ("guest", True, "unchecked"),
+        ("local", True, "unchecked"),
+        ("local", False, "trusted"),
+    ],
+)
+def test_a_clock_of_which_only_the_kind_is_known(clock, is_virtual, state):
+    assert trust_unmeasured(clock, 5.0, is_virtual=is_virtual).state == state
+    assert is_outside(clock, is_virtual=is_virtual) is (state == "trusted")
+
+
+@pytest.mark.parametrize(
+    "campaign", ["lmu-2010-esxi", "lmu-2010-xen", "heidelberg-2007-xen", "uoc-2012-kvm"]
+)
+def test_every_clock_of_the_reference_campaigns_is_known(campaign):
+    assert {row.clock for row in read_rows(campaign)} <= set(CLOCKS)
+
+
+def test_it_refuses_impossible_stamps():
+    early, late = Stamp(1.0, 0.001), Stamp(2.0, 0.001)
+    with pytest.raises(ValueError, match="shorter"):
+        external_interval(early, late, least_s=0.002)
+    with pytest.raises(ValueError, match="after"):
+        external_interval(late, early, least_s=0.001)
+    with pytest.raises(ValueError, match="duration"):
+        trust_guest(GuestClock(math.nan, 0.0, 0.0))
