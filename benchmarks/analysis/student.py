@@ -14,7 +14,8 @@ Floats: TypeAlias = NDArray[np.float64]
 
 # Pieces of 1/df on which the quantile is a polynomial of this degree to 14 digits.
 PIECES: Final = ((0.0, 1 / 3), (1 / 3, 1.0))
-DEGREE: Final = 20
+DEGREE: Final = 16
+MOST_TABLED: Final = 1000
 
 
 def t_quantiles(df: Floats, probability: float) -> Floats:
@@ -27,6 +28,8 @@ def t_quantiles(df: Floats, probability: float) -> Floats:
     quantiles = np.full_like(inverse, np.nan)
     for low, high in PIECES:
         inside = (inverse >= low) & (inverse <= high)
+        if not inside.any():
+            continue
         place = (2 * inverse[inside] - low - high) / (high - low)
         quantiles[inside] = chebyshev.chebval(place, _polynomial(probability, low))
     return quantiles
@@ -34,15 +37,9 @@ def t_quantiles(df: Floats, probability: float) -> Floats:
 
 def t_of_runs(n: NDArray[np.int64], probability: float) -> Floats:
     """Return the t quantile of each number of runs, n - 1 degrees; NaN below two."""
-    if n.size and n.max() < n.size:
-        return t_of_runs_table(int(n.max()), probability)[n]
+    if n.size and n.max() <= MOST_TABLED:
+        return _table(probability)[n]
     return t_quantiles(np.where(n > 1, n - 1.0, np.nan), probability)
-
-
-def t_of_runs_table(last: int, probability: float) -> Floats:
-    """Return the t quantile of 0, 1, 2 ... ``last`` runs."""
-    runs = np.arange(last + 1.0)
-    return t_quantiles(np.where(runs > 1, runs - 1, np.nan), probability)
 
 
 def normal_quantile(probability: float) -> float:
@@ -53,6 +50,13 @@ def normal_quantile(probability: float) -> float:
 def tail(statistic: Floats, df: Floats) -> Floats:
     """Return the probability of a t at least this far above 0."""
     return np.asarray(stdtr(df, -statistic), dtype=float)
+
+
+@lru_cache(maxsize=64)
+def _table(probability: float) -> Floats:
+    """Return the t quantile of 0, 1, 2 ... MOST_TABLED runs."""
+    runs = np.arange(MOST_TABLED + 1.0)
+    return t_quantiles(np.where(runs > 1, runs - 1, np.nan), probability)
 
 
 @lru_cache(maxsize=64)

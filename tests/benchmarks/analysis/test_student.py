@@ -24,14 +24,16 @@ def test_what_has_no_degrees_of_freedom_has_no_quantile():
     assert np.isnan(t_quantiles(np.array([np.nan, 0.5]), 0.975)).all()
 
 
-@pytest.mark.parametrize("cells", [1, 100])
-def test_a_number_of_runs_has_one_degree_less(cells):
-    n = np.resize([0, 1, 2, 31], 4 * cells)
+@pytest.mark.parametrize("more", [[], [100_000]])
+def test_a_number_of_runs_has_one_degree_less(more):
+    found = t_of_runs(np.array([0, 1, 2, 31, *more]), 0.975)
 
-    found = t_of_runs(n, 0.975)[:4]
-
-    expected = [np.nan, np.nan, 12.7062, 2.0423]
+    expected = [np.nan, np.nan, 12.7062, 2.0423, *[1.95998 for _ in more]]
     assert found == pytest.approx(expected, rel=1e-4, nan_ok=True)
+
+
+def test_no_cells_have_no_quantiles():
+    assert t_of_runs(np.array([], dtype=int), 0.975).size == 0
 
 
 def test_a_known_variance_has_the_normal_quantile():
