@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 CoRuns = Sequence[Sequence[float]]
 
 MIN_OVERLAP: Final = 0.9
+# No rate is smaller in any unit; squares of such numbers are still numbers.
+SMALLEST: Final = 1e-75
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,8 @@ def fairness(coruns: CoRuns) -> Fairness:
     jain = float(squared.sum() / (k * squares.sum()))
     if n == 1:
         return Fairness(jain, None, None, n)
-    left_out = (squared.sum() - squared) / (k * (squares.sum() - squares))
+    others = 1 - np.eye(n)
+    left_out = (others @ squared) / (k * (others @ squares))
     unfairness = 1 / np.append(left_out, jain) - 1
     if (unfairness < 1e-12).any():
         return Fairness(jain, None, None, n)
@@ -144,7 +147,7 @@ def fairness(coruns: CoRuns) -> Fairness:
     pseudo = n * logs[-1] - (n - 1) * logs[:-1]
     ends = pseudo.mean() + np.array([1, -1]) * half_width(pseudo)
     low, high = 1 / (1 + np.exp(ends))
-    return Fairness(jain, float(low), float(high), n)
+    return Fairness(jain, max(float(low), 1 / k), float(high), n)
 
 
 def scaling(seats: Sequence[float], single: float) -> float:
@@ -219,7 +222,8 @@ def rates_of(coruns: CoRuns) -> Array:
     if len({len(seats) for seats in coruns}) > 1:
         raise ValueError("repeated co-runs need the same number of seats")
     values = np.asarray(coruns, dtype=float)
-    if not (np.isfinite(values) & (values >= 0)).all() or not values.any(axis=1).all():
+    is_rate = (values == 0) | ((values > SMALLEST) & (values < 1 / SMALLEST))
+    if not is_rate.all() or not values.any(axis=1).all():
         raise ValueError("every seat needs a finite number, and one of them above 0")
     return values
 

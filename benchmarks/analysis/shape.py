@@ -32,6 +32,8 @@ CUTOFFS: Final = {
 # Cut in two halves, a uniform distribution has 3/4 of its variance between them.
 CUTOFF_LIMIT: Final = 0.75
 OUTLIER_Z: Final = 3.5
+# No reading is larger in any unit; twice such a number is still a number.
+LARGEST: Final = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> 
     (resolution^2 / 12), so that 10.1 and 10.2 on a coarse display are not two speeds.
     """
     values = np.asarray(run_means, dtype=float)
-    if not values.size or not np.isfinite(values).all():
+    if not values.size or not (np.abs(values) < LARGEST).all():
         raise ValueError("a shape needs at least one run, and finite numbers only")
     # In parts of the largest value nothing can overflow.
     unit = float(np.abs(values).max()) or 1.0

@@ -71,6 +71,13 @@ def test_one_corun_or_equal_seats_give_no_interval():
     assert fairness([[2.0, 2.0], [3.0, 3.0]]).low is None
 
 
+def test_coruns_of_very_different_speed_keep_their_digits():
+    found = fairness([[1e9, 1e9, 1.1e9], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+
+    assert found.jain == pytest.approx(3.1**2 / (3 * (2 + 1.1**2)))
+    assert 1 / 3 <= found.low < found.high < 1
+
+
 @pytest.mark.parametrize("n", [3, 5, 10])
 @pytest.mark.parametrize("seats", [[1.0, 1.0, 1.0, 1.0], [0.5, 1.0, 1.0], [1, 1.1]])
 def test_the_jackknife_covers_the_true_fairness(seats, n):
@@ -204,7 +211,15 @@ def test_seats_that_hardly_met_are_flagged(windows, share):
 
 @pytest.mark.parametrize(
     "coruns",
-    [[], [[]], [[1.0, 2.0], [1.0]], [[0.0, 0.0]], [[1.0, -1.0]], [[1.0, math.nan]]],
+    [
+        [],
+        [[]],
+        [[1.0, 2.0], [1.0]],
+        [[0.0, 0.0]],
+        [[1.0, -1.0]],
+        [[1.0, math.nan]],
+        [[1e80]],
+    ],
 )
 def test_it_refuses_what_is_no_corun(coruns):
     with pytest.raises(ValueError, match="seat"):
