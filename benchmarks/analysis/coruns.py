@@ -42,7 +42,8 @@ class Seats:
 class Fairness:
     """Jain's index over repeated co-runs with its 95 % interval.
 
-    ``low`` and ``high`` are None for a single co-run, and where all seats are equal.
+    ``low`` and ``high`` are None for a single co-run, and where all seats or all
+    co-runs are equal.
     """
 
     jain: float
@@ -141,7 +142,8 @@ def fairness(coruns: CoRuns) -> Fairness:
     others = 1 - np.eye(n)
     left_out = (others @ squared) / (k * (others @ squares))
     unfairness = 1 / np.append(left_out, jain) - 1
-    if (unfairness < 1e-12).any():
+    # Equal seats have no logarithm, equal co-runs no spread: neither is certainty.
+    if (unfairness < 1e-12).any() or np.ptp(unfairness) < 1e-12:
         return Fairness(jain, None, None, n)
     logs = np.log(unfairness)
     pseudo = n * logs[-1] - (n - 1) * logs[:-1]

@@ -66,7 +66,8 @@ def test_fairness_knows_no_unit_and_no_order_of_the_seats():
     assert there.low == pytest.approx(fairness(coruns).low)
 
 
-def test_one_corun_or_equal_seats_give_no_interval():
+def test_one_corun_equal_seats_or_equal_coruns_give_no_interval():
+    assert fairness([[1.0, 2.0], [2.0, 1.0]]).low is None
     assert fairness([[1.0, 2.0]]).low is None
     assert fairness([[2.0, 2.0], [3.0, 3.0]]).low is None
 
