@@ -137,6 +137,12 @@ def test_two_vms_on_two_cores_should_take_as_long_as_one():
     assert target.lmu_ratio is None
 
 
+def test_idle_cores_make_no_target_faster_than_one_vm_alone():
+    target = cpu_target(220.0, single_s=214.2, virtual=1, cores=2, full_s=286.52)
+
+    assert (target.ideal_s, target.lmu_s) == (214.2, None)
+
+
 def test_the_printed_sums_of_xen_add_up_but_for_the_network():
     wrong = {
         short(key): round(check.difference, 2)

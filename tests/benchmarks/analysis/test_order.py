@@ -48,6 +48,10 @@ def test_it_finds_a_drift():
     assert order.p <= 0.01
 
 
+def test_no_pattern_is_so_clear_that_chance_is_out():
+    assert order_of(np.tile([1.0, 5.0, 9.0], 15)).p == 0.001
+
+
 def test_the_same_values_always_get_the_same_answer():
     values = np.random.default_rng(4).normal(100, 3, 30)
 

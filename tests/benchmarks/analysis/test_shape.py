@@ -3,6 +3,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmarks.analysis.shape import CUTOFFS, shape_of, two_speed_cutoff
 from benchmarks.reference.rows import read_rows
@@ -153,6 +154,15 @@ def test_a_first_run_apart_is_seen():
     assert shape.is_first_apart
     assert not shape.has_single_figure
     assert "the first run differs from the others" in shape.sentence
+
+
+def test_the_first_run_is_set_against_the_prediction_interval_of_the_others():
+    others = [10.3, 9.8, 10.1, 10.6, 9.9]
+    t = (11.0 - np.mean(others)) / (np.std(others, ddof=1) * np.sqrt(1 + 1 / 5))
+
+    shape = shape_of([11.0, *others], resolution=1e-9)
+
+    assert shape.first_run_p == pytest.approx(2 * stats.t.sf(t, 4))
 
 
 def test_a_first_run_apart_is_rare_in_normal_data():
