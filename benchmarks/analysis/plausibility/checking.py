@@ -7,10 +7,13 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.analysis.plausibility import (  # noqa: F401  (they register their rules)
+    baselines,
     coruns,
+    duplicates,
     marks,
     readings,
     sums,
+    units,
 )
 from benchmarks.analysis.plausibility.facts import Study
 from benchmarks.analysis.plausibility.findings import SEVERITIES, Finding

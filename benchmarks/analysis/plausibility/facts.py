@@ -195,9 +195,12 @@ class Study:
     varied: tuple[str, ...] = ()
 
     @cached_property
-    def cell_by_id(self) -> Mapping[Id, CellFact]:
-        """The campaign's own cells by their ids."""
-        return {cell.id: cell for cell in self.cells}
+    def _everywhere(self) -> Mapping[Id, CellFact]:
+        return {cell.id: cell for cell in (*self.others, *self.cells)}
+
+    def baseline(self, cell: CellFact) -> CellFact | None:
+        """The cell that a cell is set against, if it is known here."""
+        return None if cell.baseline is None else self._everywhere.get(cell.baseline)
 
     @cached_property
     def noise(self) -> Noise:

@@ -40,6 +40,17 @@ def seats_do_not_add_up(study: Study) -> Iterator[Doubt]:
                 yield from _compared(kind, total, parts, noise)
 
 
+def adding_up(study: Study) -> Iterator[CellFact]:
+    """The seats whose printed sum or mean is what they give."""
+    for seats in _seats(study):
+        totals = [seats[kind] for kind in TOTALS if kind in seats]
+        parts = [cell for seat, cell in seats.items() if seat.isdigit()]
+        if totals and len(parts) == totals[0].vms:
+            found = [_compared(each.seat, each, parts, study.noise) for each in totals]
+            if not any(doubt for doubts in found for doubt in doubts):
+                yield from parts
+
+
 def _seats(study: Study) -> Iterator[Seats]:
     groups: dict[object, dict[str, CellFact]] = defaultdict(dict)
     for cell in study.cells:

@@ -55,7 +55,85 @@ def _table(cells: Sequence[CellFact]) -> Table:
 
 def nanmedian(values: Floats, axis: int) -> Floats:
     """The median of what is known, NaN where nothing is (and no warning)."""
+    if values.shape[axis] == 0:
+        return np.full(np.delete(values.shape, axis), np.nan)
     nothing = np.isnan(values).all(axis=axis)
     filled = np.where(np.expand_dims(nothing, axis), 0.0, values)
     found: Floats = np.nanmedian(filled, axis=axis)
     return np.where(nothing, np.nan, found)
+
+
+def residuals(table: Table) -> Floats:
+    """How far each cell lies from what its siblings predict, as a log ratio.
+
+    Another column predicts a cell by its own value of that row and by the median
+    distance between the two columns over all *other* rows; the prediction is the median
+    over the columns. So a system may be slower throughout, a row faster throughout, and
+    one wrong cell moves no prediction but its own. NaN where two columns share no other
+    row. With two rows nothing tells which of them holds the wrong cell: the one that
+    is out of line with its row as it stands.
+    """
+    logs = table.logs
+    result = np.full(logs.shape, np.nan)
+    for column in range(logs.shape[1]):
+        others = _nearest(logs, column)
+        if others.size:
+            result[:, column] = _off(logs[:, column], logs[:, others])
+    return result
+
+
+def _nearest(logs: Floats, column: int) -> NDArray[np.intp]:
+    """The columns that share most rows with this one."""
+    known = ~np.isnan(logs)
+    shared = (known & known[:, [column]]).sum(axis=0)
+    shared[column] = 0
+    order = np.argsort(-shared, kind="stable")[:SIBLINGS]
+    found: NDArray[np.intp] = order[shared[order] > 0]
+    return found
+
+
+def _off(own: Floats, others: Floats) -> Floats:
+    distances = own[:, None] - others
+    result: Floats = nanmedian(distances - _shift_elsewhere(distances), axis=1)
+    if len(own) == 2:
+        bare = nanmedian(distances, axis=1)
+        agrees = bare * result >= result**2 / 2
+        return np.where(agrees, result, 0.0)
+    return result
+
+
+def _shift_elsewhere(distances: Floats) -> Floats:
+    """For each row the median distance to each column over all other rows."""
+    rows = len(distances)
+    if rows > 12:  # one row more or less moves no median by much
+        return np.broadcast_to(nanmedian(distances, axis=0), distances.shape)
+    return np.array(
+        [nanmedian(np.delete(distances, row, axis=0), axis=0) for row in range(rows)]
+    )
+
+
+def spreads(off: Floats, floor: float) -> Floats:
+    """How well the predictions work around each cell: a robust standard deviation.
+
+    The larger of the scaled median and the 90th percentile of the other residuals:
+    the second sees that systems differ in more than their speed. The cell's own row
+    (with two rows, its own column) is left out, for one wrong cell moves all of it.
+    """
+    rows, columns = off.shape
+    if rows > 50:
+        return np.full(off.shape, _spread(off, floor))
+    if rows > 2:
+        by_row = [_spread(np.delete(off, row, axis=0), floor) for row in range(rows)]
+        return np.repeat(np.array(by_row)[:, None], columns, axis=1)
+    by_column = [
+        _spread(np.delete(off, each, axis=1), floor) for each in range(columns)
+    ]
+    return np.repeat(np.array(by_column)[None, :], rows, axis=0)
+
+
+def _spread(off: Floats, floor: float) -> float:
+    known = np.abs(off[~np.isnan(off)])
+    if not known.size:
+        return floor
+    tail = float(np.quantile(known, 0.9)) / 1.645
+    return max(floor, NORMAL * float(np.median(known)), tail)

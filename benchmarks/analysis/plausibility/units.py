@@ -1,0 +1,232 @@
+"""Values off from their siblings by the factor between two units."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import Final
+
+import numpy as np
+
+from benchmarks.analysis.plausibility.curves import off_the_curve
+from benchmarks.analysis.plausibility.facts import CellFact, Study
+from benchmarks.analysis.plausibility.findings import subjects
+from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.analysis.plausibility.sums import adding_up
+from benchmarks.analysis.plausibility.tables import (
+    Floats,
+    Table,
+    nanmedian,
+    residuals,
+    spreads,
+    tables,
+)
+
+FACTORS: Final[Mapping[str, float]] = {
+    "8 (bits and bytes)": 8,
+    "10": 10,
+    "100": 100,
+    "1000": 1000,
+    "1024": 1024,
+    "8000 (kbit and MB)": 8000,
+    "10^6": 1e6,
+    "1024^2": 1024**2,
+}
+FACTORS_OF_TIME: Final[Mapping[str, float]] = {
+    "10": 10,
+    "60 (seconds and minutes)": 60,
+    "100": 100,
+    "1000": 1000,
+    "3600 (seconds and hours)": 3600,
+    "10^6": 1e6,
+    "10^9": 1e9,
+}
+SHARES: Final[Mapping[str, float]] = {"100": 100, "1000": 1000}
+"""How busy a CPU is may differ tenfold between two systems."""
+LEAST: Final = math.log(5)
+"""Below a factor of 5 no unit is mistaken for another one; many a setting matters."""
+CLEARLY: Final = 5
+"""In standard deviations of the siblings' residuals."""
+NEAR: Final = 0.3
+"""How far from a factor a slip may lie, as a log ratio: the noise of both sides."""
+SLOWER: Final = math.log(40)
+"""A whole system may be 20 times slower (emulated network cards are); not 40 times."""
+
+
+@rule("unit-slip", "A value in another unit than its siblings", "error")
+def unit_slip(study: Study) -> Iterator[Doubt]:
+    """A value that is off by a power of 10 or 1024, or by 8 (by 60 or 3600 for times):
+    from the other runs of its cell; from what the other systems and cases of the same
+    tool and metric predict (systems may be slower throughout, cases faster); from its
+    neighbours in a curve; from the same system in another campaign. The distance must
+    be at least a factor 5 and 5 standard deviations of how well such predictions work
+    in this table, and lie within 35 % of the factor. A whole system is flagged where it
+    is at least 5 times faster, or 40 times slower, than all others by such a factor.
+    Seats that give their printed sum are not doubted: one slip would spoil it.
+
+    Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
+    native RAM reads 3108035 MB/s; the study of Xen prints 3108.04 for the same machine.
+
+    What to do: look the value up in the raw output; upload it again in the right unit.
+    """
+    within = [doubt for cell in study.cells for doubt in _within(cell)]
+    yield from within
+    silent = {each for doubt in within for each in doubt.subjects}
+    silent |= set(subjects("cell", (cell.id for cell in adding_up(study))))
+    for table in tables(study.cells):
+        for doubt in (*_columns_off(table), *_cells_off(table, study)):
+            if not silent.issuperset(doubt.subjects):
+                yield doubt
+
+
+def nearest_factor(cell: CellFact, off: float, tolerance: float) -> str:
+    """The name of the factor that a log ratio comes near to; empty if none."""
+    factors = FACTORS_OF_TIME if cell.unit in TIMES else FACTORS
+    if cell.is_share:
+        factors = SHARES
+    name, factor = min(factors.items(), key=lambda each: _miss(off, each[1]))
+    return name if _miss(off, factor) <= tolerance else ""
+
+
+TIMES: Final = frozenset({"s", "ms", "us", "ns", "min", "h", "J", "Wh", "kWh"})
+
+
+def _miss(off: float, factor: float) -> float:
+    return abs(abs(off) - math.log(factor))
+
+
+def _within(cell: CellFact) -> Iterator[Doubt]:
+    """Runs of one cell: the scatter of the others says how near they must be."""
+    if len(cell.means) < 3 or min(cell.means) <= 0:
+        return
+    logs = [math.log(each) for each in cell.means]
+    middle = median(logs)
+    inner = sorted(abs(each - middle) for each in logs)[len(logs) // 2]
+    for run, each in enumerate(logs):
+        off = each - middle
+        if abs(off) < max(LEAST, 2 * CLEARLY * inner):
+            continue
+        if factor := nearest_factor(cell, off, NEAR):
+            yield about_cells(
+                f"Run {run + 1} of {cell.name} reads {cell.means[run]:g} {cell.unit}, "
+                f"its other runs about {math.exp(middle):g}: a factor near {factor}.",
+                (cell,),
+                value=cell.means[run],
+                expected=math.exp(middle),
+                factor=factor,
+            )
+
+
+def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
+    off = residuals(table)
+    sample = next(cell for row in table.cells for cell in row if cell)
+    floor = math.sqrt(2) * study.noise.of_kind(sample)
+    far = np.abs(np.nan_to_num(off)) >= np.maximum(LEAST, CLEARLY * spreads(off, floor))
+    rows: dict[int, list[tuple[CellFact, float]]] = defaultdict(list)
+    for row, column in np.argwhere(far):
+        cell = table.cells[row][column]
+        distance = float(off[row, column])
+        if cell and _is_slip(cell, distance, len(table.rows)):
+            rows[row].append((cell, distance))
+    for members in rows.values():
+        yield from _told_apart(members)
+    for cell, distance in [*off_the_curve(table, off, LEAST), *_off_the_row(table)]:
+        if nearest_factor(cell, distance, NEAR):
+            yield _doubt((cell,), distance, "its siblings")
+
+
+def _is_slip(cell: CellFact, off: float, rows: int) -> bool:
+    """With two rows a network or disk that is slow in one direction looks like one."""
+    slow = cell.component not in STEADY and not _is_faster(cell, off)
+    least = SLOWER if rows == 2 and slow else LEAST
+    return abs(off) >= least and bool(nearest_factor(cell, off, NEAR))
+
+
+def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:
+    """A single row: only how the systems lie beside each other can be judged."""
+    members = [cell for cell in table.cells[0] if cell]
+    if len(table.rows) > 1 or len(members) < 3:
+        return
+    for index, cell in enumerate(members):
+        others = np.log([each.mean for each in members[:index] + members[index + 1 :]])
+        off = math.log(cell.mean) - float(np.median(others))
+        width = float(np.quantile(np.abs(others - np.median(others)), 0.9))
+        steady = cell.component in STEADY and len(others) >= 3
+        bound = LEAST if steady or _is_faster(cell, off) else SLOWER
+        if abs(off) >= max(bound, CLEARLY * width / 1.645):
+            yield cell, off
+
+
+STEADY: Final = frozenset({"CPU", "memory", "power"})
+"""Components in which no system is ten times slower than another one."""
+
+
+def _is_faster(cell: CellFact, off: float) -> bool:
+    """Whether a log ratio to the others is one that a hypervisor cannot bring about."""
+    return cell.better != "neither" and (off > 0) == (cell.better == "higher")
+
+
+def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
+    """Two cells that point at each other are one doubt."""
+    if len(members) == 2 and members[0][1] * members[1][1] < 0:
+        cells = tuple(cell for cell, _ in members)
+        yield _doubt(cells, members[0][1], "the other one, and one of both is wrong")
+        return
+    for cell, distance in members:
+        yield _doubt((cell,), distance, "what the other systems and cases predict")
+
+
+def _doubt(cells: tuple[CellFact, ...], off: float, where: str) -> Doubt:
+    cell = cells[0]
+    factor = nearest_factor(cell, off, NEAR)
+    return about_cells(
+        f"{cell.name} reads {cell.mean:g} {cell.unit}: off by a factor near {factor} "
+        f"({math.exp(abs(off)):.4g}) from {where}.",
+        cells,
+        value=cell.mean,
+        expected=cell.mean / math.exp(off),
+        ratio=math.exp(off),
+        factor=factor,
+    )
+
+
+def _columns_off(table: Table) -> Iterator[Doubt]:
+    """A system that is off by the same factor in all its cases."""
+    for column, name in enumerate(table.columns):
+        cells = [row[column] for row in table.cells]
+        members = tuple(cell for cell in cells if cell)
+        others = _same_host(table, column, members[0].host)
+        if len(members) < 2 or not others:
+            continue
+        off = _shift(table.logs[:, column], table.logs[:, others])
+        bound = LEAST if _is_faster(members[0], off) else SLOWER
+        if abs(off) < bound or not nearest_factor(members[0], off, NEAR):
+            continue
+        factor = nearest_factor(members[0], off, NEAR)
+        yield about_cells(
+            f"All {len(members)} values of {members[0].metric} on "
+            f"{members[0].system_label or name[1]} are off by a factor near {factor} "
+            f"({math.exp(abs(off)):.4g}) from the other systems of the host.",
+            members,
+            ratio=math.exp(off),
+            factor=factor,
+        )
+
+
+def _same_host(table: Table, column: int, host: str) -> list[int]:
+    hosts: list[str] = []
+    for index in range(len(table.columns)):
+        cells = (row[index] for row in table.cells)
+        hosts.append(next(cell.host for cell in cells if cell))
+    return [
+        index for index, each in enumerate(hosts) if each == host and index != column
+    ][:24]
+
+
+def _shift(own: Floats, others: Floats) -> float:
+    """The median log ratio to the middle of the others; 0 where nothing is shared."""
+    distances = own - nanmedian(others, axis=1)
+    known = distances[~np.isnan(distances)]
+    return float(np.median(known)) if known.size >= 2 else 0.0
