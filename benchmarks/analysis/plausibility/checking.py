@@ -8,8 +8,10 @@ from typing import Final
 
 from benchmarks.analysis.plausibility import (  # noqa: F401  (they register their rules)
     baselines,
+    clocks,
     coruns,
     duplicates,
+    limits,
     marks,
     readings,
     sums,

@@ -23,6 +23,8 @@ TYPICAL: Final[Mapping[str, float]] = {
 """The relative standard deviation of one run that a lab may publish with (method,
 section 9): what a single printed value is believed to scatter by."""
 
+NORMAL: Final = 1.4826
+"""The median absolute deviation of a normal sample times this is its deviation."""
 PRIOR_RUNS: Final = 4
 """The degrees of freedom that the noise of a kind counts for beside a cell's own."""
 ENOUGH: Final = 8

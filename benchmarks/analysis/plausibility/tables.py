@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from benchmarks.analysis.plausibility.facts import CellFact, Column
 from benchmarks.analysis.plausibility.findings import Id
+from benchmarks.analysis.plausibility.precision import NORMAL
 
 Floats = NDArray[np.float64]
 SIBLINGS: Final = 24
 """A median over more columns than these says nothing more and costs time."""
-NORMAL: Final = 1.4826
-"""The median absolute deviation of a normal sample times this is its deviation."""
 
 
 @dataclass(frozen=True, slots=True)

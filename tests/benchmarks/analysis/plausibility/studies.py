@@ -7,6 +7,10 @@ from benchmarks import tools
 from benchmarks.analysis.baselines import CellFacts, choose_baseline
 from benchmarks.analysis.efficiency import efficiency
 from benchmarks.analysis.plausibility.facts import CellFact, RunFact, SampleFact, Study
+from benchmarks.analysis.plausibility.limits import (
+    disk_bus_byte_per_s,
+    line_rate_bit_per_s,
+)
 from benchmarks.analysis.summary import summarise
 from benchmarks.errors import ZeroReadingError
 from benchmarks.fingerprints import (
@@ -86,6 +90,8 @@ def _cell(key, members, hosts):
         campaign_label=run["campaign"],
         host=system["host"],
         host_cores=hosts[system["host"]].get("cores"),
+        line_rate_bit_per_s=line_rate_bit_per_s(hosts[system["host"]]),
+        disk_bus_byte_per_s=disk_bus_byte_per_s(hosts[system["host"]]),
         system=system_id(run),
         system_label=system_label(system),
         is_native=system["hypervisor"] == "native",
