@@ -13,7 +13,10 @@ from benchmarks.analysis.plausibility import (  # noqa: F401  (they register the
     duplicates,
     limits,
     marks,
+    meters,
+    parameters,
     readings,
+    references,
     sums,
     units,
 )

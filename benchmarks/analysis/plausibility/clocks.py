@@ -72,7 +72,8 @@ def common_clock_factor(study: Study) -> Iterator[Doubt]:
     """
     columns: dict[Column, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
-        if not cell.is_native and study.baseline(cell) and cell.mean > 0:
+        alone = cell.seat not in {"sum", "mean"}
+        if alone and not cell.is_native and study.baseline(cell) and cell.mean > 0:
             columns[cell.column].append(cell)
     for cells in columns.values():
         timed = [c for c in cells if c.component in BOUND_TO_CPU and not c.is_share]
