@@ -42,7 +42,7 @@ def parameters_differ(study: Study) -> Iterator[Doubt]:
     """
     tests: dict[object, dict[Column, dict[Id, CellFact]]] = defaultdict(dict)
     for cell in study.cells:
-        test = (cell.kind, *cell.column[2:])
+        test = (cell.tool, *cell.column[2:])
         tests[test].setdefault(cell.column, {})[cell.case] = cell
     spread = _columns_of_cases(study)
     for columns in tests.values():
@@ -94,7 +94,9 @@ def _nearest(
     for other in candidates:
         change = _change(cell, other)
         keys = {key for key, _, _ in change}
-        if change and len(change) < fewest and not keys & (ENDS | set(study.varied)):
+        if other.metric != cell.metric or not change:
+            continue
+        if len(change) < fewest and not keys & (ENDS | set(study.varied)):
             best, fewest = other, len(change)
     return best
 
@@ -166,8 +168,8 @@ def iterations_as_runs(study: Study) -> Iterator[Doubt]:
             members[cell.kind].append(cell)
     for cells in members.values():
         yield about_cells(
-            f"{len(cells)} cells of {cells[0].tool} have {cells[0].n} runs each, as many "
-            "as the test has iterations: are they runs or iterations of one?",
+            f"{len(cells)} cells of {cells[0].tool} have {cells[0].n} runs each, as "
+            "many as the test has iterations: are they runs or iterations of one?",
             cells,
             runs=cells[0].n,
         )

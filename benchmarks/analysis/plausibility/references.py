@@ -58,26 +58,18 @@ def _unlike(cell: CellFact, other: CellFact) -> dict[str, tuple[object, object]]
 
 
 def _reference_doubt(cells: Sequence[CellFact], single: CellFact) -> Doubt:
-    unlike = _unlike(cells[0], single)
-    said = ", ".join(
-        f"{key} {_shown(here)} against {_shown(there)}"
-        for key, (here, there) in unlike.items()
-    )
+    differs = {
+        key: [_shown(here), _shown(there)]
+        for key, (here, there) in _unlike(cells[0], single).items()
+    }
+    said = ", ".join(f"{key} {a} against {b}" for key, (a, b) in differs.items())
     return Doubt(
-        f"{len(cells)} cells of several guests on {cells[0].system_label or cells[0].system} "
-        f"have no single run of that system; the nearest one differs in {said}.",
-        (
-            *subjects("cell", (c.id for c in cells)),
-            *subjects("system", (single.system,)),
-        ),
-        {
-            "differs": {
-                key: [_shown(one), _shown(two)] for key, (one, two) in unlike.items()
-            }
-        },
-        tuple(
-            f"{key}: {_shown(one)}/{_shown(two)}" for key, (one, two) in unlike.items()
-        ),
+        f"{len(cells)} cells of several guests on "
+        f"{cells[0].system_label or cells[0].system} have no single run of that "
+        f"system; the nearest one differs in {said}.",
+        subjects("cell", (cell.id for cell in cells)),
+        {"differs": differs, "reference_system": str(single.system)},
+        (str(single.system), *(f"{key}: {a}/{b}" for key, (a, b) in differs.items())),
     )
 
 
