@@ -20,6 +20,8 @@ CLEARLY: Final = 3.3
 """In standard errors: 1 in 1,000 if nothing is wrong (one value of a thousand)."""
 BAND: Final = math.log(1.02)
 """Differences below the verdict's band of 2 % change nothing."""
+AHEAD: Final = math.log(1.05)
+"""Where a program lies in memory alone makes it some percent faster or slower."""
 REPEATS: Final = 1 / 3
 """A native machine repeats its single printed value better than its component's limit
 allows: the 52 values that the LMU studies share differ by nothing at all."""
@@ -109,11 +111,11 @@ def _ratio(cell: CellFact, other: CellFact, error: float) -> Ratio:
     return Ratio(cell, other, math.log(cell.mean / other.mean), error)
 
 
-def _is_clear(log: float, error: float) -> bool:
-    return abs(log) > max(BAND, CLEARLY * error)
+def _is_clear(log: float, error: float, least: float = BAND) -> bool:
+    return abs(log) > max(least, CLEARLY * error)
 
 
-def _pooled(ratios: Sequence[Ratio]) -> float | None:
+def _pooled(ratios: Sequence[Ratio], least: float = BAND) -> float | None:
     """The median log ratio, if it is clear; sqrt(pi / 2) is a median's larger error."""
     if len(ratios) < 2:
         return None
@@ -121,12 +123,12 @@ def _pooled(ratios: Sequence[Ratio]) -> float | None:
     factor = math.sqrt(math.pi / 2) if len(ratios) > 2 else 1
     mean_square = sum(each.error**2 for each in ratios) / len(ratios)
     error = factor * math.sqrt(mean_square / len(ratios))
-    return middle if _is_clear(middle, error) else None
+    return middle if _is_clear(middle, error, least) else None
 
 
 @rule("faster-than-native", "A virtual machine that is faster than its host", "warning")
 def faster_than_native(study: Study) -> Iterator[Doubt]:
-    """A guest beats its native baseline by more than 2 % and 3.3 standard errors: in
+    """A guest beats its native baseline by more than 5 % and 3.3 standard errors: in
     one case, or in the median of all cases of one tool and metric under the same
     circumstances. Noise is that of both cells' runs, for single values that of their
     kind in this campaign, else the publishing limit of the component. CPU shares and
@@ -149,11 +151,11 @@ def faster_than_native(study: Study) -> Iterator[Doubt]:
 
 
 def _faster(members: Sequence[Ratio]) -> Iterator[Doubt]:
-    off = _pooled(members)
+    off = _pooled(members, AHEAD)
     if off is not None and off > 0:
         faster = [each for each in members if each.log > 0]
     else:
-        faster = [e for e in members if e.log > 0 and _is_clear(e.log, e.error)]
+        faster = [e for e in members if e.log > 0 and _is_clear(e.log, e.error, AHEAD)]
     if faster:
         most = max(faster, key=lambda each: each.log)
         more = f" and {len(faster) - 1} more cases" if len(faster) > 1 else ""
