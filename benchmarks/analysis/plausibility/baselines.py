@@ -112,7 +112,9 @@ def _ratio(cell: CellFact, other: CellFact, error: float) -> Ratio:
 
 
 def _is_clear(log: float, error: float, least: float = BAND) -> bool:
-    return abs(log) > max(least, CLEARLY * error)
+    """Beyond 3.3 standard errors; beyond 2.3 of them from what placement explains."""
+    beyond = least + 2.3 * error if least > BAND else least
+    return abs(log) > max(beyond, CLEARLY * error)
 
 
 def _pooled(ratios: Sequence[Ratio], least: float = BAND) -> float | None:

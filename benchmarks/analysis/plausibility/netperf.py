@@ -10,8 +10,8 @@ from typing import Final
 from benchmarks import units
 from benchmarks.analysis.plausibility.facts import RunFact, SampleFact, Study
 from benchmarks.analysis.plausibility.findings import Subject
-from benchmarks.analysis.plausibility.identities import Readings, grouped
 from benchmarks.analysis.plausibility.registry import Doubt, rule
+from benchmarks.analysis.plausibility.relations import Readings, grouped
 
 ENDS: Final = (("local", "from"), ("remote", "to"))
 TOLERANCE: Final = 0.01

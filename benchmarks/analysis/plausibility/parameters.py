@@ -48,8 +48,9 @@ def parameters_differ(study: Study) -> Iterator[Doubt]:
     for columns in tests.values():
         for column, cells in columns.items():
             alone = [cell for case, cell in cells.items() if spread[case] == 1]
-            others = [each for name, each in columns.items() if name != column]
-            yield from _changed(alone, cells, others, study)
+            if alone:
+                others = [each for name, each in columns.items() if name != column]
+                yield from _changed(alone, cells, others, study)
 
 
 def _columns_of_cases(study: Study) -> Mapping[Id, int]:

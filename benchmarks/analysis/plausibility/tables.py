@@ -106,9 +106,9 @@ def _shift_elsewhere(distances: Floats) -> Floats:
     rows = len(distances)
     if rows > 12:  # one row more or less moves no median by much
         return np.broadcast_to(nanmedian(distances, axis=0), distances.shape)
-    return np.array(
-        [nanmedian(np.delete(distances, row, axis=0), axis=0) for row in range(rows)]
-    )
+    others = np.broadcast_to(distances, (rows, *distances.shape)).copy()
+    others[np.arange(rows), np.arange(rows)] = np.nan
+    return nanmedian(others, axis=1)
 
 
 def spreads(off: Floats, floor: float) -> Floats:

@@ -16,6 +16,7 @@ from benchmarks.analysis.plausibility.findings import subjects
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
 from benchmarks.analysis.plausibility.sums import adding_up
 from benchmarks.analysis.plausibility.tables import (
+    SIBLINGS,
     Floats,
     Table,
     nanmedian,
@@ -63,7 +64,8 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
     neighbours in a curve; from the same system in another campaign. The distance must
     be at least a factor 5 and 5 standard deviations of how well such predictions work
     in this table, and lie within 35 % of the factor. A whole system is flagged where it
-    is at least 5 times faster, or 40 times slower, than all others by such a factor.
+    is off by such a factor from all others: by at least 40, or by 5 where a guest is
+    more than twice as fast as its host.
     Seats that give their printed sum are not doubted: one slip would spoil it.
 
     Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
@@ -139,8 +141,7 @@ def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
 
 def _is_slip(cell: CellFact, off: float, rows: int) -> bool:
     """With two rows a network or disk that is slow in one direction looks like one."""
-    slow = cell.component not in STEADY and not _is_faster(cell, off)
-    least = SLOWER if rows == 2 and slow else LEAST
+    least = SLOWER if rows == 2 and cell.component not in STEADY else LEAST
     return abs(off) >= least and bool(nearest_factor(cell, off, NEAR))
 
 
@@ -149,12 +150,13 @@ def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:
     members = [cell for cell in table.cells[0] if cell]
     if len(table.rows) > 1 or len(members) < 3:
         return
+    logs = np.log([cell.mean for cell in members])
     for index, cell in enumerate(members):
-        others = np.log([each.mean for each in members[:index] + members[index + 1 :]])
-        off = math.log(cell.mean) - float(np.median(others))
+        others = np.delete(logs, index)
+        off = logs[index] - float(np.median(others))
         width = float(np.quantile(np.abs(others - np.median(others)), 0.9))
         steady = cell.component in STEADY and len(others) >= 3
-        bound = LEAST if steady or _is_faster(cell, off) else SLOWER
+        bound = LEAST if steady or _beats_native(cell, _natives(members)) else SLOWER
         if abs(off) >= max(bound, CLEARLY * width / 1.645):
             yield cell, off
 
@@ -163,9 +165,17 @@ STEADY: Final = frozenset({"CPU", "memory", "power"})
 """Components in which no system is ten times slower than another one."""
 
 
-def _is_faster(cell: CellFact, off: float) -> bool:
-    """Whether a log ratio to the others is one that a hypervisor cannot bring about."""
-    return cell.better != "neither" and (off > 0) == (cell.better == "higher")
+def _natives(row: Sequence[CellFact | None]) -> Mapping[str, float]:
+    """What the native machine of each host reads in a row."""
+    return {each.host: each.mean for each in row if each and each.is_native}
+
+
+def _beats_native(cell: CellFact, natives: Mapping[str, float]) -> bool:
+    """Whether a guest is more than twice as fast as its host: no setting does that."""
+    if cell.is_native or cell.better == "neither" or cell.host not in natives:
+        return False
+    ratio = cell.mean / natives[cell.host]
+    return ratio > 2 if cell.better == "higher" else ratio < 0.5
 
 
 def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
@@ -194,35 +204,36 @@ def _doubt(cells: tuple[CellFact, ...], off: float, where: str) -> Doubt:
 
 def _columns_off(table: Table) -> Iterator[Doubt]:
     """A system that is off by the same factor in all its cases."""
-    for column, name in enumerate(table.columns):
-        cells = [row[column] for row in table.cells]
-        members = tuple(cell for cell in cells if cell)
-        others = _same_host(table, column, members[0].host)
+    columns = [
+        [each for each in cells if each] for cells in zip(*table.cells, strict=True)
+    ]
+    places: dict[str, list[int]] = defaultdict(list)
+    for column, members in enumerate(columns):
+        places[members[0].host].append(column)
+    natives = {
+        row: _natives(cells) for row, cells in zip(table.rows, table.cells, strict=True)
+    }
+    for column, members in enumerate(columns):
+        others = [each for each in places[members[0].host] if each != column]
         if len(members) < 2 or not others:
             continue
-        off = _shift(table.logs[:, column], table.logs[:, others])
-        bound = LEAST if _is_faster(members[0], off) else SLOWER
-        if abs(off) < bound or not nearest_factor(members[0], off, NEAR):
-            continue
+        off = _shift(table.logs[:, column], table.logs[:, others[:SIBLINGS]])
+        ahead = sum(_beats_native(cell, natives[cell.case]) for cell in members)
+        bound = LEAST if 2 * ahead > len(members) else SLOWER
         factor = nearest_factor(members[0], off, NEAR)
-        yield about_cells(
-            f"All {len(members)} values of {members[0].metric} on "
-            f"{members[0].system_label or name[1]} are off by a factor near {factor} "
-            f"({math.exp(abs(off)):.4g}) from the other systems of the host.",
-            members,
-            ratio=math.exp(off),
-            factor=factor,
-        )
+        if abs(off) >= bound and factor:
+            yield _column_doubt(members, off, factor)
 
 
-def _same_host(table: Table, column: int, host: str) -> list[int]:
-    hosts: list[str] = []
-    for index in range(len(table.columns)):
-        cells = (row[index] for row in table.cells)
-        hosts.append(next(cell.host for cell in cells if cell))
-    return [
-        index for index, each in enumerate(hosts) if each == host and index != column
-    ][:24]
+def _column_doubt(members: Sequence[CellFact], off: float, factor: str) -> Doubt:
+    where = members[0].system_label or members[0].system
+    return about_cells(
+        f"All {len(members)} values of {members[0].metric} on {where} are off by a "
+        f"factor near {factor} ({math.exp(abs(off)):.4g}) from the host's other systems.",
+        members,
+        ratio=math.exp(off),
+        factor=factor,
+    )
 
 
 def _shift(own: Floats, others: Floats) -> float:
