@@ -26,7 +26,9 @@ from benchmarks.analysis.plausibility.facts import Study
 from benchmarks.analysis.plausibility.findings import SEVERITIES, Finding
 from benchmarks.analysis.plausibility.registry import REGISTERED, Rule
 
-RULES: Final[Mapping[str, Rule]] = MappingProxyType(REGISTERED)
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {each.id: each for each in sorted(REGISTERED.values(), key=lambda each: each.place)}
+)
 
 
 def check(study: Study, rules: Iterable[Rule] = RULES.values()) -> tuple[Finding, ...]:

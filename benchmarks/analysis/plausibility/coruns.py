@@ -14,6 +14,18 @@ ENOUGH_OVERLAP: Final = 0.9
 METERS: Final = frozenset({"watts-up", "power-csv", "ipmi-dcmi"})
 """They run around the work, on purpose longer than it."""
 
+WORK_TIMES: Final = frozenset({"total time", "test duration"})
+"""Metrics that say how long the whole run took; other times are parts of it."""
+
+
+def took_s(run: RunFact) -> float | None:
+    """How long a run took: by its clock, its facts, or what its tool printed."""
+    elapsed = run.facts.get("elapsed_s")
+    if run.duration_s or elapsed:
+        return run.duration_s or float(elapsed or 0)
+    times = [each.value for each in run.samples if each.metric in WORK_TIMES]
+    return max(times, default=None)
+
 
 @rule("corun-overlap", "Seats that did not run together", "warning")
 def corun_overlap(study: Study) -> Iterator[Doubt]:
@@ -28,7 +40,7 @@ def corun_overlap(study: Study) -> Iterator[Doubt]:
     """
     groups: dict[str, list[RunFact]] = defaultdict(list)
     for run in study.runs:
-        if run.corun and run.tool not in METERS and run.started_at and run.duration_s:
+        if run.corun and run.tool not in METERS and run.started_at and took_s(run):
             groups[run.corun].append(run)
     for name, runs in groups.items():
         if len(runs) < 2:
@@ -46,16 +58,16 @@ def corun_overlap(study: Study) -> Iterator[Doubt]:
 
 def _overlap(runs: Sequence[RunFact]) -> float:
     begins = [run.started_at.timestamp() for run in runs if run.started_at]
-    lengths_s = [run.duration_s or 0 for run in runs]
+    lengths_s = [took_s(run) or 0 for run in runs]
     ends = [begin + length for begin, length in zip(begins, lengths_s, strict=True)]
     return max(0.0, min(ends) - max(begins)) / max(lengths_s)
 
 
 def _window(run: RunFact) -> dict[str, Evidence]:
     started = run.started_at.isoformat() if run.started_at else None
-    return {"seat": run.seat, "started_at": started, "duration_s": run.duration_s}
+    return {"seat": run.seat, "started_at": started, "duration_s": took_s(run)}
 
 
 def _key(run: RunFact) -> tuple[str, float]:
     started = run.started_at.isoformat() if run.started_at else ""
-    return started, run.duration_s or 0.0
+    return started, took_s(run) or 0.0

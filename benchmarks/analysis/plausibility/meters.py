@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from benchmarks.analysis.plausibility.coruns import METERS
+from benchmarks.analysis.plausibility.coruns import METERS, took_s
 from benchmarks.analysis.plausibility.facts import RunFact, Study
 from benchmarks.analysis.plausibility.findings import subjects
 from benchmarks.analysis.plausibility.registry import Doubt, rule
@@ -15,8 +15,6 @@ from benchmarks.analysis.plausibility.registry import Doubt, rule
 LONGER: Final = 0.03
 SHORTER: Final = 0.01
 METER_TIME: Final = "meter time"
-WORK_TIMES: Final = frozenset({"total time", "test duration"})
-"""Metrics that say how long the whole run took; other times are parts of it."""
 OFF: Final = 0.05
 REQUESTS: Final = (
     "seconds",
@@ -47,7 +45,7 @@ def meter_window(study: Study) -> Iterator[Doubt]:
         if run.corun:
             groups[run.corun].append(run)
     for name, runs in groups.items():
-        work = [run for run in runs if run.tool not in METERS and _took_s(run)]
+        work = [run for run in runs if run.tool not in METERS and took_s(run)]
         for meter in runs:
             read_s = _metered_s(meter)
             if work and read_s:
@@ -57,7 +55,7 @@ def meter_window(study: Study) -> Iterator[Doubt]:
 def _compared(
     name: str, meter: RunFact, read_s: float, work: Sequence[RunFact]
 ) -> Iterator[Doubt]:
-    work_s = max(_took_s(run) or 0 for run in work)
+    work_s = max(took_s(run) or 0 for run in work)
     share = read_s / work_s - 1
     if -SHORTER <= share <= LONGER:
         return
@@ -77,15 +75,6 @@ def _metered_s(run: RunFact) -> float | None:
     return max(times, default=run.duration_s if run.tool in METERS else None)
 
 
-def _took_s(run: RunFact) -> float | None:
-    """How long a run took: by its clock, its facts, or what its tool printed."""
-    elapsed = run.facts.get("elapsed_s")
-    if run.duration_s or elapsed:
-        return run.duration_s or float(elapsed or 0)
-    times = [each.value for each in run.samples if each.metric in WORK_TIMES]
-    return max(times, default=None)
-
-
 @rule("elapsed-not-requested", "A run of another length than requested", "warning")
 def elapsed_not_requested(study: Study) -> Iterator[Doubt]:
     """A run took more than 5 % longer or shorter than it was told to (its request, or a
@@ -101,11 +90,11 @@ def elapsed_not_requested(study: Study) -> Iterator[Doubt]:
     """
     tables: dict[object, list[RunFact]] = defaultdict(list)
     for run in study.runs:
-        took_s, asked_s = _elapsed_s(run), _asked_s(run)
-        if took_s and asked_s:
-            if abs(took_s / asked_s - 1) > OFF:
-                yield _off(run, took_s, asked_s, "it was asked for")
-        elif took_s:
+        run_s, asked_s = _elapsed_s(run), _asked_s(run)
+        if run_s and asked_s:
+            if abs(run_s / asked_s - 1) > OFF:
+                yield _off(run, run_s, asked_s, "it was asked for")
+        elif run_s:
             tables[run.tool, run.document, run.table].append(run)
     for runs in tables.values():
         yield from _unlike_the_others(runs)
@@ -117,19 +106,19 @@ def _unlike_the_others(runs: Sequence[RunFact]) -> Iterator[Doubt]:
     alike = sum(abs(each / middle - 1) <= 0.02 for each in times)
     if len(runs) < 4 or 4 * alike < 3 * len(runs):
         return
-    for run, took_s in zip(runs, times, strict=True):
-        if abs(took_s / middle - 1) > OFF:
-            yield _off(run, took_s, middle, "the others of its table took")
+    for run, this_s in zip(runs, times, strict=True):
+        if abs(this_s / middle - 1) > OFF:
+            yield _off(run, this_s, middle, "the others of its table took")
 
 
-def _off(run: RunFact, took_s: float, asked_s: float, whose: str) -> Doubt:
+def _off(run: RunFact, run_s: float, asked_s: float, whose: str) -> Doubt:
     named = _named(run)
     return Doubt(
-        f"{run.name}{named} took {took_s:g} s, {whose} {asked_s:g} s "
-        f"({took_s / asked_s - 1:+.1%}).",
+        f"{run.name}{named} took {run_s:g} s, {whose} {asked_s:g} s "
+        f"({run_s / asked_s - 1:+.1%}).",
         subjects("run", (run.id,)),
-        {"elapsed_s": took_s, "expected_s": asked_s},
-        (took_s, asked_s),
+        {"elapsed_s": run_s, "expected_s": asked_s},
+        (run_s, asked_s),
     )
 
 

@@ -34,4 +34,5 @@ def _row(rule: Rule) -> str:
 
 def _section(rule: Rule) -> str:
     text = rule.documentation.replace("``", "`")
-    return f"## {rule.id}\n\n**{rule.title}** ({rule.severity}, {rule.family}).\n\n{text}\n"
+    title = f"**{rule.title}** ({rule.severity}, {rule.family})."
+    return f"## {rule.id}\n\n{title}\n\n{text}\n"

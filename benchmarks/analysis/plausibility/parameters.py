@@ -30,7 +30,7 @@ Change = tuple[tuple[str, str, str], ...]
 def parameters_differ(study: Study) -> Iterator[Doubt]:
     """A system lacks a case that others have and has, alone, one of the same tool and
     metric that differs from it in one or two parameters. Which machine, path or device
-    it was does not count, nor do cases of which several columns have the same variant.
+    it was does not count, nor do cases that several systems have in the same variant.
     All cases of a system that differ in the same way are one flag.
 
     Why: they stand in two rows of the comparison, or are compared by hand although they
@@ -44,7 +44,7 @@ def parameters_differ(study: Study) -> Iterator[Doubt]:
     for cell in study.cells:
         test = (cell.tool, *cell.column[2:])
         tests[test].setdefault(cell.column, {})[cell.case] = cell
-    spread = _columns_of_cases(study)
+    spread = _systems_of_cases(study)
     for columns in tests.values():
         for column, cells in columns.items():
             alone = [cell for case, cell in cells.items() if spread[case] == 1]
@@ -53,12 +53,11 @@ def parameters_differ(study: Study) -> Iterator[Doubt]:
                 yield from _changed(alone, cells, others, study)
 
 
-def _columns_of_cases(study: Study) -> Mapping[Id, int]:
-    counts: dict[Id, int] = defaultdict(int)
-    for cells in study.columns.values():
-        for case in cells:
-            counts[case] += 1
-    return counts
+def _systems_of_cases(study: Study) -> Mapping[Id, int]:
+    systems: dict[Id, set[Id]] = defaultdict(set)
+    for cell in study.cells:
+        systems[cell.case].add(cell.system)
+    return {case: len(each) for case, each in systems.items()}
 
 
 def _changed(

@@ -42,8 +42,9 @@ def zero_reading(study: Study) -> Iterator[Doubt]:
 @rule("saturated-reading", "A CPU that reads 100 %", "warning")
 def saturated_reading(study: Study) -> Iterator[Doubt]:
     """A CPU utilization of exactly 100 % in every run of a test that is not made to
-    load the CPU; from 99.4 % on it is a notice. More than 100 % times the CPUs of the
-    system is an error; where their number is not known, more than 100 % is not judged.
+    load the CPU; from 99.4 % on, and in several runs of a test of the CPU, it is a
+    notice. More than 100 % times the CPUs of the system is an error; where their number
+    is not known, more than 100 % is not judged.
 
     Why: either the counter is stuck, or the CPU was the limit: then the throughput
     beside it says nothing about the network or the disk.
@@ -62,14 +63,25 @@ def saturated_reading(study: Study) -> Iterator[Doubt]:
                 reading=cell.mean,
                 cpus=cpus,
             )
-        elif cell.component != "CPU" and FULL <= cell.mean <= 100:
+        elif _is_full(cell):
             yield about_cells(
                 f"{cell.name} reads {cell.mean:g} %: a stuck counter, or the CPU was "
                 "the limit of this test.",
                 (cell,),
-                severity=None if cell.mean == 100 else "notice",
+                severity=None if _is_stuck(cell) else "notice",
                 reading=cell.mean,
             )
+
+
+def _is_full(cell: CellFact) -> bool:
+    """Full where it need not be; or, in a test of the CPU, without any scatter."""
+    if cell.component == "CPU":
+        return cell.n > 1 and set(cell.means) == {100.0}
+    return FULL <= cell.mean <= 100
+
+
+def _is_stuck(cell: CellFact) -> bool:
+    return cell.component != "CPU" and cell.mean == 100
 
 
 def _must_read(cell: CellFact) -> bool:

@@ -52,6 +52,11 @@ class Rule:
     def documentation(self) -> str:
         return inspect.getdoc(self.check) or ""
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where it stands among the others: by its family."""
+        return (self.family, self.id)
+
     def findings(self, study: Study) -> Iterator[Finding]:
         """What this rule doubts about a study."""
         for doubt in self.check(study):

@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 SIBLINGS: Final = 24
 """A median over more columns than these says nothing more and costs time."""
 
+SMALL: Final = 400
+"""In a table of more cells than these one row and one column weigh nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -115,19 +118,18 @@ def spreads(off: Floats, floor: float) -> Floats:
     """How well the predictions work around each cell: a robust standard deviation.
 
     The larger of the scaled median and the 90th percentile of the other residuals:
-    the second sees that systems differ in more than their speed. The cell's own row
-    (with two rows, its own column) is left out, for one wrong cell moves all of it.
+    the second sees that systems differ in more than their speed. In a small table the
+    cell's own row and column are left out, for one wrong cell moves all of them.
     """
     rows, columns = off.shape
-    if rows > 50:
+    if rows * columns > SMALL:
         return np.full(off.shape, _spread(off, floor))
-    if rows > 2:
-        by_row = [_spread(np.delete(off, row, axis=0), floor) for row in range(rows)]
-        return np.repeat(np.array(by_row)[:, None], columns, axis=1)
-    by_column = [
-        _spread(np.delete(off, each, axis=1), floor) for each in range(columns)
-    ]
-    return np.repeat(np.array(by_column)[None, :], rows, axis=0)
+    result = np.empty(off.shape)
+    for row in range(rows):
+        rest = np.delete(off, row, axis=0)
+        for column in range(columns):
+            result[row, column] = _spread(np.delete(rest, column, axis=1), floor)
+    return result
 
 
 def _spread(off: Floats, floor: float) -> float:

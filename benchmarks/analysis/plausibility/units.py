@@ -134,9 +134,8 @@ def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
             rows[row].append((cell, distance))
     for members in rows.values():
         yield from _told_apart(members)
-    for cell, distance in [*off_the_curve(table, off, LEAST), *_off_the_row(table)]:
-        if nearest_factor(cell, distance, NEAR):
-            yield _doubt((cell,), distance, "its siblings")
+    alone = [*off_the_curve(table, off, LEAST), *_off_the_row(table)]
+    yield from _told_apart([pair for pair in alone if nearest_factor(*pair, NEAR)])
 
 
 def _is_slip(cell: CellFact, off: float, rows: int) -> bool:
@@ -148,16 +147,16 @@ def _is_slip(cell: CellFact, off: float, rows: int) -> bool:
 def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:
     """A single row: only how the systems lie beside each other can be judged."""
     members = [cell for cell in table.cells[0] if cell]
-    if len(table.rows) > 1 or len(members) < 3:
+    if len(table.rows) > 1 or len(members) < 2:
         return
     logs = np.log([cell.mean for cell in members])
+    natives = _natives(members)
     for index, cell in enumerate(members):
         others = np.delete(logs, index)
         off = logs[index] - float(np.median(others))
         width = float(np.quantile(np.abs(others - np.median(others)), 0.9))
-        steady = cell.component in STEADY and len(others) >= 3
-        bound = LEAST if steady or _beats_native(cell, _natives(members)) else SLOWER
-        if abs(off) >= max(bound, CLEARLY * width / 1.645):
+        sure = cell.component in STEADY or _beats_native(cell, natives)
+        if abs(off) >= max(LEAST if sure else SLOWER, CLEARLY * width / 1.645):
             yield cell, off
 
 
@@ -229,7 +228,7 @@ def _column_doubt(members: Sequence[CellFact], off: float, factor: str) -> Doubt
     where = members[0].system_label or members[0].system
     return about_cells(
         f"All {len(members)} values of {members[0].metric} on {where} are off by a "
-        f"factor near {factor} ({math.exp(abs(off)):.4g}) from the host's other systems.",
+        f"factor near {factor} ({math.exp(abs(off)):.4g}) from the other systems here.",
         members,
         ratio=math.exp(off),
         factor=factor,
