@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.tools.iperf import UNITS
+from benchmarks.tools.iperf.rows import UNITS
 from benchmarks.tools.parser import Draft, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
 
