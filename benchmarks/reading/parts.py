@@ -140,12 +140,13 @@ def _starts(text: str) -> Iterator[tuple[int, Tool]]:
     for signature in _SIGNATURES.finditer(text):
         position = signature.start()
         if current and current[1].starts(text, position):
+            began = position
             continue
         speaker = next(each for each in _PARSERS if each[1].starts(text, position))
         if current and _encloses(current[1], speaker[0], text, began, position):
             continue
         current, began = speaker, position
-        yield began, speaker[0]
+        yield position, speaker[0]
 
 
 def _encloses(outer: Parser, inner: Tool, text: str, began: int, position: int) -> bool:

@@ -114,18 +114,17 @@ def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
         raise ParseError(
             f"The output of {part.tool.title} cannot be read yet: send its samples."
         )
-    blank = _blank(part, part.tool, part.tool.parser)
+    parser = part.tool.parser
+    blank = _blank(part, part.tool, parser)
     try:
-        yield from (
-            _checked(part.tool, run, blank)
-            for run in _parsed(part, part.tool.parser, comma)
-        )
+        for run in _parsed(part, parser, comma):
+            yield _checked(part, part.tool, run, blank)
     except LineError as error:
         yield replace(blank, problem=error.moved(part.line - 1))
     except ParseError as error:
-        hint = "" if comma else _comma_hint(part.text, part.line)
-        problem = fault(part.text, _end(part.text), f"{error}{hint}")
-        yield replace(blank, problem=problem.moved(part.line - 1))
+        has_hint = parser.localized and not comma
+        hint = _comma_hint(part.text, part.line) if has_hint else ""
+        yield replace(blank, problem=_at_the_end(part, f"{error}{hint}"))
 
 
 def _parsed(part: Part, parser: Parser, comma: bool) -> tuple[ParsedRun, ...]:
@@ -144,8 +143,10 @@ def _blank(part: Part, tool: Tool, parser: Parser) -> ReadRun:
     )
 
 
-def _checked(tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
+def _checked(part: Part, tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
     """The run without the readings that are none; rejected if nothing is left."""
+    if run.problem:
+        return replace(blank, problem=_at_the_end(part, run.problem))
     kept, doubts = [], dict.fromkeys(run.warnings)
     for reading in run.readings:
         metric = tool.metric(reading.metric)
@@ -159,23 +160,26 @@ def _checked(tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
             check_value(metric, reading.value, reading.unit)
             canonical_parameters(reading.parameters)
         except BenchmarksError as error:
-            return replace(blank, problem=ParseError(str(error)))
+            return replace(blank, problem=_at_the_end(part, str(error)))
         kept.append(reading)
-    problem = None if kept else ParseError("Every number of this run is 0.")
+    if not kept:
+        why = "Every number of this run is 0."
+        return replace(blank, problem=_at_the_end(part, why))
     return replace(
         blank,
         tool_version=shorten(run.tool_version),
         readings=tuple(kept),
         warnings=tuple(doubts),
         facts={name: _shown(fact) for name, fact in run.facts.items()},
-        problem=problem,
     )
 
 
-def _end(text: str) -> int:
-    """Where the last line that is not blank ends, without copying a long text."""
-    tail = text[-10_000:]
-    return len(text) - len(tail) + len(tail.rstrip())
+def _at_the_end(part: Part, why: str) -> LineError:
+    """The error of a whole part, at its last line that is not blank."""
+    # Without copying a long text.
+    tail = part.text[-10_000:]
+    end = len(part.text) - len(tail) + len(tail.rstrip())
+    return fault(part.text, end, why).moved(part.line - 1)
 
 
 def _shown(fact: Parameter) -> Parameter:

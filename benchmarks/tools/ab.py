@@ -41,6 +41,7 @@ LINES = Scanner(
     cell=r"(?P<share>\d{1,3}),(?P<ms>[^\s,]+)$",
     trouble=r"(?P<trouble>(?:apr_\w+(?:\(\))?|ab|SSL handshake failed|socket)\b[^\n]*: "
     r"[^\n]*|Total of \d+ requests completed|Test aborted after [^\n]*)",
+    doubt=r"(?:ERROR|WARNING): The median and mean for the (?P<doubt>[\w ]{1,40}) time",
 )
 PHASES = ("Connect", "Processing", "Waiting", "Total")
 # The columns of the table of times, by their number; sd is no result.
@@ -49,6 +50,8 @@ COLUMNS = {
     3: ("min", "mean", "max"),
     4: ("min", "mean", "sd", "max"),
 }
+# What tells lines of one kind apart.
+TELLING = ("fact", "phase", "percent", "share", "doubt")
 BEGIN = frozenset({"banner", "csv"})
 COUNTS = ("requests", "failed requests", "non-2xx responses")
 # What comes behind the line that tells whether connections were kept.
@@ -67,7 +70,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start, and for each table of percentiles."""
     runs: list[Lines] = [{}]
     for line in LINES(output):
-        key = line.kind + line["fact"] + line["phase"] + line["percent"] + line["share"]
+        key = line.kind + "".join(line[group] for group in TELLING)
         if key in runs[-1] or (line.kind in BEGIN and runs[-1]):
             keep(runs, {})
         runs[-1][key] = line
@@ -82,6 +85,9 @@ def _run(lines: Lines) -> Draft:
     if "csv" in lines:
         _read_csv(lines, run)
     elif complete and complete.whole("complete") and lines.keys() & BEHIND:
+        if (moved := lines.get("moved")) and moved.whole("moved") == 0:
+            run.mark("errors", "No server sent a byte: nothing was answered.")
+            return run
         _read_counts(lines, run)
         _read_rates(lines, run)
         _read_times(lines, run)
@@ -110,6 +116,10 @@ def _check(lines: Lines, run: Draft) -> None:
             why = lines.get("why")
             told = f" ({why['why']})" if why and kind == "failed" else ""
             run.mark(code, f"{count} {what}{told}.")
+    for line in lines.values():
+        if line.kind == "doubt":
+            told = f"ab does not trust its {line['doubt']} times: they scatter."
+            run.mark("unreliable", told)
     if line := lines.get("trouble"):
         run.mark("failed", f"ab printed: {line['trouble'].strip()}.")
     if "complete" in lines and "rate" not in lines:
@@ -218,7 +228,7 @@ TOOL = Tool(
     aliases=("ApacheBench", "Apache Bench"),
     labels=("concurrency {concurrency}", "p{percentile}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"This is ApacheBench, Version ",

@@ -148,5 +148,6 @@ TOOL = Tool(
             r"b_eff_io := maximum over all bw_partition",
         ),
         programs=("b_eff_io",),
+        localized=False,
     ),
 )

@@ -14,9 +14,10 @@ from benchmarks.tools.scan import Found, Scanner
 LINES = Scanner(
     device=r"(?P<path>/dev/[^\s:]++):(?P<trouble> [^\n]*)?$",
     row=r"Timing (?P<what>cached|buffer-cache|buffered disk|O_DIRECT disk|"
-    r"O_DIRECT cached) reads: +(?P<size>\S+) MB in +\S+ seconds = *+(?P<rate>\S+) "
-    r"(?P<unit>[kM]B)/s(?:ec)?\b",
-    failed=r"(?:read\(\)|lseek\(\)|BLKFLSBUF|BLKGETSIZE|HDIO_\w+)[^\n]{0,20} failed",
+    r"O_DIRECT cached) reads(?: \(offset (?P<offset>\d+) GB\))?: +(?P<size>\S+) MB in +"
+    r"\S+ seconds = *+(?P<rate>\S+) (?P<unit>[kM]B)/s(?:ec)?\b",
+    failed=r"(?:read\(\)|lseek\(\)|BLKFLSBUF|BLKGETSIZE|HDIO_\w+)[^\n]{0,20}"
+    r" (?:failed|hit EOF)|Timing [^\n:]{1,60} reads[^\n:]{0,40}:",
 )
 METRICS = {
     "cached": "cached read",
@@ -37,16 +38,21 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "failed" or line["trouble"].strip():
             runs[-1].mark("failed", f'hdparm printed "{line.text.strip()}".')
         else:
-            keep(runs, Draft(facts={"device": line["path"]}))
+            # What is said before the first device is named belongs to it.
+            if runs[-1] or runs[-1].facts:
+                keep(runs, Draft())
+            runs[-1].facts["device"] = line["path"]
     return finished(runs, "hdparm timed no reads.")
 
 
 def _read(line: Found, runs: list[Draft]) -> None:
+    case = {"offset": f"{line['offset']} GiB"} if line["offset"] else {}
     runs[-1].add(
         METRICS[line["what"]],
         line.number("rate"),
         UNITS[line["unit"]],
         operation="read",
+        **case,
     )
 
 
@@ -64,11 +70,11 @@ TOOL = Tool(
         ),
     ),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"Timing (?:cached|buffer-cache|buffered disk|O_DIRECT (?:disk|cached)) "
-            r"reads:",
+            r"reads\b[^\n:]{0,40}:",
         ),
         programs=("hdparm",),
     ),

@@ -11,10 +11,11 @@ from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     banner=r"(?:HPLinpack|HPL-\w+) +v?(?P<version>\d+(?:\.\d+)*) ",
-    row=r"(?P<variant>W[RC]\d{1,3}[A-Z]\w{1,12}) +(?P<n>\d+) +(?P<nb>\d+) +(?P<p>\d+) +"
+    row=r"(?P<variant>W[RC]\d\w{0,15}) +(?P<n>\d+) +(?P<nb>\d+) +(?P<p>\d+) +"
     r"(?P<q>\d+) +(?P<time>\S+) +(?P<rate>\S+)",
     residual=r"\|\|Ax-b\|\|_oo[^\n]*= +(?P<residual>\S+) +\.+ (?P<check>PASSED|FAILED)",
     tests=r"(?P<failed>\d+) tests completed and failed residual checks",
+    skipped=r"(?P<skipped>[1-9]\d*) tests skipped because of illegal input",
     error=r"(?P<error>HPL ERROR[^\n]*)",
 )
 
@@ -32,10 +33,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "residual":
             checks[-1] += 1
             _check(line["check"] == "FAILED", runs[-1])
-        elif line.kind == "tests":
-            _check(line["failed"] != "0", runs[-1])
         else:
-            runs[-1].mark("failed", line["error"].strip())
+            _doubt(line, runs[-1])
     for run, done in zip(runs, checks, strict=True):
         if run and not done:
             run.mark("unchecked", "HPL printed no residual check: is the output cut?")
@@ -50,6 +49,15 @@ def _read(line: Found, run: Draft) -> None:
     if "e" not in line["rate"].casefold():
         raise line.refused("the rate has no exponent: is the line cut?")
     run.add("performance", line.number("rate"), "Gflop/s", variant=variant, **sizes)
+
+
+def _doubt(line: Found, run: Draft) -> None:
+    if line.kind == "tests":
+        _check(line["failed"] != "0", run)
+    elif line.kind == "skipped":
+        run.mark("skipped", f"HPL skipped {line['skipped']} tests.")
+    else:
+        run.mark("failed", line["error"].strip())
 
 
 def _check(failed: bool, run: Draft) -> None:
@@ -68,7 +76,7 @@ TOOL = Tool(
     aliases=("HPLinpack", "High-Performance Linpack"),
     labels=("n={n}", "{p}x{q}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(r"HPLinpack +\d", r"HPL-\w+ +v?\d", r"T/V +N +NB +P +Q +Time"),
         programs=("xhpl",),

@@ -52,6 +52,8 @@ NUMBERS = {
     "lifetime": (("lifetime", "session lifetime", "s"),),
 }
 OPTIONS = {"rate": "rate", "num-conns": "connections", "num-calls": "calls"}
+# How the load is shaped otherwise, as it was asked for.
+SHAPES = ("uri", "period", "burst-length", "wsesslog", "wset", "wlog", "method")
 FACTS = ("server", "port", "timeout", "client")
 COUNTS = ("requests", "replies", "errors")
 
@@ -110,8 +112,7 @@ def _read_options(line: Found, draft: Draft) -> None:
         if option in given and not (session and option != "rate"):
             asked = line.number_of(given[option])
             draft.parameters[name] = int(asked) if asked.is_integer() else asked
-    if uri := given.get("uri"):
-        draft.parameters["uri"] = uri
+    draft.parameters.update({name: given[name] for name in SHAPES if name in given})
     draft.facts.update({name: given[name] for name in FACTS if name in given})
 
 
@@ -214,7 +215,7 @@ TOOL = Tool(
     ),
     labels=("wsess={wsess}",),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"httperf: httperf-\S+ compiled ",

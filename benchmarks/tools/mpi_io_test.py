@@ -103,5 +103,6 @@ TOOL = Tool(
             r"(?:Write|Read) bandwidth = \S+ Mbytes/sec",
         ),
         programs=("mpi-io-test",),
+        localized=False,
     ),
 )

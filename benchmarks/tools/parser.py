@@ -41,13 +41,14 @@ class ParsedRun:
     """One execution of a tool, as its output tells it.
 
     ``facts`` is what is worth keeping beside the numbers and is no parameter of them:
-    times, peers, compiler flags.
+    times, peers, compiler flags. ``problem`` says why there are no readings.
     """
 
     readings: tuple[Reading, ...]
     tool_version: str = ""
     warnings: tuple[Mark, ...] = ()
     facts: Mapping[str, Parameter] = field(default_factory=dict)
+    problem: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,12 +92,22 @@ class Draft:
         """Whether anything was read."""
         return bool(self._readings)
 
-    def finished(self) -> ParsedRun:
+    @property
+    def is_doubted(self) -> bool:
+        return bool(self._warnings)
+
+    def why(self, nothing: str) -> str:
+        """The sentence that nothing was read, and what the tool said."""
+        doubts = [mark.sentence for mark in self._warnings]
+        return " ".join([nothing, *doubts[:3]])
+
+    def finished(self, nothing: str = "") -> ParsedRun:
         return ParsedRun(
             readings=tuple(self._readings),
             tool_version=self.tool_version,
             warnings=tuple(self._warnings),
             facts=dict(self.facts),
+            problem="" if self else self.why(nothing),
         )
 
 
@@ -110,12 +121,12 @@ def keep(items: list[T], item: T) -> None:
 def finished(drafts: list[Draft], nothing: str) -> tuple[ParsedRun, ...]:
     """The drafts in which anything was read; the sentence ``nothing`` if there is none.
 
-    The doubts about an empty draft are not lost: they belong to that sentence.
+    A draft that was only doubted is a run that failed: it is refused with that sentence
+    and with what the tool said.
     """
-    if runs := tuple(draft.finished() for draft in drafts if draft):
-        return runs
-    doubts = [mark.sentence for draft in drafts for mark in draft.finished().warnings]
-    raise ParseError(" ".join([nothing, *doubts[:3]]))
+    if told := [draft for draft in drafts if draft or draft.is_doubted]:
+        return tuple(draft.finished(nothing) for draft in told)
+    raise ParseError(nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

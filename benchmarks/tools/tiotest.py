@@ -31,7 +31,8 @@ LINES = Scanner(
     cut=rf"{_ITEM.format('cut')}",
     terse=r"(?P<field>r?(?:write|read)):(?P<cells>[^\s:]+)[ \t]*+$",
     trouble=r"(?P<trouble>(?:Tried to (?:read|write) \d|Error \w+\(\)ing |"
-    r"Thread\(\d+\) )[^\n]*)",
+    r"Thread\(\d+\) |Error in (?:seek|randomwrite)|Unable to start \d+ threads|"
+    r"[A-Z][\w /]{2,60}: \S*_tiotest_pid)[^\n]*)",
 )
 FIELDS = {
     "write": "write",
@@ -150,7 +151,7 @@ TOOL = Tool(
     ),
     labels=("{size}", "{threads} threads"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"Tiotest (?:latency )?results\b",

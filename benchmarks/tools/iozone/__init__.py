@@ -38,7 +38,7 @@ TOOL = Tool(
     ),
     labels=("{file_size}", "{record}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"Iozone: Performance Test of File I/O",

@@ -21,14 +21,15 @@ LINES: Final = Scanner(
     r"(?P<each_record>\d+) [kK][Bb]yte records",
     seen=r"(?P<who>Children see|Parent sees) throughput for +(?P<count>\d+) "
     r"(?P<what>[\w -]+?)[ \t]*+= *+(?P<rate>\S+) +(?P<rate_unit>\S+)/sec",
-    share=r"(?P<which>Min|Max|Avg) throughput per (?:process|thread)[ \t]*+= *+"
-    r"(?P<share>\S+) +(?P<share_unit>\S+)/sec",
+    share=r"(?P<which>Min|Max|Avg) throughput per (?:process|thread)(?:e?s)?[ \t]*+= "
+    r"*+(?P<share>\S+) +(?P<share_unit>\S+)/sec",
     report=r"\"(?P<report>[A-Za-z -]+) report\"[ \t]*+$",
     records=r"(?P<records>\"\d+\"(?: +\"\d+\")*)[ \t]*+$",
     sheet=r"\"(?P<sheet_size>\d+)\"(?P<sheet>(?: +\S+)++)[ \t]*+$",
     complete=r"iozone test complete",
-    trouble=r"(?P<trouble>(?:Error|Can not|Unable to|open: |write: |read: |fsync: )"
-    r"[^\n]*)",
+    trouble=r"(?P<trouble>(?:Error|Can not|Unable to|open: |write: |read: |fsync: |"
+    r"iozone: interrupted|I/O error)[^\n]*)",
+    doubt=r"(?P<doubt>The test completed too quickly|Timer resolution is poor)",
 )
 _OPTIONS: Final = {
     "O_DIRECT": "direct",
@@ -99,6 +100,8 @@ def _take_about(line: Found, log: Log) -> None:
         log.draft.parameters.update(sizes)
     elif line.kind == "report":
         log.report = line["report"]
+    elif line.kind == "doubt":
+        log.draft.mark("too_short", f"iozone printed: {line['doubt']}.")
     else:
         log.draft.mark("failed", f"iozone printed: {line['trouble'].strip()[:200]}")
 

@@ -65,6 +65,7 @@ _REPORTS: Final = {
     "re-fread": _COLUMNS[12],
 }
 _KIB: Final = {"kb", "kbytes"}
+_SEEN: Final = {"Children see": "throughput", "Parent sees": "parent throughput"}
 _SHARES: Final = {"Min": "min", "Avg": "mean", "Max": "max"}
 
 
@@ -131,8 +132,7 @@ def read_sum(run: Draft, line: Found) -> Case:
         "processes": line.whole("count"),
         **_WORKERS.get(what, _case(what.removesuffix("s"))),
     }
-    metric = "throughput" if line["who"].startswith("Children") else "parent throughput"
-    run.add(metric, line.number("rate"), _rate_unit(line, "rate_unit"), **case)
+    _add_rate(run, "rate", line, _SEEN[line["who"]], case)
     return case
 
 
@@ -140,14 +140,19 @@ def read_share(run: Draft, case: Case, line: Found) -> None:
     """What the slowest, fastest and mean process did."""
     if case:
         metric = f"process throughput {_SHARES[line['which']]}"
-        unit = _rate_unit(line, "share_unit")
-        run.add(metric, line.number("share"), unit, **case)
+        _add_rate(run, "share", line, metric, case)
 
 
-def _rate_unit(line: Found, group: str) -> str:
-    if line[group].casefold() not in _KIB:
-        raise line.refused(f'"{line[group]}/sec" is not read in a throughput test.')
-    return "KiB/s"
+def _add_rate(run: Draft, group: str, line: Found, metric: str, case: Case) -> None:
+    """With -O all are operations: only what the children see is kept of them."""
+    unit = line[f"{group}_unit"].casefold()
+    if unit == "ops":
+        if metric == "throughput":
+            run.add("operation rate", line.number(group), "1/s", **case)
+    elif unit in _KIB:
+        run.add(metric, line.number(group), "KiB/s", **case)
+    else:
+        raise line.refused(f'"{line[f"{group}_unit"]}/sec" is no unit of iozone.')
 
 
 def read_sheet(

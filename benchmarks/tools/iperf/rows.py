@@ -165,8 +165,6 @@ def _close(test: Test) -> None:
             # With --sum-only no stream is told apart: SUM-3 is the sum of three.
             streams = int(count) if (count := sums[0][0][4:]).isdigit() else 1
             _add([test.totals[sums[0]]], test.draft, FORWARD, streams)
-        elif sums and test.is_duplex and len(ways[FORWARD]) > 1:
-            _add([test.totals[sums[0]]], test.draft, "both ways", len(ways[FORWARD]))
         else:
             _close_ways(test, ways, reported)
 
@@ -182,18 +180,17 @@ def _ways(test: Test) -> dict[str, set[str]]:
 
 
 def _close_ways(test: Test, ways: dict[str, set[str]], reported: bool) -> None:
+    """The total of each way; where both are loaded, SUM is that of both."""
+    has_both = all(ways.values())
+    is_csv = any(row.kind == "csv" for row in test.totals.values())
+    is_never_summed = not is_csv and (has_both or (reported and test.is_client))
     for way, ids in ways.items():
         sums = test.totals.get((SUM, reported))
-        rows = [
-            test.totals[each, reported]
-            for each in sorted(ids)
-            if (each, reported) in test.totals
-        ]
-        if len(ids) > 1 and sums and not all(ways.values()):
+        keys = [(each, reported) for each in sorted(ids)]
+        rows = [test.totals[key] for key in keys if key in test.totals]
+        if len(ids) > 1 and sums and not has_both:
             _add([sums], test.draft, way, len(ids))
-        elif (
-            rows and len(rows) == len(ids) and (len(ids) == 1 or rows[0].kind == "row")
-        ):
+        elif len(rows) == len(ids) > 0 and (len(ids) == 1 or is_never_summed):
             _add(rows, test.draft, way, len(ids))
         elif rows:
             test.draft.mark("no_sum", "The sum of its parallel streams is missing.")

@@ -65,7 +65,7 @@ TOOL = Tool(
     aliases=("iperf 3",),
     labels=("{protocol}", "{operation}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"Connecting to host [^\n]{1,200}, port \d",

@@ -70,7 +70,10 @@ def _add_sums(run: Draft, end: Mapping[str, Any], way: str) -> None:
     if "retransmits" in sent:
         count = number(sent["retransmits"], "retransmits")
         run.add("retransmits", count, "", operation=way)
-    if "jitter_ms" in whole and number(whole.get("packets", 0), "packets") > 0:
+    # A sender whom the receiver told nothing prints 0 for both.
+    is_told = not received or received.get("bits_per_second", 0) != 0
+    has_packets = number(whole.get("packets", 0), "packets") > 0
+    if "jitter_ms" in whole and has_packets and is_told:
         run.add("jitter", number(whole["jitter_ms"], "jitter_ms"), "ms", operation=way)
         share = number(whole["lost_percent"], "lost_percent")
         run.add("packet loss", share, "%", operation=way)
@@ -83,6 +86,7 @@ def _add_rate(run: Draft, metric: str, total: Mapping[str, Any], way: str) -> No
 
 
 def _add_cpu(run: Draft, shares: Mapping[str, Any]) -> None:
+    """A share of exactly 0 is one that the other end never sent."""
     for end, key in (("local", "host_total"), ("remote", "remote_total")):
-        if key in shares and run:
-            run.add(f"CPU utilization {end}", number(shares[key], key), "%")
+        if run and (share := number(shares.get(key, 0), key)):
+            run.add(f"CPU utilization {end}", share, "%")

@@ -14,6 +14,8 @@ LINES: Final = Scanner(
     r"Accepted connection from)",
     version=r"iperf (?P<version>3\.\S+)",
     reverse=r"Reverse mode, remote host",
+    done=r"iperf Done\.|(?P<echo>Server output:)",
+    rule=r"- - - - ",
     head=r"\[ *ID\](?:\[Role\])? Interval",
     connected=r"\[ *(?P<stream>\d+)\] local \S+ port \d+ connected to",
     row=r"\[ *(?P<id>\d+|SUM)\](?:\[(?P<role>[TR]X-[CS])\])? +0\.0+-\d+\.\d+ +sec +"
@@ -27,13 +29,20 @@ LINES: Final = Scanner(
 
 @dataclass
 class Test:
-    """One test; ``heads`` counts the lines that name the columns."""
+    """One test. ``totals`` are the rows below the columns' names below a rule.
+
+    ``ids`` are the streams by their role, which only tests of both ways print.
+    ``is_echo``: what the server said of the same test, printed by its client.
+    """
 
     draft: Draft = field(default_factory=Draft)
     operation: str = "forward"
     is_server: bool = False
-    heads: int = 0
-    ids: set[str] = field(default_factory=set)
+    is_done: bool = False
+    is_echo: bool = False
+    is_ruled: bool = False
+    is_summary: bool = False
+    ids: dict[str, set[str]] = field(default_factory=dict)
     totals: list[Found] = field(default_factory=list)
 
 
@@ -45,45 +54,76 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "version":
             version = line["version"]
         elif line.kind == "begin":
-            keep(tests, Test(is_server=not line["host"]))
-            if line["host"]:
-                tests[-1].draft.facts["to"] = line["host"]
+            _begin(line, tests)
+        elif line.kind == "trouble":
+            _trouble(line, tests)
+        elif line["echo"]:
+            keep(tests, Test(is_echo=True))
         else:
             _take(line, tests[-1])
-    for test in tests:
+    told = [test for test in tests if not test.is_echo]
+    for test in told:
         test.draft.tool_version = version
         _close(test)
-    return finished([test.draft for test in tests], "iperf3 printed no total.")
+    return finished([test.draft for test in told], "iperf3 printed no total.")
+
+
+def _begin(line: Found, tests: list[Test]) -> None:
+    """A test; what is said before it belongs to it: errors are not buffered."""
+    last = tests[-1]
+    if last.is_done or last.ids:
+        keep(tests, Test())
+    tests[-1].is_server = not line["host"]
+    if line["host"]:
+        tests[-1].draft.facts["to"] = line["host"]
+
+
+def _trouble(line: Found, tests: list[Test]) -> None:
+    """An error; one before any connection is a run of its own."""
+    is_alone = "unable to connect" in line["trouble"]
+    if tests[-1].is_done or (is_alone and tests[-1].draft.is_doubted):
+        keep(tests, Test())
+    told = line["trouble"].strip()[:200]
+    tests[-1].draft.mark("failed", f"iperf3 printed: {told}.")
+    tests[-1].is_done = is_alone
 
 
 def _take(line: Found, test: Test) -> None:
-    if line.kind == "reverse":
+    if line.kind == "done":
+        test.is_done = True
+    elif line.kind == "reverse":
         test.operation = "reverse"
     elif line.kind == "head":
-        test.heads += 1
-    elif line.kind == "trouble":
-        test.draft.mark("failed", f"iperf3 printed: {line['trouble'].strip()[:200]}.")
+        test.is_summary = test.is_ruled
+        test.totals.clear()
     elif line.kind == "connected":
-        test.ids.add(line["stream"])
+        test.ids.setdefault("", set()).add(line["stream"])
+    elif line.kind == "rule":
+        test.is_ruled = True
     else:
-        test.ids.add(line["id"])
-        is_named = line["rest"].strip() in {"sender", "receiver"}
-        if line.is_open("rest") and not is_named:
-            raise line.refused("the text ends within this line.")
-        if is_named or test.heads > 1:
-            keep(test.totals, line)
+        _take_row(line, test)
+
+
+def _take_row(line: Found, test: Test) -> None:
+    test.ids.setdefault(line["role"], set()).add(line["id"])
+    test.is_ruled = False
+    is_named = line["rest"].strip() in {"sender", "receiver"}
+    if line.is_open("rest") and not is_named:
+        raise line.refused("the text ends within this line.")
+    if is_named or test.is_summary:
+        keep(test.totals, line)
 
 
 def _close(test: Test) -> None:
     if test.is_server:
         _take_its_side(test)
-    ids = test.ids - {"SUM"}
     roles = {line["role"] for line in test.totals}
-    many = len(ids) > len(roles)
+    streams = max((len(test.ids[role] - {"SUM"}) for role in roles), default=1)
+    many = streams > 1
     is_udp = any(line["jitter"] for line in test.totals)
     test.draft.parameters["protocol"] = "UDP" if is_udp else "TCP"
     if many:
-        test.draft.parameters["streams"] = len(ids) // max(1, len(roles))
+        test.draft.parameters["streams"] = streams
     rows = [line for line in test.totals if not many or line["id"] == "SUM"]
     if test.totals and not rows:
         test.draft.mark("no_sum", "The sum of its parallel streams is missing.")

@@ -66,7 +66,7 @@ TOOL = Tool(
     ),
     labels=("{test}", "{from} → {to}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"(?:MIGRATED )?(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50} "

@@ -20,12 +20,13 @@ ENDS: Final = ("local", "remote")
 
 # Rows without any header (-P 0): sockets, sizes, seconds, rate; CPU at both ends.
 _CPU: Final = r"(?: +-?\d+\.\d\d +-?\d+\.\d\d +-?\d+\.\d{3} +-?\d+\.\d{3})?"
+_CPU_OF_ONE: Final = r"(?: +-?\d+\.\d\d +-?\d+\.\d{3})?"
 _BARE: Final = re.compile(
     r"(?:[ \t]*+(?:"
     rf"(?:\d+ +){{3}}\d+\.\d\d +\d+\.\d\d{_CPU}"  # stream
     rf"|(?:\d+ +){{4}}\d+\.\d\d +\d+\.\d\d{_CPU}[ \t]*\n[ \t]*\d+ +\d+"  # RR
-    r"|\d+ +\d+ +\d+\.\d\d +\d+ +\d+ +\d+\.\d\d(?: +-?\d+\.\d\d +-?\d+\.\d{3})?[ \t]*\n"
-    r"[ \t]*\d+ +\d+\.\d\d +\d+ +\d+\.\d\d(?: +-?\d+\.\d\d +-?\d+\.\d{3})?"  # UDP
+    rf"|\d+ +\d+ +\d+\.\d\d +\d+ +\d+ +\d+\.\d\d?{_CPU_OF_ONE}[ \t]*\n"
+    rf"[ \t]*\d+ +\d+\.\d\d +\d+ +\d+\.\d\d?{_CPU_OF_ONE}"  # UDP
     r")?[ \t]*(?:\n|\Z))++",
     re.ASCII,
 )
@@ -95,10 +96,13 @@ def _udp(run: Draft, unit: str, rows: list[Found], cpu: bool) -> None:
 
 
 def _cells(row: Found, columns: int, *, decimals: int) -> list[float]:
-    cells = row.numbers("row", decimals)
+    """The numbers of a row. What ``-B`` adds behind them is left out."""
+    cells = row["row"].split()
+    if len(cells) > columns and not re.match(r"[-+.\d]", cells[columns]):
+        return [row.number_of(cell) for cell in cells[:columns]]
     if len(cells) != columns:
         raise row.refused(f"it has {len(cells)} columns instead of {columns}.")
-    return cells
+    return row.numbers("row", decimals)
 
 
 def _add_cpu(
