@@ -7,7 +7,8 @@ One result row, as printed by netlib's ``linpack.c``::
 The last column is in KFLOPS, 1000 floating-point operations a second; the last row is
 the result, after at least 10 s. "Array size 200" is n = 100. The older programs
 (``clinpack.c``, ``linpackd.f``, LINPACK_BENCH) print a row of ``dgefa dgesl total
-mflops unit ratio`` or ``Factor Solve Total MFLOPS`` for each time they solved it.
+mflops unit ratio`` or ``Factor Solve Total MFLOPS`` for each time they solved it, the
+Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
 """
 
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ LINES = Scanner(
     classic=r"(?i:[sd]gefa +[sd]gesl|factor +solve) +(?i:total +(?P<flops>[km]flops) +"
     r"unit +(?:cray-)?ratio)",
     times=r"\d[\d.eE+-]*+ +\S+ +\S+ +(?P<flop>\S+) +\S+ +\S+[ \t]*+$",
+    java=r"Mflops/s: +(?P<java>\S+) +Time: +(?P<java_time>\S+)(?: secs)? +Norm Res: +"
+    r"\S+ +Precision: ",
     compiled=r"(?P<what>Compiler|Optimisation|CFLAGS|Options)[ :=]++(?P<flags>\S.*+)",
 )
 UNITS = {"KFLOPS": "kflop/s", "MFLOPS": "Mflop/s"}
@@ -59,7 +62,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 "precision": line["title"].casefold(),
                 "variant": line["rolling"].casefold(),
             }
-        elif line.kind in {"size", "order"}:
+        elif line.kind in {"size", "order", "java"}:
             keep(tables, _opened(line, precision))
         elif line.kind in {"head", "classic"}:
             table.unit = UNITS[(line["unit"] or line["flops"]).upper()]
@@ -73,6 +76,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _opened(line: Found, precision: dict[str, str]) -> Table:
+    if line.kind == "java":
+        return _of_java(line)
     table = Table()
     if line.kind == "size":
         size = line.whole("size")
@@ -81,6 +86,15 @@ def _opened(line: Found, precision: dict[str, str]) -> Table:
     else:
         table.draft.parameters.update(n=line.whole("order"))
     table.draft.parameters.update(precision)
+    return table
+
+
+def _of_java(line: Found) -> Table:
+    """The one row of the Java program, which does not tell the order of its system."""
+    table = Table()
+    table.draft.parameters["variant"] = "java"
+    table.draft.add("performance", line.number("java"), "Mflop/s")
+    table.draft.add("time", line.number("java_time"), "s")
     return table
 
 
@@ -127,7 +141,7 @@ TOOL = Tool(
     aliases=("netlib LINPACK",),
     labels=("n={n}",),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"LINPACK benchmark, ",
@@ -137,6 +151,7 @@ TOOL = Tool(
             r"The LINPACK benchmark\.",
             r"(?i:[sd]gefa +[sd]gesl +total +[km]flops)",
             r"(?i:norm\.? ?resid +resid +machep)",
+            r"Mflops/s: +\S+ +Time: +\S+",
         ),
         programs=("linpack", "linpackc", "linpackd", "clinpack"),
     ),

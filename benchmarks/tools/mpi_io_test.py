@@ -10,6 +10,7 @@ errors and exits with 0: they stand on lines of their own, which may come before
 first line.
 """
 
+import math
 from typing import Final
 
 from benchmarks.errors import shorten
@@ -19,7 +20,9 @@ from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     head=r"nr_procs = (?P<processes>\S+?), nr_iter = (?P<iterations>\S+?), "
-    r"blk_sz = (?P<block>[^\s,]+)(?:, nr_files = (?P<files>\S+))?",
+    r"blk_sz = (?P<block>[^\s,]+)(?:, nr_files = (?P<files>\S+))?"
+    r"(?:, nr_blks = (?P<blocks>[^\s,]+))?(?:, dist = (?P<distance>\S+))?",
+    total=r"# total_size = (?P<total>\S+)",
     times=r"# (?P<timed>Write|Read): +min_t(?:ime)? = (?P<min>\S+), max_t(?:ime)? = "
     r"(?P<max>\S+), mean_t(?:ime)? = (?P<mean>[^\s,]+)",
     rate=r"(?P<way>Write|Read) bandwidth = (?P<rate>\S+) Mbytes/sec",
@@ -63,8 +66,12 @@ def _run(line: Found) -> Draft:
     run.parameters["processes"] = line.whole("processes")
     run.parameters["iterations"] = line.whole("iterations")
     run.parameters["block"] = _size(line.whole("block"))
-    if line["files"]:
-        run.parameters["files"] = line.whole("files")
+    for name in ("files", "blocks", "distance"):
+        if line[name]:
+            run.parameters[name] = line.whole(name)
+    counts = [line.whole(name) for name in ("processes", "block")]
+    many = line.whole("blocks" if line["blocks"] else "iterations")
+    run.facts["bytes"] = math.prod(counts) * many
     return run
 
 
@@ -78,6 +85,8 @@ def _size(size: int) -> str:
 def _read(line: Found, run: Draft) -> None:
     if line.kind == "failed":
         run.mark("failed", "The correctness test failed: other data were read.")
+    elif line.kind == "total":
+        _check_total(line, run)
     elif line.kind == "times":
         for which in ("min", "max", "mean"):
             fact = f"{line['timed'].casefold()} time {which} s"
@@ -85,6 +94,17 @@ def _read(line: Found, run: Draft) -> None:
     else:
         way = line["way"].casefold()
         run.add("bandwidth", line.number("rate"), "MB/s", operation=way)
+
+
+def _check_total(line: Found, run: Draft) -> None:
+    """Its products are 32 bits wide in some versions, and its rates made of them."""
+    told, moved = line["total"], run.facts["bytes"]
+    if "files" not in run.parameters and told != str(moved):
+        run.mark(
+            "wrong_total",
+            f"It computed with {told} bytes, but {moved} were moved: its bandwidths "
+            "are wrong.",
+        )
 
 
 TOOL = Tool(
@@ -95,7 +115,7 @@ TOOL = Tool(
     aliases=("mpi_io_test", "PVFS2 mpi-io-test", "OrangeFS mpi-io-test"),
     labels=("{client} → {server}",),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"nr_procs = \S+, nr_iter = \S+, blk_sz = ",

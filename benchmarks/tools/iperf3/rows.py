@@ -21,7 +21,7 @@ LINES: Final = Scanner(
     row=r"\[ *(?P<id>\d+|SUM)\](?:\[(?P<role>[TR]X-[CS])\])? +0\.0+-\d+\.\d+ +sec +"
     r"\S+ +[KMGT]?Bytes +(?P<rate>\S+) +"
     r"(?P<unit>[KMGT]?(?:bits|Bytes)/sec)(?: +(?P<retransmits>\d+)(?= ))?"
-    r"(?: +(?P<jitter>\S+) ms +(?P<lost>\d+)/(?P<total>\d+) \((?P<share>[^%\s]+)%\))?"
+    r"(?: +(?P<jitter>\S+) ms +-?\d+/-?\d+ \((?P<share>[^%\s]+)%\))?"
     r"(?P<rest>[^\n]*)$",
     trouble=r"iperf3: (?P<trouble>(?:error|interrupt|the \w+ has)[^\n]*)",
 )
@@ -155,4 +155,8 @@ def _add(line: Found, test: Test, *, is_udp: bool) -> None:
     # The sender's own row shows neither; before 3.2 the only row shows both.
     if is_udp and line["jitter"] and line["rest"].strip() != "sender":
         test.draft.add("jitter", line.number("jitter"), "ms", operation=operation)
-        test.draft.add("packet loss", line.number("share"), "%", operation=operation)
+        if line["share"].startswith("-"):
+            test.draft.mark("not_measured", "iperf3 printed a negative packet loss.")
+        else:
+            share = line.number("share")
+            test.draft.add("packet loss", share, "%", operation=operation)

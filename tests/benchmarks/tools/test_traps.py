@@ -1,0 +1,149 @@
+"""Outputs that look like success or like another case: small ones, by their sources."""
+
+import pytest
+
+from benchmarks import reading
+from tests.data.rebuild import DATA
+
+
+def read(output, tool=None):
+    return reading.read(output, tool=tool)
+
+
+def codes(run):
+    return {mark.code for mark in run.warnings}
+
+
+def told(run):
+    return {(each.metric, each.value, each.unit) for each in run.readings}
+
+
+def test_an_overflowed_total_of_mpi_io_test_is_marked():
+    (run,) = read(
+        "nr_procs = 64, nr_iter = 10, blk_sz = 16777216\n"
+        "# total_size = 2147483648\n"
+        "Write bandwidth = 21.474836 Mbytes/sec\n"
+    )
+    assert codes(run) == {"wrong_total"}
+
+
+def test_strided_blocks_of_mpi_io_test_are_cases_of_their_own():
+    (run,) = read(
+        "nr_procs = 2, nr_iter = 1, blk_sz = 4096, nr_blks = 8, dist = 65536\n"
+        "# total_size = 65536\n"
+        "Write bandwidth = 21.474836 Mbytes/sec\n"
+    )
+    assert not codes(run)
+    assert run.readings[0].parameters["blocks"] == 8
+    assert run.readings[0].parameters["distance"] == 65536
+
+
+def test_a_negative_loss_of_iperf3_is_no_reading_and_its_rate_remains():
+    (run,) = read(
+        "Connecting to host 10.0.0.1, port 5201\n"
+        "Reverse mode, remote host 10.0.0.1 is sending\n"
+        "[  5] local 10.0.0.2 port 49732 connected to 10.0.0.1 port 5201\n"
+        "- - - - - - - - - - - - - - - - - - - - - - - - -\n"
+        "[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total\n"
+        "[  5]   0.00-10.00  sec  2.43 MBytes  2.04 Mbits/sec  5.100 ms  "
+        "-3/1727 (-0.17%)  receiver\n"
+    )
+    assert told(run) == {("throughput", 2.04, "Mbit/s"), ("jitter", 5.1, "ms")}
+    assert codes(run) == {"not_measured"}
+
+
+def test_operations_of_iozone_in_throughput_mode_are_no_bytes():
+    (run,) = read(
+        "\tIozone: Performance Test of File I/O\n"
+        "\tOPS Mode. Output is in operations per second.\n"
+        "\tChildren see throughput for  4 random readers \t=   40123.00 ops/sec\n"
+        "\tParent sees throughput for  4 random readers \t=   39000.00 ops/sec\n"
+        "\tMin throughput per process \t\t\t=   10000.00 ops/sec \n"
+        "iozone test complete.\n"
+    )
+    assert told(run) == {("operation rate", 40123.0, "1/s")}
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("The test completed too quickly to give a good result", "too_short"),
+        ("Timer resolution is poor. Some small transfers may have ", "too_short"),
+        ("iozone: interrupted", "failed"),
+    ],
+)
+def test_what_iozone_says_against_its_result_is_marked(line, code):
+    whole = (DATA / "iozone" / "auto-a.txt").read_text()
+    (run,) = read(f"{whole}\n{line}\n")
+    assert code in codes(run)
+
+
+def test_a_brand_behind_a_row_of_netperf_is_left_out():
+    text = (DATA / "netperf" / "tcp-stream.txt").read_text()
+    (plain,) = read(text)
+    (branded,) = read(text.rstrip("\n ") + "   outbound\n")
+    assert branded.readings == plain.readings
+
+
+def test_netperf_without_headers_tells_udp_with_the_cpu_of_each_end():
+    (run,) = read(
+        "212992   65507   10.00      215144      0    11275.2     50.00    2.345\n"
+        "212992           10.00      215000           11267.6     51.00    2.400\n"
+    )
+    assert ("throughput", 11267.6, "Mbit/s") in told(run)
+    assert ("service demand remote", 2.4, "us/KB") in told(run)
+
+
+@pytest.mark.parametrize("variant", ["WC0", "WR00C2R2", "WR11C2R4"])
+def test_variants_of_hpl_are_known_by_their_first_letters(variant):
+    row = f"{variant}  92160  1024  2  1  198.51  6.193e+04 ( 3.097e+04)\n"
+    (run,) = read(f"T/V    N    NB   P   Q   Time   Gflops\n{row}")
+    assert ("performance", 61930.0, "Gflop/s") in told(run)
+    assert run.readings[0].parameters["variant"] == variant
+
+
+def test_skipped_tests_of_hpl_are_marked():
+    text = (DATA / "hpl" / "hpl-2.0.txt").read_text()
+    (run,) = read(f"{text}   2 tests skipped because of illegal input values.\n")
+    assert codes(run) == {"skipped"}
+
+
+def test_the_hpl_within_a_second_output_of_hpcc_is_no_run():
+    text = (DATA / "hpcc" / "hpccoutf.txt").read_text()
+    assert [run.tool for run in read(text * 3)] == ["hpcc"] * 3
+
+
+def test_linpack_in_java_tells_no_order():
+    (run,) = read(
+        "Mflops/s: 1234.567  Time: 0.55 secs  Norm Res: 5.68  Precision: 2.22E-16\n"
+    )
+    assert told(run) == {("performance", 1234.567, "Mflop/s"), ("time", 0.55, "s")}
+    assert "n" not in run.readings[0].parameters
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Error in seek/read, offset = 4096, bytes = 0, seeks = 3: : Input/output error",
+        "No space left on device: ./_tiotest_pid4711.thr0",
+        "Unable to start 8 threads (started 3)",
+    ],
+)
+def test_errors_of_tiotest_are_marked(line):
+    text = next((DATA / "tiotest").glob("*.txt")).read_text()
+    assert codes(read(f"{text}{line}\n")[-1]) >= {"failed"}
+
+
+def test_a_failed_run_beside_a_good_one_is_refused_with_its_reason():
+    good = (DATA / "httperf" / "rate100.txt").read_text()
+    lines = good.replace("replies 300", "replies 0").replace(
+        "Errors: total 0 ", "Errors: total 300 "
+    )
+    first, second = read(good + lines, "httperf")
+    assert (first.status, second.status) == ("parsed", "rejected")
+    assert "300" in str(second.problem)
+
+
+def test_a_csv_row_does_not_pass_for_a_decimal_comma():
+    (run,) = read("b_eff_io := maximum over all bw_partition\nset label 1 at 0,5\n")
+    assert "locale" not in str(run.problem)
