@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -49,8 +49,11 @@ def _spread(places: list[int] | range, many: int) -> list[int]:
     return list(places[::step])
 
 
-def with_numbers_replaced(text: str, by: str, many: int) -> list[str]:
-    """The text with each (of at most so many) decimal numbers replaced in turn."""
+def with_numbers_replaced(text: str, by: Sequence[str], many: int) -> Iterator[str]:
+    """The text with each (of at most so many) decimal numbers replaced in turn, by each
+    of these in other places."""
     found = list(DECIMAL.finditer(text))
-    found = found[:: max(1, len(found) // many)]
-    return [f"{text[: each.start()]}{by}{text[each.end() :]}" for each in found]
+    step = max(1, len(found) // many)
+    for turn, piece in enumerate(by):
+        for each in found[turn * step // len(by) :: step]:
+            yield f"{text[: each.start()]}{piece}{text[each.end() :]}"

@@ -30,6 +30,8 @@ every_output_that_can_follow_itself = pytest.mark.parametrize(
 # The same for a table that is rounded, without the CSV below it.
 TAKES_THE_LAST_ROW = {"linpack", "iperf", "bonnie"}
 
+NO_NUMBERS = ("nan", "-nan", "inf", "Infinity", "1,5", "0.00", "-5.0")
+
 # A cut log of these is a shorter log: its mean and energy are others.
 SUMMARIZES = {"watts-up", "power-csv"}
 
@@ -94,13 +96,12 @@ def test_its_own_tool_reads_it_by_name(path):
 
 
 @every_output
-@pytest.mark.parametrize("disguise", damage.DISGUISES)
-def test_a_disguise_changes_nothing(path, disguise):
+def test_a_disguise_changes_nothing(path):
     text = path.read_text()
+    plain = keys(readings(text))
 
-    disguised = damage.DISGUISES[disguise](text)
-
-    assert keys(readings(disguised)) == keys(readings(text))
+    for name, disguise in damage.DISGUISES.items():
+        assert keys(readings(disguise(text))) == plain, name
 
 
 @every_output
@@ -130,17 +131,14 @@ def test_a_cut_output_gives_fewer_readings_and_no_other(path):
 
 
 @every_output
-@pytest.mark.parametrize(
-    "by", ["nan", "-nan", "inf", "Infinity", "1,5", "0.00", "-5.0"]
-)
-def test_what_is_no_number_is_never_read(path, by):
+def test_what_is_no_number_is_never_read(path):
     text = path.read_text()
     printed = {float(each[0]) for each in damage.NUMBER.finditer(text)} | {
         each.value for each in readings(text)
     }
     tool = TOOLS[path.parent.name]
 
-    for damaged in damage.with_numbers_replaced(text, by, many=25):
+    for damaged in damage.with_numbers_replaced(text, NO_NUMBERS, many=12):
         for each in readings(damaged):
             assert math.isfinite(each.value)
             assert each.value > 0 or tool.metric(each.metric).zero_allowed
