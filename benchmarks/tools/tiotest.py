@@ -97,8 +97,9 @@ def _read_latency(line: Found, run: Run) -> None:
 
 def _read_terse(line: Found, run: Run) -> None:
     cells = line["cells"].split(",")
-    if len(cells) != 8 or (line.is_open("cells") and len(cells[-1]) < 7):
-        raise line.refused("a row of eight numbers was expected.")
+    # Up to version 0.3.1 there are no latencies.
+    if len(cells) not in {4, 8} or (line.is_open("cells") and len(cells[-1]) < 7):
+        raise line.refused("a row of eight (or four) numbers was expected.")
     numbers = [line.number_of(cell) for cell in cells]
     if min(numbers) < 0:
         raise line.refused("a number of this row is negative.")
@@ -110,7 +111,7 @@ def _read_terse(line: Found, run: Run) -> None:
 
 
 def _add_terse(operation: str, numbers: list[float], draft: Draft) -> None:
-    amount, time, user, system, mean, longest, over2, over10 = numbers
+    amount, time, user, system, *latencies = numbers
     case: dict[str, Parameter] = {
         "operation": operation,
         "size": f"{amount:.0f} MiB",
@@ -119,10 +120,12 @@ def _add_terse(operation: str, numbers: list[float], draft: Draft) -> None:
     draft.add("time", time, "s", **case)
     draft.add("CPU user", 100 * user / time, "%", **case)
     draft.add("CPU system", 100 * system / time, "%", **case)
-    draft.add("latency mean", mean, "ms", **case)
-    draft.add("latency max", longest, "ms", **case)
-    draft.add(SHARES["over2"], over2, "%", **case)
-    draft.add(SHARES["over10"], over10, "%", **case)
+    if latencies:
+        mean, longest, over2, over10 = latencies
+        draft.add("latency mean", mean, "ms", **case)
+        draft.add("latency max", longest, "ms", **case)
+        draft.add(SHARES["over2"], over2, "%", **case)
+        draft.add(SHARES["over10"], over10, "%", **case)
 
 
 READERS = {"rate": _read_rate, "latency": _read_latency, "terse": _read_terse}

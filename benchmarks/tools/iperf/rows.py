@@ -216,7 +216,10 @@ def _add(lines: list[Found], run: Draft, way: str, streams: int) -> None:
     if reported and len(lines) == 1:
         if line[jitter]:
             run.add("jitter", line.number(jitter), "ms", **case)
-        run.add("packet loss", line.number(share), "%", **case)
+        if line[share].strip("+-") == "nan":
+            run.mark("not_measured", "iperf counted no datagrams.")
+        else:
+            run.add("packet loss", line.number(share), "%", **case)
 
 
 def _summed(lines: list[Found], unit: str) -> float:

@@ -155,8 +155,9 @@ def _add(line: Found, test: Test, *, is_udp: bool) -> None:
     # The sender's own row shows neither; before 3.2 the only row shows both.
     if is_udp and line["jitter"] and line["rest"].strip() != "sender":
         test.draft.add("jitter", line.number("jitter"), "ms", operation=operation)
-        if line["share"].startswith("-"):
-            test.draft.mark("not_measured", "iperf3 printed a negative packet loss.")
+        if line["share"] == "nan" or line["share"].startswith("-"):
+            told = f"iperf3 printed a packet loss of {line['share']}%."
+            test.draft.mark("not_measured", told)
         else:
             share = line.number("share")
             test.draft.add("packet loss", share, "%", operation=operation)

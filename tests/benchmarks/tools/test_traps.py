@@ -52,6 +52,32 @@ def test_a_negative_loss_of_iperf3_is_no_reading_and_its_rate_remains():
     assert codes(run) == {"not_measured"}
 
 
+def test_a_server_of_iperf_that_got_nothing_spoils_no_other_run():
+    connected = (
+        "[  3] local 10.0.0.2 port 5001 connected with 10.0.0.1 port 4121{0}\n"
+        "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total\n"
+    )
+    nothing, good = read(
+        "Server listening on UDP port 5001\n"
+        + connected.format(1)
+        + "[  3]  0.0- 0.0 sec  0.00 Bytes  0.00 bits/sec  0.000 ms  0/  0 (-nan%)\n"
+        + connected.format(2)
+        + "[  3]  0.0-10.0 sec  1.25 MBytes  1.05 Mbits/sec  0.021 ms  0/ 893 (0%)\n"
+    )
+    assert "not_measured" in codes(nothing)
+    assert ("throughput", 1.05, "Mbit/s") in told(good)
+
+
+def test_the_terse_rows_of_old_tiotest_have_no_latencies():
+    (run,) = read(
+        "write:40.00000,2.00000,0.01000,0.50000\n"
+        "rwrite:16.00000,4.00000,0.00000,0.20000\n"
+        "read:40.00000,1.00000,0.02000,0.30000\n"
+        "rread:0.00000,0.00000,0.00000,0.00000\n"
+    )
+    assert {value for name, value, _ in told(run) if name == "rate"} == {20, 4, 40}
+
+
 def test_operations_of_iozone_in_throughput_mode_are_no_bytes():
     (run,) = read(
         "\tIozone: Performance Test of File I/O\n"
