@@ -117,6 +117,9 @@ def _read(line: Found, table: Table) -> None:
 def _close(table: Table) -> None:
     """The last row is the result."""
     if not (row := table.last):
+        if "array size" in table.draft.facts and not table.draft:
+            told = f"It printed no row for {table.draft.facts['array size']}."
+            table.draft.mark("unfinished", told)
         return
     if not table.unit:
         raise row.refused("no line above it says what its columns are.")
