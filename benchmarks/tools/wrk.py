@@ -18,17 +18,19 @@ from benchmarks.tools.scan import Found, Scanner
 _TIME = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>us|ms|s|m|h)"
 _RATE = r"(?P<{0}>[^\s]+?)(?P<{0}_unit>[kMGTP]?)"
 LINES = Scanner(
-    begin=r"Running (?P<planned>\S+) test @ (?P<url>\S+)$",
-    load=r"(?P<threads>\S+) threads? and (?P<connections>\S+) connections?$",
+    begin=r"Running (?P<planned>\S+) test @ (?P<url>\S+)[ \t]*+$",
+    load=r"(?P<threads>\S+) threads? and (?P<connections>\S+) connections?[ \t]*+$",
+    columns=r"Thread Stats +Avg +Stdev +(?P<third>\S+)",
     latency=rf"Latency +{_TIME.format('mean')} +\S+ +{_TIME.format('max')} +\S+%",
     thread=rf"Req/Sec +{_RATE.format('thread')} +\S+ +\S+ +\S+%",
     spectrum=r"Latency Distribution(?P<spectrum>[^\n]*)$",
     percentile=rf"(?P<percent>\d+(?:\.\d+)?)% +{_TIME.format('at')}[ \t]*+(?=\n)",
-    total=rf"(?P<requests>\S+) requests in {_TIME.format('duration')}, \S+B read$",
+    total=rf"(?P<requests>\S+) requests in {_TIME.format('duration')}, \S+B read"
+    r"[ \t]*+$",
     socket=r"Socket errors: (?P<socket>[^\n]+)(?=\n)",
     status=r"Non-2xx or 3xx responses: (?P<status>\S+)[ \t]*+(?=\n)",
     rate=r"Requests/sec: +(?P<rate>\S+)",
-    transfer=r"Transfer/sec: +(?P<transfer>[^\s]+?)(?P<prefix>[KMGTP]?)B$",
+    transfer=r"Transfer/sec: +(?P<transfer>[^\s]+?)(?P<prefix>[KMGTP]?)B[ \t]*+$",
     trouble=r"(?P<trouble>unable to (?:connect|resolve|create)[^\n]*)",
 )
 TIMES = {"us": "us", "ms": "ms", "s": "s", "m": "min", "h": "h"}
@@ -73,9 +75,7 @@ def _read(run: Run) -> None:
     run.draft.add("requests", total.whole("requests"), "")
     _add_time(total, "duration", "test duration", run.draft)
     _read_rates(run)
-    if line := run.lines.get("latency"):
-        for which in ("mean", "max"):
-            _add_time(line, which, f"latency {which}", run.draft)
+    _read_latency(run)
     for title, lines in run.spectra:
         case: dict[str, Parameter] = {}
         if "Uncorrected" in title:
@@ -84,6 +84,20 @@ def _read(run: Run) -> None:
             percent = line.number_of(line["percent"])
             case["percentile"] = int(percent) if percent.is_integer() else percent
             _add_time(line, "at", "latency percentile", run.draft, **case)
+
+
+def _read_latency(run: Run) -> None:
+    """The mean, and what stands in the third column: wrk2 prints the 99th percentile
+    there, again in its distribution if it prints one."""
+    if not (line := run.lines.get("latency")):
+        return
+    _add_time(line, "mean", "latency mean", run.draft)
+    columns = run.lines.get("columns")
+    third = columns["third"] if columns else "Max"
+    if third == "Max":
+        _add_time(line, "max", "latency max", run.draft)
+    elif third == "99%" and not run.spectra:
+        _add_time(line, "max", "latency percentile", run.draft, percentile=99)
 
 
 def _read_head(run: Run) -> None:
@@ -164,7 +178,7 @@ TOOL = Tool(
     aliases=("wrk2",),
     labels=("{connections} connections", "p{percentile}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"Running \d+\S* test @ \S",

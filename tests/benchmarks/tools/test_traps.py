@@ -160,6 +160,32 @@ def test_errors_of_tiotest_are_marked(line):
     assert codes(read(f"{text}{line}\n")[-1]) >= {"failed"}
 
 
+def test_the_third_column_of_wrk2_is_no_maximum():
+    text = (DATA / "wrk" / "latency.txt").read_text()
+    column = "  Thread Stats   Avg      Stdev     {} "
+    assert column.format("Max") in text
+    (plain,) = read(text)
+    (other,) = read(text.replace(column.format("Max"), column.format("99%")))
+    missing = {name for name, *_ in told(plain) - told(other)}
+    assert missing == {"latency max"}
+
+
+def test_the_third_column_of_wrk2_is_read_where_no_distribution_is_printed():
+    (run,) = read(
+        "Running 10s test @ http://server0:5000\n"
+        "  10 threads and 100 connections\n"
+        "  Thread Stats   Avg      Stdev     99%   +/- Stdev\n"
+        "    Latency     2.29s     1.32s    4.76s    58.85%\n"
+        "    Req/Sec       -nan      -nan   0.00      0.00%\n"
+        "  54504 requests in 9.99s, 22.50MB read\n"
+        "Requests/sec:   5453.90\nTransfer/sec:      2.25MB\n"
+    )
+    found = {each.metric: each for each in run.readings}
+    assert found["latency percentile"].value == 4.76
+    assert found["latency percentile"].parameters["percentile"] == 99
+    assert "latency max" not in found
+
+
 def test_a_failed_run_beside_a_good_one_is_refused_with_its_reason():
     good = (DATA / "httperf" / "rate100.txt").read_text()
     lines = good.replace("replies 300", "replies 0").replace(
