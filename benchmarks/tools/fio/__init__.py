@@ -52,13 +52,13 @@ TOOL = Tool(
     ),
     labels=("{job}", "{block}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"\{\s*\"fio version\"",
             r"[345];fio-\d[^;\n]*;",
-            r"[^\n:|<>\[\]]{1,200}+: \(g(?:roup(?:id)?)?=\d+"
-            r"(?:\): rw=|, jobs=\d+\): err=)",
+            r"[^\n:|<>\[\]]{1,200}+(?::(?! \(g|\d\d)[^\n:|<>\[\]]{0,200}+)*+"
+            r": \(g(?:roup(?:id)?)?=\d+(?:\): rw=|, jobs=\d+\): err=)",
         ),
         programs=("fio",),
         localized=False,

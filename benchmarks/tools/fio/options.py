@@ -10,6 +10,8 @@ from benchmarks.tools.parser import Draft, Parameter
 
 SHORT_S: Final = 1.0
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?:([kmgtKMGT])(?:i?[bB])?|[bB])?")
+_BLOCKS: Final = ("bs", "blocksize", "bsrange", "blocksize_range", "bssplit")
+_NUMBERS: Final = {"numjobs": "jobs", "of jobs": "of jobs"}
 _FLAGS: Final = {"1": True, "0": False}
 
 
@@ -21,7 +23,7 @@ def access_of(pattern: str) -> str:
 def block_size(text: str, operation: str) -> str:
     """``4k``, ``4096B-4096B``, ``4K-4K/64K-64K`` as a size; a range stays a text."""
     ways = re.split(r"[,/]", text.strip())
-    place = {"read": 0, "write": 1, "trim": 2}[operation]
+    place = {"read": 0, "write": 1, "trim": 2, "mixed": 0}[operation]
     mine = (ways[place] if place < len(ways) else "").strip() or ways[-1].strip()
     low, _, high = mine.partition("-")
     size = _SIZE.fullmatch(low)
@@ -35,15 +37,16 @@ def case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]:
     case: dict[str, Parameter] = {"operation": operation}
     if pattern := options.get("rw") or options.get("readwrite"):
         case["access"] = access_of(pattern)
-    if block := options.get("bs") or options.get("blocksize"):
+    if block := next(filter(None, map(options.get, _BLOCKS)), None):
         case["block"] = block_size(block, operation)
     if engine := options.get("ioengine"):
         case["engine"] = engine
     depth = options.get("iodepth", "1")
     if depth.isdecimal():
         case["iodepth"] = int(depth[:9])
-    if (jobs := options.get("numjobs", "1")) != "1" and jobs.isdecimal():
-        case["jobs"] = int(jobs[:9])
+    for option, name in _NUMBERS.items():
+        if (jobs := options.get(option, "1")) != "1" and jobs.isdecimal():
+            case[name] = int(jobs[:9])
     if (direct := _FLAGS.get(options.get("direct", ""))) is not None:
         case["direct"] = direct
     return case
@@ -53,3 +56,9 @@ def mark_short(run: Draft, job: str, runtime_s: float) -> None:
     """fio measures whatever it is given, also a file that fits into a moment."""
     if 0 < runtime_s < SHORT_S:
         run.mark("short", f"{job} ran {runtime_s:g} s: too short to be relied on.")
+
+
+def mark_errors(run: Draft, job: str, errors: float) -> None:
+    """``continue_on_error`` counts errors, passes over them and ends without one."""
+    if errors:
+        run.mark("errors", f"{job} passed over {errors:g} errors.")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from benchmarks.errors import ParseError
 from benchmarks.tools.documents import Pairs, documents, number, section
-from benchmarks.tools.fio.options import case_of, mark_short
+from benchmarks.tools.fio.options import case_of, mark_errors, mark_short
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished
 
 _REPORT: Final = r"\{\s*\"fio version\""
 _UNNEEDED: Final = {"bins", "FIO_BINS", "iodepth_level", "iodepth_submit"}
+WAYS: Final = ("read", "write", "trim", "mixed")
 _RANKS: Final = {
     "50.000000": "p50",
     "90.000000": "p90",
@@ -37,26 +39,40 @@ def _last_of_each_start(output: str) -> Iterator[dict[str, Any]]:
     """``--status-interval`` prints the same run again and again while it grows."""
     held: dict[str, Any] | None = None
     for report in documents(output, _REPORT, _kept):
-        if held is not None and _start(held) != _start(report):
+        if held is not None and not _goes_on(held, report):
             yield held
         held = report
     if held is not None:
         yield held
 
 
-def _start(report: Mapping[str, Any]) -> object:
-    """When it started, and what: two reports that agree are of one run."""
-    jobs = _jobs(report)
-    times = [report.get("timestamp_ms"), *(job.get("elapsed") for job in jobs)]
-    if len(jobs) and all(isinstance(time, int) for time in times):
-        moment, elapsed = int(times[0] or 0), int(times[1] or 0)
-        # "elapsed" is rounded up to a second, and 1 in a run of no time.
-        if elapsed > 1:
-            return [
-                round(moment / 1000 - elapsed),
-                [job.get("jobname") for job in jobs],
-            ]
-    return id(report)
+def _goes_on(sooner: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
+    """Whether both reports are of one run: the same jobs, started at the same time.
+
+    Another run cannot have started before the first had run for its time.
+    """
+    names = [[job.get("jobname") for job in _jobs(each)] for each in (sooner, later)]
+    if not names[0] or names[0] != names[1]:
+        return False
+    clocks = [(_moment(each), _runtime(each)) for each in (sooner, later)]
+    (moment, ran), (moment_later, ran_later) = clocks
+    apart = abs((moment_later - ran_later) - (moment - ran))
+    return moment > 0 and ran_later > ran and apart < min(500.0, ran / 2)
+
+
+def _moment(report: Mapping[str, Any]) -> float:
+    return number(report.get("timestamp_ms", 0), "timestamp_ms")
+
+
+def _runtime(report: Mapping[str, Any]) -> float:
+    """How long its jobs have run in ms; those behind a stonewall one after another."""
+    runtimes: dict[object, float] = {}
+    for job in _jobs(report):
+        ways = (section(job, way).get("runtime", 0) for way in WAYS)
+        longest = max(number(each, "runtime") for each in ways)
+        group = job.get("groupid")
+        runtimes[group] = max(longest, runtimes.get(group, 0))
+    return sum(runtimes.values())
 
 
 def _jobs(report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -70,6 +86,7 @@ def _run(report: Mapping[str, Any]) -> Draft:
     version = str(report.get("fio version", "")).removeprefix("fio-")
     run = Draft(tool_version=version[:40])
     common = section(report, "global options")
+    entries = Counter(str(job.get("jobname")) for job in _jobs(report))
     for job in _jobs(report):
         name = str(job.get("jobname", ""))[:200]
         if name == "All clients":
@@ -77,23 +94,30 @@ def _run(report: Mapping[str, Any]) -> Draft:
         if error := job.get("error"):
             run.mark("failed", f"{name} ended with error {error}.")
             continue
+        mark_errors(run, name, number(job.get("total_err", 0), "total_err"))
         options = {**common, **section(job, "job options")}
-        _read_job(run, job, name, {key: str(each) for key, each in options.items()})
+        texts = {key: str(each) for key, each in options.items()}
+        if entries[str(job.get("jobname"))] > 1 and "numjobs" in texts:
+            # Without group_reporting, each of these jobs has an entry of its own.
+            texts["of jobs"] = texts.pop("numjobs")
+        _read_job(run, job, name, texts)
     return run
 
 
 def _read_job(
     run: Draft, job: Mapping[str, Any], name: str, options: Mapping[str, str]
 ) -> None:
-    for operation in ("read", "write", "trim"):
+    has_read = False
+    for operation in WAYS:
         way = section(job, operation)
         if not way or not number(way.get("io_bytes", 0), "io_bytes"):
             continue
         case = {"job": name, **case_of(options, operation)}
+        has_read = True
         _read_rates(run, way, case)
         _read_latencies(run, way, case)
         mark_short(run, name, number(way.get("runtime", 0), "runtime") / 1000)
-    if run:
+    if has_read:
         run.add("CPU user", number(job.get("usr_cpu", 0), "usr_cpu"), "%", job=name)
         run.add("CPU system", number(job.get("sys_cpu", 0), "sys_cpu"), "%", job=name)
 

@@ -6,19 +6,22 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.tools.fio.options import case_of, mark_short
+from benchmarks.tools.fio.options import case_of, mark_errors, mark_short
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
 
 _TIME: Final = r"(?P<{0}>[^\s,]+)"
 LINES: Final = Scanner(
     version=r"fio-(?P<version>[\w.-]+)[ \t]*+$",
-    old=r"(?P<old_way>read|write|trim) *: io=\S+, bw=(?P<old_rate>[\d.]+)"
+    old=r"(?P<old_way>read|write|trim|mixed) *: io=\S+, bw=(?P<old_rate>[\d.]+)"
     r"(?P<old_unit>[KMGT]?i?B)/s, iops=(?P<old_iops>[\d.]+)(?P<old_many>[kKmM]?), "
     r"runt= *(?P<old_time>\d+)msec",
-    new=r"(?P<way>read|write|trim): IOPS=(?P<iops>[\d.]+)(?P<many>[kMG]?), "
-    r"BW=(?P<rate>[\d.]+)(?P<unit>[kKMGT]?i?B)/s \([^)\n]*\)"
+    new=r"(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]+)(?P<many>[kMG]?), "
+    r"BW=(?P<rate>[\d.]+)(?P<unit>[kKMGT]?i?(?:B|bit))/s "
+    r"\((?P<same_rate>[\d.]+)(?P<same_unit>[kKMGT]?i?(?:B|bit))/s\)"
     r"\([^)\n/]*/(?P<time>\d+)(?P<time_unit>m?sec)\)",
+    # A way without a rate: what stands below it belongs to no other.
+    unread=r"(?:read|write|trim|mixed) *: ",
     latency=r"(?P<which>clat|lat) \((?P<latency_unit>[num]sec)\) *: min= *"
     rf"{_TIME.format('min')} *, max= *{_TIME.format('max')} *, avg= *"
     rf"{_TIME.format('mean')} *, stdev=",
@@ -26,11 +29,14 @@ LINES: Final = Scanner(
     percentiles=r"\| +(?P<percentiles>[\d.]+th=\[ *\d+\][^\n]*)",
     cpu=r"cpu +: usr=(?P<user>[^%\s]+)%, sys=(?P<system>[^%\s]+)%",
     trouble=r"(?P<trouble>fio: [^\n]*(?:err|fail|No such|denied)[^\n]*)",
-    named=r"(?P<name>[^\n:]{1,200}+): (?:"
+    errors=r"errors +: total= *(?P<errors>\d+), first_error= *(?P<first>[^\n]*)$",
+    # A colon belongs to the name, unless it begins what follows the name or a time.
+    named=r"(?P<name>[^\n:]{1,200}+(?::(?! \(g| Laying|\d\d)[^\n:]{0,200}+)*+): (?:"
     r"(?P<head>\(g(?:roup)?=\d+\)): rw=(?P<rw>\w+), bs=(?P<bs>[^\n]*?), "
     r"ioengine=(?P<engine>[\w:./-]+), iodepth=(?P<depth>\d+)"
     r"|(?P<created>Laying out IO files?)"
-    r"|\(groupid=\d+, jobs=(?P<jobs>\d+)\): err= *(?P<error>\d+))",
+    r"|\(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= *(?P<error>\d+)"
+    r"(?:[^\n]{0,300}?: pid=(?P<pid>\d+):)?)",
 )
 _MANY: Final = {"": 1, "k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "G": 10**9}
 _WAY: Final = re.compile(r"\([RWT]\) ")
@@ -47,8 +53,14 @@ _RANKS: Final = {
 
 @dataclass
 class Log:
-    """What was read so far: the run, the options of each job, where it stands."""
+    """What was read so far: the run, its jobs, their options, where it stands.
 
+    ``--status-interval`` prints a job again and again while it runs, with the same
+    process: what it says last is its result.
+    """
+
+    whole: Draft = field(default_factory=Draft)
+    results: dict[object, Draft] = field(default_factory=dict)
     run: Draft = field(default_factory=Draft)
     options: dict[str, dict[str, str]] = field(default_factory=dict)
     job: str = ""
@@ -56,24 +68,38 @@ class Log:
     case: dict[str, Parameter] | None = None
     unit: str = "us"
 
+    def begin(self, line: Found) -> None:
+        """The result of a job, or a later one of the same."""
+        process = (line["name"], line["group"], line["pid"] or len(self.results))
+        self.run = self.results[process] = Draft()
+
+    def finished(self) -> Draft:
+        """The run: the last result of each job."""
+        for result in map(Draft.finished, self.results.values()):
+            for each in result.readings:
+                self.whole.add(each.metric, each.value, each.unit, **each.parameters)
+            for doubt in result.warnings:
+                self.whole.mark(doubt.code, doubt.sentence)
+        return self.whole
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of fio."""
     logs = [Log()]
     for line in LINES(output):
-        if line.kind == "named" and line["head"] and logs[-1].run:
-            keep(logs, Log(run=Draft(tool_version=logs[-1].run.tool_version)))
+        if line.kind == "named" and line["head"] and logs[-1].results:
+            keep(logs, Log(whole=Draft(tool_version=logs[-1].whole.tool_version)))
         _take(line, logs[-1])
-    return finished([log.run for log in logs], "fio printed no result of a job.")
+    return finished([log.finished() for log in logs], "fio printed no result of a job.")
 
 
 def _take(line: Found, log: Log) -> None:
     if line.kind == "named":
         _take_named(line, log)
     elif line.kind == "version":
-        log.run.tool_version = line["version"]
+        log.whole.tool_version = line["version"]
     elif line.kind == "trouble":
-        log.run.mark("failed", line["trouble"].strip()[:200])
+        log.whole.mark("failed", line["trouble"].strip()[:200])
     elif log.job:
         _take_result(line, log)
 
@@ -89,8 +115,9 @@ def _take_named(line: Found, log: Log) -> None:
             "iodepth": line["depth"],
         }
     elif line["created"]:
-        log.run.mark("file_created", "fio wrote the file itself before it measured.")
+        log.whole.mark("file_created", "fio wrote the file itself before it measured.")
     else:
+        log.begin(line)
         failed = line["error"] != "0"
         log.job, log.jobs, log.case = "" if failed else name, line["jobs"], None
         if failed:
@@ -101,9 +128,13 @@ def _take_result(line: Found, log: Log) -> None:
     if line.kind in {"old", "new"}:
         log.case = _case(line, log)
         _read_rates(line, log.run, log.case)
+    elif line.kind == "unread":
+        log.case = None
     elif line.kind == "ranks":
         log.unit = _TIMES[line["ranks_unit"]] if line["of"] == "clat" else ""
-    elif line.kind == "cpu":
+    elif line.kind == "errors":
+        mark_errors(log.run, log.job, int(line["errors"][:18]))
+    elif line.kind == "cpu" and log.run:
         log.run.add("CPU user", line.number("user"), "%", job=log.job)
         log.run.add("CPU system", line.number("system"), "%", job=log.job)
         log.case = None
@@ -119,10 +150,12 @@ def _case(line: Found, log: Log) -> dict[str, Parameter]:
 
 def _read_rates(line: Found, run: Draft, case: dict[str, Parameter]) -> None:
     old = "old_" if line.kind == "old" else ""
-    unit = line[f"{old}unit"]
+    unit, rate = line[f"{old}unit"], line.number(f"{old}rate")
     if old and unit != "B" and "i" not in unit:
         unit = unit.replace("B", "iB")
-    run.add("throughput", line.number(f"{old}rate"), f"{unit}/s", **case)
+    if unit.endswith("ibit"):
+        unit, rate = line["same_unit"], line.number("same_rate")
+    run.add("throughput", rate, f"{unit}/s", **case)
     iops = line.number(f"{old}iops") * _MANY[line[f"{old}many"]]
     run.add("IOPS", iops, "1/s", **case)
     divisor = 1 if line["time_unit"] == "sec" else 1000

@@ -1,0 +1,78 @@
+"""What fio means that one saved output alone does not show."""
+
+import json
+
+from benchmarks import reading
+
+
+def report(moment_ms, runtime_ms, *jobs, **fields):
+    ways = {"read": {"io_bytes": 4096, "bw_bytes": 4096, "runtime": runtime_ms}}
+    listed = [{"jobname": name, "error": 0, **ways, **fields} for name in jobs]
+    document = {"fio version": "fio-3.33", "timestamp_ms": moment_ms, "jobs": listed}
+    return json.dumps(document, indent=1) + "\n"
+
+
+def test_the_last_report_of_a_run_that_goes_on_is_its_result():
+    start = 1_795_232_393_424
+    reports = [report(start + ran, ran, "a") for ran in (894, 1894, 3001)]
+
+    (run,) = reading.read("".join(reports))
+
+    assert [
+        each.repetition for each in run.readings if each.metric == "throughput"
+    ] == [1]
+
+
+def test_a_second_start_of_the_same_job_is_a_second_run():
+    first, second = report(1_000_000, 200, "a"), report(1_000_400, 210, "a")
+
+    assert len(reading.read(first + second)) == 2
+
+
+def test_jobs_reported_together_are_another_case_than_each_of_them():
+    options = {"job options": {"numjobs": "2", "bsrange": "4k-16k"}}
+    (grouped,) = reading.read(report(1, 2000, "a", **options))
+    (each_alone,) = reading.read(report(1, 2000, "a", "a", **options))
+
+    assert dict(grouped.readings[0].parameters)["jobs"] == 2
+    assert dict(each_alone.readings[0].parameters)["of jobs"] == 2
+    assert grouped.readings[0].parameters["block"] == "4k-16k"
+
+
+def test_errors_that_were_passed_over_are_a_mark():
+    (run,) = reading.read(report(1, 2000, "a", total_err=3))
+
+    assert [mark.code for mark in run.warnings] == ["errors"]
+
+
+def test_a_job_of_which_only_the_load_is_known_is_refused():
+    text = (
+        "a: (groupid=0, jobs=1): err= 0: pid=81: Fri Nov 20 21:40:35 2026\n"
+        "  read: IOPS=1, BW=8 nibbles/s (8 nibbles/s)(8192B/2001msec)\n"
+        "  cpu          : usr=0.25%, sys=0.00%, ctx=80, majf=0, minf=13\n"
+    )
+
+    (run,) = reading.read(text)
+
+    assert run.status == "rejected"
+
+
+ROW = "a: (groupid=0, jobs=1): err= 0: pid={0}: Fri Nov 20 21:40:35 2026\n"
+RATE = "  read: IOPS={0}, BW=140MiB/s (147MB/s)(125MiB/1896msec)\n"
+
+
+def test_what_a_process_says_last_is_its_result():
+    said = [ROW.format(pid) + RATE.format(n) for pid, n in ((81, 1), (82, 2), (81, 3))]
+
+    (run,) = reading.read("".join(said))
+
+    assert [each.value for each in run.readings if each.metric == "IOPS"] == [3, 2]
+
+
+def test_latencies_below_a_way_without_a_rate_belong_to_no_other():
+    times = "    clat (nsec): min=1137, max=1727.9k, avg=29771.15, stdev=15137.77\n"
+    text = ROW + RATE + "  mixed: IOPS=0, BW=0 (0)(0B/1001msec)\n" + times
+
+    (run,) = reading.read(text.format(81))
+
+    assert {each.metric for each in run.readings} == {"throughput", "IOPS"}
