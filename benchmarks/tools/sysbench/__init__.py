@@ -77,7 +77,7 @@ TOOL = Tool(
     ),
     labels=("{test}", "{threads} threads"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"sysbench v?\d[\w.-]*+(?:: | \()",

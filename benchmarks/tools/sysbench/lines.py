@@ -11,6 +11,10 @@ _END: Final = r"[ \t]*+$"
 LINES: Final = Scanner(
     banner=rf"sysbench v?(?P<version>\d[\w.-]*+)(?:: | \(|{_END})",
     start=r"Running the test with following options:",
+    checkpoint=r"\[ *\d+s *\] Checkpoint report:",
+    target=r"Target transaction rate: *+(?P<target>\d+)/sec",
+    flags=rf"Extra file open flags: *+(?P<flags>\S+){_END}",
+    each_write=r"Calling fsync\(\) after each write operation",
     threads=r"Number of threads: *+(?P<threads>\S+)",
     limit=r"(?:Prime numbers limit|Maximum prime number checked in CPU test): *+"
     r"(?P<limit>\S+)",

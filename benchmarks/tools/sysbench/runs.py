@@ -6,15 +6,19 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks.tools.parser import Draft, ParsedRun, finished, keep
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found
 from benchmarks.tools.sysbench.lines import LINES
 
 # Nothing in the output of 1.0 tells its tests "threads" and "mutex" apart: only the
 # command does, where a log holds it.
-_TEST: Final = re.compile(
-    r"\bsysbench\b[^\n]*?[ =](cpu|memory|threads|mutex|fileio|oltp)\b", re.ASCII
+_COMMAND: Final = re.compile(
+    r"\bsysbench\b[^\n]*?[ =/]"
+    r"(?:(?P<test>cpu|memory|threads|mutex|fileio|oltp)\b"
+    r"|(?P<script>(?:oltp|select|bulk|tpcc)_?\w{0,40})(?:\.lua)?(?: |$))",
+    re.ASCII,
 )
+_RANDOM: Final = re.compile(r"--memory-access-mode=rnd\b", re.ASCII)
 _LONGEST_COMMAND: Final = 1000
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?[Bb])?", re.ASCII)
 _OPTIONS: Final = {
@@ -37,8 +41,7 @@ _DOUBTS: Final = {"ignored errors", "reconnects"}
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of the program."""
-    command = _TEST.search(output[:_LONGEST_COMMAND].lstrip().partition("\n")[0])
-    named = {"test": command[1]} if command else {}
+    named = _named(output[:_LONGEST_COMMAND].lstrip().partition("\n")[0])
     runs = [Draft(parameters={**named})]
     for line in LINES(output):
         if line.kind in {"banner", "start"} and runs[-1]:
@@ -46,7 +49,46 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, Draft(tool_version=version, parameters={**named}))
         if read := _READERS.get(line.kind):
             read(line, runs[-1])
+    for run in runs:
+        if run and "test" not in run.parameters:
+            run.mark(
+                "unknown_test",
+                "sysbench does not print whether this was its threads or its mutex "
+                "test: put the command above its output.",
+            )
     return finished(runs, "sysbench printed no result.")
+
+
+def _named(command: str) -> dict[str, Parameter]:
+    """What only the command tells: the test, its script, a random access."""
+    found = _COMMAND.search(command)
+    if found is None:
+        return {}
+    if found["script"]:
+        return {"test": "oltp", "script": found["script"]}
+    is_random = found["test"] == "memory" and _RANDOM.search(command)
+    return {"test": found["test"]} | ({"access": "random"} if is_random else {})
+
+
+def _checkpoint(line: Found, run: Draft) -> None:
+    run.facts["checkpoints"] = True
+    run.mark(
+        "checkpoints",
+        "Its counters were reset at checkpoints: each report is of its own interval.",
+    )
+
+
+def _target(line: Found, run: Draft) -> None:
+    run.parameters["target rate"] = line.whole("target")
+
+
+def _flags(line: Found, run: Draft) -> None:
+    if line["flags"] not in {"(none)", "none", "0"}:
+        run.parameters["flags"] = line["flags"]
+
+
+def _each_write(line: Found, run: Draft) -> None:
+    run.parameters["fsync"] = "each write"
 
 
 def _banner(line: Found, run: Draft) -> None:
@@ -99,7 +141,9 @@ def _event_rate(line: Found, run: Draft) -> None:
 
 
 def _time(line: Found, run: Draft) -> None:
-    run.add("total time", line.number("time"), "s")
+    # It runs since the start, also where the counters do not.
+    if "checkpoints" not in run.facts:
+        run.add("total time", line.number("time"), "s")
 
 
 def _events(line: Found, run: Draft) -> None:
@@ -178,6 +222,10 @@ def _trouble(line: Found, run: Draft) -> None:
 
 _READERS: Final[dict[str, Callable[[Found, Draft], None]]] = {
     "banner": _banner,
+    "checkpoint": _checkpoint,
+    "target": _target,
+    "flags": _flags,
+    "each_write": _each_write,
     "threads": _threads,
     "limit": _limit,
     "doing": _doing,

@@ -1,0 +1,57 @@
+"""What sysbench does not print, and its command or another line tells."""
+
+import pytest
+
+from benchmarks import reading
+from tests.data.rebuild import DATA
+
+
+def read(name, command=""):
+    text = (DATA / "sysbench" / f"{name}.txt").read_text()
+    (run,) = reading.read(f"{command}\n{text}" if command else text)
+    return run
+
+
+def test_a_report_at_a_checkpoint_is_of_its_interval_and_has_no_total_time():
+    run = read("cpu-checkpoints")
+
+    assert [mark.code for mark in run.warnings] == ["checkpoints"]
+    assert "total time" not in {each.metric for each in run.readings}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "setting"),
+    [
+        ("cpu-target-rate", "target rate", 100),
+        ("fileio-direct", "flags", "directio"),
+    ],
+)
+def test_what_changes_the_result_is_a_parameter(name, parameter, setting):
+    assert read(name).readings[0].parameters[parameter] == setting
+
+
+@pytest.mark.parametrize(
+    ("command", "parameters"),
+    [
+        ("mutex run", {"test": "mutex"}),
+        ("--threads=2 threads run", {"test": "threads"}),
+    ],
+)
+def test_the_command_tells_threads_from_mutex(command, parameters):
+    run = read("threads", f"$ sysbench {command}")
+
+    assert parameters.items() <= dict(run.readings[0].parameters).items()
+    assert "unknown_test" not in {mark.code for mark in run.warnings}
+
+
+def test_the_command_tells_the_script():
+    command = "$ sysbench /usr/share/sysbench/oltp_point_select.lua --threads=2 run"
+    run = read("oltp-read-write-pgsql", command)
+
+    assert run.readings[0].parameters["script"] == "oltp_point_select"
+
+
+def test_the_command_tells_a_random_access_to_memory():
+    command = "$ sysbench memory --memory-access-mode=rnd run"
+
+    assert read("memory-read-rnd", command).readings[0].parameters["access"] == "random"
