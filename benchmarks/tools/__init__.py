@@ -47,6 +47,7 @@ _HELPERS: Final = {
     "labels",
     "parser",
     "scan",
+    "telemetry",
     "values",
 }
 

@@ -7,12 +7,17 @@ One line of ``ipmitool dcmi power reading``::
 FreeIPMI's ``ipmi-dcmi --get-system-power-statistics`` and ``ipmiutil dcmi`` are read
 too. Whole watts. Minimum, maximum and mean are those of the BMC's own window
 (``sampling period``), which is not the benchmark's. A deactivated reading prints
-numbers that mean nothing.
+numbers that mean nothing, and 0 W is no power of a machine that runs. A log of readings
+is summarized.
 """
+
+from collections import defaultdict
+from statistics import fmean
 
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
 from benchmarks.tools.scan import Found, Scanner
+from benchmarks.tools.telemetry import Summary, summary_metrics
 
 _W = r"(?P<{0}>\S+)(?: +[Ww]atts?\b)?"
 _WINDOW = (
@@ -30,18 +35,19 @@ LINES = Scanner(
     failed=r"(?:Could not open device at|DCMI request failed|Error sending|"
     r"ipmi_cmd_dcmi_get_power\w*:|Error in response)[^\n]*$",
 )
-METRICS = {
-    "now": ("power", "power"),
-    "least": ("window power min", "window_min"),
-    "most": ("window power max", "window_max"),
-    "mean": ("window power mean", "window_mean"),
+GROUPS = {
+    "now": "power",
+    "least": "window_min",
+    "most": "window_max",
+    "mean": "window_mean",
 }
 ON = {"activated", "active"}
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run; each reading of the BMC in it is a repetition."""
+    """One run, which summarizes the readings of the BMC."""
     run = Draft()
+    log: dict[str, Summary] = defaultdict(Summary)
     block: dict[str, Found] = {}
     for line in LINES(output):
         if line.kind == "failed":
@@ -49,7 +55,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "period":
             run.facts["sampling period"] = line["period"].strip().rstrip(".")
         elif line.kind == "state":
-            _read(line, block, run)
+            _read(line, block, run, log)
             block = {}
         else:
             if line.kind == "now" and block:
@@ -58,10 +64,24 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             block[line.kind] = line
     if block:
         run.mark("cut", "The last reading has no state: it is cut, and left out.")
+    _summarize(run, log)
     return finished([run], "The BMC gave no power reading.")
 
 
-def _read(state: Found, block: dict[str, Found], run: Draft) -> None:
+def _summarize(run: Draft, log: dict[str, Summary]) -> None:
+    log["now"].add_to(run, "power", "W")
+    if samples := len(log["now"].samples):
+        run.facts["samples"] = samples
+    # The window's own mean of means, least of its leasts, most of its mosts.
+    for kind, which in (("least", min), ("most", max), ("mean", fmean)):
+        if windows := log[kind].samples:
+            name = {"least": "min", "most": "max"}.get(kind, kind)
+            run.add(f"window power {name}", which(windows), "W")
+
+
+def _read(
+    state: Found, block: dict[str, Found], run: Draft, log: dict[str, Summary]
+) -> None:
     said = state["state"].strip().rstrip(".").casefold()
     if said not in ON:
         if state.is_open("state"):
@@ -73,8 +93,10 @@ def _read(state: Found, block: dict[str, Found], run: Draft) -> None:
     if "now" not in block:
         raise state.refused("the reading that ends here has no beginning.")
     for kind, line in block.items():
-        metric, group = METRICS[kind]
-        run.add(metric, line.number(group), "W")
+        if watts := line.number(GROUPS[kind]):
+            log[kind].take(watts)
+        elif kind == "now":
+            run.mark("not_measured", "There are readings of 0 W: left out.")
 
 
 TOOL = Tool(
@@ -82,7 +104,7 @@ TOOL = Tool(
     title="IPMI DCMI",
     homepage="https://codeberg.org/IPMITool/ipmitool",
     metrics=(
-        Metric(name="power", unit="W", better="lower", component="power"),
+        *summary_metrics("power", "W", "power"),
         *(
             Metric(
                 name=f"window power {what}",
@@ -96,7 +118,7 @@ TOOL = Tool(
     ),
     aliases=("ipmitool dcmi", "ipmi dcmi power reading", "dcmi"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"Instantaneous power reading *:",

@@ -4,14 +4,15 @@ One line of a machine's block::
 
     vcpu.0.delay=4225229820
 
-Counters run since the machine was started: a reading is the difference of two samples
-in one log. Times are ns, memory is KiB. ``delay`` is the time a virtual CPU waited for
-a real one: what the guest calls steal.
+Counters run since the machine was started: a reading is what they grew by from the
+first sample of a log to its last. Times are ns, memory is KiB. ``delay`` is the time a
+virtual CPU waited for a real one: what the guest calls steal.
 """
 
 from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
 from benchmarks.tools.scan import Found, Scanner
+from benchmarks.tools.telemetry import Summary, summary_metrics
 
 LINES = Scanner(
     domain=r"Domain: '(?P<name>[^\n]*)'[ \t]*+$",
@@ -48,74 +49,82 @@ PARAMETERS = {"vcpu": "vCPU", "block": "disk", "net": "interface"}
 
 
 class Domain:
-    """A machine: its run, and the counters of its last sample."""
+    """A machine: what its samples tell so far."""
 
     def __init__(self, name: str) -> None:
-        self.run = Draft(facts={"domain": name, "samples": 0})
-        self.counters: dict[str, int] = {}
-        self.labels: dict[str, str] = {}
+        self.name = name
         self.samples = 0
+        self.has_restarted = False
+        self.gauges: dict[str, Summary] = {}
+        self.counters: dict[tuple[str, str, str], int] = {}
+        self.grown: dict[tuple[str, str, str], int] = {}
+        self.labels: dict[str, str] = {}
 
     def begin(self) -> None:
         """Another sample of this machine."""
         self.samples += 1
-        self.run.facts["samples"] = self.samples
+        self.labels = {}
 
     def read(self, line: Found) -> None:
         """A line of the sample."""
         if line.kind == "label":
             self.labels[f"{line['labelled']}.{line['number']}"] = line["label"].strip()
         elif line.kind == "gauge":
-            kibibytes = line.whole("kibibytes")
-            self.run.add(GAUGES[line["gauge"]], kibibytes, "KiB")
+            gauge = self.gauges.setdefault(GAUGES[line["gauge"]], Summary())
+            gauge.take(line.whole("kibibytes"))
         elif f"{line['group']}.{line['key']}" in COUNTERS:
             self._count(line)
 
     def _count(self, line: Found) -> None:
         group, index = line["group"], line["index"]
-        key = f"{group}.{index}.{line['key']}"
+        # A device keeps its name when another one before it is taken away.
+        label = self.labels.get(f"{group}.{index}", index)
+        key = (group, label, line["key"])
         value = line.whole("value")
         before = self.counters.get(key)
         self.counters[key] = value
-        metric, unit = COUNTERS[f"{group}.{line['key']}"]
-        if before is None:
-            return
-        if value < before:
-            self.run.mark(
+        if before is not None and value >= before:
+            self.grown[key] = self.grown.get(key, 0) + value - before
+        elif before is not None:
+            self.has_restarted = True
+
+    def add_to(self, run: Draft) -> None:
+        """Its readings: what its counters have grown by, and its gauges."""
+        for name, gauge in self.gauges.items():
+            gauge.add_to(run, name, "KiB", domain=self.name)
+        for (group, label, key), grown in self.grown.items():
+            metric, unit = COUNTERS[f"{group}.{key}"]
+            part = {PARAMETERS[group]: label} if label else {}
+            run.add(metric, grown, unit, domain=self.name, **part)
+        if self.has_restarted:
+            run.mark(
                 "restarted",
-                "A counter fell between two samples: the machine was started anew.",
+                f"A counter of {self.name} fell between two samples: the machine was "
+                "started anew, and what it did between them is not known.",
             )
-        elif value > before or not unit:
-            parameters = {}
-            if index:
-                label = self.labels.get(f"{group}.{index}", index)
-                parameters[PARAMETERS[group]] = label
-            self.run.add(metric, value - before, unit, **parameters)
+        if self.samples == 1:
+            run.mark(
+                "one_sample",
+                f"There is one sample of {self.name}: its counters run since its "
+                "start, and are left out. Put two samples into one text.",
+            )
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run for each machine."""
+    """One run; each machine is a case of its own."""
     domains: dict[str, Domain] = {}
     current: Domain | None = None
-    runs: list[Draft] = []
     for line in LINES(output):
         if line.kind == "domain":
-            name = line["name"]
-            if name not in domains:
-                domains[name] = Domain(name)
-                keep(runs, domains[name].run)
-            current = domains[name]
+            current = domains.setdefault(line["name"], Domain(line["name"]))
             current.begin()
         elif current:
             current.read(line)
+    run = Draft()
     for domain in domains.values():
-        if domain.samples == 1:
-            domain.run.mark(
-                "one_sample",
-                "There is one sample: its counters run since the start of the machine, "
-                "and are left out. Put two samples into one text.",
-            )
-    return finished(runs, "virsh domstats told nothing of a machine.")
+        domain.add_to(run)
+        run.facts["samples"] = domain.samples
+    return finished([run], "virsh domstats told nothing of a machine.")
 
 
 def _metric(name: str, unit: str) -> Metric:
@@ -126,7 +135,8 @@ def _metric(name: str, unit: str) -> Metric:
         unit={"ns": "s"}.get(unit, unit),
         better="lower" if unit else "neither",
         component=component.get(group.partition(".")[0], "CPU"),  # type: ignore[arg-type]
-        zero_allowed=not unit,
+        # A difference: 0 is a machine that did nothing, or did not wait.
+        zero_allowed=True,
     )
 
 
@@ -136,15 +146,16 @@ TOOL = Tool(
     homepage="https://libvirt.org/manpages/virsh.html",
     metrics=(
         *(
-            Metric(name=name, unit="KiB", better="lower", component="memory")
+            metric
             for name in GAUGES.values()
+            for metric in summary_metrics(name, "KiB", "memory")
         ),
         *(_metric(name, unit) for name, unit in COUNTERS.values()),
     ),
     aliases=("virsh domstats", "domstats"),
-    labels=("vCPU {vCPU}", "{disk}", "{interface}"),
+    labels=("{domain}", "vCPU {vCPU}", "{disk}", "{interface}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(r"Domain: '[^\n]*'[ \t]*+$",),
         localized=False,

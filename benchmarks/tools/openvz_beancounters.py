@@ -20,7 +20,7 @@ LINES = Scanner(
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run for each container of each table."""
+    """One run for each table; each container is a case of its own."""
     runs: list[Draft] = []
     is_table = False
     for line in LINES(output):
@@ -29,7 +29,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, Draft())
         elif is_table and line["resource"] != "dummy":
             if line["uid"]:
-                keep(runs, Draft(facts={"container": line["uid"]}))
+                runs[-1].parameters["container"] = line["uid"]
             _read(line, runs[-1])
     return finished(runs, "There are no beancounters.")
 
@@ -44,8 +44,8 @@ def _read(line: Found, run: Draft) -> None:
     if failures:
         run.mark(
             "limited",
-            f"The container hit its limit of {resource} {failures} times since it was "
-            "started.",
+            f"Container {run.parameters.get('container', '')} hit its limit of "
+            f"{resource} {failures} times since it was started.",
         )
 
 
@@ -65,9 +65,9 @@ TOOL = Tool(
         Metric(name="kernel memory max", unit="B", better="lower", component="memory"),
     ),
     aliases=("user_beancounters", "beancounters", "vzubc"),
-    labels=("{resource}",),
+    labels=("{container}", "{resource}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(r"uid +resource +held +maxheld +barrier +limit +failcnt",),
         localized=False,

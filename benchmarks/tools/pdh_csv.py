@@ -6,16 +6,20 @@ One row, below a header of ``"\\\\HOST\\object(instance)\\counter"``::
 
 The CPU counters of hosts and virtual machines are read, in % of one CPU (ESXi adds up
 the virtual CPUs: more than 100 is possible). The first sample of a rate is blank. The
-group number of ESXi changes whenever a machine is started: only its name is kept.
+group number of ESXi changes whenever a machine is started: only its name is kept. The
+rows of a log are summarized.
 """
+
+from __future__ import annotations
 
 import csv
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.base import Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
+from benchmarks.tools.scan import Found, LineError, Scanner
+from benchmarks.tools.telemetry import CUT, Summary, chunks, lines_of, summary_metrics
 
 LINES = Scanner(
     header=r'"\(PDH-CSV 4\.0\)(?P<zone>[^"\n]*)"(?P<columns>[^\n]*)$',
@@ -35,6 +39,7 @@ _PATH = re.compile(
     rf"\\% (?P<counter>{_COUNTERS})",
     re.ASCII,
 )
+_PLAIN = re.compile(r"(?:\d{1,15}(?:\.\d{1,15})?(?:\n|\Z))*+", re.ASCII)
 _GROUP = re.compile(r"\A\d+:(?=.)")
 # Of the machine's own CPUs only the sum is read, of virtual machines each.
 _OF_THE_HOST = ("Hyper-V Hypervisor Logical Processor", "Processor", "Physical Cpu")
@@ -48,21 +53,57 @@ class Table:
     columns: dict[int, dict[str, Parameter]]
     run: Draft = field(default_factory=Draft)
     rows: int = 0
+    summaries: dict[int, Summary] = field(default_factory=dict)
+
+    def take_alike(self, chunk: str) -> bool:
+        """Rows all at once, if each is whole and its numbers are plain."""
+        rows = [line[1:-1].split('","') for line in chunk.split("\n")[:-1]]
+        if lines_of(chunk) < 0 or not self.rows or {*map(len, rows)} != {self.width}:
+            return False
+        picked = {index: [row[index] for row in rows] for index in self.columns}
+        if not all(_PLAIN.fullmatch("\n".join(cells)) for cells in picked.values()):
+            return False
+        if chunk.count('"') != 2 * self.width * len(rows):
+            return False
+        for index, cells in picked.items():
+            self.summaries[index].take_all(map(float, cells))
+        self.rows += len(rows)
+        return True
+
+    def done(self) -> Draft:
+        """The run, summarized."""
+        self.run.facts["samples"] = self.rows
+        for index, parameters in self.columns.items():
+            self.summaries[index].add_to(self.run, "CPU utilization", "%", **parameters)
+        return self.run
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run for each header; each row below it is a repetition."""
+    """One run for each header; the rows below it are summarized."""
     tables: list[Table] = []
-    for line in LINES(output):
-        if line.kind == "header":
-            keep(tables, _table(_cells(line)))
-        elif tables:
-            _read(line, tables[-1])
+    lines = 0
+    for chunk in chunks(output):
+        if not tables or not tables[-1].take_alike(chunk):
+            try:
+                _take(chunk, tables)
+            except LineError as error:
+                raise error.moved(lines) from None
+        lines += chunk.count("\n")
     return finished(
-        [table.run for table in tables],
+        [table.done() for table in tables],
         "There is no sample of a CPU counter with an English name: of the counters "
         "only those of processors are read.",
     )
+
+
+def _take(chunk: str, tables: list[Table]) -> None:
+    for line in LINES(chunk):
+        if line.kind == "header":
+            keep(tables, _table(_cells(line)))
+        elif tables and line.is_open("cells") and not line["cells"].endswith('"'):
+            tables[-1].run.mark("cut", CUT)
+        elif tables:
+            _read(line, tables[-1])
 
 
 def _cells(line: Found) -> list[str]:
@@ -88,24 +129,28 @@ def _table(names: list[str]) -> Table:
             "instance": instance,
             "counter": path["counter"],
         }
+        table.summaries[index] = Summary()
     return table
 
 
 def _read(line: Found, table: Table) -> None:
     cells = _cells(line)
+    if len(cells) != table.width and line.is_open("cells"):
+        table.run.mark("cut", CUT)
+        return
     if len(cells) != table.width:
         raise line.refused(f"it has {len(cells)} columns, not {table.width}.")
-    for index, parameters in table.columns.items():
+    for index, summary in table.summaries.items():
         cell = cells[index].strip()
-        if cell:
+        # -1 is written where a counter gave nothing.
+        if cell and cell != "-1":
             value = line.number_of(cell)
             if value < 0:
                 raise line.refused(f"{cell} cannot be: it is negative.")
-            table.run.add("CPU utilization", value, "%", **parameters)
+            summary.take(value)
         elif table.rows:
             table.run.mark("not_measured", "There are blank samples: left out.")
     table.rows += 1
-    table.run.facts["samples"] = table.rows
 
 
 def _is_a_part(path: re.Match[str]) -> bool:
@@ -119,19 +164,11 @@ TOOL = Tool(
     title="PDH CSV",
     homepage="https://learn.microsoft.com/windows-server/administration/"
     "windows-commands/typeperf",
-    metrics=(
-        Metric(
-            name="CPU utilization",
-            unit="%",
-            better="lower",
-            component="CPU",
-            zero_allowed=True,
-        ),
-    ),
+    metrics=summary_metrics("CPU utilization", "%", "CPU", zero_allowed=True),
     aliases=("typeperf", "relog", "Hyper-V counters", "esxtop", "resxtop"),
     labels=("{object}", "{instance}", "{counter}"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(r'"\(PDH-CSV 4\.0\)',),
     ),

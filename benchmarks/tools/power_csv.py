@@ -9,15 +9,19 @@ Times are ISO 8601, a clock, seconds, or milliseconds (named so in the header, o
 straight line: energy is the area below it, and the mean is energy by time.
 """
 
+from __future__ import annotations
+
 import re
+from array import array
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import pairwise
-from math import fsum
-from statistics import median
 
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
+from benchmarks.tools.scan import Found, LineError, Scanner
+from benchmarks.tools.telemetry import CUT, chunks, lines_of, summarize, summary_metrics
 
 _TIME = r"(?:time|timestamp|date|datetime|date_time|seconds|secs?|elapsed|epoch|t)"
 _UNIT = r"[ _]?[(\[]?(?:m?s|sec|seconds|utc|iso)?[)\]]?"
@@ -27,21 +31,24 @@ _POWER = (
     r"|(?:milli|kilo)?watts?(?: ?[(\[][mk]?w[)\]])?|[mk]?w)"
 )
 HEADER = rf'(?i:"?{_TIME}{_UNIT}"?[ \t]*+[,;\t][ \t]*+"?{_POWER}"?[ \t]*+(?:[,;\t]|$))'
-LINES = Scanner(header=rf"(?P<names>(?={HEADER})[^\n]+)$", row=r"(?P<cells>[^#\n]+)$")
+_HEADER = re.compile(
+    rf"^[ \t]*+(?P<names>(?={HEADER})[^\n]+)$", re.ASCII | re.MULTILINE
+)
+LINES = Scanner(row=r"(?P<cells>[^#\n][^\n]*)$")
 _CELL = r'"?[^\s,;"][^,;\t\n"]{0,38}"?'
 _ROW = re.compile(
     rf"[ \t]*+({_CELL})(?: *[;\t] *\"?[\d.]++(?:,\d++)?\"?| *, *\"?[\d.]++\"?)[ \t]*+"
 )
 _NUMBER = re.compile(r"\d{1,15}(?:[.,]\d{1,9})?", re.ASCII)
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d):(\d\d(?:\.\d{1,9})?)", re.ASCII)
+_DATE_PATTERN = r'\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d[^\s,;"]{0,24}'
 _DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d[^\s]{0,24}", re.ASCII)
 # Seconds since 1970 have ten digits for the next 250 years, milliseconds thirteen.
 _FIRST_MILLISECOND = 1e11
 _LARGEST = 1e13
-_GAP = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
-FACTORS = {"W": 1.0, "mW": 1e-3, "kW": 1e3}
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def is_rows(text: str) -> bool:
@@ -59,18 +66,96 @@ def is_rows(text: str) -> bool:
     return all(one < other for one, other in pairwise(seconds)) and len(times) > 2
 
 
+@dataclass(slots=True)
+class Rows:
+    """The rows below one header, and the run they become."""
+
+    names: list[str]
+    run: Draft = field(default_factory=Draft)
+    times: array[int] = field(default_factory=lambda: array("q"))
+    watts: array[float] = field(default_factory=lambda: array("d"))
+    has_holes: bool = False
+
+    @property
+    def is_ms(self) -> bool:
+        """Whether times are milliseconds; the header has the time in front."""
+        return bool(re.search(r"[ _(\[]ms[)\]]?$", self.names[0].casefold()))
+
+    def take(self, chunk: str) -> None:
+        """Lines of the log: all at once if all are alike, else one by one."""
+        if not self._take_alike(chunk):
+            rows = list(LINES(chunk))
+            for row in rows:
+                if row.is_open("cells") and _is_cut(row, rows, len(self.names)):
+                    self.run.mark("cut", CUT)
+                elif self.times or self.has_holes or not _is_around(row):
+                    self._take_row(row)
+
+    def _take_alike(self, chunk: str) -> bool:
+        found = _alike(chunk, len(self.names))
+        if len(found) != lines_of(chunk):
+            return False
+        cells, powers = zip(*found, strict=True)
+        watts = list(map(float, powers))
+        times = _all_microseconds(cells, self.is_ms)
+        last = self.times[-1:].tolist()
+        if not times or min(watts) <= 0 or [*last, *times] != sorted([*last, *times]):
+            return False
+        self.times.extend(times)
+        self.watts.extend(watts)
+        return True
+
+    def _take_row(self, row: Found) -> None:
+        cells = _cells(row, "cells")
+        if len(cells) != len(self.names):
+            raise row.refused(f"it has {len(cells)} columns, not {len(self.names)}.")
+        watts = row.number_of(cells[1]) if cells[1] else 0
+        if watts < 0:
+            raise row.refused(f"{cells[1]} W is no power of a machine that runs.")
+        time = _microseconds(row, cells[0], self.is_ms)
+        if self.times and time < self.times[-1]:
+            raise row.refused("its time is before that of the row above.")
+        if watts:
+            self.times.append(time)
+            self.watts.append(watts)
+        else:
+            what = "0 W" if cells[1] else "no watts"
+            self.run.mark("not_measured", f"There are rows with {what}: left out.")
+            self.has_holes = True
+
+    def done(self) -> Draft:
+        """The run, summarized."""
+        summarize(
+            self.run, self.times, self.watts, _unit(self.names[1]), self.has_holes
+        )
+        return self.run
+
+
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each header, or for all rows if there is none."""
-    runs: list[Draft] = []
-    names, rows = ["time", "watts"], list[Found]()
-    for line in LINES(output):
-        if line.kind == "header":
-            keep(runs, _run(names, rows))
-            names, rows = _cells(line, "names"), []
-        elif not (not rows and _is_around(line)):
-            rows.append(line)
-    keep(runs, _run(names, rows))
-    return finished(runs, "There are no rows of a time and watts.")
+    tables = [Rows(["time", "watts"])]
+    line = position = 0
+    for header in [*_HEADER.finditer(output), None]:
+        end = header.start() if header else len(output)
+        line = _read(output[position:end], line, tables[-1])
+        if header:
+            line += 1
+            position = header.end() + 1
+            keep(tables, Rows(_split(header["names"])))
+    return finished(
+        [table.done() for table in tables], "There are no rows of a time and watts."
+    )
+
+
+def _read(text: str, line: int, rows: Rows) -> int:
+    """Take the lines of a text; returns the number of lines that end with it."""
+    for chunk in chunks(text):
+        try:
+            rows.take(chunk)
+        except LineError as error:
+            raise error.moved(line) from None
+        line += chunk.count("\n")
+    return line
 
 
 def _is_around(line: Found) -> bool:
@@ -79,45 +164,60 @@ def _is_around(line: Found) -> bool:
 
 
 def _cells(line: Found, group: str) -> list[str]:
-    text = line[group]
+    return _split(line[group])
+
+
+def _split(text: str) -> list[str]:
     separator = next((each for each in ";\t" if each in text), ",")
     return [cell.strip(' "\t') for cell in text.split(separator)]
 
 
-def _run(names: list[str], rows: list[Found]) -> Draft:
-    run = Draft()
-    # The header's pattern has both columns in front.
-    is_ms = bool(re.search(r"[ _(\[]ms[)\]]?$", names[0].casefold()))
-    samples: list[tuple[int, float]] = []
-    for row in rows:
-        cells = _cells(row, "cells")
-        if len(cells) != len(names):
-            raise row.refused(f"it has {len(cells)} columns, not {len(names)}.")
-        if not cells[1]:
-            run.mark("not_measured", "There are rows without watts: left out.")
-            continue
-        samples.append((_microseconds(row, cells[0], is_ms), _watts(row, cells)))
-        if len(samples) > 1 and samples[-1][0] < samples[-2][0]:
-            raise row.refused("its time is before that of the row above.")
-    if rows:
-        _refuse_cut(rows)
-    summarize(run, samples, _unit(names[1]))
-    return run
-
-
-def _refuse_cut(rows: list[Found]) -> None:
+def _is_cut(last: Found, rows: list[Found], columns: int) -> bool:
     """A last row without line end is whole if it has the decimals of the others."""
-    last = _cells(rows[-1], "cells")[-1]
+    cells = _cells(last, "cells")
     decimals = {len(_cells(row, "cells")[-1].partition(".")[2]) for row in rows[-9:]}
-    if rows[-1].is_open("cells") and ("." not in last or len(decimals) > 1):
-        raise rows[-1].refused("the text ends within this line: end it, or cut it off.")
+    return len(cells) != columns or "." not in cells[-1] or len(decimals) > 1
 
 
-def _watts(row: Found, cells: list[str]) -> float:
-    watts = row.number_of(cells[1])
-    if watts <= 0:
-        raise row.refused(f"{cells[1]} W is no power of a machine that runs.")
-    return watts
+def _alike(chunk: str, columns: int) -> list[tuple[str, str]]:
+    """The times and powers of a chunk in which every row looks like its first."""
+    first = chunk[: chunk.find("\n")]
+    separator = next((each for each in ";\t" if each in first), ",")
+    cell = first.partition(separator)[0].strip(' "')
+    is_number = bool(_NUMBER.fullmatch(cell))
+    return _row(separator, columns, is_number).findall(chunk)
+
+
+@cache
+def _row(separator: str, columns: int, is_number: bool) -> re.Pattern[str]:
+    time = r"\d{1,13}(?:\.\d{1,9})?" if is_number else _DATE_PATTERN
+    others = rf"(?:{separator}[^,;\t\n]*){{{columns - 2}}}"
+    watts = r"\d{1,15}(?:\.\d{1,15})?"
+    return re.compile(
+        rf'^ *"?({time})"? *{separator} *"?({watts})"? *{others}\n',
+        re.ASCII | re.MULTILINE,
+    )
+
+
+def _all_microseconds(cells: tuple[str, ...], is_ms: bool) -> list[int]:
+    """What :func:`_microseconds` makes of each cell; nothing if they are not alike."""
+    if _NUMBER.fullmatch(cells[0]):
+        numbers = list(map(float, cells))
+        is_milli = is_ms or min(numbers) > _FIRST_MILLISECOND
+        if max(numbers) >= _LARGEST or (
+            not is_milli and max(numbers) > _FIRST_MILLISECOND
+        ):
+            return []
+        factor = 1000 if is_milli else _SECOND
+        return [round(number * factor) for number in numbers]
+    try:
+        has_slashes = "/" in cells[0]
+        texts = [each.replace("/", "-") for each in cells] if has_slashes else cells
+        dates = list(map(datetime.fromisoformat, texts))
+        epoch = _EPOCH if dates[0].tzinfo else _EPOCH.replace(tzinfo=None)
+        return [(date - epoch) // _MICROSECOND for date in dates]
+    except (ValueError, TypeError):
+        return []
 
 
 def _unit(name: str) -> str:
@@ -132,7 +232,7 @@ def _microseconds(row: Found, cell: str, is_ms: bool) -> int:
         except ValueError:
             raise row.refused(f'"{cell}" is no time.') from None
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
-        return (aware - _EPOCH) // timedelta(microseconds=1)
+        return (aware - _EPOCH) // _MICROSECOND
     if clock := _CLOCK.fullmatch(cell):
         minutes = int(clock[1]) * 60 + int(clock[2])
         return minutes * 60 * _SECOND + round(float(clock[3]) * _SECOND)
@@ -140,28 +240,6 @@ def _microseconds(row: Found, cell: str, is_ms: bool) -> int:
     if not 0 <= number < _LARGEST:
         raise row.refused(f"{cell} is no time.")
     return round(number * (1000 if is_ms or number > _FIRST_MILLISECOND else _SECOND))
-
-
-def summarize(run: Draft, samples: list[tuple[int, float]], unit: str = "W") -> None:
-    """Add mean and maximum of (microseconds, power), and energy if time has passed."""
-    if not samples:
-        return
-    watts = [power for _, power in samples]
-    steps = [later[0] - sooner[0] for sooner, later in pairwise(samples)]
-    seconds = sum(steps) / _SECOND
-    mean = fsum(watts) / len(watts)
-    run.facts["samples"] = len(samples)
-    if seconds > 0:
-        pairs = zip(pairwise(watts), steps, strict=True)
-        area = fsum((a + b) / 2 * step for (a, b), step in pairs) / _SECOND
-        mean = area / seconds
-        run.add("energy", area * FACTORS[unit], "J")
-        run.add("meter time", seconds, "s")
-        if max(steps) > _GAP * median(steps):
-            gap = max(steps) / _SECOND
-            run.mark("gap", f"Nothing was measured for {gap:g} s.")
-    run.add("power mean", mean, unit)
-    run.add("power max", max(watts), unit)
 
 
 TOOL = Tool(
@@ -172,9 +250,8 @@ TOOL = Tool(
         Metric(name="energy", unit="J", better="lower", component="power"),
         # The window in which the meter ran, not the duration of the work.
         Metric(name="meter time", unit="s", better="neither", component="power"),
-        Metric(name="power mean", unit="W", better="lower", component="power"),
-        Metric(name="power max", unit="W", better="lower", component="power"),
+        *summary_metrics("power", "W", "power"),
     ),
     aliases=("power csv log", "watts csv"),
-    parser=Parser(version=1, parse=parse, signatures=(HEADER,), shape=is_rows),
+    parser=Parser(version=2, parse=parse, signatures=(HEADER,), shape=is_rows),
 )

@@ -9,55 +9,90 @@ too, A in thousandths. No packet says when it was sent: there is energy only if 
 interval was asked for (``#L,W,3,E,0,1;``) or seconds since 1970 stand before packets.
 """
 
+from __future__ import annotations
+
+import re
+from array import array
 from dataclasses import dataclass, field
+from math import fsum
 
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.power_csv import summarize
-from benchmarks.tools.scan import Found, Scanner
+from benchmarks.tools.scan import Found, LineError, Scanner
+from benchmarks.tools.telemetry import CUT, chunks, lines_of, summarize, summary_metrics
 
 _AT = r"(?:(?P<at>\d{9,10}(?:\.\d{1,9})?)[ ,;:\t]+)?"
 LINES = Scanner(
-    packet=rf"{_AT}#d,(?P<way>[^,;\n]?),(?P<fields>[^,;\n]*),(?P<cells>[^;\n]*)"
-    r"(?P<end>;?)",
-    cut=r"(?:\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d[^\n]*$",
+    packet=rf"(?P<packet>{_AT}#d,(?P<way>[^,;\n]?),(?P<fields>[^,;\n]*),(?P<cells>[^;\n]*)"
+    r"(?P<end>;?))",
+    cut=r"(?P<cut>(?:\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d[^\n]*)$",
     header=r"#h,[^,;\n]?,\d+,(?P<names>[^;\n]+);",
     logging=r"#L,W,3,[EIei],[^,;\n]*,(?P<interval>\d+);",
 )
 FIELDS = ("W", "V", "A")
-SCALES = {"W": 10, "V": 10, "A": 1000}
+TENTHS = 10
 OFF = "_"
+# A whole packet whose first field is a power; blanks only in front.
+_ALIKE = re.compile(
+    r"^[ \t]*+(\d{9,10}(?:\.\d{1,9})?[ ,;:\t]+)?#d,[^,;\n]?,(\d{1,2}),"
+    r"([1-9]\d{0,6}),([-\d_,]*);[^\n]*\n",
+    re.ASCII | re.MULTILINE,
+)
 
 
 @dataclass(slots=True)
 class Log:
     """What one logging has sent."""
 
-    watts: list[float] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
+    watts: array[float] = field(default_factory=lambda: array("d"))
+    times: array[int] = field(default_factory=lambda: array("q"))
     names: tuple[str, ...] = FIELDS
     interval: int = 0
     run: Draft = field(default_factory=Draft)
+    has_holes: bool = False
 
     def done(self) -> Draft:
         """The run, summarized."""
-        is_whole = not self.run.finished().warnings
-        if is_whole and len(self.times) == len(self.watts):
-            summarize(self.run, list(zip(self.times, self.watts, strict=True)))
+        if len(self.times) == len(self.watts):
+            summarize(self.run, self.times, self.watts, has_holes=self.has_holes)
             return self.run
-        summarize(self.run, [(0, each) for each in self.watts])
-        if is_whole and self.interval and self.watts:
+        summarize(self.run, (), self.watts)
+        if self.interval and self.watts and not self.has_holes:
             # Each packet stands for the interval before it.
             self.run.facts["interval s"] = self.interval
-            self.run.add("energy", sum(self.watts) * self.interval, "J")
+            self.run.add("energy", fsum(self.watts) * self.interval, "J")
             self.run.add("meter time", len(self.watts) * self.interval, "s")
         return self.run
+
+    def take_alike(self, chunk: str) -> bool:
+        """Take a chunk all at once, if every line of it is a packet with a power."""
+        found = _ALIKE.findall(chunk)
+        if self.names[0] != "W" or len(found) != lines_of(chunk):
+            return False
+        if any(rest.count(",") + 2 != int(many) for _, many, _, rest in found):
+            return False
+        if any(at for at, *_ in found):
+            return False
+        self.watts.extend(int(power) / TENTHS for _, _, power, _ in found)
+        return True
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each logging."""
     logs = [Log()]
-    for line in LINES(output):
+    lines = 0
+    for chunk in chunks(output):
+        if not logs[-1].take_alike(chunk):
+            try:
+                _take(chunk, logs)
+            except LineError as error:
+                raise error.moved(lines) from None
+        lines += chunk.count("\n")
+    return finished([log.done() for log in logs], "No packet tells watts.")
+
+
+def _take(chunk: str, logs: list[Log]) -> None:
+    for line in LINES(chunk):
         if line.kind == "logging":
             if logs[-1].watts:
                 keep(logs, Log(names=logs[-1].names))
@@ -65,33 +100,31 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "header":
             names = line["names"].split(",")
             logs[-1].names = tuple(name.strip() for name in names)
-        elif line.kind == "cut":
-            raise line.refused("this packet is cut.")
+        elif line.kind == "cut" or not line["end"]:
+            if not line.is_open(line.kind):
+                raise line.refused("this packet is cut.")
+            logs[-1].run.mark("cut", CUT)
         else:
             _read(line, logs[-1])
-    return finished([log.done() for log in logs], "No packet tells watts.")
 
 
 def _read(line: Found, log: Log) -> None:
     cells = [cell.strip() for cell in line["cells"].split(",")]
-    if not line["end"] or len(cells) != line.whole("fields"):
+    if len(cells) != line.whole("fields"):
         raise line.refused(
-            f"this packet is cut or damaged: it names {line['fields']} fields and has "
-            f"{len(cells)}{'' if line['end'] else ' and no end'}."
+            f"this packet is damaged: it names {line['fields']} fields and has "
+            f"{len(cells)}."
         )
-    values = {
-        name: line.number_of(cell)
-        for name, cell in zip(log.names, cells, strict=False)
-        if name in SCALES and cell != OFF
-    }
-    for name, value in values.items():
-        if value < 0 or not value.is_integer():
-            raise line.refused(f"{name} is {value:g}: no whole tenths or thousandths.")
-    if not values.get("W"):
-        what = "0 W" if "W" in values else "power switched off"
+    power = dict(zip(log.names, cells, strict=False)).get("W", OFF)
+    value = 0.0 if power == OFF else line.number_of(power)
+    if value < 0 or not value.is_integer():
+        raise line.refused(f"W is {power}: no whole tenths.")
+    if not value:
+        what = "power switched off" if power == OFF else "0 W"
         log.run.mark("not_measured", f"There are packets with {what}: left out.")
+        log.has_holes = True
         return
-    log.watts.append(values["W"] / SCALES["W"])
+    log.watts.append(value / TENTHS)
     if line["at"]:
         log.times.append(round(line.number("at") * 1_000_000))
         if log.times[-1] < max(log.times[-2:]):
@@ -106,13 +139,12 @@ TOOL = Tool(
         Metric(name="energy", unit="J", better="lower", component="power"),
         # The window in which the meter ran, not the duration of the work.
         Metric(name="meter time", unit="s", better="neither", component="power"),
-        Metric(name="power mean", unit="W", better="lower", component="power"),
-        Metric(name="power max", unit="W", better="lower", component="power"),
+        *summary_metrics("power", "W", "power"),
     ),
     aliases=("Watts up?", "Watts up", "wattsup"),
     labels=("{workload}",),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         # Seconds since 1970 may stand before the packet.
         signatures=(

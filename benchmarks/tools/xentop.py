@@ -5,66 +5,115 @@ One row, CPU(%) of one physical CPU in its fourth column (100 % is one CPU)::
       du-pv ------         12   78.6     327680   20.8     328704      20.9     1 ...
 
 MEM(k) is KiB. A table has no time. CPU(%) is the difference to the table before: the
-first table of each call, and the first row of a domain, say 0.0 and are left out.
+first table of each call, and the first row of a domain, say 0.0 and are left out. The
+other tables are summarized.
 """
 
+from __future__ import annotations
+
+import re
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
+from benchmarks.tools.base import Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
+from benchmarks.tools.scan import Found, LineError, Scanner
+from benchmarks.tools.telemetry import CUT, Summary, lines_of, summary_metrics
 
+HEADER = r"NAME +STATE +CPU\(sec\) +CPU\(%\)"
+_TABLE = re.compile(rf"^[ \t]*+(?:{HEADER})[^\n]*\n?", re.ASCII | re.MULTILINE)
 LINES = Scanner(
-    header=r"NAME +STATE +CPU\(sec\) +CPU\(%\)",
-    row=r"(?P<name>[^\s:]\S*) +(?P<state>[-a-z]{6}) +(?P<seconds>\S+) +(?P<cpu>\S+)"
-    r" +(?P<memory>\S+)(?P<rest>[^\n]*)$",
+    row=r"(?P<name>[^\s:]\S*(?: \S+){0,9}?) +(?P<state>[-dsbcpr]{6}) +(?P<seconds>\S+)"
+    r" +(?P<cpu>\S+) +(?P<memory>\S+)(?P<rest>[^\n]*)$",
 )
+_ALIKE = re.compile(
+    r"^ *([^\s:]\S*) +[-dsbcpr]{6} +(\d{1,15}) +(\d{1,9}\.\d) +(\d{1,15}) [^\n]*\n",
+    re.ASCII | re.MULTILINE,
+)
+Row = tuple[str, int, float, int]
 
 
 @dataclass(slots=True)
-class Domains:
-    """The runs of one part, and the table that is being read."""
+class Domain:
+    """What the tables tell of a domain."""
 
-    runs: dict[str, Draft] = field(default_factory=dict)
-    kept: list[Draft] = field(default_factory=list)
-    table: list[Found] = field(default_factory=list)
+    seconds: int
+    cpu: Summary = field(default_factory=Summary)
+    memory: Summary = field(default_factory=Summary)
 
-    def close(self) -> None:
-        """Take the table, unless it is the first of a call: every CPU at 0."""
-        is_first = all(row.number("cpu", 1) == 0 for row in self.table)
-        for row in self.table:
-            self._take(row, is_first)
-        self.table = []
 
-    def _take(self, row: Found, is_first: bool) -> None:
-        name = row["name"]
-        is_new = name not in self.runs
-        if is_new:
-            self.runs[name] = Draft(facts={"domain": name})
-            keep(self.kept, self.runs[name])
-        cpu = row.number("cpu", 1)
-        memory = row.whole("memory")
-        if not is_first and (cpu or not is_new):
-            self.runs[name].add("CPU utilization", cpu, "%")
-            self.runs[name].add("memory", memory, "KiB")
+@dataclass(slots=True)
+class Log:
+    """The domains of one part, in their order."""
+
+    run: Draft = field(default_factory=Draft)
+    domains: dict[str, Domain] = field(default_factory=dict)
+
+    def take(self, rows: list[Row]) -> None:
+        """A table, unless it is the first of a call: every CPU at 0."""
+        is_first = all(cpu == 0 for _, _, cpu, _ in rows)
+        for name, seconds, cpu, memory in rows:
+            domain = self.domains.get(name)
+            # A domain that was started anew has used less than before.
+            is_new = domain is None or seconds < domain.seconds
+            if domain is None:
+                domain = self.domains[name] = Domain(seconds)
+            domain.seconds = seconds
+            if not is_first and (cpu or not is_new):
+                domain.cpu.take(cpu)
+                domain.memory.take(memory)
+
+    def done(self) -> Draft:
+        """The run, summarized."""
+        for name, domain in self.domains.items():
+            domain.cpu.add_to(self.run, "CPU utilization", "%", domain=name)
+            domain.memory.add_to(self.run, "memory", "KiB", domain=name)
+            if samples := len(domain.cpu.samples):
+                self.run.facts["samples"] = samples
+        return self.run
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run for each domain; each table but the first is a repetition."""
-    domains = Domains()
-    is_begun = False
-    for line in LINES(output):
-        if line.kind == "header":
-            domains.close()
-            is_begun = True
-        elif is_begun:
-            domains.table.append(line)
-    domains.close()
+    """One run; each domain is a case of its own."""
+    log = Log()
+    headers = chain(map(re.Match.span, _TABLE.finditer(output)), [(len(output), 0)])
+    for (_, start), (end, _) in pairwise(headers):
+        table = output[start:end]
+        try:
+            log.take(_alike(table) or _rows(table, log.run))
+        except LineError as error:
+            raise error.moved(output.count("\n", 0, start)) from None
     return finished(
-        domains.kept,
+        [log.done()],
         "xentop printed no table behind its first, which has no CPU times: call it "
         "with -i 2 or more.",
     )
+
+
+def _alike(table: str) -> list[Row]:
+    """The rows of a table that holds nothing else; else none."""
+    found = _ALIKE.findall(table)
+    if len(found) != lines_of(table):
+        return []
+    return [
+        (name, int(seconds), float(cpu), int(memory))
+        for name, seconds, cpu, memory in found
+    ]
+
+
+def _rows(table: str, run: Draft) -> list[Row]:
+    rows: list[Row] = []
+    for line in LINES(table):
+        if line.is_open("memory"):
+            run.mark("cut", CUT)
+        else:
+            rows.append(_row(line))
+    return rows
+
+
+def _row(line: Found) -> Row:
+    memory = line.whole("memory")
+    return line["name"], line.whole("seconds"), line.number("cpu"), memory
 
 
 TOOL = Tool(
@@ -72,19 +121,14 @@ TOOL = Tool(
     title="xentop",
     homepage="https://xenbits.xen.org/docs/unstable/man/xentop.1.html",
     metrics=(
-        Metric(
-            name="CPU utilization",
-            unit="%",
-            better="lower",
-            component="CPU",
-            zero_allowed=True,
-        ),
-        Metric(name="memory", unit="KiB", better="lower", component="memory"),
+        *summary_metrics("CPU utilization", "%", "CPU", zero_allowed=True),
+        *summary_metrics("memory", "KiB", "memory"),
     ),
+    labels=("{domain}",),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
-        signatures=(r"NAME +STATE +CPU\(sec\) +CPU\(%\)",),
+        signatures=(HEADER,),
         programs=("xentop",),
         localized=False,
     ),

@@ -1,0 +1,155 @@
+"""Logs of meters and hosts: one summary each, however long, whatever is in them."""
+
+import pytest
+
+from benchmarks import reading
+
+TABLE = "  NAME  STATE   CPU(sec) CPU(%)     MEM(k) MEM(%)  MAXMEM(k)\n"
+XEN = "   {0} -----r  {1}   {2}    1024   12.5   no limit\n"
+PDH = '"(PDH-CSV 4.0) (UTC)(0)","\\\\h\\Processor(_Total)\\% Processor Time"\n'
+DCMI = (
+    "    Instantaneous power reading:                   {0} Watts\n"
+    "    Power reading state is:                   activated\n"
+)
+DOMAIN = "Domain: '{0}'\n  balloon.current=1024\n  cpu.time={1}\n"
+PACKET = "#d,-,2,{0},2300;\n"
+
+
+def value(run, metric, **parameters):
+    (found,) = [
+        each
+        for each in run.readings
+        if each.metric == metric and parameters.items() <= dict(each.parameters).items()
+    ]
+    return found.value
+
+
+def long_log(slug, rows=12_000):
+    """A log with more samples than one run may have readings: 1, 2, 3, 1, 2, 3 ..."""
+    samples = [1 + each % 3 for each in range(rows)]
+    return {
+        "power-csv": "time,watts\n"
+        + "".join(f"{at},{each}.0\n" for at, each in enumerate(samples)),
+        "watts-up": "".join(PACKET.format(each * 10) for each in samples),
+        "ipmi-dcmi": "".join(DCMI.format(each) for each in samples),
+        "xentop": TABLE
+        + XEN.format("web", 1, "0.0")
+        + "".join(TABLE + XEN.format("web", 1, f"{each}.0") for each in samples),
+        "pdh-csv": PDH
+        + "".join(f'"11/20/2026 21:44:36.000","{each}.0"\n' for each in samples),
+    }[slug]
+
+
+@pytest.mark.parametrize(
+    ("slug", "metric"),
+    [
+        ("power-csv", "power"),
+        ("watts-up", "power"),
+        ("ipmi-dcmi", "power"),
+        ("xentop", "CPU utilization"),
+        ("pdh-csv", "CPU utilization"),
+    ],
+)
+def test_a_long_log_is_one_summary(slug, metric):
+    (run,) = reading.read(long_log(slug))
+
+    assert run.tool == slug
+    assert value(run, f"{metric} mean") == pytest.approx(2, abs=1e-3)
+    assert (value(run, f"{metric} min"), value(run, f"{metric} max")) == (1, 3)
+    assert run.facts["samples"] == 12_000
+
+
+@pytest.mark.parametrize(
+    ("whole", "cut"),
+    [
+        ("time,watts\n0,97.2\n1,96.5\n", "2,9"),
+        ("time,watts\n0,97.2\n1,96.5\n", "2"),
+        (PACKET.format(972) + PACKET.format(965), "#d,-,2,97"),
+        (PDH + '"11/20/2026 21:44:36.000","97.2"\n', '"11/20/2026 21:44:37.000","9'),
+        (TABLE + XEN.format("a", 1, "0.0") + TABLE + XEN.format("a", 2, "97.2"), ""),
+    ],
+)
+def test_the_row_in_which_a_logger_was_killed_is_left_out(whole, cut):
+    (run,) = reading.read(whole)
+    (stopped,) = reading.read(whole + cut)
+
+    assert [each.value for each in stopped.readings] == [
+        each.value for each in run.readings
+    ]
+    assert {mark.code for mark in stopped.warnings} == ({"cut"} if cut else set())
+
+
+def test_a_short_hole_in_a_power_log_is_bridged():
+    rows = [f"{at},{0 if at == 5 else 100}.0\n" for at in range(10)]
+    (run,) = reading.read("time,watts\n" + "".join(rows))
+
+    assert {mark.code for mark in run.warnings} == {"not_measured"}
+    assert value(run, "energy") == 900
+    assert value(run, "power min") == 100
+
+
+def test_a_machine_that_was_off_has_no_known_energy():
+    rows = [f"{at},{0 if 5 < at < 50 else 100}.0\n" for at in range(60)]
+    (run,) = reading.read("time,watts\n" + "".join(rows))
+
+    assert {mark.code for mark in run.warnings} == {"not_measured", "gap"}
+    assert {each.metric for each in run.readings} == {
+        "power mean",
+        "power min",
+        "power max",
+    }
+
+
+def test_a_log_of_zeros_is_refused():
+    (run,) = reading.read("time,watts\n0,0\n1,0\n2,0\n")
+
+    assert run.status == "rejected"
+
+
+def test_a_row_with_a_remark_is_no_comment():
+    (run,) = reading.read("time,watts\n0,97.2\n1,96.5 # started\n2,98.1\n")
+
+    assert run.status == "rejected"
+    assert run.problem.line == 3
+
+
+def test_an_error_far_down_names_its_line():
+    rows = "".join(f"{at},97.2\n" for at in range(30_000))
+    (run,) = reading.read(f"time,watts\n{rows}x,1\n")
+
+    assert run.problem.line == 30_002
+
+
+def test_a_domain_that_was_started_anew_has_no_first_row():
+    tables = [("1", "0.0"), ("9", "80.0"), ("1", "0.0"), ("5", "60.0")]
+    rows = "".join(
+        TABLE + XEN.format("dom0", at, "5.0") + XEN.format("web", seconds, cpu)
+        for at, (seconds, cpu) in enumerate(tables)
+    )
+    (run,) = reading.read(rows)
+
+    assert value(run, "CPU utilization mean", domain="web") == 70
+
+
+def test_a_counter_that_gave_nothing_is_no_sample():
+    rows = [f'"11/20/2026 21:44:3{at}.000","{each}"\n' for at, each in enumerate("15")]
+    blank = '"11/20/2026 21:44:39.000","-1"\n'
+    (run,) = reading.read(PDH + "".join(rows) + blank)
+
+    assert value(run, "CPU utilization mean") == 3
+    assert {mark.code for mark in run.warnings} == {"not_measured"}
+
+
+def test_counters_of_a_machine_are_what_they_grew_by():
+    log = "".join(DOMAIN.format("web", cpu) for cpu in (5, 7, 10, 2, 3))
+    (run,) = reading.read(log)
+
+    assert value(run, "CPU time", domain="web") == 6
+    assert {mark.code for mark in run.warnings} == {"restarted"}
+
+
+def test_a_machine_that_did_not_wait_is_a_reading_of_0():
+    log = "Domain: 'web'\n  vcpu.0.delay=7\n" * 2
+    (run,) = reading.read(log)
+
+    assert value(run, "vCPU delay") == 0
