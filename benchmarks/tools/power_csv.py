@@ -112,7 +112,7 @@ class Rows:
         watts = row.number_of(cells[1]) if cells[1] else 0
         if watts < 0:
             raise row.refused(f"{cells[1]} W is no power of a machine that runs.")
-        time = _microseconds(row, cells[0], self.is_ms)
+        time = microseconds(row, cells[0], self.is_ms)
         if self.times and time < self.times[-1]:
             raise row.refused("its time is before that of the row above.")
         if watts:
@@ -141,7 +141,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if header:
             line += 1
             position = header.end() + 1
-            keep(tables, Rows(_split(header["names"])))
+            keep(tables, Rows(split(header["names"])))
     return finished(
         [table.done() for table in tables], "There are no rows of a time and watts."
     )
@@ -164,10 +164,10 @@ def _is_around(line: Found) -> bool:
 
 
 def _cells(line: Found, group: str) -> list[str]:
-    return _split(line[group])
+    return split(line[group])
 
 
-def _split(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     separator = next((each for each in ";\t" if each in text), ",")
     return [cell.strip(' "\t') for cell in text.split(separator)]
 
@@ -200,7 +200,7 @@ def _row(separator: str, columns: int, is_number: bool) -> re.Pattern[str]:
 
 
 def _all_microseconds(cells: tuple[str, ...], is_ms: bool) -> list[int]:
-    """What :func:`_microseconds` makes of each cell; nothing if they are not alike."""
+    """What :func:`microseconds` makes of each cell; nothing if they are not alike."""
     if _NUMBER.fullmatch(cells[0]):
         numbers = list(map(float, cells))
         is_milli = is_ms or min(numbers) > _FIRST_MILLISECOND
@@ -225,7 +225,7 @@ def _unit(name: str) -> str:
     return {"m": "mW", "k": "kW"}[found[1][0]] if found else "W"
 
 
-def _microseconds(row: Found, cell: str, is_ms: bool) -> int:
+def microseconds(row: Found, cell: str, is_ms: bool) -> int:
     if _DATE.fullmatch(cell):
         try:
             time = datetime.fromisoformat(cell.replace("/", "-"))

@@ -41,6 +41,7 @@ SUMMARIZES = {
     "xentop",
     "pdh-csv",
     "libvirt-domstats",
+    "rapl",
 }
 
 

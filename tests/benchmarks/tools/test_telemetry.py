@@ -153,3 +153,37 @@ def test_a_machine_that_did_not_wait_is_a_reading_of_0():
     (run,) = reading.read(log)
 
     assert value(run, "vCPU delay") == 0
+
+
+RAPL = "time,package-0 energy_uj{0}\n0,9000000{1}\n2,1000000{1}\n"
+
+
+def test_a_counter_that_wraps_goes_on_at_its_range():
+    (run,) = reading.read(RAPL.format(",max_energy_range_uj", ",10000000"))
+
+    assert value(run, "energy", part="package-0") == 2
+    assert value(run, "power mean", part="package-0") == 1
+
+
+def test_a_counter_that_wraps_at_an_unknown_range_is_refused():
+    (run,) = reading.read(RAPL.format("", ""))
+
+    assert run.problem.line == 3
+
+
+def test_a_part_that_could_not_be_counted_is_missing():
+    text = (
+        "   <not supported> Joules power/energy-gpu/\n  3.5 Joules power/energy-pkg/\n"
+    )
+    (run,) = reading.read(text)
+
+    assert value(run, "energy", part="package") == 3.5
+    assert {mark.code for mark in run.warnings} == {"not_measured"}
+
+
+def test_intervals_of_perf_are_added_up():
+    rows = "".join(f"  {at}.000 10.50 Joules power/energy-pkg/\n" for at in (1, 2, 3))
+    (run,) = reading.read(rows)
+
+    assert value(run, "energy") == 31.5
+    assert value(run, "meter time") == 3

@@ -1,0 +1,252 @@
+"""RAPL: the energy that a processor counts of itself, its memory and graphics.
+
+One line of ``perf stat -a -e power/energy-pkg/``::
+
+             12.74 Joules power/energy-pkg/
+
+``turbostat`` (its PkgWatt column), a CSV of times and ``energy_uj`` counters, and two
+snapshots of ``grep . /sys/class/powercap/*/*`` are read too. It is the processor alone:
+no supply, no disk, no fan. The counter wraps at ``max_energy_range_uj``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
+from benchmarks.tools.power_csv import microseconds, split
+from benchmarks.tools.scan import Found, Scanner
+from benchmarks.tools.telemetry import CUT, Summary, summary_metrics
+
+_TURBOSTAT: Final = (
+    r"(?:(?!PkgWatt)[A-Za-z][\w%+.-]{0,24}+\t){0,99}+PkgWatt(?=[\t\n]|\Z)"
+)
+_COUNTERS: Final = (
+    r'(?i:"?(?:time|timestamp|seconds|epoch|date|t)[\w ()]{0,12}"?[,;\t] ?"?'
+    r"[\w:. -]{0,60}energy_uj)"
+)
+_SYSFS: Final = r"/sys/(?:class|devices)/[\w/:.-]{1,200}"
+LINES: Final = Scanner(
+    stats=r"Performance counter stats for [^\n]*$",
+    joules=r"(?:(?P<at>\d+\.\d+) +)?(?:S(?P<socket>\d+)\S* +\d+ +)?"
+    r"(?P<joules><not \w+>|\S+) +Joules +power/energy-(?P<part>[\w-]+)/",
+    elapsed=r"(?P<elapsed>\S+) +(?:\+- +\S+ +)?seconds time elapsed",
+    file=rf"(?P<zone>{_SYSFS})/(?P<file>energy_uj|max_energy_range_uj|name):"
+    r"(?P<content>[^\n]*)$",
+    turbostat=rf"(?P<columns>(?={_TURBOSTAT})[^\n]+)$",
+    counters=rf"(?P<names>(?={_COUNTERS})[^\n]+)$",
+    row=r"(?P<cells>[-\d\"][^\n]*)$",
+)
+PARTS: Final = {"pkg": "package", "PkgWatt": "package", "CorWatt": "cores"} | {
+    "RAMWatt": "ram",
+    "GFXWatt": "gpu",
+    "SysWatt": "psys",
+}
+_OF_ONE_CPU: Final = {"Core", "CPU", "Package", "Node", "Die"}
+
+
+@dataclass(slots=True)
+class Counter:
+    """A counter of microjoules, and what it has counted."""
+
+    label: str
+    limit: int = 0
+    before: int | None = None
+    total: int = 0
+
+    def take(self, value: int, line: Found) -> None:
+        """Its next value; one below the last has wrapped, once."""
+        if self.before is not None:
+            if value < self.before and not self.limit:
+                raise line.refused(
+                    "the counter fell: it wraps at max_energy_range_uj, which must "
+                    "stand in the log."
+                )
+            self.total += value - self.before
+            self.total += self.limit if value < self.before else 0
+        self.before = value
+
+
+@dataclass(slots=True)
+class Log:
+    """What one call, or one log, has told."""
+
+    run: Draft = field(default_factory=Draft)
+    joules: dict[tuple[str, str], float] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+    counters: dict[str, Counter] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    watts: dict[str, Summary] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.joules or self.counters or self.watts)
+
+    def done(self) -> Draft:
+        """The run: energy, time, and the power that both make."""
+        if self.times:
+            self.elapsed_s = (max(self.times) - min(self.times)) / 1_000_000
+        for (part, socket), joules in self.joules.items():
+            self._add(joules, part=part, **({"socket": socket} if socket else {}))
+        for counter in self.counters.values():
+            if counter.total:
+                self._add(counter.total / 1_000_000, part=counter.label)
+        for part, watts in self.watts.items():
+            # A part that is not there is 0.00 in every row.
+            if any(watts.samples):
+                watts.add_to(self.run, "power", "W", part=part)
+        if self.run and self.elapsed_s:
+            self.run.add("meter time", self.elapsed_s, "s")
+        return self.run
+
+    def _add(self, joules: float, **case: Parameter) -> None:
+        self.run.add("energy", joules, "J", **case)
+        if self.elapsed_s:
+            self.run.add("power mean", joules / self.elapsed_s, "W", **case)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each call of perf, for each CSV, for all rows of turbostat."""
+    logs = [Log()]
+    for line in LINES(output):
+        if line.kind in {"stats", "counters"} and logs[-1]:
+            keep(logs, Log())
+        _READERS[line.kind](line, logs[-1])
+    return finished([log.done() for log in logs], "There are no joules or watts.")
+
+
+def _joules(line: Found, log: Log) -> None:
+    part = PARTS.get(line["part"], line["part"])
+    if line["joules"].startswith("<"):
+        log.run.mark("not_measured", f"perf could not count {part}: left out.")
+        return
+    key = (part, line["socket"])
+    log.joules[key] = log.joules.get(key, 0.0) + line.number("joules", 2)
+    if line["at"]:
+        log.elapsed_s = line.number("at")
+
+
+def _elapsed(line: Found, log: Log) -> None:
+    log.elapsed_s = line.number("elapsed")
+
+
+def _file(line: Found, log: Log) -> None:
+    zone, content = line["zone"].rpartition("/")[2], line["content"].strip()
+    counter = log.counters.setdefault(zone, Counter(zone))
+    if line["file"] == "name":
+        counter.label = PARTS.get(content, content)
+    elif line["file"] == "max_energy_range_uj":
+        counter.limit = line.whole("content")
+    else:
+        counter.take(line.whole("content"), line)
+
+
+def _counters(line: Found, log: Log) -> None:
+    log.names = split(line["names"])
+    for name in log.names[1:]:
+        if name.casefold().endswith("energy_uj"):
+            label = name[: -len("energy_uj")].strip(" _.:-") or "package"
+            log.counters[name] = Counter(PARTS.get(label, label))
+
+
+def _turbostat(line: Found, log: Log) -> None:
+    log.names = line["columns"].rstrip().split("\t")
+    for name in log.names:
+        if name.endswith("Watt") and name in PARTS:
+            log.watts.setdefault(PARTS[name], Summary())
+
+
+def _row(line: Found, log: Log) -> None:
+    if log.watts:
+        _watts(line, log)
+    elif log.counters and log.names:
+        _counts(line, log)
+
+
+def _watts(line: Found, log: Log) -> None:
+    """A row of turbostat: of all CPUs together, which has a line in their columns."""
+    cells = line["cells"].rstrip().split("\t")
+    named = dict(zip(log.names, cells, strict=False))
+    if any(named.get(name, "-") != "-" for name in _OF_ONE_CPU):
+        return
+    if len(cells) != len(log.names) or line.is_open("cells"):
+        log.run.mark("cut", CUT)
+        return
+    for name, cell in named.items():
+        if name in PARTS:
+            if (watts := line.number_of(cell)) < 0:
+                raise line.refused(f"{cell} cannot be: it is negative.")
+            log.watts[PARTS[name]].take(watts)
+
+
+def _counts(line: Found, log: Log) -> None:
+    cells = split(line["cells"])
+    if line.is_open("cells"):
+        # Nothing tells whether the last counter has all its digits.
+        log.run.mark("cut", CUT)
+        return
+    if len(cells) != len(log.names):
+        raise line.refused(f"it has {len(cells)} columns, not {len(log.names)}.")
+    time = microseconds(line, cells[0], is_ms=log.names[0].casefold().endswith("ms"))
+    if log.times and time < log.times[-1]:
+        raise line.refused("its time is before that of the row above.")
+    log.times = [*log.times[:1], time]
+    limits = [
+        cell
+        for name, cell in zip(log.names, cells, strict=True)
+        if name.casefold().endswith("max_energy_range_uj")
+    ]
+    for name, cell in zip(log.names, cells, strict=True):
+        if counter := log.counters.get(name):
+            counter.limit = _whole(line, limits[0]) if limits else 0
+            counter.take(_whole(line, cell), line)
+
+
+def _whole(line: Found, cell: str) -> int:
+    value = line.number_of(cell)
+    if value < 0 or not value.is_integer():
+        raise line.refused(f'"{cell}" is no counter of microjoules.')
+    return int(value)
+
+
+def _new(line: Found, log: Log) -> None:
+    log.run.facts["measured"] = line.text.strip().rstrip(":")
+
+
+_READERS: Final[dict[str, Callable[[Found, Log], None]]] = {
+    "stats": _new,
+    "joules": _joules,
+    "elapsed": _elapsed,
+    "file": _file,
+    "turbostat": _turbostat,
+    "counters": _counters,
+    "row": _row,
+}
+
+TOOL = Tool(
+    slug="rapl",
+    title="RAPL",
+    homepage="https://docs.kernel.org/power/powercap/powercap.html",
+    metrics=(
+        Metric(name="energy", unit="J", better="lower", component="power"),
+        # The window in which the counter ran, not the duration of the work.
+        Metric(name="meter time", unit="s", better="neither", component="power"),
+        *summary_metrics("power", "W", "power"),
+    ),
+    aliases=("turbostat", "powercap", "energy_uj"),
+    labels=("{part}", "socket {socket}"),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(
+            r"(?:\d+\.\d+ +)?(?:S\d+\S* +\d+ +)?(?:<not \w+>|[\d.,]+) +Joules +power/e",
+            _TURBOSTAT,
+            _COUNTERS,
+            rf"{_SYSFS}/energy_uj:",
+        ),
+        programs=("turbostat",),
+    ),
+)
