@@ -58,7 +58,20 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             version = line["version"]
         elif line.kind in {"csv", "old"}:
             keep(runs, _csv(line, version))
-    return finished(runs or _tables(LINES(output)), "Bonnie++ printed no result.")
+    return finished(runs or _rounded(LINES(output)), "Bonnie++ printed no result.")
+
+
+def _rounded(lines: Iterator[Found]) -> list[Draft]:
+    """The runs of a text without CSV: copied without it, or cut before it."""
+    runs = _tables(lines)
+    for run in runs:
+        if run:
+            run.mark(
+                "table_only",
+                "The CSV below the table is not there: the numbers are rounded, and "
+                "tests may be missing.",
+            )
+    return runs
 
 
 def _csv(line: Found, version: str) -> Draft:
@@ -227,7 +240,7 @@ TOOL = Tool(
     aliases=("bonnie",),
     labels=("by {by}", "{size}", "{files} files"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"Version +\d\S* +-+Sequential (?:Output|Create)-",

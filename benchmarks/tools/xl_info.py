@@ -1,0 +1,73 @@
+"""xl info: the host below Xen, and how much of its memory is in use.
+
+One line, MiB::
+
+    free_memory            : 128
+
+It is mostly facts of a host (processors, version, scheduler, command line); the one
+sample is the memory that Xen and its domains hold: ``total_memory`` without
+``free_memory``. ``xm info`` prints the same.
+"""
+
+from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.tools.scan import Found, Scanner
+
+_FACTS = (
+    "host|release|machine|nr_cpus|nr_nodes|cores_per_socket|threads_per_core|cpu_mhz"
+    "|virt_caps|total_memory|free_memory|xen_major|xen_minor|xen_extra|xen_version"
+    "|xen_caps|xen_scheduler|xen_commandline|cc_compiler"
+)
+LINES = Scanner(fact=rf"(?P<name>{_FACTS}) +: ?(?P<value>[^\n]*)$")
+MEMORY = ("total_memory", "free_memory")
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each host that is described."""
+    hosts: list[dict[str, Found]] = [{}]
+    for line in LINES(output):
+        if line["name"] in hosts[-1]:
+            keep(hosts, {})
+        hosts[-1][line["name"]] = line
+    return finished(
+        [_run(host) for host in hosts], "xl info told no total_memory and free_memory."
+    )
+
+
+def _run(host: dict[str, Found]) -> Draft:
+    facts = {name: line["value"].strip() for name, line in host.items()}
+    numbered = ".".join(filter(None, map(facts.get, ("xen_major", "xen_minor"))))
+    version = facts.get("xen_version") or numbered + facts.get("xen_extra", "")
+    run = Draft(tool_version=version, facts={**facts})
+    if all(name in host for name in MEMORY):
+        total, free = (_mebibytes(host[name]) for name in MEMORY)
+        if free > total:
+            raise host["free_memory"].refused(f"of {total} MiB, {free} are not free.")
+        run.add("memory in use", total - free, "MiB")
+    return run
+
+
+def _mebibytes(line: Found) -> int:
+    if line.is_open("value"):
+        raise line.refused("the text ends within this line.")
+    text = line["value"].strip()
+    if not text.isdecimal() or len(text) > 15:
+        raise line.refused("this is no whole number of MiB.")
+    return int(text)
+
+
+TOOL = Tool(
+    slug="xl-info",
+    title="xl info",
+    homepage="https://xenbits.xen.org/docs/unstable/man/xl.1.html",
+    metrics=(
+        Metric(name="memory in use", unit="MiB", better="lower", component="memory"),
+    ),
+    aliases=("xm info",),
+    parser=Parser(
+        version=1,
+        parse=parse,
+        signatures=(r"(?:virt_caps|hw_caps|xen_(?:major|version|caps)) +: ",),
+        localized=False,
+    ),
+)
