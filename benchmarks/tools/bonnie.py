@@ -11,6 +11,7 @@ which is read only where there is no CSV.
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
@@ -21,15 +22,17 @@ _OLD = rf"[^\s,]{{1,99}},(?:\d+[kMG]?(?::\d+\w?)?)?{_CELLS},[\d:/]*{_CELLS}[ \t]
 LINES = Scanner(
     csv=r"(?P<format>1\.9\d),(?P<bonnie>[\d.]+\w*),(?P<fields>[^\n]*)$",
     old=rf"(?P<old>{_OLD})",
-    version=r"Version +(?P<version>\d\S*+) +-+Sequential (?P<what>Output|Create)-",
+    version=r"(?:Version +(?P<version>\d\S*+) +)?-{4,8}Sequential "
+    r"(?P<what>Output|Create)-",
     concurrency=r"Concurrency +(?P<concurrency>\d+) ",
-    head=r"(?:Machine|Name:Size|files:max|files )[^\n]*? (?P<unit>K?/sec) %CP",
+    head=r"(?:Machine|Name:Size|Size|files:max|files )[^\n]*? (?P<unit>K?/sec) %CP",
     latency=r"Latency +(?P<latency>\d[^\n]*)$",
     row=r"(?P<row>[^\n]*[\d+][^\n]*)$",
 )
 # How many fields stand between the two versions and the first result.
 CSV_HEADS = {"1.96": 5, "1.97": 5, "1.98": 7}
-IO: tuple[tuple[str, dict[str, Parameter]], ...] = (
+Tests = tuple[tuple[str, dict[str, Parameter]], ...]
+IO: Tests = (
     ("throughput", {"operation": "write", "by": "character"}),
     ("throughput", {"operation": "write", "by": "block"}),
     ("throughput", {"operation": "rewrite", "by": "block"}),
@@ -37,7 +40,7 @@ IO: tuple[tuple[str, dict[str, Parameter]], ...] = (
     ("throughput", {"operation": "read", "by": "block"}),
     ("seek rate", {"access": "random", "operation": "seek"}),
 )
-FILES: tuple[tuple[str, dict[str, Parameter]], ...] = tuple(
+FILES: Tests = tuple(
     ("file rate", {"access": access, "operation": operation})
     for access in ("sequential", "random")
     for operation in ("create", "stat", "delete")
@@ -45,6 +48,7 @@ FILES: tuple[tuple[str, dict[str, Parameter]], ...] = tuple(
 UNITS = {"k": "KiB/s", "m": "MiB/s", "g": "GiB/s"}
 SIZES = {"k": "KiB", "m": "MiB", "g": "GiB"}
 _RATE = re.compile(r"(.*?)([kmg]?)", re.ASCII)
+_CELL = re.compile(r"\d[\d.]*[kKmMgG]?|\++", re.ASCII)
 _LATENCY = re.compile(r"(\d{1,15})(us|ms|s)", re.ASCII)
 _SIZE = re.compile(r"(\d{1,15})([kKMG]?)", re.ASCII)
 
@@ -111,7 +115,7 @@ def _head(run: Draft, size: str, chunk: str, concurrency: str) -> None:
 def _results(
     line: Found,
     cells: list[str],
-    tests: tuple[tuple[str, dict[str, Parameter]], ...],
+    tests: Tests,
     run: Draft,
     unit: str = "K/sec",
 ) -> None:
@@ -152,7 +156,7 @@ def _positive(line: Found, text: str) -> float:
 def _latencies(
     line: Found,
     cells: list[str],
-    tests: tuple[tuple[str, dict[str, Parameter]], ...],
+    tests: Tests,
     run: Draft,
 ) -> None:
     for (metric, case), cell in zip(tests, cells, strict=True):
@@ -163,43 +167,70 @@ def _latencies(
         run.add("latency max", float(found[1]), found[2], **_case(run, metric, case))
 
 
+@dataclass(slots=True)
+class Table:
+    """Where a table stands: its tests, unit, first column, and the run of its row."""
+
+    tests: Tests = IO
+    unit: str = ""
+    start: int = 0
+    first: int = 0
+    row: int = -1
+
+    def begin(self, line: Found) -> None:
+        """A heading: what is not named stands in front of its first rate."""
+        self.unit = line["unit"]
+        self.start = line.text.find("/sec") - 2
+        self.row = self.first - 1
+
+    def next_run(self, runs: list[Draft]) -> Draft:
+        """The run of the next row. bon_csv2txt has the rows of several runs."""
+        self.row += 1
+        if self.row == len(runs) and self.tests is IO:
+            keep(runs, Draft(tool_version=runs[-1].tool_version))
+        return runs[min(self.row, len(runs) - 1)]
+
+
 def _tables(lines: Iterator[Found]) -> list[Draft]:
     runs = [Draft()]
-    tests, unit, expected = IO, "", False
+    table = Table()
     for line in lines:
         if line.kind == "version":
-            tests, expected = (IO if line["what"] == "Output" else FILES), False
-            if tests is IO or runs[-1].facts.get("files"):
+            table = Table(IO if line["what"] == "Output" else FILES, first=table.first)
+            if table.tests is IO:
                 keep(runs, Draft())
-            runs[-1].tool_version = line["version"]
+                table.first = len(runs) - 1
+            runs[-1].tool_version = line["version"] or runs[-1].tool_version
         elif line.kind == "concurrency":
             runs[-1].parameters["concurrency"] = line.whole("concurrency")
         elif line.kind == "head":
-            unit, expected = line["unit"], True
-        elif line.kind == "latency" and unit:
-            cells = _cells(line, 17, "latency", 1)
-            _latencies(line, cells, tests, runs[-1])
-        elif line.kind == "row" and expected:
-            expected = False
-            _row(line, tests, unit, runs[-1])
+            table.begin(line)
+        elif line.kind == "latency" and table.unit and table.row >= 0:
+            cells = _cells(line, table.start - 2, "latency", 1)
+            _latencies(line, cells, table.tests, runs[table.row])
+        elif line.kind == "row" and table.unit and _is_row(line, table):
+            _row(line, table, table.next_run(runs))
     return runs
 
 
-def _row(
-    line: Found,
-    tests: tuple[tuple[str, dict[str, Parameter]], ...],
-    unit: str,
-    run: Draft,
-) -> None:
-    cells = _cells(line, 19, "row", 2)
-    name = line.text[:19] if len(line["row"].split()) < 13 else line["row"]
-    head = name.split()[: -12 if name == line["row"] else None]
-    if tests is IO:
+def _is_row(line: Found, table: Table) -> bool:
+    """The first row below a heading; another one only if it has every cell."""
+    cells = line["row"].split()[-12:]
+    is_whole = len(cells) == 12 and all(map(_CELL.fullmatch, cells))
+    return table.row < table.first or is_whole
+
+
+def _row(line: Found, table: Table, run: Draft) -> None:
+    cells = _cells(line, table.start, "row", 2)
+    is_whole = len(line["row"].split()) >= 13
+    name = line["row"] if is_whole else line.text[: table.start]
+    head = name.split()[: -12 if is_whole else None]
+    if table.tests is IO:
         size, _, chunk = (head or [""])[-1].partition(":")
         _head(run, size, chunk, "")
     elif head:
         run.parameters["files"] = run.facts["files"] = head[-1]
-    _results(line, cells, tests, run, unit)
+    _results(line, cells, table.tests, run, table.unit)
 
 
 def _cells(line: Found, start: int, group: str, each: int) -> list[str]:
@@ -209,15 +240,23 @@ def _cells(line: Found, start: int, group: str, each: int) -> list[str]:
     tokens = line[group].split()
     if len(tokens) >= 6 * each:
         return tokens[-6 * each :]
-    return list(_placed(line, line.text, start, each))
+    return _placed(line, start, each)
 
 
-def _placed(line: Found, text: str, start: int, each: int) -> Iterator[str]:
-    for place in range(start, start + 60, 10):
-        cells = text[place : place + 10].split()
-        if len(cells) not in {0, each}:
+def _placed(line: Found, start: int, each: int) -> list[str]:
+    """The cells by where they end: every tenth place, later if a number is too wide."""
+    tokens = list(re.finditer(r"\S+", line.text[start:]))
+    cells = [""] * (6 * each)
+    shift = 0
+    for index in range(0, len(tokens), each):
+        group = [token[0] for token in tokens[index : index + each]]
+        column, over = divmod(tokens[index : index + each][-1].end() - shift, 10)
+        is_placed = 1 <= column <= 6 and over <= max(0, len(group[0]) - 5)
+        if not is_placed or len(group) != each or cells[(column - 1) * each]:
             raise line.refused("its columns do not stand below their heading.")
-        yield from cells or [""] * each
+        cells[(column - 1) * each : column * each] = group
+        shift += over
+    return cells
 
 
 TOOL = Tool(
