@@ -19,7 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.client import Client
-from bench import limits
+from bench import limits, verdicts
+from bench.judging import bench_judging
+from bench.parsers import bench_parsers
 from config import embedded
 from tests.product.conftest import Product, start
 
@@ -30,6 +32,7 @@ STUDY = "lmu-2010-xen"
 PAGES = {
     "overview page": "/",
     "campaign page": f"/campaigns/first-lab/{STUDY}/",
+    "flags page": f"/campaigns/first-lab/{STUDY}/flags/",
     "compare page": f"/campaigns/first-lab/{STUDY}/compare/",
     "comparisons API, 100 rows": f"/api/v1/comparisons/?campaign={STUDY}",
 }
@@ -45,6 +48,9 @@ def main() -> None:
         with _running(Path(folder) / "starts") as product:
             for row in [*_pages(product), *_uploads(product, Path(folder) / "limit")]:
                 table.add_row(*row)
+            table.add_row(*_verdicts(product, Path(folder) / "starts"))
+    for row in [*bench_judging(), *bench_parsers()]:
+        table.add_row(*row)
     Console(width=100).print(table)
 
 
@@ -85,6 +91,13 @@ def _read_ms(url: str) -> float:
     with urllib.request.urlopen(url) as answer:
         answer.read()
     return (time.perf_counter() - begun) * 1000
+
+
+def _verdicts(product: Product, var: Path) -> tuple[str, ...]:
+    verdicts.upload(product.client())
+    took_ms = verdicts.service_ms(var)
+    what = "judging 20,000 cells, with the database"
+    return what, f"{took_ms:.1f} ms", "100 ms", f"{took_ms / 100:.2f}"
 
 
 def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmarks.analysis.plausibility.pages import flags_page
 from benchmarks.tools.catalogue import as_markdown
 
 
@@ -30,4 +31,5 @@ class Command(BaseCommand):
 
 def generated_pages() -> dict[Path, str]:
     """Return each generated page with its text."""
-    return {Path(settings.BASE_DIR) / "docs" / "tools.md": as_markdown()}
+    docs = Path(settings.BASE_DIR) / "docs"
+    return {docs / "tools.md": as_markdown(), docs / "flags.md": flags_page()}
