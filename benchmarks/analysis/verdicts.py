@@ -17,7 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.analysis.advice import runs_for_width
 from benchmarks.analysis.gates import CURABLE, NO_PARTNER, Gate, found_gates
-from benchmarks.analysis.intervals import Intervals, Rollups, log_ratio_intervals
+from benchmarks.analysis.intervals import (
+    NO_WARNINGS,
+    Intervals,
+    Rollups,
+    log_ratio_intervals,
+)
 from benchmarks.analysis.student import Floats, tail
 
 BAND: Final = 0.02
@@ -73,6 +78,7 @@ class Judgements:
     def __len__(self) -> int:
         return len(self.verdict)
 
+    @NO_WARNINGS
     def p_values(self) -> Floats:
         """Return each cell's p: at most 1 - confidence where the verdict is decided.
 
@@ -86,6 +92,7 @@ class Judgements:
         return p
 
 
+@NO_WARNINGS
 def judge(
     cell: Rollups,
     baseline: Rollups,

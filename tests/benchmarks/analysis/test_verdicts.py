@@ -230,3 +230,10 @@ def test_a_flagged_cell_gets_no_advice():
     judged = judge(cells((3, 97.0, 1.0)), cells(QUIET), [True], gates=[Gate.FLAGGED])
 
     assert judged.wanted_runs[0] == 0
+
+
+def test_sides_that_are_worlds_apart_are_judged():
+    judged = judge(cells((4, 1e-155, 1e-157)), cells((4, 1e155, 1e152)), [True])
+
+    assert judged.leaning[0] == Verdict.SLOWER
+    assert judged.wanted_runs[0] == 5
