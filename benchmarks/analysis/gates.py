@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.analysis.intervals import (
+    LEAST_G,
     NOISY_G,
     WELCH_RUNS,
     Intervals,
@@ -142,7 +143,7 @@ def found_gates(
     gates = np.select([n < 1, n < 2, n < 3, n < WELCH_RUNS], _bits(NAMES), 0)
     is_zero = (n > 0) & np.isnan(intervals.ratio)
     several = (n > 1) & ~is_zero
-    no_spread = several & ~(cell.has_spread & baseline.has_spread)
+    no_spread = several & ~(np.minimum(intervals.g, intervals.own_g) > LEAST_G)
     no_interval = several & ~no_spread & (intervals.method == Method.NONE)
     noisy = several & ~no_interval & (intervals.g >= NOISY_G)
     gates = gates | is_zero * int(Gate.ZERO) | no_spread * int(Gate.NO_SPREAD)

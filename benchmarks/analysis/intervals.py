@@ -24,6 +24,7 @@ from benchmarks.analysis.student import Floats, normal_quantile, t_of_runs, t_qu
 
 WELCH_RUNS: Final = 5  # from here on both sides may share one t quantile
 NOISY_G: Final = 0.2  # from here on a baseline is too noisy
+LEAST_G: Final = 1e-31  # below it readings differ by less than a float can be off
 # What is divided by 0 or overflows becomes inf or NaN, and those have no interval.
 NO_WARNINGS: Final = np.errstate(all="ignore")
 
@@ -85,11 +86,6 @@ class Rollups:
         of_mean = np.where(self.is_rounded, self.resolution**2 / 12, of_mean)
         return np.asarray((np.sqrt(of_mean) / self.mean) ** 2, dtype=float)
 
-    @property
-    def has_spread(self) -> NDArray[np.bool_]:
-        """Whether the readings vary by more than a float can be off."""
-        return self.log_variance() > np.finfo(float).eps ** 2
-
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
@@ -146,7 +142,7 @@ def log_ratio_intervals(
     g = t_of_runs(baseline.n, probability) ** 2 * other
     ratio = _ratios(cell, baseline, higher_is_better)
     exists = np.isfinite(ratio) & (g < 1) & (own_g < 1)
-    exists &= cell.has_spread & baseline.has_spread
+    exists &= np.minimum(g, own_g) > LEAST_G
     is_welch = exists & (np.minimum(cell.n, baseline.n) >= WELCH_RUNS)
     df = np.where(is_welch, welch_df(own, cell.n, other, baseline.n, extra), np.nan)
     standard_error = np.where(exists, np.sqrt(own + other + extra), np.nan)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,12 @@ def test_every_gate_has_a_code_and_a_sentence():
         assert said[0].isupper()
         assert said.endswith(".")
         assert codes_of(gate) == (gate.code,)
+
+
+def test_every_code_is_explained_to_readers():
+    page = (Path(__file__).parents[3] / "docs/method.md").read_text()
+
+    assert [gate.code for gate in Gate if f"`{gate.code}`" not in page] == []
 
 
 def test_several_reasons_are_several_codes():
