@@ -237,3 +237,14 @@ def test_sides_that_are_worlds_apart_are_judged():
 
     assert judged.leaning[0] == Verdict.SLOWER
     assert judged.wanted_runs[0] == 5
+
+
+def test_the_error_of_two_meters_blurs_a_verdict():
+    sides = cells((5, 96.5, 0.5)), cells((5, 100.0, 0.5))
+    meters = 2 * 0.015**2 / 3
+
+    assert judge(*sides, [True]).verdict[0] == Verdict.SLOWER
+    for compare in (judge, compare_directly):
+        judged = compare(*sides, [True], extra_log_variance=meters)
+        assert judged.verdict[0] == Verdict.UNDETERMINED
+        assert judged.wanted_runs[0] == 0  # no number of runs shows a meter's error
