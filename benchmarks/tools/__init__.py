@@ -21,7 +21,8 @@ The rules of a parser:
 - Parameters are what makes two cases different and is the same natively and in a VM
   (block size, threads); everything else (times, peers, devices) is a fact.
 - What a tool says against its own result is a mark (``draft.mark(code, sentence)``): a
-  failed check, errors counted, a run too short. A run without readings is refused.
+  failed check, errors counted, a run too short. A run without readings is refused,
+  also beside good ones: with ``nothing`` and what its marks say.
 - Whoever changes what a parser reads raises its ``version``: history is read anew.
 
 ``benchmarks.reading.read`` is the way in: it decodes, cuts logs, detects, parses.

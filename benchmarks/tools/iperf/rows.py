@@ -35,7 +35,7 @@ LINES = Scanner(
     r"0\.0+-\d+\.\d+,\d+,(?P<bits>\d+)(?:,(?P<csv_jitter>[\d.]+),-?\d+,"
     r"(?P<csv_total>-?\d+),(?P<csv_share>-?[\d.]+),-?\d+)?[ \t]*+(?=\n)",
     doubt=r"(?P<doubt>(?:\[ *\S+\] +)?WARNING: (?:did not receive ack|ack of )[^\n]*|"
-    r"(?:[a-z]+ )?(?:connect|write|read|bind|recv) failed:?[^\n]*|"
+    r"(?:\[ *\S+\] +)?[A-Za-z][\w .:/-]{0,100}? failed\b[^\n]*|"
     r"\[ *\S+\](?: +0\.0+- *\d+\.\d+ +sec)? +\d+(?:\.\d+)? datagrams received "
     r"out-of-order)",
     version=r"iperf version (?P<version>2\.\S+)",

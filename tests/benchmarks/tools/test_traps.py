@@ -68,6 +68,28 @@ def test_a_server_of_iperf_that_got_nothing_spoils_no_other_run():
     assert ("throughput", 1.05, "Mbit/s") in told(good)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[  3] WARNING: did not receive ack of last datagram after 10 tries.",
+        "[  1] Read UDP fin failed: Connection reset by peer",
+        "recvfrom failed: Connection reset by peer",
+        "listener bind failed: Address already in use",
+        "tcp connect to 10.100.100.221 port 5001 failed (Connection refused)",
+    ],
+)
+def test_what_iperf_says_against_its_result_is_marked(line):
+    text = (
+        "Client connecting to 10.1.3.33, UDP port 5001\n"
+        "[  3] local 10.1.3.1 port 41058 connected with 10.1.3.33 port 5001\n"
+        f"{line}\n"
+        "[  3]  0.0-10.0 sec  1.25 MBytes  1.05 Mbits/sec\n"
+    )
+    (run,) = read(text)
+    assert codes(run) == {"trouble"}
+    assert told(run) == {("sent throughput", 1.05, "Mbit/s")}
+
+
 def test_the_terse_rows_of_old_tiotest_have_no_latencies():
     (run,) = read(
         "write:40.00000,2.00000,0.01000,0.50000\n"
