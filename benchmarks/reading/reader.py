@@ -120,7 +120,7 @@ def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
         for run in _parsed(part, parser, comma):
             yield _checked(part, part.tool, run, blank)
     except LineError as error:
-        yield replace(blank, problem=error.moved(part.line - 1))
+        yield replace(blank, problem=_placed(part, error))
     except ParseError as error:
         has_hint = parser.localized and not comma
         hint = _comma_hint(part.text, part.line) if has_hint else ""
@@ -146,7 +146,7 @@ def _blank(part: Part, tool: Tool, parser: Parser) -> ReadRun:
 def _checked(part: Part, tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
     """The run without the readings that are none; rejected if nothing is left."""
     if run.problem:
-        return replace(blank, problem=_at_the_end(part, run.problem))
+        return replace(blank, problem=_placed(part, run.problem))
     kept, doubts = [], dict.fromkeys(run.warnings)
     for reading in run.readings:
         metric = tool.metric(reading.metric)
@@ -172,6 +172,13 @@ def _checked(part: Part, tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
         warnings=tuple(doubts),
         facts={name: _shown(fact) for name, fact in run.facts.items()},
     )
+
+
+def _placed(part: Part, problem: ParseError) -> LineError:
+    """A problem of a run, with its line in the whole text."""
+    if isinstance(problem, LineError):
+        return problem.moved(part.line - 1)
+    return _at_the_end(part, str(problem))
 
 
 def _at_the_end(part: Part, why: str) -> LineError:

@@ -11,6 +11,8 @@ Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes perce
 
 from __future__ import annotations
 
+from functools import partial
+
 from benchmarks.tools.base import Better, Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -79,6 +81,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 def _run(lines: Lines) -> Draft:
     run = Draft()
+    run.close(partial(_read, run), lines)
+    return run
+
+
+def _read(run: Draft, lines: Lines) -> None:
     _read_head(lines, run)
     _check(lines, run)
     complete = lines.get("complete")
@@ -87,11 +94,10 @@ def _run(lines: Lines) -> Draft:
     elif complete and complete.whole("complete") and lines.keys() & BEHIND:
         if (moved := lines.get("moved")) and moved.whole("moved") == 0:
             run.mark("errors", "No server sent a byte: nothing was answered.")
-            return run
+            return
         _read_counts(lines, run)
         _read_rates(lines, run)
         _read_times(lines, run)
-    return run
 
 
 def _read_head(lines: Lines, run: Draft) -> None:

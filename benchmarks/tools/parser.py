@@ -41,14 +41,14 @@ class ParsedRun:
     """One execution of a tool, as its output tells it.
 
     ``facts`` is what is worth keeping beside the numbers and is no parameter of them:
-    times, peers, compiler flags. ``problem`` says why there are no readings.
+    times, peers, compiler flags. ``problem`` says why it is refused.
     """
 
     readings: tuple[Reading, ...]
     tool_version: str = ""
     warnings: tuple[Mark, ...] = ()
     facts: Mapping[str, Parameter] = field(default_factory=dict)
-    problem: str = ""
+    problem: ParseError | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,6 +61,15 @@ class Draft:
     _readings: list[Reading] = field(default_factory=list)
     _warnings: dict[Mark, None] = field(default_factory=dict)
     _counts: dict[object, int] = field(default_factory=dict)
+    _refusal: ParseError | None = None
+
+    def close(self, read: Callable[[T], None], run: T) -> None:
+        """Read what is known at the end of a run only: what cannot be read refuses
+        this run alone."""
+        try:
+            read(run)
+        except ParseError as error:
+            self._refusal = error
 
     def add(
         self, metric: str, value: float, unit: str, **parameters: Parameter
@@ -93,13 +102,17 @@ class Draft:
         return bool(self._readings)
 
     @property
-    def is_doubted(self) -> bool:
-        return bool(self._warnings)
+    def is_told(self) -> bool:
+        """Whether it is a run at all: read, refused, or but doubted."""
+        return bool(self or self._refusal or self._warnings)
 
-    def why(self, nothing: str) -> str:
-        """The sentence that nothing was read, and what the tool said."""
+    def _problem(self, nothing: str) -> ParseError | None:
+        """Why it is refused: its own error, or the sentence that nothing was read and
+        what the tool said."""
+        if self or self._refusal:
+            return self._refusal
         doubts = [mark.sentence for mark in self._warnings]
-        return " ".join([nothing, *doubts[:3]])
+        return ParseError(" ".join([nothing, *doubts[:3]]))
 
     def finished(self, nothing: str = "") -> ParsedRun:
         return ParsedRun(
@@ -107,7 +120,7 @@ class Draft:
             tool_version=self.tool_version,
             warnings=tuple(self._warnings),
             facts=dict(self.facts),
-            problem="" if self else self.why(nothing),
+            problem=self._problem(nothing),
         )
 
 
@@ -124,7 +137,7 @@ def finished(drafts: list[Draft], nothing: str) -> tuple[ParsedRun, ...]:
     A draft that was only doubted is a run that failed: it is refused with that sentence
     and with what the tool said.
     """
-    if told := [draft for draft in drafts if draft or draft.is_doubted]:
+    if told := [draft for draft in drafts if draft.is_told]:
         return tuple(draft.finished(nothing) for draft in told)
     raise ParseError(nothing)
 

@@ -64,7 +64,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     told = [test for test in tests if not test.is_echo]
     for test in told:
         test.draft.tool_version = version
-        _close(test)
+        test.draft.close(_close, test)
     return finished([test.draft for test in told], "iperf3 printed no total.")
 
 
@@ -81,7 +81,7 @@ def _begin(line: Found, tests: list[Test]) -> None:
 def _trouble(line: Found, tests: list[Test]) -> None:
     """An error; one before any connection is a run of its own."""
     is_alone = "unable to connect" in line["trouble"]
-    if tests[-1].is_done or (is_alone and tests[-1].draft.is_doubted):
+    if tests[-1].is_done or (is_alone and tests[-1].draft.is_told):
         keep(tests, Test())
     told = line["trouble"].strip()[:200]
     tests[-1].draft.mark("failed", f"iperf3 printed: {told}.")

@@ -62,7 +62,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(tables, Table(test=tables[-1].test))
         _take(line, tables[-1])
     for table in tables:
-        _close(table)
+        table.draft.close(_close, table)
     return finished([table.draft for table in tables], "netperf printed no result.")
 
 

@@ -1,5 +1,7 @@
 """Outputs that look like success or like another case: small ones, by their sources."""
 
+import re
+
 import pytest
 
 from benchmarks import reading
@@ -221,3 +223,34 @@ def test_a_failed_run_beside_a_good_one_is_refused_with_its_reason():
 def test_a_csv_row_does_not_pass_for_a_decimal_comma():
     (run,) = read("b_eff_io := maximum over all bw_partition\nset label 1 at 0,5\n")
     assert "locale" not in str(run.problem)
+
+
+IPERF = (
+    "Client connecting to 10.0.0.2, TCP port 5001\n"
+    "[  3] local 10.0.0.1 port 41058 connected with 10.0.0.2 port 5001\n"
+    "[  3]  0.0-10.0 sec  1.10 GBytes  941 Mbits/sec\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [
+        ("iperf", r"941 Mbits"),
+        ("iperf3/tcp-text", r"[\d.]+ Gbits/sec +receiver"),
+        ("netperf/tcp-stream", r"[\d.]+ *\Z"),
+        ("linpack/netlib-200", r"[\d.]+ *\Z"),
+        ("wrk/latency", r"(?<=Requests/sec: )[ \d]+"),
+        ("ab/text", r"(?<=Requests per second:    )\d+"),
+    ],
+)
+def test_a_number_that_cannot_be_read_refuses_its_own_run_alone(name, result):
+    whole = IPERF if name == "iperf" else (DATA / f"{name}.txt").read_text()
+    whole = f"{whole.rstrip()}\n"
+    found = list(re.finditer(result, whole.rstrip()))[-1]
+    damaged = f"{whole[: found.start()]} ?{whole[found.start() :]}"
+
+    broken, good = read(damaged + whole)
+
+    assert (broken.status, good.status) == ("rejected", "parsed")
+    assert "?" in broken.problem.text
+    assert good.readings == read(whole)[0].readings
