@@ -115,16 +115,16 @@ def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
             f"The output of {part.tool.title} cannot be read yet: send its samples."
         )
     parser = part.tool.parser
-    blank = _blank(part, part.tool, parser)
+    refused = _refused(part, part.tool, parser)
     try:
         for run in _parsed(part, parser, comma):
-            yield _checked(part, part.tool, run, blank)
+            yield _checked(part.tool, run, refused)
     except LineError as error:
-        yield replace(blank, problem=_placed(part, error))
+        yield _because(error, refused)
     except ParseError as error:
         has_hint = parser.localized and not comma
         hint = _comma_hint(part.text, part.line) if has_hint else ""
-        yield replace(blank, problem=_at_the_end(part, f"{error}{hint}"))
+        yield _because(ParseError(f"{error}{hint}"), refused)
 
 
 def _parsed(part: Part, parser: Parser, comma: bool) -> tuple[ParsedRun, ...]:
@@ -132,21 +132,26 @@ def _parsed(part: Part, parser: Parser, comma: bool) -> tuple[ParsedRun, ...]:
     return parser.parse(with_points(part.text) if localized else part.text)
 
 
-def _blank(part: Part, tool: Tool, parser: Parser) -> ReadRun:
+def _refused(part: Part, tool: Tool, parser: Parser) -> ReadRun:
+    """A run that is none, at the last line of the part that is not blank."""
     lines = part.text.removesuffix("\n").count("\n")
+    # Without copying a long text.
+    tail = part.text[-10_000:]
+    end = len(part.text) - len(tail) + len(tail.rstrip())
     return ReadRun(
         tool=tool.slug,
         parser_version=parser.version,
         first_line=part.line,
         last_line=part.line + lines,
         command=shorten(part.command, 1000),
+        problem=fault(part.text, end, "").moved(part.line - 1),
     )
 
 
-def _checked(part: Part, tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
+def _checked(tool: Tool, run: ParsedRun, refused: ReadRun) -> ReadRun:
     """The run without the readings that are none; rejected if nothing is left."""
     if run.problem:
-        return replace(blank, problem=_placed(part, run.problem))
+        return _because(run.problem, refused)
     kept, doubts = [], dict.fromkeys(run.warnings)
     for reading in run.readings:
         metric = tool.metric(reading.metric)
@@ -160,13 +165,13 @@ def _checked(part: Part, tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
             check_value(metric, reading.value, reading.unit)
             canonical_parameters(reading.parameters)
         except BenchmarksError as error:
-            return replace(blank, problem=_at_the_end(part, str(error)))
+            return _because(ParseError(str(error)), refused)
         kept.append(reading)
     if not kept:
-        why = "Every number of this run is 0."
-        return replace(blank, problem=_at_the_end(part, why))
+        return _because(ParseError("Every number of this run is 0."), refused)
     return replace(
-        blank,
+        refused,
+        problem=None,
         tool_version=shorten(run.tool_version),
         readings=tuple(kept),
         warnings=tuple(doubts),
@@ -174,19 +179,13 @@ def _checked(part: Part, tool: Tool, run: ParsedRun, blank: ReadRun) -> ReadRun:
     )
 
 
-def _placed(part: Part, problem: ParseError) -> LineError:
-    """A problem of a run, with its line in the whole text."""
+def _because(problem: ParseError, refused: ReadRun) -> ReadRun:
+    """The refused run with its reason, and the line of it in the whole text."""
     if isinstance(problem, LineError):
-        return problem.moved(part.line - 1)
-    return _at_the_end(part, str(problem))
-
-
-def _at_the_end(part: Part, why: str) -> LineError:
-    """The error of a whole part, at its last line that is not blank."""
-    # Without copying a long text.
-    tail = part.text[-10_000:]
-    end = len(part.text) - len(tail) + len(tail.rstrip())
-    return fault(part.text, end, why).moved(part.line - 1)
+        return replace(refused, problem=problem.moved(refused.first_line - 1))
+    assert isinstance(refused.problem, LineError)
+    last = refused.problem
+    return replace(refused, problem=LineError(last.line, last.text, str(problem)))
 
 
 def _shown(fact: Parameter) -> Parameter:

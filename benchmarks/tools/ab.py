@@ -11,8 +11,6 @@ Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes perce
 
 from __future__ import annotations
 
-from functools import partial
-
 from benchmarks.tools.base import Better, Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -81,7 +79,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 def _run(lines: Lines) -> Draft:
     run = Draft()
-    run.close(partial(_read, run), lines)
+    run.attempt(_read, run, lines)
     return run
 
 

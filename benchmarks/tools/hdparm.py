@@ -34,7 +34,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     runs = [Draft()]
     for line in LINES(output):
         if line.kind == "row":
-            _read(line, runs)
+            runs[-1].attempt(_read, line, runs[-1])
         elif line.kind == "failed" or line["trouble"].strip():
             runs[-1].mark("failed", f'hdparm printed "{line.text.strip()}".')
         else:
@@ -45,9 +45,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     return finished(runs, "hdparm timed no reads.")
 
 
-def _read(line: Found, runs: list[Draft]) -> None:
+def _read(line: Found, run: Draft) -> None:
     case = {"offset": f"{line['offset']} GiB"} if line["offset"] else {}
-    runs[-1].add(
+    run.add(
         METRICS[line["what"]],
         line.number("rate"),
         UNITS[line["unit"]],

@@ -50,25 +50,23 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "value" and summary is not None:
             summary[line["key"]] = line
         elif line.kind == "end" and summary is not None:
-            keep(runs, _run(summary))
+            keep(runs, Draft())
+            runs[-1].attempt(_read_summary, summary, runs[-1])
             summary = None
     return finished(runs, "HPCC printed no whole summary section.")
 
 
-def _run(summary: dict[str, Found]) -> Draft:
-    run = Draft(
-        tool_version=".".join(
-            summary[f"Version{part}"]["value"]
-            for part in ("Major", "Minor", "Micro")
-            if f"Version{part}" in summary
-        )
+def _read_summary(summary: dict[str, Found], run: Draft) -> None:
+    run.tool_version = ".".join(
+        summary[f"Version{part}"]["value"]
+        for part in ("Major", "Minor", "Micro")
+        if f"Version{part}" in summary
     )
     if processes := summary.get("CommWorldProcs"):
         run.parameters["processes"] = processes.whole("value")
     for key, line in summary.items():
         _read(key, line, summary, run)
     _check(summary, run)
-    return run
 
 
 def _read(key: str, line: Found, summary: dict[str, Found], run: Draft) -> None:
@@ -114,7 +112,7 @@ TOOL = Tool(
     aliases=("hpcc",),
     labels=("{test}",),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"This is the DARPA/DOE HPC Challenge",

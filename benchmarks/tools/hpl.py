@@ -29,7 +29,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, Draft(tool_version=line["version"]))
             keep(checks, 0)
         elif line.kind == "row":
-            _read(line, runs[-1])
+            runs[-1].attempt(_read, line, runs[-1])
         elif line.kind == "residual":
             checks[-1] += 1
             _check(line["check"] == "FAILED", runs[-1])

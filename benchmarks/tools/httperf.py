@@ -79,7 +79,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "command" or is_next:
             keep(runs, Run(Draft(tool_version=version)))
             version = ""
-        _read(line, runs[-1])
+        runs[-1].draft.attempt(_read, line, runs[-1])
     for run in runs:
         if run.replies and not run.has_errors:
             run.draft.mark("cut", "The text ends before httperf counted its errors.")

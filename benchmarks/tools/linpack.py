@@ -71,7 +71,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             _read(line, table)
     for table in tables:
-        table.draft.close(_close, table)
+        table.draft.attempt(_close, table)
     return finished([table.draft for table in tables], "LINPACK printed no result row.")
 
 

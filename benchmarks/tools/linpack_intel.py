@@ -32,7 +32,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "head" and run and not run.facts:
             keep(runs, Draft())
         elif line.kind == "row":
-            _read(line, run)
+            run.attempt(_read, line, run)
         elif line["verdict"] == "FAILED":
             run.mark("residual_check", "LINPACK printed: Residual checks FAILED.")
         elif line.kind == "stopped":
@@ -61,7 +61,7 @@ TOOL = Tool(
     aliases=("Intel LINPACK", "xlinpack"),
     labels=("n={n}",),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"Intel\(R\) (?:Optimized )?LINPACK",

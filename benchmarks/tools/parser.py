@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from benchmarks.errors import ParseError
 
@@ -15,6 +15,7 @@ MAX_RUNS: Final = 1_000
 
 Parameter = str | int | float | bool
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +64,16 @@ class Draft:
     _counts: dict[object, int] = field(default_factory=dict)
     _refusal: ParseError | None = None
 
-    def close(self, read: Callable[[T], None], run: T) -> None:
-        """Read what is known at the end of a run only: what cannot be read refuses
-        this run alone."""
-        try:
-            read(run)
-        except ParseError as error:
-            self._refusal = error
+    def attempt(
+        self, read: Callable[P, None], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Call this reader, unless the run is refused already: what it cannot read
+        refuses this run alone."""
+        if self._refusal is None:
+            try:
+                read(*args, **kwargs)
+            except ParseError as error:
+                self._refusal = error
 
     def add(
         self, metric: str, value: float, unit: str, **parameters: Parameter

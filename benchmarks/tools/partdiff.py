@@ -48,7 +48,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "command":
             called = _called(line)
         elif line.kind == "residuum":
-            keep(runs, _run(found | {"residuum": line}, called))
+            keep(runs, Draft(parameters=dict(called)))
+            runs[-1].attempt(_read, found | {"residuum": line}, runs[-1])
             found = {}
         else:
             found = {} if line.kind == "time" else found
@@ -68,17 +69,15 @@ def _called(line: Found) -> dict[str, Parameter]:
     return called
 
 
-def _run(found: dict[str, Found], called: dict[str, Parameter]) -> Draft:
-    run = Draft(parameters=dict(called))
+def _read(found: dict[str, Found], run: Draft) -> None:
     if "time" not in found:
-        return run
+        return
     time = found["time"].number("time")
     run.facts["residuum"] = found["residuum"].number("residuum", _BEHIND_POINT)
     if memory := found.get("memory"):
         run.facts["memory MiB"] = memory.number("memory")
     run.parameters.update(_case(found, run))
     run.add("time", time, "s")
-    return run
 
 
 def _case(found: dict[str, Found], run: Draft) -> dict[str, Parameter]:
@@ -114,7 +113,7 @@ TOOL = Tool(
     aliases=("partdiff-seq", "partdiff-par"),
     labels=("{method}", "{interlines} interlines"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             rf"{_TIME}: +\S+ s[ \t]*+(?=\n\s{{0,80}}(?:{_MEMORY}|{_METHOD}): )",

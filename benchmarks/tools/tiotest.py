@@ -67,7 +67,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             runs[-1].draft.mark("failed", f'tiotest printed "{line["trouble"]}".')
         else:
             runs[-1].seen.add(row)
-            READERS[line.kind](line, runs[-1])
+            runs[-1].draft.attempt(READERS[line.kind], line, runs[-1])
     return finished([run.draft for run in runs], "tiotest printed no rates.")
 
 

@@ -62,7 +62,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             runs[-1].lines[line.kind] = line
     for run in runs:
-        run.draft.close(_read, run)
+        run.draft.attempt(_read, run)
     return finished([run.draft for run in runs], "wrk got no answer.")
 
 

@@ -62,9 +62,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "banner":
             keep(logs, Log())
         else:
-            _take(line, logs[-1])
+            logs[-1].draft.attempt(_take, line, logs[-1])
     for log in logs:
-        _close(log)
+        log.draft.attempt(_close, log)
     return finished([log.draft for log in logs], "iozone printed no result.")
 
 

@@ -77,7 +77,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(tests, _following(line, tests[-1]))
         _take(line, tests[-1])
     for test in tests:
-        test.draft.close(_close, test)
+        test.draft.attempt(_close, test)
     return finished([test.draft for test in tests], "iperf printed no total.")
 
 

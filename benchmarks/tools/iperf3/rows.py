@@ -60,11 +60,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line["echo"]:
             keep(tests, Test(is_echo=True))
         else:
-            _take(line, tests[-1])
+            tests[-1].draft.attempt(_take, line, tests[-1])
     told = [test for test in tests if not test.is_echo]
     for test in told:
         test.draft.tool_version = version
-        test.draft.close(_close, test)
+        test.draft.attempt(_close, test)
     return finished([test.draft for test in told], "iperf3 printed no total.")
 
 

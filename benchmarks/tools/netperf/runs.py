@@ -60,9 +60,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(tables, _opened(line))
         elif line.kind == "key" and line["key"].casefold() in tables[-1].keys:
             keep(tables, Table(test=tables[-1].test))
-        _take(line, tables[-1])
+        tables[-1].draft.attempt(_take, line, tables[-1])
     for table in tables:
-        table.draft.close(_close, table)
+        table.draft.attempt(_close, table)
     return finished([table.draft for table in tables], "netperf printed no result.")
 
 
