@@ -23,6 +23,8 @@ LINES: Final = Scanner(
     r"(?P<unit>[KMGT]?(?:bits|Bytes)/sec)(?: +(?P<retransmits>\d+)(?= ))?"
     r"(?: +(?P<jitter>\S+) ms +-?\d+/-?\d+ \((?P<share>[^%\s]+)%\))?"
     r"(?P<rest>[^\n]*)$",
+    cpu=r"CPU Utilization: local/\w+ (?P<local>\S+)% \([^)\n]*\), remote/\w+ "
+    r"(?P<remote>\S+)%",
     trouble=r"iperf3: (?P<trouble>(?:error|interrupt|the \w+ has)[^\n]*)",
 )
 
@@ -44,6 +46,7 @@ class Test:
     is_summary: bool = False
     ids: dict[str, set[str]] = field(default_factory=dict)
     totals: list[Found] = field(default_factory=list)
+    cpu: Found | None = None
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -100,6 +103,8 @@ def _take(line: Found, test: Test) -> None:
         test.ids.setdefault("", set()).add(line["stream"])
     elif line.kind == "rule":
         test.is_ruled = True
+    elif line.kind == "cpu":
+        test.cpu = line
     else:
         _take_row(line, test)
 
@@ -129,6 +134,10 @@ def _close(test: Test) -> None:
         test.draft.mark("no_sum", "The sum of its parallel streams is missing.")
     for line in rows:
         _add(line, test, is_udp=is_udp)
+    for end in ("local", "remote"):
+        # 0.0 is what the other end did not send.
+        if rows and test.cpu and (share := test.cpu.number(end)):
+            test.draft.add(f"CPU utilization {end}", share, "%")
 
 
 def _take_its_side(test: Test) -> None:
