@@ -55,7 +55,7 @@ def precision(values: Iterable[float], decimals: int | None = None) -> Precision
     """
     most_decimals, most_digits = 0, 1
     for value in values:
-        number = Decimal(repr(value)).normalize()
+        number = Decimal(repr(float(value))).normalize()
         _, digits, exponent = number.as_tuple()
         most_decimals = max(most_decimals, -int(exponent))
         most_digits = max(most_digits, len(digits))

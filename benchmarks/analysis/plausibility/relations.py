@@ -39,7 +39,7 @@ class Readings:
 
 
 def _rounding(sample: SampleFact) -> float:
-    exponent = int(Decimal(repr(sample.value)).normalize().as_tuple().exponent)
+    exponent = int(Decimal(repr(float(sample.value))).normalize().as_tuple().exponent)
     decimals = max(-exponent, 0) if sample.decimals is None else sample.decimals
     return 0.5 * 10.0**-decimals / abs(sample.value) if sample.value else 0.0
 

@@ -19,7 +19,8 @@ SIBLINGS: Final = 24
 """A median over more columns than these says nothing more and costs time."""
 
 SMALL: Final = 400
-"""In a table of more cells than these one row and one column weigh nothing."""
+"""In a table of more cells than these a single one weighs nothing."""
+Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def nanmedian(values: Floats, axis: int) -> Floats:
     return np.where(nothing, np.nan, found)
 
 
-def residuals(table: Table) -> Floats:
+def residuals(logs: Floats) -> Floats:
     """How far each cell lies from what its siblings predict, as a log ratio.
 
     Another column predicts a cell by its own value of that row and by the median
@@ -75,7 +76,6 @@ def residuals(table: Table) -> Floats:
     row. With two rows nothing tells which of them holds the wrong cell: the one that
     is out of line with its row as it stands.
     """
-    logs = table.logs
     result = np.full(logs.shape, np.nan)
     for column in range(logs.shape[1]):
         others = _nearest(logs, column)
@@ -114,27 +114,19 @@ def _shift_elsewhere(distances: Floats) -> Floats:
     return nanmedian(others, axis=1)
 
 
-def spreads(off: Floats, floor: float) -> Floats:
-    """How well the predictions work around each cell: a robust standard deviation.
+def spread_without(logs: Floats, off: Floats, cell: Place, floor: float) -> float:
+    """How well the predictions work without a cell: a robust standard deviation.
 
-    The larger of the scaled median and the 90th percentile of the other residuals:
-    the second sees that systems differ in more than their speed. In a small table the
-    cell's own row and column are left out, for one wrong cell moves all of them.
+    The larger of the scaled median and the 90th percentile of the residuals: the second
+    sees that systems differ in more than their speed. With two rows the largest one
+    stands for it, for there half of the residuals are 0.
     """
-    rows, columns = off.shape
-    if rows * columns > SMALL:
-        return np.full(off.shape, _spread(off, floor))
-    result = np.empty(off.shape)
-    for row in range(rows):
-        rest = np.delete(off, row, axis=0)
-        for column in range(columns):
-            result[row, column] = _spread(np.delete(rest, column, axis=1), floor)
-    return result
-
-
-def _spread(off: Floats, floor: float) -> float:
+    if logs.size <= SMALL:
+        rest = logs.copy()
+        rest[cell] = np.nan
+        off = residuals(rest)
     known = np.abs(off[~np.isnan(off)])
     if not known.size:
         return floor
-    tail = float(np.quantile(known, 0.9)) / 1.645
+    tail = float(np.quantile(known, 1 if len(logs) == 2 else 0.9)) / 1.645
     return max(floor, NORMAL * float(np.median(known)), tail)

@@ -21,7 +21,7 @@ from benchmarks.analysis.plausibility.tables import (
     Table,
     nanmedian,
     residuals,
-    spreads,
+    spread_without,
     tables,
 )
 
@@ -122,15 +122,15 @@ def _within(cell: CellFact) -> Iterator[Doubt]:
 
 
 def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
-    off = residuals(table)
+    off = residuals(table.logs)
     sample = next(cell for row in table.cells for cell in row if cell)
     floor = math.sqrt(2) * study.noise.of_kind(sample)
-    far = np.abs(np.nan_to_num(off)) >= np.maximum(LEAST, CLEARLY * spreads(off, floor))
     rows: dict[int, list[tuple[CellFact, float]]] = defaultdict(list)
-    for row, column in np.argwhere(far):
-        cell = table.cells[row][column]
-        distance = float(off[row, column])
-        if cell and _is_slip(cell, distance, len(table.rows)):
+    for row, column in np.argwhere(np.abs(np.nan_to_num(off)) >= LEAST):
+        cell, distance = table.cells[row][column], float(off[row, column])
+        scale = spread_without(table.logs, off, (row, column), floor)
+        enough = max(CLEARLY * scale, _least(table, row, column))
+        if cell and abs(distance) >= enough and nearest_factor(cell, distance, NEAR):
             rows[row].append((cell, distance))
     for members in rows.values():
         yield from _told_apart(members)
@@ -138,10 +138,14 @@ def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
     yield from _told_apart([pair for pair in alone if nearest_factor(*pair, NEAR)])
 
 
-def _is_slip(cell: CellFact, off: float, rows: int) -> bool:
-    """With two rows a network or disk that is slow in one direction looks like one."""
-    least = SLOWER if rows == 2 and cell.component not in STEADY else LEAST
-    return abs(off) >= least and bool(nearest_factor(cell, off, NEAR))
+def _least(table: Table, row: int, column: int) -> float:
+    """With two rows and few systems, a network or disk that is slow in one direction
+    only looks like a slip."""
+    cell = table.cells[row][column]
+    few = len(table.rows) == 2 and len(table.columns) < 4
+    if cell is None or not few or cell.component in STEADY:
+        return LEAST
+    return LEAST if _beats_native(cell, _natives(table.cells[row])) else SLOWER
 
 
 def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:

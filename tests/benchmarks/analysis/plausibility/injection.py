@@ -63,7 +63,7 @@ def _guests(study):
 
 def pasted_column(part):
     def inject(rng, study):
-        source, target = rng.choice(_guests(study), 2, replace=False)
+        source, target = rng.choice(["native", *_guests(study)], 2, replace=False)
         source, target = _column(study, str(source)), _column(study, str(target))
         cases = [case for case in source if not source[case].is_share]
         kept = rng.permutation(cases)[: max(4, round(part * len(cases)))]

@@ -1,8 +1,8 @@
 """Clean campaigns of known truth: nothing in them is a mistake.
 
 Native and one to six virtual machines on one host; CPU, memory, disk and network; block
-size curves; guests that reach a twentieth of the native network; quiet and noisy, skewed
-and heavy-tailed runs, one to ten of them; prints of two decimals, three significant
+size curves; guests that reach a twentieth of the native network; quiet and noisy runs,
+some of heavy tails, one to ten of them; prints of two decimals, three significant
 digits or every digit; co-runs with their sums, meters, tools whose numbers fit together.
 """
 
@@ -69,37 +69,46 @@ def clean_study(seed):
 
 def _tests(rng):
     sizes = ["4k", "8k", "16k", "64k", "256k", "1M", "4M"][: rng.integers(1, 8)]
-    tests = [
-        Test("CPU", "linpack", "time", f"n={n}", 20 * (n / 2000) ** 3, {"n": str(n)}, "s",
-             "lower", "external")
-        for n in (1000, 2000, 4000)[: rng.integers(1, 4)]
-    ]  # fmt: skip
+    return [
+        *_solutions(rng),
+        *_bandwidths(rng),
+        *_disk_curve(rng, "read", 110, sizes),
+        *_disk_curve(rng, "write", 80, sizes),
+        *_network_curve("send", 90, sizes[: rng.integers(1, len(sizes) + 1)]),
+        *_network_curve("receive", 105, sizes[: rng.integers(1, len(sizes) + 1)]),
+    ]
+
+
+def _solutions(rng):
+    facts = {"unit": "s", "better": "lower", "clock": "external"}
+    for n in (1000, 2000, 4000)[: rng.integers(1, 4)]:
+        time_s, parameters = 20 * (n / 2000) ** 3, {"n": str(n)}
+        yield Test("CPU", "linpack", "time", f"n={n}", time_s, parameters, **facts)
+
+
+def _bandwidths(rng):
     levels = [("RAM", 2800), ("L1", 18000), ("L2", 6500)][: rng.integers(1, 4)]
     for level, base in levels:
-        for operation in ("read", "write"):
-            native = base * rng.uniform(0.8, 1.3)
-            case = f"{operation} {level}"
-            parameters = {"level": level, "operation": operation}
-            tests.append(
-                Test("memory", "ramspeed", "bandwidth", case, native, parameters)
-            )
-    for operation, top in (("read", 110), ("write", 80)):
-        steepness = rng.uniform(0.2, 0.8)
-        for step, size in enumerate(sizes):
-            native = top / (1 + np.exp(2 - steepness * 2 * step))
-            parameters = {"record": size, "operation": operation}
-            case = f"disk {operation} {size}"
-            tests.append(Test("disk", "iozone", "throughput", case, native, parameters))
-    for direction, top in (("send", 90), ("receive", 105)):
-        for step, size in enumerate(sizes[: rng.integers(1, len(sizes) + 1)]):
-            native = top * (1 - 0.7 ** (step + 1.5))
-            parameters = {"message": size, "operation": direction}
-            case = f"net {direction} {size}"
-            tests.append(
-                Test("network", "iperf3", "throughput", case, native, parameters,
-                     clock="client")
-            )  # fmt: skip
-    return tests
+        for way in ("read", "write"):
+            native, case = base * rng.uniform(0.8, 1.3), f"{way} {level}"
+            parameters = {"level": level, "operation": way}
+            yield Test("memory", "ramspeed", "bandwidth", case, native, parameters)
+
+
+def _disk_curve(rng, way, top, sizes):
+    steepness = rng.uniform(0.2, 0.8)
+    for step, size in enumerate(sizes):
+        native = top / (1 + np.exp(2 - steepness * 2 * step))
+        case, parameters = f"disk {way} {size}", {"record": size, "operation": way}
+        yield Test("disk", "iozone", "throughput", case, native, parameters)
+
+
+def _network_curve(way, top, sizes):
+    for step, size in enumerate(sizes):
+        native = top * (1 - 0.7 ** (step + 1.5))
+        case, parameters = f"net {way} {size}", {"message": size, "operation": way}
+        facts = {"clock": "client"}
+        yield Test("network", "iperf3", "throughput", case, native, parameters, **facts)
 
 
 def _style(rng):
