@@ -47,7 +47,6 @@ IDENTITIES: Final[Mapping[str, tuple[Identity, ...]]] = {
     ),
     "watts-up": (quotient("power mean", "energy", "meter time"),),
     "power-csv": (quotient("power mean", "energy", "meter time"),),
-    "iperf3": (at_most("throughput", "sent throughput"),),
     "netperf": (at_most("throughput", "sent throughput"),),
 }
 

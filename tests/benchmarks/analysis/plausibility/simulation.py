@@ -2,8 +2,8 @@
 
 Native and one to six virtual machines on one host; CPU, memory, disk and network; block
 size curves; guests that reach a twentieth of the native network; quiet and noisy runs,
-some of heavy tails, one to ten of them; prints of two decimals, three significant
-digits or every digit; co-runs with their sums, meters, tools whose numbers fit together.
+some of heavy tails, one to ten of them; prints of two decimals, of three significant
+digits or of all; co-runs with their sums, meters, tools whose numbers fit together.
 """
 
 from dataclasses import dataclass, replace
