@@ -27,7 +27,7 @@ def test_the_step_of_a_print_is_told_by_its_values(values, value, step):
 
 
 def test_known_decimals_restore_lost_zeros():
-    assert precision([50.0], decimals=2).step(50.0) == pytest.approx(0.01)
+    assert precision([50.0, 50.3], decimals=2).step(50.0) == pytest.approx(0.01)
 
 
 def test_a_single_value_has_the_noise_of_its_component():

@@ -1,0 +1,26 @@
+"""How many mistakes are found, and how many clean cells are doubted.
+
+``make calibrate`` runs the same with more repetitions.
+"""
+
+import pytest
+
+from bench.flag_calibration import CLASSES, detection, false_findings
+
+REPETITIONS = 20
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_nineteen_of_twenty_mistakes_are_found(name):
+    found, tried = detection(name, repetitions=REPETITIONS, seed=7000)
+
+    assert tried >= 8
+    assert found >= 0.95 * tried
+
+
+def test_less_than_one_percent_of_clean_cells_are_doubted():
+    counted = false_findings(repetitions=40, seed=8000)
+
+    assert counted.cells > 4000
+    assert counted.doubted_cells < 0.01 * counted.cells
+    assert counted.doubted_runs < 0.01 * counted.runs
