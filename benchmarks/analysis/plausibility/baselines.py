@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.findings import Id
-from benchmarks.analysis.plausibility.precision import Noise
+from benchmarks.analysis.plausibility.precision import NORMAL, Noise
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
 
 CLEARLY: Final = 3.3
@@ -170,6 +170,50 @@ def _faster(members: Sequence[Ratio]) -> Iterator[Doubt]:
             standard_errors=[round(each.error, 5) for each in faster],
             pairs=[[each.cell.mean, each.other.mean] for each in faster],
         )
+
+
+ALL: Final = 4
+"""Fewer guests may all be fast for a reason of their own."""
+
+
+@rule("baseline-too-slow", "A native value that all guests beat", "warning")
+def baseline_too_slow(study: Study) -> Iterator[Doubt]:
+    """At least four guests are set against one native cell, three of four of them beat
+    it, and their median lies more than 5 % above it: by 4 times the larger of their own
+    spread, the standard error of the native cell (a third of its kind's noise for a
+    single value) and 1 %.
+
+    Why: one guest may be lucky. If all are ahead by the same amount, the native value
+    is the one that is wrong. In the LMU study of ESXi all four 64-bit Linux guests send
+    7 % more than the native machine, and write 12 % more into the second cache.
+
+    What to do: measure the native machine again, in the session of the guests.
+    """
+    guests: dict[Id, list[Ratio]] = defaultdict(list)
+    for cell in study.cells:
+        native = _native_of(cell, study) if cell.scenario == "single" else None
+        if native and native.campaign == study.campaign:
+            guests[native.id].append(_speed(cell, native, 0.0))
+    for members in guests.values():
+        logs = np.array([each.log for each in members])
+        middle = float(np.median(logs))
+        spread = NORMAL * float(np.median(np.abs(logs - middle)))
+        error = max(spread, _repeat_error(members[0].other, study.noise), 0.01)
+        ahead = 4 * int((logs > 0).sum()) >= 3 * len(members) >= 3 * ALL
+        if ahead and middle > max(AHEAD, 4 * error):
+            yield _too_slow(members, middle)
+
+
+def _too_slow(members: Sequence[Ratio], middle: float) -> Doubt:
+    native = members[0].other
+    return about_cells(
+        f"{len(members)} guests are set against {native.name} ({native.mean:g} "
+        f"{native.unit}), and in the median they beat it by {math.expm1(middle):.1%}.",
+        (native,),
+        native=native.mean,
+        guests=[each.cell.mean for each in members],
+        median_percent=round(100 * math.expm1(middle), 3),
+    )
 
 
 def _native_of(cell: CellFact, study: Study) -> CellFact | None:

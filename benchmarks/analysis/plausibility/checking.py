@@ -8,6 +8,7 @@ from typing import Final
 
 from benchmarks.analysis.plausibility import (  # noqa: F401  (they register their rules)
     baselines,
+    clients,
     clocks,
     coruns,
     duplicates,

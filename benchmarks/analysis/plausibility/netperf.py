@@ -1,4 +1,4 @@
-"""The CPUs that netperf's service demand implies; what httperf's CPU time means."""
+"""The CPUs that netperf's service demand implies."""
 
 from __future__ import annotations
 
@@ -143,37 +143,3 @@ def _other_machine(ends: Sequence[End]) -> Iterator[Doubt]:
                     {"implied_cpus": cpus, "elsewhere": usual, "place": place},
                     tuple(each.value for each in end.samples),
                 )
-
-
-BUSY: Final = 0.9
-
-
-@rule("client-busy-loop", "A client that only waits, at full load", "notice")
-def client_busy_loop(study: Study) -> Iterator[Doubt]:
-    """httperf's client used its CPU for at least 90 % of the test, user and system time
-    together. One flag for all such runs of a system.
-
-    Why: httperf polls in a busy loop while it waits, so its CPU time is the length of
-    the test and no measure of any cost. On a machine that also serves, it takes the
-    CPU from what is measured.
-
-    What to do: leave the client's CPU time out of comparisons; run the client on
-    another machine.
-    """
-    busy: dict[object, list[tuple[RunFact, float]]] = defaultdict(list)
-    used = ("client CPU user", "client CPU system", "test duration")
-    for run in study.runs:
-        for readings in grouped(run):
-            if run.tool == "httperf" and readings.has(*used):
-                share = (readings[used[0]] + readings[used[1]]) / readings[used[2]]
-                if share >= BUSY:
-                    busy[run.system].append((run, share))
-    for members in busy.values():
-        run, share = members[0]
-        yield Doubt(
-            f"httperf used {share:.0%} of a CPU during {len(members)} runs on "
-            f"{run.system_label or run.system}: a busy loop, no measure.",
-            tuple(Subject("run", str(each.id)) for each, _ in members),
-            {"shares": [round(each, 4) for _, each in members]},
-            tuple(round(each, 6) for _, each in members),
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
@@ -29,14 +29,16 @@ def zero_reading(study: Study) -> Iterator[Doubt]:
     rows: dict[object, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         rows[cell.case].append(cell)
-    for cell in study.cells:
-        if cell.mean == 0 and _must_read(cell) and _reads_elsewhere(cell, rows):
-            yield about_cells(
-                f"{cell.name} reads 0 {cell.unit} in a live run: it was not measured.",
-                (cell,),
-                reading=0,
-                elsewhere=[other.mean for other in rows[cell.case] if other.mean][:20],
-            )
+    zeros = [each for each in study.cells if each.mean == 0 and _must_read(each)]
+    for cells in _alike(each for each in zeros if _reads_elsewhere(each, rows)):
+        others = [other.mean for cell in cells for other in rows[cell.case]]
+        yield about_cells(
+            f"{cells[0].name}{_more(cells)} reads 0 {cells[0].unit} in a live run: it "
+            "was not measured.",
+            cells,
+            reading=0,
+            elsewhere=[each for each in others if each][:20],
+        )
 
 
 @rule("saturated-reading", "A CPU that reads 100 %", "warning")
@@ -51,26 +53,40 @@ def saturated_reading(study: Study) -> Iterator[Doubt]:
 
     What to do: look at the host's own counters; name the CPU as the limit if it was.
     """
-    for cell in study.cells:
-        if not cell.is_share:
-            continue
-        cpus = cell.vcpus or cell.host_cores
-        if cpus and cell.mean > 100 * cpus * 1.02:
-            yield about_cells(
-                f"{cell.name} reads {cell.mean:g} %, and the system has {cpus} CPUs.",
-                (cell,),
-                severity="error",
-                reading=cell.mean,
-                cpus=cpus,
-            )
-        elif _is_full(cell):
-            yield about_cells(
-                f"{cell.name} reads {cell.mean:g} %: a stuck counter, or the CPU was "
-                "the limit of this test.",
-                (cell,),
-                severity=None if _is_stuck(cell) else "notice",
-                reading=cell.mean,
-            )
+    shares = [cell for cell in study.cells if cell.is_share]
+    for cells in _alike(cell for cell in shares if _is_too_much(cell)):
+        yield about_cells(
+            f"{cells[0].name}{_more(cells)} reads {cells[0].mean:g} %, and the system "
+            f"has {cells[0].vcpus or cells[0].host_cores} CPUs.",
+            cells,
+            severity="error",
+            readings=[cell.mean for cell in cells],
+        )
+    for cells in _alike(cell for cell in shares if _is_full(cell)):
+        yield about_cells(
+            f"{cells[0].name}{_more(cells)} reads {cells[0].mean:g} %: a stuck "
+            "counter, or the CPU was the limit of this test.",
+            cells,
+            severity=None if any(map(_is_stuck, cells)) else "notice",
+            readings=[cell.mean for cell in cells],
+        )
+
+
+def _alike(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
+    """Cells of one system, tool and metric: one doubt."""
+    groups: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in cells:
+        groups[(*cell.column, *cell.kind)].append(cell)
+    return iter(groups.values())
+
+
+def _more(cells: Sequence[CellFact]) -> str:
+    return f" (and {len(cells) - 1} more cases)" if len(cells) > 1 else ""
+
+
+def _is_too_much(cell: CellFact) -> bool:
+    cpus = cell.vcpus or cell.host_cores
+    return cpus is not None and cell.mean > 100 * cpus * 1.02
 
 
 def _is_full(cell: CellFact) -> bool:

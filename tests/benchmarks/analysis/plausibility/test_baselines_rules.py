@@ -104,3 +104,22 @@ def test_two_guests_may_compute_more_than_one_but_not_read_more_from_one_disk():
     copied = cell(5359.6, component="memory", baseline=memory.id, **together)
 
     assert [e.subjects[0].id for e in faster(disk, memory, read, copied)] == [read.id]
+
+
+def slow(*guests, native=48.91):
+    own = natives("native", native)[0]
+    others = [guest(own, each, system=f"vm-{i}") for i, each in enumerate(guests)]
+    return findings("baseline-too-slow", own, *others)
+
+
+def test_a_native_value_that_all_guests_beat_alike_is_too_slow():
+    [found] = slow(52.54, 52.47, 52.62, 52.55)
+
+    assert len(found.subjects) == 1
+    assert found.evidence["median_percent"] == 7.432
+
+
+def test_guests_that_scatter_or_are_few_do_not_blame_the_baseline():
+    assert slow(52.54, 52.47, 52.62) == []
+    assert slow(49.9, 61.2, 53.0, 47.1, 58.4) == []
+    assert slow(49.1, 49.2, 49.0, 49.15) == []

@@ -51,22 +51,3 @@ def test_small_shares_are_rounded_too_far_to_tell():
 
 def test_a_run_without_a_measured_cpu_says_nothing():
     assert found(run(samples=(sample("throughput", 112.0, "MB/s"),))) == []
-
-
-def client(user, system, duration=560.0):
-    readings = [
-        sample("client CPU user", user, "s"),
-        sample("client CPU system", system, "s"),
-        sample("test duration", duration, "s"),
-    ]
-    return run("httperf", tuple(readings))
-
-
-def test_a_client_that_polls_is_one_notice_a_system():
-    runs = [client(142.92, 411.03), client(146.19, 411.11)]
-
-    [doubt] = findings("client-busy-loop", *runs)
-
-    assert doubt.severity == "notice"
-    assert len(doubt.subjects) == 2
-    assert findings("client-busy-loop", client(14.0, 41.0)) == []

@@ -50,3 +50,20 @@ def test_more_than_all_cpus_is_impossible():
     assert severities(cell(124.9, vcpus=1, **SHARE)) == ["error"]
     assert severities(cell(124.9, vcpus=4, **SHARE)) == []
     assert severities(cell(124.9, **SHARE)) == []
+
+
+def test_the_cases_of_one_system_are_one_flag():
+    facts = {**SHARE, "system": "xen"}
+    cells = [cell(0.0, case=each, **facts) for each in ("read", "write")]
+    native = [cell(7.0, case=each, **SHARE) for each in ("read", "write")]
+
+    [found] = findings("zero-reading", *cells, *native)
+
+    assert len(found.subjects) == 2
+
+
+def test_a_test_of_the_cpu_that_never_scatters_is_a_notice():
+    busy = {**SHARE, "component": "CPU"}
+
+    assert severities(cell(100.0, 100.0, **busy)) == ["notice"]
+    assert severities(cell(100.0, 99.8, **busy)) == []
