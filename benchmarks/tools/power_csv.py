@@ -30,7 +30,7 @@ _POWER = (
     r"(?:power(?:[ _.]?draw)?[ _]?[(\[]?(?:[mk]?w|watts?)?[)\]]?"
     r"|(?:milli|kilo)?watts?(?: ?[(\[][mk]?w[)\]])?|[mk]?w)"
 )
-HEADER = rf'(?i:"?{_TIME}{_UNIT}"?[ \t]*+[,;\t][ \t]*+"?{_POWER}"?[ \t]*+(?:[,;\t]|$))'
+HEADER = rf'(?i:"?{_TIME}{_UNIT}"? *+[,;\t] *+"?{_POWER}"? *+(?:[,;\t]|$))'
 _HEADER = re.compile(
     rf"^[ \t]*+(?P<names>(?={HEADER})[^\n]+)$", re.ASCII | re.MULTILINE
 )

@@ -55,3 +55,49 @@ def test_the_command_tells_a_random_access_to_memory():
     command = "$ sysbench memory --memory-access-mode=rnd run"
 
     assert read("memory-read-rnd", command).readings[0].parameters["access"] == "random"
+
+
+# Published output of 0.4.12 with --oltp-test-mode=simple.
+SIMPLE = """\
+sysbench 0.4.12:  multi-threaded system evaluation benchmark
+
+Running the test with following options:
+Number of threads: 2
+
+Doing OLTP test.
+Running simple OLTP test
+Doing read-only test
+Threads started!
+Done.
+
+OLTP test statistics:
+    queries performed:
+        read:                            463803
+        write:                           0
+        other:                           463803
+        total:                           927606
+    transactions:                        463803 (7730.02 per sec.)
+    deadlocks:                           0      (0.00 per sec.)
+    read/write requests:                 463803 (7730.02 per sec.)
+    other operations:                    463803 (7730.02 per sec.)
+
+Test execution summary:
+    total time:                          60.0002s
+    total number of events:              463803
+    total time taken by event execution: 119.5696
+    per-request statistics:
+         min:                                  0.14ms
+         avg:                                  0.26ms
+         max:                                  0.78ms
+         approx.  95 percentile:               0.32ms
+"""
+
+
+def test_simple_transactions_are_a_case_of_their_own():
+    (run,) = reading.read(SIMPLE)
+    case = dict(run.readings[0].parameters)
+
+    assert (case["mode"], case["workload"]) == ("simple", "read only")
+    assert [
+        each.value for each in run.readings if each.metric == "transaction rate"
+    ] == [7730.02]

@@ -187,3 +187,28 @@ def test_intervals_of_perf_are_added_up():
 
     assert value(run, "energy") == 31.5
     assert value(run, "meter time") == 3
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
+def test_a_power_log_may_be_separated_by_any_of_them(separator):
+    rows = (("time", "watts"), ("0", "97"), ("1", "98"))
+    (run,) = reading.read("".join(f"{separator.join(row)}\n" for row in rows))
+
+    assert value(run, "energy") == 97.5
+
+
+@pytest.mark.parametrize(
+    ("log", "locale", "line"),
+    [
+        ("timestamp;watts\n0;97,2\n1;98,4\n", None, 2),
+        ("time,watts\n0,97,2\n1,98,4\n", "de_DE", 2),
+        ("time,watts\n0,97\n1,98\n", "de_DE", 3),
+        ("time,watts\n0,97\n1,ERR\n2,98\n", None, 3),
+        ("time,watts\n0,1,097.5\n", None, 2),
+    ],
+)
+def test_what_cannot_be_told_apart_in_a_power_log_is_refused(log, locale, line):
+    (run,) = reading.read(log, locale=locale)
+
+    assert run.status == "rejected"
+    assert run.problem.line == line
