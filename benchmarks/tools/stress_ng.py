@@ -143,6 +143,9 @@ def _columns(head: str, order: tuple[str, ...]) -> list[str]:
 def _read_row(line: Found, report: Report) -> None:
     row = _row(line, report.columns)
     name = _named(line["name"])
+    if row.get("real time") == 0:
+        report.run.mark("not_run", f"{name} did not run: left out.")
+        return
     if OPS in row:
         _add_ops(report, name, row[OPS])
     for metric in (each for each in (WALL, CPU) if each in row):
@@ -201,7 +204,7 @@ TOOL = Tool(
     ),
     labels=("{stressor}", "{instances} instances"),
     parser=Parser(
-        version=1,
+        version=2,
         parse=parse,
         signatures=(
             r"stress-ng: (?:[\d:.]++ )?[a-z]+: ",

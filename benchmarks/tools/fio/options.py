@@ -12,6 +12,11 @@ SHORT_S: Final = 1.0
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?:([kmgtKMGT])(?:i?[bB])?|[bB])?")
 _BLOCKS: Final = ("bs", "blocksize", "bsrange", "blocksize_range", "bssplit")
 _NUMBERS: Final = {"numjobs": "jobs", "of jobs": "of jobs"}
+# What else makes another case of a job, where its options are told.
+_OTHERS: Final = (
+    *("rwmixread", "rwmixwrite", "rate", "rate_iops", "fsync", "fdatasync", "sync"),
+    *("buffered", "zonemode", "verify"),
+)
 _FLAGS: Final = {"1": True, "0": False}
 
 
@@ -49,7 +54,7 @@ def case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]:
             case[name] = int(jobs[:9])
     if (direct := _FLAGS.get(options.get("direct", ""))) is not None:
         case["direct"] = direct
-    return case
+    return case | {name: options[name] for name in _OTHERS if options.get(name)}
 
 
 def mark_short(run: Draft, job: str, runtime_s: float) -> None:

@@ -39,6 +39,13 @@ def test_jobs_reported_together_are_another_case_than_each_of_them():
     assert grouped.readings[0].parameters["block"] == "4k-16k"
 
 
+def test_what_limits_or_mixes_a_job_is_a_parameter():
+    options = {"job options": {"rwmixread": "70", "rate_iops": "500"}}
+    (run,) = reading.read(report(1, 2000, "a", **options))
+
+    assert options["job options"].items() <= dict(run.readings[0].parameters).items()
+
+
 def test_errors_that_were_passed_over_are_a_mark():
     (run,) = reading.read(report(1, 2000, "a", total_err=3))
 
