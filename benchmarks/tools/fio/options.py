@@ -10,7 +10,7 @@ from benchmarks.tools.parser import Draft, Parameter
 
 SHORT_S: Final = 1.0
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?:([kmgtKMGT])(?:i?[bB])?|[bB])?")
-_BLOCKS: Final = ("bs", "blocksize", "bsrange", "blocksize_range", "bssplit")
+_BLOCKS: Final = ("bs", "blocksize", "bsrange", "blocksize_range")
 _NUMBERS: Final = {"numjobs": "jobs", "of jobs": "of jobs"}
 # What else makes another case of a job, where its options are told.
 _OTHERS: Final = (
@@ -42,8 +42,8 @@ def case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]:
     case: dict[str, Parameter] = {"operation": operation}
     if pattern := options.get("rw") or options.get("readwrite"):
         case["access"] = access_of(pattern)
-    if block := next(filter(None, map(options.get, _BLOCKS)), None):
-        case["block"] = block_size(block, operation)
+    if block := _block(options, operation):
+        case["block"] = block
     if engine := options.get("ioengine"):
         case["engine"] = engine
     depth = options.get("iodepth", "1")
@@ -55,6 +55,14 @@ def case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]:
     if (direct := _FLAGS.get(options.get("direct", ""))) is not None:
         case["direct"] = direct
     return case | {name: options[name] for name in _OTHERS if options.get(name)}
+
+
+def _block(options: Mapping[str, str], operation: str) -> str:
+    # Sizes and their shares: 4k/60:64k/40.
+    if shares := options.get("bssplit"):
+        return shares
+    block = next(filter(None, map(options.get, _BLOCKS)), "")
+    return block and block_size(block, operation)
 
 
 def mark_short(run: Draft, job: str, runtime_s: float) -> None:

@@ -46,6 +46,13 @@ def test_what_limits_or_mixes_a_job_is_a_parameter():
     assert options["job options"].items() <= dict(run.readings[0].parameters).items()
 
 
+def test_a_mix_of_block_sizes_is_no_single_one():
+    options = {"job options": {"bssplit": "4k/60:64k/40"}}
+    (run,) = reading.read(report(1, 2000, "a", **options))
+
+    assert run.readings[0].parameters["block"] == "4k/60:64k/40"
+
+
 def test_errors_that_were_passed_over_are_a_mark():
     (run,) = reading.read(report(1, 2000, "a", total_err=3))
 
