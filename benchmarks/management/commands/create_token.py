@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not (options["upload"] or options["read"]):
             raise CommandError("Say what the token is for: --upload, --read, or both.")
-        lab = _lab(options["lab"])
+        lab = find_lab(options["lab"])
         agent, _ = Agent.objects.get_or_create(lab=lab, name=options["agent"])
         _, secret = issue_token(
             agent=agent, can_upload=options["upload"], can_read=options["read"]
@@ -30,7 +30,8 @@ class Command(BaseCommand):
         self.stdout.write(secret)
 
 
-def _lab(slug: str) -> Lab:
+def find_lab(slug: str) -> Lab:
+    """Return the lab of a slug; an unknown one is refused with those there are."""
     lab = Lab.objects.filter(slug=slug).first()
     if lab is None:
         known = ", ".join(Lab.objects.values_list("slug", flat=True)) or "none yet"

@@ -4,17 +4,18 @@ import stat
 from io import StringIO
 
 import pytest
+from django.contrib.auth import authenticate as sign_in
 from django.core.management import CommandError, call_command
 
 from benchmarks.errors import WrongTokenError
-from benchmarks.models import Lab, OutboxItem, Run, RunOutput, Token
+from benchmarks.models import Lab, Membership, OutboxItem, Run, RunOutput, Token
 from benchmarks.services.intake import submit_runs
 from benchmarks.services.tokens import authenticate
 
 
 def printed(*command: str, **options) -> str:
     out = StringIO()
-    call_command(*command, stdout=out, **options)
+    call_command(*command, stdout=out, stderr=StringIO(), **options)
     return out.getvalue().strip()
 
 
@@ -48,6 +49,29 @@ def test_it_revokes_a_token(token):
         authenticate(token)
     with pytest.raises(CommandError, match="no token"):
         printed("revoke_token", "0000000000")
+
+
+def test_it_makes_a_person_and_prints_the_password_once(lab):
+    password = printed("create_person", "alpha-lab", "dora", role="maintainer")
+
+    dora = sign_in(username="dora", password=password)
+    assert Membership.objects.get(user=dora).role == "maintainer"
+    assert printed("create_person", "alpha-lab", "dora", role="admin") == ""
+    assert Membership.objects.get(user=dora).role == "admin"
+    assert sign_in(username="dora", password=password) == dora
+
+
+@pytest.mark.parametrize(
+    ("lab_slug", "name", "role", "sentence"),
+    [
+        ("gamma-lab", "dora", "viewer", "The labs are: alpha-lab"),
+        ("alpha-lab", "do ra", "viewer", "Enter a valid username"),
+        ("alpha-lab", "dora", "king", "invalid choice"),
+    ],
+)
+def test_it_refuses_what_cannot_be_a_person(lab, lab_slug, name, role, sentence):
+    with pytest.raises(CommandError, match=sentence):
+        printed("create_person", lab_slug, name, "--role", role)
 
 
 def test_the_sweeper_finishes_what_nobody_was_woken_for(agent, run_document):

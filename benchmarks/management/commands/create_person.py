@@ -1,0 +1,46 @@
+"""`manage.py create_person LAB NAME --role maintainer`: give a person a place in a lab.
+
+A new account's password is printed once; an existing account keeps its own.
+"""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchmarks.management.commands.create_token import find_lab
+from benchmarks.models import Membership
+from benchmarks.services.people import place_person
+
+
+class Command(BaseCommand):
+    """Viewers read what is private, maintainers upload, admins keep the lab."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("lab", help="slug of the lab, for example first-lab")
+        parser.add_argument("name", help="what the person signs in with")
+        parser.add_argument(
+            "--role",
+            choices=Membership.Role.values,
+            default=Membership.Role.VIEWER.value,
+            help="viewer unless given",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        lab, name, role = find_lab(options["lab"]), options["name"], options["role"]
+        _check_name(name)
+        password = place_person(lab=lab, username=name, role=role)
+        self.stderr.write(f"{name} is {role} of {lab}.")
+        if password:
+            self.stdout.write(password)
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that could not be typed into the sign-in form."""
+    try:
+        User.username_validator(name)
+    except ValidationError as error:
+        raise CommandError(" ".join(error.messages)) from None
