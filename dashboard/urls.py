@@ -3,7 +3,15 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from dashboard.views import campaigns, comparisons, flags, overview, rereads, runs
+from dashboard.views import (
+    campaigns,
+    comparisons,
+    flags,
+    overview,
+    rereads,
+    runs,
+    uploads,
+)
 
 app_name = "dashboard"
 
@@ -20,6 +28,8 @@ urlpatterns = [
     path("rereads/<int:reread_id>/", rereads.show, name="reread"),
     path("runs/<int:run_id>/", runs.show_run, name="run-detail"),
     path("runs/<int:run_id>/upload/", runs.download_upload, name="run-upload"),
+    path("upload/", uploads.upload, name="upload"),
+    path("upload/systems/", uploads.add_system, name="upload-system"),
     path(
         "login/",
         LoginView.as_view(

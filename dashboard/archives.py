@@ -1,0 +1,178 @@
+"""The files in what a person sends: a file itself, or what a zip holds. PURE.
+
+Nothing of a zip is trusted: not its names, which are only shown, and not its sizes. Its
+members are read one after the other, each up to the limit, and never written.
+"""
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO, Final
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from benchmarks.errors import BenchmarksError, shorten
+
+MIB: Final = 1024 * 1024
+MAX_MEMBERS: Final = 200
+MAX_ENTRIES: Final = 2_000
+"""Folders and what an operating system hides beside the files count here too."""
+MAX_TOTAL_BYTES: Final = 64 * MIB
+MAX_RATIO: Final = 100
+RATIO_COUNTS_FROM_BYTES: Final = MIB
+SHOWN_NAME: Final = 200
+
+_BEGINS_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_ENTRY: Final = b"PK\x01\x02"
+_CHUNK: Final = 64 * 1024
+_ENCRYPTED: Final = 0x1
+_DAMAGE: Final = (
+    BadZipFile,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
+
+
+class FileRefusedError(BenchmarksError):
+    """A file that cannot be taken, whatever it says."""
+
+    code = "file_refused"
+
+
+class FileTooLargeError(FileRefusedError):
+    code = "too_large"
+    status = 413
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file, alone or the ``index``-th of a zip; without bytes if it was refused."""
+
+    index: int
+    name: str
+    data: bytes = b""
+    refusal: FileRefusedError | None = None
+
+
+def members(
+    name: str,
+    file: IO[bytes],
+    limit_bytes: int,
+    wanted: Callable[[int], bool] = lambda index: True,
+) -> Iterator[Member]:
+    """Yield what a file holds, one after the other; what is refused with the reason.
+
+    Only the files of a zip whose place is ``wanted`` are unpacked.
+    """
+    try:
+        if _begins_zip(file):
+            yield from _unzipped(name, file, limit_bytes, wanted)
+        else:
+            yield Member(0, shorten(name, SHOWN_NAME), _read(file, limit_bytes))
+    except FileRefusedError as error:
+        yield Member(0, shorten(name, SHOWN_NAME), refusal=error)
+
+
+def _begins_zip(file: IO[bytes]) -> bool:
+    head = file.read(4)
+    file.seek(0)
+    return head in _BEGINS_ZIP
+
+
+def _read(file: IO[bytes], limit_bytes: int) -> bytes:
+    data = file.read(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        raise FileTooLargeError(
+            f"A file may have {limit_bytes / MIB:g} MiB. Upload only the part of it "
+            "that holds the results."
+        )
+    return data
+
+
+def _unzipped(
+    name: str, file: IO[bytes], limit_bytes: int, wanted: Callable[[int], bool]
+) -> Iterator[Member]:
+    _refuse_crowd(file)
+    try:
+        archive = ZipFile(file)
+    except _DAMAGE:
+        raise FileRefusedError(
+            "The zip is damaged: it cannot be opened. Make it again."
+        ) from None
+    infos = [info for info in archive.infolist() if not _is_hidden(info)]
+    _refuse_excess(infos, file)
+    for index, info in enumerate(infos):
+        if not wanted(index):
+            continue
+        shown = shorten(f"{name}/{info.filename}", SHOWN_NAME)
+        try:
+            yield Member(index, shown, _unpacked(archive, info, limit_bytes))
+        except FileRefusedError as error:
+            yield Member(index, shown, refusal=error)
+
+
+def _refuse_crowd(file: IO[bytes]) -> None:
+    """Count the entries before anything is made of them: each begins with a mark."""
+    count, tail = 0, b""
+    while chunk := file.read(_CHUNK):
+        count += (tail + chunk).count(_ENTRY)
+        tail = chunk[-len(_ENTRY) + 1 :]
+    file.seek(0)
+    if count > MAX_ENTRIES:
+        raise _too_many(count)
+
+
+def _too_many(count: int) -> FileTooLargeError:
+    return FileTooLargeError(
+        f"The zip holds {count:,} files; {MAX_MEMBERS} are the most. Split it."
+    )
+
+
+def _is_hidden(info: ZipInfo) -> bool:
+    """Folders, and what an operating system puts beside the files of a person."""
+    parts = info.filename.split("/")
+    hidden = parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
+    return info.is_dir() or hidden or parts[0] == "__MACOSX"
+
+
+def _refuse_excess(infos: list[ZipInfo], file: IO[bytes]) -> None:
+    if not infos:
+        raise FileRefusedError("The zip holds no file.")
+    if len(infos) > MAX_MEMBERS:
+        raise _too_many(len(infos))
+    total = sum(info.file_size for info in infos)
+    packed = file.seek(0, 2)
+    if total > MAX_TOTAL_BYTES:
+        raise FileTooLargeError(
+            f"The zip unpacks to {total / MIB:,.0f} MiB; {MAX_TOTAL_BYTES // MIB} are "
+            "the most. Split it."
+        )
+    if total > RATIO_COUNTS_FROM_BYTES and total > MAX_RATIO * packed:
+        raise FileTooLargeError(
+            f"The zip unpacks to more than {MAX_RATIO} times its size. Send its files "
+            "as they are."
+        )
+
+
+def _unpacked(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
+    if info.flag_bits & _ENCRYPTED:
+        raise FileRefusedError("This file is encrypted. Zip it without a password.")
+    if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise FileRefusedError(
+            "This file is packed in a way that is not read here. Make an ordinary zip."
+        )
+    try:
+        with archive.open(info) as file:
+            data = _read(file, limit_bytes)
+    except _DAMAGE:
+        raise FileRefusedError(
+            "This file of the zip is damaged. Make the zip again."
+        ) from None
+    if data.startswith(_BEGINS_ZIP):
+        raise FileRefusedError("A zip within a zip is not opened. Upload it by itself.")
+    return data
