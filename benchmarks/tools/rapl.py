@@ -45,6 +45,8 @@ PARTS: Final = {"pkg": "package", "PkgWatt": "package", "CorWatt": "cores"} | {
     "GFXWatt": "gpu",
     "SysWatt": "psys",
 }
+_ENERGY: Final = "energy_uj"
+_RANGE: Final = "max_energy_range_uj"
 _OF_ONE_CPU: Final = {"Core", "CPU", "Package", "Node", "Die"}
 
 
@@ -79,6 +81,8 @@ class Log:
     elapsed_s: float = 0.0
     counters: dict[str, Counter] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
+    is_ms: bool = False
+    columns: list[tuple[int, int, Counter]] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     watts: dict[str, Summary] = field(default_factory=dict)
 
@@ -146,10 +150,25 @@ def _file(line: Found, log: Log) -> None:
 
 def _counters(line: Found, log: Log) -> None:
     log.names = split(line["names"])
-    for name in log.names[1:]:
-        if name.casefold().endswith("energy_uj"):
-            label = name[: -len("energy_uj")].strip(" _.:-") or "package"
-            log.counters[name] = Counter(PARTS.get(label, label))
+    log.is_ms = log.names[0].casefold().endswith("ms")
+    columns = list(enumerate(log.names))
+    ranges = {_part(name, _RANGE): at for at, name in columns if _is(name, _RANGE)}
+    for index, name in columns:
+        if _is(name, _ENERGY):
+            part = _part(name, _ENERGY)
+            counter = Counter(PARTS.get(part, part) or "package")
+            log.counters[name] = counter
+            limit = ranges.get(part, ranges.get("", 0))
+            log.columns.append((index, limit, counter))
+
+
+def _is(name: str, ending: str) -> bool:
+    return name.casefold().endswith(ending)
+
+
+def _part(name: str, ending: str) -> str:
+    """``package-0`` of ``package-0 energy_uj``; empty if the column names none."""
+    return name[: -len(ending)].strip(" _.:-")
 
 
 def _turbostat(line: Found, log: Log) -> None:
@@ -190,22 +209,18 @@ def _counts(line: Found, log: Log) -> None:
         return
     if len(cells) != len(log.names):
         raise line.refused(f"it has {len(cells)} columns, not {len(log.names)}.")
-    time = microseconds(line, cells[0], is_ms=log.names[0].casefold().endswith("ms"))
+    time = microseconds(line, cells[0], log.is_ms)
     if log.times and time < log.times[-1]:
         raise line.refused("its time is before that of the row above.")
     log.times = [*log.times[:1], time]
-    limits = [
-        cell
-        for name, cell in zip(log.names, cells, strict=True)
-        if name.casefold().endswith("max_energy_range_uj")
-    ]
-    for name, cell in zip(log.names, cells, strict=True):
-        if counter := log.counters.get(name):
-            counter.limit = _whole(line, limits[0]) if limits else 0
-            counter.take(_whole(line, cell), line)
+    for index, limit, counter in log.columns:
+        counter.limit = _whole(line, cells[limit]) if limit else 0
+        counter.take(_whole(line, cells[index]), line)
 
 
 def _whole(line: Found, cell: str) -> int:
+    if cell.isascii() and cell.isdecimal() and len(cell) < 18:
+        return int(cell)
     value = line.number_of(cell)
     if value < 0 or not value.is_integer():
         raise line.refused(f'"{cell}" is no counter of microjoules.')

@@ -212,3 +212,16 @@ def test_what_cannot_be_told_apart_in_a_power_log_is_refused(log, locale, line):
 
     assert run.status == "rejected"
     assert run.problem.line == line
+
+
+def test_each_counter_wraps_at_its_own_range():
+    log = (
+        "time,pkg energy_uj,pkg max_energy_range_uj,ram energy_uj,"
+        "ram max_energy_range_uj\n"
+        "0,9000000,10000000,4000000,5000000\n1,1000000,10000000,1000000,5000000\n"
+    )
+    (run,) = reading.read(log)
+
+    assert value(run, "energy", part="package") == 2
+    assert value(run, "energy", part="ram") == 2
+    assert value(run, "meter time") == 1
