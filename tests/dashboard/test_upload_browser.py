@@ -48,6 +48,7 @@ def orm_beside_playwright():
 @pytest.fixture
 def site(transactional_db):
     """Serve a lab with one campaign, one host and one person."""
+    connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Campaign.objects.create(lab=lab, slug="study", title="A study")
     systems.register_host(lab=lab, slug="alpha")
