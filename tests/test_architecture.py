@@ -28,8 +28,10 @@ PURE = (
     "benchmarks.text",
     "benchmarks.tools",
     "benchmarks.units",
+    "dashboard.archives",
     "dashboard.charts",
     "dashboard.figures",
+    "dashboard.previews",
     "dashboard.upload_text",
 )
 WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}
