@@ -31,7 +31,6 @@ PURE = (
     "dashboard.archives",
     "dashboard.charts",
     "dashboard.figures",
-    "dashboard.previews",
     "dashboard.upload_text",
 )
 WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}
