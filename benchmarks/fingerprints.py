@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Final
 
 from benchmarks import units
@@ -131,6 +132,7 @@ def _normalized_keys(parameters: Mapping[str, object]) -> dict[str, object]:
     return {key: parameters[given] for key, given in spellings.items()}
 
 
+@lru_cache(maxsize=1024)
 def _normalized_key(given: str) -> str:
     tidy = collapse(clean_text(given, what="name of a parameter")).casefold()
     key = re.sub(r"[ -]+", "_", tidy)
@@ -163,6 +165,17 @@ def _text_of(key: str, value: object) -> str:
 
 
 def _canonical_value(key: str, value: object) -> str:
+    # A log says the same block sizes and threads over and over.
+    remembered = isinstance(value, str) and len(value) <= MAX_VALUE
+    return _remembered_value(key, value) if remembered else _spelled(key, value)
+
+
+@lru_cache(maxsize=4096)
+def _remembered_value(key: str, value: object) -> str:
+    return _spelled(key, value)
+
+
+def _spelled(key: str, value: object) -> str:
     text = _text_of(key, value)
     if isinstance(value, str) and _VERBATIM_KEY.fullmatch(key):
         return text

@@ -19,6 +19,9 @@ _MARKS: Final = (
 # So many bytes tell how UTF-16 without a mark is ordered.
 _PROBE: Final = 4096
 
+# What a Watts up? prints before each reading; its serial line is noisy in between.
+_METER_PACKET: Final = "#d,"
+
 _ESCAPES: Final = re.compile(
     r"\x1b(?:"
     r"\[[0-?]*+[ -/]*+[@-~]"  # colours, cursor movements
@@ -34,7 +37,8 @@ def decode(output: bytes | str) -> str:
     """The text of a file in UTF-8, UTF-16 (with and without mark) or Latin-1.
 
     Line ends become ``\\n``, terminal colours and struck-out characters disappear. A
-    text with NULs is no text: an error that names the line.
+    text with NULs is no text: an error that names the line. Only the serial log of a
+    power meter may hold them, as noise between its packets.
     """
     text = output if isinstance(output, str) else _decoded(output)
     text = _with_plain_line_ends(text.removeprefix("\ufeff"))
@@ -42,6 +46,8 @@ def decode(output: bytes | str) -> str:
         text = _ESCAPES.sub("", text)
     if "\x08" in text:
         text = _STRUCK_OUT.sub(_without_struck_out, text)
+    if _METER_PACKET in text:
+        text = text.replace("\0", "")
     if (position := text.find("\0")) >= 0:
         raise fault(text, position, "this is no text: it holds NUL characters.")
     return text

@@ -46,3 +46,7 @@ def test_it_refuses_utf_16_that_breaks_off():
 
 def test_it_takes_no_quadratic_time_to_strike_out():
     assert decode("a\x08" * 200_000) == ""
+
+
+def test_noise_between_the_packets_of_a_meter_is_dropped():
+    assert decode(b"#d,-,18\0,0;\n\0\0#d,-,18,1;\n") == "#d,-,18,0;\n#d,-,18,1;\n"
