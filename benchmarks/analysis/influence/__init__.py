@@ -1,0 +1,1 @@
+"""Which parameters of a system move its efficiency, and by how much."""

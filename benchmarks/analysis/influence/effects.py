@@ -1,0 +1,107 @@
+"""Effects, how they were judged, and all that one design tells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from benchmarks.analysis.influence.factors import Combination, Factor, Term
+from benchmarks.analysis.influence.lenth import Lenth
+from benchmarks.analysis.influence.model import Alias, LevelPairs
+from benchmarks.analysis.influence.noise import Scatter
+
+Strength = Literal["clear", "possible", "none", "unjudged"]
+Kind = Literal["replicated", "contrasts", "residual", "unjudged", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A parameter's effect on the logarithm of the response.
+
+    ``margin`` is the half width of its 95 % interval, or Lenth's ME; ``wide_margin``
+    Lenth's SME; ``p_value`` is adjusted for all effects of the design (Benjamini and
+    Hochberg). ``baseline_share`` is how much of its variance comes from native runs.
+    """
+
+    term: Term
+    levels: LevelPairs
+    log_effect: float
+    margin: float | None = None
+    wide_margin: float | None = None
+    p_value: float | None = None
+    strength: Strength = "unjudged"
+    baseline_share: float = 0.0
+
+    @property
+    def factor(self) -> float:
+        return math.exp(self.log_effect)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The factor's bounds at ``margin``."""
+        if self.margin is None:
+            return None
+        return (
+            math.exp(self.log_effect - self.margin),
+            math.exp(self.log_effect + self.margin),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A contrast on the half-normal plot: its size, and where chance would put it."""
+
+    terms: tuple[Term, ...]
+    log_effect: float
+    size: float
+    quantile: float
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What moves the response over the systems of one design.
+
+    ``kind`` says what measured chance: repeated runs, the other contrasts, what the
+    model leaves over, or nothing. ``pooled_interactions`` are those that could be told
+    but were needed to measure chance.
+    """
+
+    kind: Kind
+    factors: tuple[Factor, ...]
+    combinations: tuple[Combination, ...]
+    cells: int
+    effects: tuple[Effect, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+    pooled_interactions: tuple[Term, ...] = ()
+    points: tuple[Point, ...] = ()
+    lenth: Lenth | None = None
+    scatter: Scatter | None = None
+
+
+def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """What is clear first, then what is possible, the largest first among equals."""
+    strengths = ("clear", "possible", "unjudged", "none")
+    return tuple(
+        sorted(
+            effects,
+            key=lambda each: (strengths.index(each.strength), -abs(each.log_effect)),
+        )
+    )
+
+
+def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Benjamini and Hochberg's adjusted p values (J. R. Stat. Soc. B 57, 1995, 289).
+
+    The i-th smallest of m becomes the least of m p_j / j over all j >= i.
+    """
+    m = len(p_values)
+    order = np.argsort(p_values, kind="stable")
+    raised = np.asarray(p_values)[order] * m / np.arange(1, m + 1)
+    least = np.minimum.accumulate(raised[::-1])[::-1]
+    result = np.empty(m)
+    result[order] = np.minimum(least, 1.0)
+    return tuple(result.tolist())

@@ -1,0 +1,56 @@
+"""What lies behind an interaction: the geometric mean of each combination."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.analysis.influence.factors import Factor
+from benchmarks.analysis.influence.noise import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Geometric means over the systems of two factors' levels.
+
+    ``rows`` follow the levels of ``one``, each with a mean for every level of ``other``
+    (None: no such system).
+    """
+
+    one: Factor
+    other: Factor
+    rows: tuple[tuple[float | None, ...], ...]
+
+    @property
+    def factors(self) -> tuple[float | None, ...]:
+        """What the last level of ``one`` does to its reference, per level of other."""
+        first, last = self.rows[0], self.rows[-1]
+        return tuple(
+            high / low if low and high else None
+            for low, high in zip(first, last, strict=True)
+        )
+
+
+def means(one: Factor, other: Factor, observations: Sequence[Observation]) -> Means:
+    """Average the logarithms of the systems that share both levels."""
+    rows = (
+        tuple(_mean(one, row, other, level, observations) for level in other.levels)
+        for row in one.levels
+    )
+    return Means(one, other, tuple(rows))
+
+
+def _mean(
+    one: Factor,
+    row: str,
+    other: Factor,
+    level: str,
+    observations: Sequence[Observation],
+) -> float | None:
+    logs = [
+        each.log_response
+        for each in observations
+        if one.level_of(each.levels) == row and other.level_of(each.levels) == level
+    ]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else None
