@@ -18,13 +18,14 @@ from benchmarks.analysis.influence.effects import (
     ranked,
 )
 from benchmarks.analysis.influence.factors import Term
-from benchmarks.analysis.influence.lenth import CONFIDENCE
+from benchmarks.analysis.influence.lenth import CONFIDENCE, ROUNDING
 from benchmarks.analysis.influence.model import (
     Estimate,
     Model,
     aliased_mains,
     estimates,
     interactions,
+    inverse,
 )
 from benchmarks.analysis.influence.noise import (
     Observation,
@@ -38,8 +39,6 @@ from benchmarks.analysis.influence.noise import (
 
 FEWEST_ERROR_DF: Final = 3
 LEVEL: Final = 1 - CONFIDENCE
-ROUNDING: Final = 1e-20
-"""What is left of the squares of responses that a model fits exactly."""
 
 
 def by_least_squares(
@@ -83,13 +82,13 @@ def _left_over(model: Model, observations: Sequence[Observation]) -> Scatter | N
     if model.error_df < FEWEST_ERROR_DF:
         return None
     logs = responses(observations)
-    residual = np.eye(len(logs)) - model.matrix @ np.linalg.pinv(model.matrix)
+    residual = np.eye(len(logs)) - model.matrix @ inverse(model.matrix)
     spread = residual @ covariance(observations)
-    left = float(logs @ residual @ logs)
-    if left <= ROUNDING * float(logs @ logs):
+    left = residual @ logs
+    if np.abs(left).max() < ROUNDING:
         return None
     df = np.trace(spread) ** 2 / np.trace(spread @ spread)
-    return Scatter(left / float(np.trace(spread)), float(df))
+    return Scatter(float(left @ left / np.trace(spread)), float(df))
 
 
 def _effects(

@@ -22,13 +22,12 @@ MOST_FACTORS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A column of -1 and 1, and the terms it stands for, the simplest first.
+    """The first term's column of -1 and 1, and all terms it stands for.
 
-    ``signs`` are those of the terms: -1 where a term is the column turned round.
+    The simplest terms come first; those of the same column turned round count as well.
     """
 
     terms: tuple[Term, ...]
-    signs: tuple[int, ...]
     column: tuple[float, ...]
 
     @property
@@ -72,7 +71,6 @@ def _contrast(members: Sequence[tuple[Term, Array]]) -> Contrast:
     _, column = members[0]
     return Contrast(
         terms=tuple(term for term, _ in members),
-        signs=tuple(int(other[0] * column[0]) for _, other in members),
         column=tuple(column),
     )
 

@@ -25,6 +25,8 @@ from benchmarks.analysis.influence.factors import Array
 FEWEST: Final = 7
 """A design of 8 cells; 3 contrasts would have one degree of freedom."""
 CONFIDENCE: Final = 0.95
+ROUNDING: Final = 1e-9
+"""Differences of logarithms below this are not measured: equal values were printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def lenth(contrasts: Array) -> Lenth | None:
         return None
     within = sizes[sizes < 2.5 * 1.5 * np.median(sizes)]
     pse = 1.5 * float(np.median(within)) if len(within) else 0.0
-    if pse == 0:
+    if pse < ROUNDING:
         return None
     together = (1 + CONFIDENCE ** (1 / m)) / 2
     return Lenth(

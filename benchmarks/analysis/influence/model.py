@@ -76,6 +76,12 @@ def columns(term: Term, systems: Sequence[Levels]) -> Array:
     return first
 
 
+def inverse(matrix: Array) -> Array:
+    """The pseudo-inverse X+; directions that only rounding made are none."""
+    inverted = np.linalg.pinv(matrix, rcond=NOTHING)
+    return inverted.astype(np.float64)
+
+
 def estimates(model: Model) -> Iterator[Estimate]:
     """Every effect of the model's terms that its systems can tell.
 
@@ -83,7 +89,7 @@ def estimates(model: Model) -> Iterator[Estimate]:
     half the difference of such differences, so that all contrasts of a balanced
     two-level design have one variance (Box, Hunter and Hunter's convention).
     """
-    solver = np.linalg.pinv(model.matrix)
+    solver = inverse(model.matrix)
     for term in model.terms:
         for levels, direction in _directions(term):
             wanted = np.zeros(model.matrix.shape[1])
@@ -120,8 +126,9 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
         return (), ()
     both = Model.of(terms, mains.systems)
     wanted = both.matrix[:, 1:]
-    by_mains = np.linalg.pinv(mains.matrix) @ wanted
+    by_mains = inverse(mains.matrix) @ wanted
     left = wanted - mains.matrix @ by_mains
+    left[np.abs(left) < NOTHING] = 0.0
     null = _null_space(left)
     told, aliased = [], []
     for term in terms:
@@ -180,7 +187,7 @@ def _directions(term: Term) -> Iterator[tuple[LevelPairs, Array]]:
 
 def _null_space(matrix: Array) -> Array:
     """The projector onto the combinations of columns that vanish."""
-    null: Array = np.eye(matrix.shape[1]) - np.linalg.pinv(matrix) @ matrix
+    null: Array = np.eye(matrix.shape[1]) - inverse(matrix) @ matrix
     return null
 
 
