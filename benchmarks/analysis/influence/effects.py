@@ -81,6 +81,30 @@ class Influence:
     lenth: Lenth | None = None
     scatter: Scatter | None = None
 
+    @property
+    def clear_terms(self) -> tuple[Term, ...]:
+        """What is beyond chance, interactions of three and more factors as well."""
+        shown = [each.term for each in self.effects if each.strength == "clear"]
+        return (*shown, *self.higher_terms)
+
+    @property
+    def higher_terms(self) -> tuple[Term, ...]:
+        """The interactions of three and more factors that are beyond chance."""
+        if self.lenth is None:
+            return ()
+        sme = self.lenth.sme
+        terms = [each.terms for each in self.points if each.size > sme]
+        return tuple(one for one, *others in terms if len(one) > 2 and not others)
+
+    def depends_on(self, factor: Factor) -> tuple[Factor, ...]:
+        """The factors that change what a factor does, in the order of the factors."""
+        terms = [term for term in self.clear_terms if factor in term]
+        return tuple(
+            other
+            for other in self.factors
+            if other != factor and any(other in term for term in terms)
+        )
+
 
 def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """What is clear first, then what is possible, the largest first among equals."""

@@ -89,6 +89,13 @@ def combinations(
     )
 
 
+def joint(factors: Sequence[Factor], systems: Sequence[Levels]) -> Factor:
+    """Take several factors for one, its levels the combinations that exist."""
+    names = tuple(name for factor in factors for name in factor.names)
+    exist = [each.levels for each in combinations(factors, systems) if all(each.levels)]
+    return Factor(names, tuple(map(JOINT.join, exist)))
+
+
 def _factor(names: tuple[str, ...], systems: Sequence[Levels]) -> Factor:
     factor = Factor(names, ())
     levels = {factor.level_of(system) for system in systems} - {""}

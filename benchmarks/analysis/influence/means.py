@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.analysis.influence.factors import Factor
+from benchmarks.analysis.influence.effects import Influence
+from benchmarks.analysis.influence.factors import Factor, joint
 from benchmarks.analysis.influence.noise import Observation
 
 
@@ -30,6 +31,22 @@ class Means:
             high / low if low and high else None
             for low, high in zip(first, last, strict=True)
         )
+
+
+def pictures(
+    found: Influence, observations: Sequence[Observation]
+) -> tuple[Means, ...]:
+    """What each factor does where others are at their levels, for those that interact.
+
+    VMware Tools that speed up one guest and no other have no one effect: their main
+    effect is an average that no system shows.
+    """
+    systems = [each.levels for each in observations]
+    return tuple(
+        means(factor, joint(others, systems), observations)
+        for factor in found.factors
+        if (others := found.depends_on(factor))
+    )
 
 
 def means(one: Factor, other: Factor, observations: Sequence[Observation]) -> Means:

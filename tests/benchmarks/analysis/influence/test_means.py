@@ -2,9 +2,15 @@ import math
 
 import pytest
 
+from benchmarks.analysis.influence.analysis import influence
 from benchmarks.analysis.influence.factors import factors_of
-from benchmarks.analysis.influence.means import means
+from benchmarks.analysis.influence.means import means, pictures
 from benchmarks.analysis.influence.noise import Observation
+from tests.benchmarks.analysis.influence.designs import (
+    FILTRATION,
+    standing_out,
+    unreplicated,
+)
 
 CELLS = [
     ("absent", "32", 0.2),
@@ -36,3 +42,29 @@ def test_a_combination_that_was_not_measured_has_no_mean():
 
     assert table.rows[1][1] is None
     assert table.factors[1] is None
+
+
+def test_a_factor_that_interacts_is_pictured_over_the_others_levels():
+    """Montgomery's filtration rate: A depends on C and D, B on nothing."""
+    observed = unreplicated("ABCD", FILTRATION)
+
+    found = {each.one.names: each for each in pictures(influence(observed), observed)}
+
+    assert {names: each.other.names for names, each in found.items()} == {
+        ("A",): ("C", "D"),
+        ("C",): ("A",),
+        ("D",): ("A",),
+    }
+    assert found[("A",)].other.levels == (
+        "off · off",
+        "off · on",
+        "on · off",
+        "on · on",
+    )
+
+
+def test_a_factor_that_moves_alone_has_no_picture():
+    observed = unreplicated("ABC", [1.0, 2, 1.01, 2.02, 1.03, 2.0, 0.99, 2.01])
+
+    assert standing_out(influence(observed)) == {"A"}
+    assert pictures(influence(observed), observed) == ()

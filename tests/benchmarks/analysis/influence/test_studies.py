@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.analysis.influence.analysis import influence
 from benchmarks.analysis.influence.factors import factors_of
-from benchmarks.analysis.influence.means import means
+from benchmarks.analysis.influence.means import means, pictures
 from benchmarks.analysis.influence.noise import Observation
 from benchmarks.reference.rows import read_rows
 from tests.benchmarks.analysis.influence.designs import name, standing_out
@@ -101,6 +101,26 @@ def test_vmware_tools_helped_32_bit_networks_only(operation, tools, by_bits):
 
     assert factors(influence(observed))["guest_tools"] == tools
     assert per_bits(observed) == by_bits
+
+
+def test_they_helped_no_guest_but_32_bit_ubuntu():
+    """All three interact: the Tools speed up one guest, and the page must say so."""
+    observed = observations("lmu-2010-esxi", *NETWORK, operation="write")
+    found = influence(observed)
+
+    tools = next(
+        each for each in pictures(found, observed) if each.one.names == ("guest_tools",)
+    )
+    guests = dict(zip(tools.other.levels, tools.factors, strict=True))
+    assert {guest: round(factor, 2) for guest, factor in guests.items()} == {
+        "Ubuntu Server 9.04 · 32": 2.58,
+        "Ubuntu Server 9.04 · 64": 1.0,
+        "Windows Server 2003 SP1 RC2 · 32": 0.94,
+        "Windows Server 2003 SP1 RC2 · 64": 1.0,
+    }
+    assert [[each.names[0] for each in term] for term in found.higher_terms] == [
+        ["guest_os", "guest_bits", "guest_tools"]
+    ]
 
 
 def test_amd_v_cost_esxi_a_twentieth_of_sequential_reads():
