@@ -1,0 +1,224 @@
+"""Which parameters moved a campaign's efficiencies, per component and per case."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Protocol, cast
+
+from django.db.models import F
+
+from benchmarks.analysis.influence.analysis import influence
+from benchmarks.analysis.influence.effects import Influence
+from benchmarks.analysis.influence.means import Means, pictures
+from benchmarks.analysis.influence.noise import Observation
+from benchmarks.models import Campaign, Cell
+from benchmarks.models.study import NATIVE
+from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.selectors.comparison_table import CaseGroup, comparison_table
+from benchmarks.selectors.comparisons import (
+    ComparisonRow,
+    compared_cells,
+    comparison_row,
+)
+from benchmarks.selectors.facets import Facets, facets
+from benchmarks.selectors.influence_responses import (
+    Measured,
+    Reason,
+    Response,
+    Responses,
+    averaged,
+    complete,
+    responses_of,
+)
+from benchmarks.viewer import Viewer
+
+DIRECTED = ("higher", "lower")
+
+
+class ScatteredCell(Protocol):
+    """What the query adds to a cell beside `compared_cells`."""
+
+    baseline_cell_id: int | None
+    baseline_m2: float | None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A case in its circumstances; ``facts`` tell it from its neighbours."""
+
+    case_id: int
+    case: str
+    tool: str
+    unit: str
+    better: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What moved one response: a case's, or the mean of a component's cases.
+
+    ``subjects`` are the cases in it; ``left_out`` counts cells without a response.
+    """
+
+    component: str
+    subjects: tuple[Subject, ...]
+    found: Influence
+    pictures: tuple[Means, ...]
+    left_out: Mapping[Reason, int]
+
+
+@dataclass(frozen=True)
+class ComponentInfluence:
+    """A component as a whole (None without any response), and its single cases."""
+
+    component: str
+    whole: Analysis | None
+    cases: tuple[Analysis, ...]
+
+
+@dataclass(frozen=True)
+class CampaignInfluence:
+    """The answer for one scenario of a campaign."""
+
+    campaign: Campaign
+    scenario: str
+    response: Response
+    facets: Facets
+    components: tuple[ComponentInfluence, ...]
+
+
+def campaign_influence(
+    viewer: Viewer,
+    campaign: Campaign,
+    *,
+    scenario: str = "",
+    component: str = "",
+    response: Response | None = None,
+) -> CampaignInfluence:
+    """Analyse the systems of a campaign, in seven queries.
+
+    Without a scenario the campaign's first one is taken; without a response the
+    efficiency where there is one, else the value. Native machines are what guests are
+    set against: they belong to the design only where nothing else was measured.
+    """
+    menu = facets(campaign)
+    chosen = scenario or next(iter(menu.scenarios), "")
+    filters = {"scenario": chosen}
+    if component:
+        filters["case__component"] = component
+    measured = _measured(viewer, campaign, filters)
+    taken = response or _response(measured)
+    return CampaignInfluence(
+        campaign=campaign,
+        scenario=chosen,
+        response=taken,
+        facets=menu,
+        components=tuple(_components(measured, taken)),
+    )
+
+
+def _measured(
+    viewer: Viewer, campaign: Campaign, filters: Mapping[str, Any]
+) -> list[Measured]:
+    cells = compared_cells(viewer, campaign=campaign, filters=filters).annotate(
+        baseline_cell_id=F("efficiency__baseline_id"),
+        baseline_m2=F("efficiency__baseline__m2"),
+    )
+    found = [_with_scatter(cell) for cell in cells]
+    guests = [each for each in found if each.row.hypervisor != NATIVE]
+    return guests or found
+
+
+def _with_scatter(cell: Cell) -> Measured:
+    added = cast(ScatteredCell, cell)
+    return Measured(
+        row=comparison_row(cell),
+        m2=cell.m2 or 0.0,
+        baseline_id=added.baseline_cell_id,
+        baseline_m2=added.baseline_m2 or 0.0,
+    )
+
+
+def _response(measured: Sequence[Measured]) -> Response:
+    has_efficiency = any(each.row.efficiency is not None for each in measured)
+    return "efficiency" if has_efficiency else "value"
+
+
+def _components(
+    measured: Sequence[Measured], response: Response
+) -> Iterator[ComponentInfluence]:
+    by_id = {each.row.id: each for each in measured}
+    table = comparison_table([each.row for each in measured])
+    for component, groups in groupby(table.groups, key=lambda group: group.component):
+        cases = [
+            (subject, responses_of([by_id[row.id] for row in rows], response))
+            for group in groups
+            for subject, rows in _cases(group)
+        ]
+        yield ComponentInfluence(
+            component=component,
+            whole=_whole(component, cases),
+            cases=tuple(_single(component, *case) for case in cases),
+        )
+
+
+def _cases(group: CaseGroup) -> Iterator[tuple[Subject, list[ComparisonRow]]]:
+    for row in group.rows:
+        cells = [cell for cell in row.cells if cell is not None]
+        first = cells[0]
+        yield (
+            Subject(
+                case_id=first.case_id,
+                case=first.case,
+                tool=first.tool_title,
+                unit=first.unit,
+                better=first.better,
+                facts=row.facts,
+            ),
+            cells,
+        )
+
+
+def _single(component: str, subject: Subject, responses: Responses) -> Analysis:
+    return _analysis(
+        component,
+        (subject,),
+        tuple(responses.observations.values()),
+        responses.left_out,
+    )
+
+
+def _whole(
+    component: str, cases: Sequence[tuple[Subject, Responses]]
+) -> Analysis | None:
+    directed = [case for case in cases if case[0].better in DIRECTED]
+    taken = [directed[at] for at in complete([answers for _, answers in directed])]
+    if not taken:
+        return None
+    left_out: Counter[Reason] = Counter()
+    for _, answers in cases:
+        left_out.update(answers.left_out)
+    return _analysis(
+        component,
+        tuple(subject for subject, _ in taken),
+        averaged([answers for _, answers in taken]),
+        left_out,
+    )
+
+
+def _analysis(
+    component: str,
+    subjects: tuple[Subject, ...],
+    observations: tuple[Observation, ...],
+    left_out: Mapping[Reason, int],
+) -> Analysis:
+    found = influence(observations)
+    return Analysis(
+        component=component,
+        subjects=subjects,
+        found=found,
+        pictures=pictures(found, observations),
+        left_out=dict(left_out),
+    )
