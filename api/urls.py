@@ -10,6 +10,7 @@ from api.documents import DocsView, SchemaView, UnknownAddressView
 from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
+from api.influence import InfluenceView
 from api.preview import PreviewView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
@@ -47,6 +48,7 @@ urlpatterns = [
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
+    path("influence/", InfluenceView.as_view(), name="influence"),
     path("health/", HealthView.as_view(), name="health"),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),

@@ -1,0 +1,47 @@
+"""/influence/: which parameters moved the results of a campaign, and how much."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.comparisons import COMPONENTS
+from api.fields import Choice
+from api.influence_answers import CampaignInfluenceSerializer
+from api.queries import Query, campaign_parameter
+from api.runs import SCENARIOS
+from api.views import ApiView
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.influence import campaign_influence
+from benchmarks.selectors.influence_responses import RESPONSES
+
+
+class InfluenceQuery(Query):
+    campaign = campaign_parameter(required=True)
+    scenario = Choice(
+        choices=SCENARIOS,
+        required=False,
+        help_text="The campaign's first one, unless told.",
+    )
+    component = Choice(choices=COMPONENTS, required=False)
+    response = Choice(
+        choices=RESPONSES,
+        required=False,
+        help_text="The efficiency where there is one, else the value, unless told.",
+    )
+
+
+class InfluenceView(ApiView):
+    """Which parameters of its systems moved a campaign's results."""
+
+    query_class = InfluenceQuery
+
+    @extend_schema(
+        summary="Find which parameters moved the results of a campaign",
+        operation_id="influence_retrieve",
+        responses=CampaignInfluenceSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        chosen = {**self.query}
+        campaign = find_campaign(self.viewer, chosen.pop("campaign"))
+        found = campaign_influence(self.viewer, campaign, **chosen)
+        return Response(self.shown(CampaignInfluenceSerializer, found))

@@ -1,0 +1,149 @@
+"""/api/v1/influence/: which parameters moved a campaign's results."""
+
+import itertools
+
+import pytest
+
+ESXI = {"hypervisor": "VMware ESXi", "virtualization": "full"}
+ANSWER = ["campaign", "lab", "scenario", "response", "results"]
+RESULT = ["component", "is_whole", "cases", "left_out", "influence", "pictures"]
+
+
+@pytest.fixture
+def factorial(submit, run_document):
+    """One native run; tools double the throughput of eight guests, nothing else."""
+    documents = [run_document(50.0)]
+    for at, (tools, amd_v, vcpus) in enumerate(
+        itertools.product(("absent", "installed"), ("off", "on"), (1, 2))
+    ):
+        options = {"guest_tools": tools, "hw_virt": amd_v}
+        value = (10 if tools == "absent" else 20) * (1 + at % 3 / 100)
+        system = {**ESXI, "vcpus": vcpus, "options": options}
+        documents.append(run_document(value, system=system))
+    return submit(*documents)
+
+
+def found(caller, **query):
+    answer = caller.get("influence/", **{"campaign": "study", **query})
+    assert answer.status_code == 200, answer.json()
+    return answer.json()
+
+
+def test_it_answers_component_by_component_and_case_by_case(anyone, factorial):
+    answer = found(anyone)
+
+    whole, case = answer["results"]
+    assert list(answer) == ANSWER
+    assert list(whole) == RESULT
+    assert (answer["lab"], answer["campaign"]) == ("alpha-lab", "study")
+    assert (answer["scenario"], answer["response"]) == ("single", "efficiency")
+    assert (whole["is_whole"], case["is_whole"]) == (True, False)
+    assert [each["case"] for each in case["cases"]] == ["Network throughput · write"]
+
+
+def test_it_ranks_the_effects_as_factors(anyone, factorial):
+    effects = found(anyone)["results"][0]["influence"]["effects"]
+
+    first, *others = effects
+    assert first["factors"] == [["guest_tools"]]
+    assert (first["levels"], first["reference"]) == (["installed"], ["absent"])
+    assert first["factor"] == pytest.approx(2, rel=0.02)
+    assert first["strength"] == "clear"
+    assert first["wide_low"] < first["low"] < first["factor"] < first["high"]
+    assert {each["strength"] for each in others} == {"none"}
+
+
+def test_it_tells_how_chance_was_measured(anyone, factorial):
+    influence = found(anyone)["results"][1]["influence"]
+
+    assert (influence["chance"], influence["cells"]) == ("contrasts", 8)
+    assert influence["lenth"]["contrasts"] == 7
+    assert influence["lenth"]["pse"] < influence["lenth"]["me"]
+    assert influence["error"] is None
+    assert len(influence["points"]) == 7
+    assert influence["points"][0]["terms"] == [[["guest_tools"]]]
+
+
+def test_it_shows_the_design(anyone, factorial):
+    influence = found(anyone)["results"][1]["influence"]
+
+    assert influence["factors"][1] == {"names": ["hw_virt"], "levels": ["off", "on"]}
+    assert influence["combinations"][0] == {
+        "levels": ["1", "off", "absent"],
+        "count": 1,
+    }
+    assert len(influence["combinations"]) == 8
+
+
+def test_repeated_runs_give_intervals_and_adjusted_p_values(
+    anyone, submit, run_document, xen
+):
+    systems = [{**xen, "vcpus": vcpus} for vcpus in (1, 2)]
+    for system, values in zip(systems, [(10, 11, 12), (20, 21, 22)], strict=True):
+        submit(*(run_document(value, system=system) for value in values))
+
+    influence = found(anyone, response="value")["results"][0]["influence"]
+
+    (effect,) = influence["effects"]
+    assert (influence["chance"], influence["error"]["df"]) == ("replicated", 4)
+    assert effect["factor"] == pytest.approx(21 / 11)
+    assert effect["p_value"] < 0.01
+    assert effect["wide_low"] is None
+
+
+def test_factors_that_never_changed_apart_are_one(anyone, submit, run_document, xen):
+    sizes = [{"vcpus": 1, "memory_bytes": 2**30}, {"vcpus": 2, "memory_bytes": 2**31}]
+    submit(*(run_document(9.0, system={**xen, **size}) for size in sizes))
+
+    influence = found(anyone)["results"][0]["influence"]
+
+    (effect,) = influence["effects"]
+    assert effect["factors"] == [["vcpus", "memory_bytes"]]
+    assert (influence["chance"], effect["strength"]) == ("unjudged", "unjudged")
+    assert (effect["low"], effect["p_value"]) == (None, None)
+
+
+def test_it_filters(anyone, factorial):
+    assert len(found(anyone, component="network", scenario="single")["results"]) == 2
+    assert found(anyone, component="disk")["results"] == []
+    assert found(anyone, scenario="parallel")["results"] == []
+    assert found(anyone, response="value")["response"] == "value"
+
+
+def test_another_labs_campaign_is_named_with_its_lab(anyone, factorial):
+    assert found(anyone, campaign="alpha-lab/study") == found(anyone)
+
+
+@pytest.mark.parametrize(
+    ("query", "wrong"),
+    [
+        ({}, "campaign"),
+        ({"campaign": "study", "component": "cpu"}, "component"),
+        ({"campaign": "study", "scenario": "alone"}, "scenario"),
+        ({"campaign": "study", "response": "speed"}, "response"),
+        ({"campaign": "study", "page_size": "5"}, "page_size"),
+        ({"campaign": "a b"}, "campaign"),
+    ],
+)
+def test_it_refuses_a_bad_query(anyone, factorial, query, wrong):
+    answer = anyone.get("influence/", **query)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
+    assert list(answer.json()["fields"]) == [wrong]
+
+
+def test_a_campaign_that_does_not_exist_is_404(anyone, db):
+    answer = anyone.get("influence/", campaign="nowhere")
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+def test_nothing_is_written_here(api, factorial):
+    assert api.post("influence/", {}).status_code == 405
+
+
+def test_it_costs_a_fixed_number_of_queries(
+    anyone, factorial, django_assert_num_queries
+):
+    with django_assert_num_queries(8):
+        found(anyone)
