@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Protocol, cast
 
@@ -59,14 +60,22 @@ class Subject:
 class Analysis:
     """What moved one response: a case's, or the mean of a component's cases.
 
-    ``subjects`` are the cases in it; ``left_out`` counts cells without a response.
+    ``subjects`` are the cases in it; ``left_out`` counts cells without a response. The
+    analysis itself is done when somebody wants to see it.
     """
 
     component: str
     subjects: tuple[Subject, ...]
-    found: Influence
-    pictures: tuple[Means, ...]
+    observations: tuple[Observation, ...]
     left_out: Mapping[Reason, int]
+
+    @cached_property
+    def found(self) -> Influence:
+        return influence(self.observations)
+
+    @cached_property
+    def pictures(self) -> tuple[Means, ...]:
+        return pictures(self.found, self.observations)
 
 
 @dataclass(frozen=True)
@@ -182,12 +191,8 @@ def _cases(group: CaseGroup) -> Iterator[tuple[Subject, list[ComparisonRow]]]:
 
 
 def _single(component: str, subject: Subject, responses: Responses) -> Analysis:
-    return _analysis(
-        component,
-        (subject,),
-        tuple(responses.observations.values()),
-        responses.left_out,
-    )
+    observations = tuple(responses.observations.values())
+    return Analysis(component, (subject,), observations, responses.left_out)
 
 
 def _whole(
@@ -200,25 +205,9 @@ def _whole(
     left_out: Counter[Reason] = Counter()
     for _, answers in cases:
         left_out.update(answers.left_out)
-    return _analysis(
+    return Analysis(
         component,
         tuple(subject for subject, _ in taken),
         averaged([answers for _, answers in taken]),
-        left_out,
-    )
-
-
-def _analysis(
-    component: str,
-    subjects: tuple[Subject, ...],
-    observations: tuple[Observation, ...],
-    left_out: Mapping[Reason, int],
-) -> Analysis:
-    found = influence(observations)
-    return Analysis(
-        component=component,
-        subjects=subjects,
-        found=found,
-        pictures=pictures(found, observations),
-        left_out=dict(left_out),
+        dict(left_out),
     )

@@ -52,7 +52,7 @@ def responses_of(cells: Iterable[Measured], response: Response) -> Responses:
             found[cell.row.system_id] = answer
         else:
             left_out[answer] += 1
-    return Responses(found, left_out)
+    return Responses(found, dict(left_out))
 
 
 def complete(cases: Sequence[Responses]) -> tuple[int, ...]:

@@ -28,6 +28,7 @@ from benchmarks.analysis.influence.model import (
     inverse,
 )
 from benchmarks.analysis.influence.noise import (
+    FEWEST_ERROR_DF,
     Observation,
     Scatter,
     baseline_shares,
@@ -37,7 +38,6 @@ from benchmarks.analysis.influence.noise import (
     responses,
 )
 
-FEWEST_ERROR_DF: Final = 3
 LEVEL: Final = 1 - CONFIDENCE
 
 
@@ -96,6 +96,7 @@ def _effects(
     observations: Sequence[Observation],
     scatter: Scatter | None,
 ) -> list[Effect]:
+    """Judge estimates; those beyond Bonferroni's margin are clear in any company."""
     if not found:
         return []
     weights = np.array([each.weights for each in found])
@@ -110,17 +111,21 @@ def _effects(
     variances = relative_variances(weights, observations)
     errors = np.sqrt(scatter.variance * variances)
     margins = stdtrit(scatter.df, (1 + CONFIDENCE) / 2) * errors
+    together = 1 - LEVEL / (2 * len(found))
+    wide_margins = stdtrit(scatter.df, together) * errors
     p_values = 2 * stdtr(scatter.df, -np.abs(logs) / errors)
     return [
         replace(
             effect,
             margin=margin,
+            wide_margin=wide,
             p_value=corrected,
             strength=_strength(p_value, corrected),
         )
-        for effect, margin, p_value, corrected in zip(
+        for effect, margin, wide, p_value, corrected in zip(
             effects,
             margins.tolist(),
+            wide_margins.tolist(),
             p_values.tolist(),
             adjusted(p_values.tolist()),
             strict=True,

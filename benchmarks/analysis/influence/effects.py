@@ -23,8 +23,9 @@ class Effect:
     """A parameter's effect on the logarithm of the response.
 
     ``margin`` is the half width of its 95 % interval, or Lenth's ME; ``wide_margin``
-    Lenth's SME; ``p_value`` is adjusted for all effects of the design (Benjamini and
-    Hochberg). ``baseline_share`` is how much of its variance comes from native runs.
+    that of an interval for all effects together (Bonferroni), or Lenth's SME;
+    ``p_value`` is adjusted for all effects of the design (Benjamini and Hochberg).
+    ``baseline_share`` is how much of its variance comes from native runs.
     """
 
     term: Term

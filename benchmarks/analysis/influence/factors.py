@@ -33,6 +33,8 @@ class Factor:
 
     def level_of(self, system: Levels) -> str:
         """The system's level; empty where one of the names is not stated."""
+        if len(self.names) == 1:
+            return system.get(self.names[0], "")
         stated = [system.get(name, "") for name in self.names]
         return JOINT.join(stated) if all(stated) else ""
 

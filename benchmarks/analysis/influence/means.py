@@ -51,23 +51,16 @@ def pictures(
 
 def means(one: Factor, other: Factor, observations: Sequence[Observation]) -> Means:
     """Average the logarithms of the systems that share both levels."""
+    logs: dict[tuple[str, str], list[float]] = {}
+    for each in observations:
+        place = (one.level_of(each.levels), other.level_of(each.levels))
+        logs.setdefault(place, []).append(each.log_response)
     rows = (
-        tuple(_mean(one, row, other, level, observations) for level in other.levels)
+        tuple(_mean(logs.get((row, level), [])) for level in other.levels)
         for row in one.levels
     )
     return Means(one, other, tuple(rows))
 
 
-def _mean(
-    one: Factor,
-    row: str,
-    other: Factor,
-    level: str,
-    observations: Sequence[Observation],
-) -> float | None:
-    logs = [
-        each.log_response
-        for each in observations
-        if one.level_of(each.levels) == row and other.level_of(each.levels) == level
-    ]
+def _mean(logs: Sequence[float]) -> float | None:
     return math.exp(math.fsum(logs) / len(logs)) if logs else None

@@ -7,6 +7,7 @@ chapter 5); then g'b = g'X+ y whatever else is in the model, in any order of its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -192,7 +193,7 @@ def _null_space(matrix: Array) -> Array:
 
 
 def _width(term: Term) -> int:
-    return int(np.prod([len(factor.levels) - 1 for factor in term]))
+    return math.prod(len(factor.levels) - 1 for factor in term)
 
 
 def _without_mean(place: slice) -> slice:

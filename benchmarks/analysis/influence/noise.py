@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from benchmarks.analysis.influence.factors import Array
+
+FEWEST_ERROR_DF: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def covariance(observations: Sequence[Observation]) -> Array:
 
 
 def pooled(observations: Sequence[Observation]) -> Scatter | None:
-    """Pool the scatter of repeated runs over all cells; None if nothing was repeated.
+    """Pool the scatter of repeated runs over all cells; None if too few were repeated.
 
     Cells whose runs are all equal tell nothing of scatter: a printed value that was
     rounded is not a value without error.
@@ -80,7 +83,7 @@ def pooled(observations: Sequence[Observation]) -> Scatter | None:
     sides += _baselines(observations).values()
     df = sum(side.n - 1 for side in sides)
     m2 = sum(side.log_m2 for side in sides)
-    return Scatter(m2 / df, df) if df and m2 else None
+    return Scatter(m2 / df, df) if df >= FEWEST_ERROR_DF and m2 else None
 
 
 def responses(observations: Sequence[Observation]) -> Array:

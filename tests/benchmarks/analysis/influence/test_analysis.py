@@ -63,6 +63,8 @@ def test_repeated_runs_give_the_published_error_of_the_pilot_plant():
     assert standing_out(found) == {"T", "C", "T x K"}
     margins = {round(each.margin, 4) for each in found.effects}
     assert margins == {round(stats.t.ppf(0.975, 8) * math.sqrt(2), 4)}
+    wide = {round(each.wide_margin, 4) for each in found.effects}
+    assert wide == {round(stats.t.ppf(1 - 0.025 / 6, 8) * math.sqrt(2), 4)}
 
 
 # Montgomery: life of a battery, 3 materials x 3 temperatures, 4 runs a cell.

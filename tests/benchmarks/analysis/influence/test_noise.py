@@ -60,6 +60,10 @@ def test_single_or_identical_runs_tell_nothing_of_scatter():
     assert pooled([Observation({}, 1.0, Side(5, 0.0))]) is None
 
 
+def test_one_cell_measured_twice_does_not_measure_the_scatter_of_all():
+    assert pooled([Observation({}, 1.0, Side(2, 0.1)), Observation({}, 2.0)]) is None
+
+
 def test_the_logarithms_scatter_like_the_relative_errors():
     values = np.array([98.0, 99, 100, 101, 102])
 
