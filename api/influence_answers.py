@@ -46,9 +46,10 @@ class EffectSerializer(serializers.Serializer[Effect]):
     ``factor`` above 1 is better. One entry in ``factors`` is a main effect, two are an
     interaction: half the difference of differences of logarithms. ``low`` and ``high``
     are the factor's bounds at its 95 % interval or Lenth's margin of error,
-    ``wide_low`` and ``wide_high`` at his simultaneous margin; null where chance could
-    not be measured. ``p_value`` is adjusted (Benjamini-Hochberg). ``baseline_share``:
-    how much of its variance comes from the native runs.
+    ``wide_low`` and ``wide_high`` at the margin for all effects together (Lenth's
+    simultaneous one, or Bonferroni's); null where chance could not be measured.
+    ``p_value`` is adjusted (Benjamini-Hochberg). ``baseline_share``: how much of its
+    variance comes from the native runs.
     """
 
     factors = serializers.SerializerMethodField()
