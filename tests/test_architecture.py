@@ -32,6 +32,7 @@ PURE = (
     "dashboard.charts",
     "dashboard.figures",
     "dashboard.upload_text",
+    "dashboard.influence_bars",
 )
 WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}
 LATER = {"api", "dashboard", "config", "benchmarks.models", "benchmarks.services"}

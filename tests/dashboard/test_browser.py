@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 CAMPAIGN = "/campaigns/alpha-lab/lmu-2010-xen/"
 COMPARE = f"{CAMPAIGN}compare/"
 HOSTILE = "/campaigns/alpha-lab/hostile/"
+INFLUENCE = "/campaigns/alpha-lab/factorial/influence/"
 PAYLOADS = [
     "<script>alert(1)</script>",
     "</script><script>alert(2)</script>",
@@ -49,6 +50,7 @@ def site(django_db_setup, django_db_blocker):
         agent = Agent.objects.create(lab=lab, name="alice")
         load_reference(lab, agent)
         load_hostile(lab, agent)
+        load_factorial(lab, agent)
         server = LiveServer("127.0.0.1")
         yield server.url
         server.stop()
@@ -106,6 +108,24 @@ def attack(number, name, hypervisor=None):
             }
         ],
     }
+
+
+def load_factorial(lab, agent):
+    """Eight guests in all combinations: tools help under AMD-V only."""
+    campaigns.save_campaign(
+        lab=lab, slug="factorial", title="Factorial", visibility="public"
+    )
+    intake.submit_runs(agent=agent, documents=[guest(at) for at in range(8)])
+    processing.drain()
+
+
+def guest(number):
+    tools, amd_v, vcpus = number & 1, number >> 1 & 1, number >> 2 & 1
+    options = {"guest_tools": ("absent", "on")[tools], "hw_virt": ("off", "on")[amd_v]}
+    document = attack(200 + number, "plain", "Xen")
+    document["samples"][0]["value"] = (40 if tools and amd_v else 10) + number % 3 / 10
+    document["system"] |= {"vcpus": 1 + vcpus, "options": options}
+    return document | {"campaign": "factorial"}
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +232,26 @@ def test_without_our_elements_plotly_would_break_the_policy(visit):
     assert "style-src-elem inline" in browsing.violations(page)
 
 
-ADDRESSES = ["/", CAMPAIGN, COMPARE, f"{CAMPAIGN}runs/", "/login/", "/nothing/"]
+def test_the_influence_page_draws_its_charts(chromium, site):
+    with browsing.window(chromium, site, color_scheme="dark") as visit:
+        page = visit.open(INFLUENCE)
+        for chart in page.locator("[data-chart]").all():
+            chart.scroll_into_view_if_needed()
+        expect(page.locator("[data-drawn]")).to_have_count(3)
+
+        page.locator(".point").last.hover(force=True)
+        expect(page.locator(".hovertext")).to_have_count(1)
+        assert page.locator(".picture .lines path").count() == 4
+        assert browsing.violations(page) == []
+        page.get_by_role("link", name="Efficiency").click()
+        assert browsing.query(page) == {"response": "efficiency"}
+        assert visit.errors == []
+
+
+ADDRESSES = [
+    *("/", CAMPAIGN, COMPARE, f"{CAMPAIGN}influence/", INFLUENCE),
+    *(f"{HOSTILE}influence/", f"{CAMPAIGN}runs/", "/login/", "/nothing/"),
+]
 LOOKS = [
     pytest.param({"viewport": {"width": 360, "height": 740}}, id="phone"),
     pytest.param({"color_scheme": "dark"}, id="dark"),

@@ -1,0 +1,148 @@
+"""Charts of the influence page as Plotly figures: plain values in, dicts out.
+
+Colours are the page's, as in `charts`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any, Final
+
+from dashboard.charts import SERIES, SYMBOLS, plain
+
+HEIGHT_PX: Final = 360
+TICK_LETTERS: Final = {1: 24, 2: 18, 3: 12}
+FEWEST_TICK_LETTERS: Final = 8
+
+
+@dataclass(frozen=True)
+class Line:
+    """The means of one level, one for each place of the axis (None: no system)."""
+
+    name: str
+    means: Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A contrast: its size as a factor (1 = none), where chance would put it."""
+
+    name: str
+    factor: float
+    quantile: float
+    is_named: bool
+
+
+def line_plot(
+    places: Sequence[str], lines: Sequence[Line], *, axis_title: str
+) -> dict[str, Any]:
+    """Return means on a log axis; lines that are not parallel interact."""
+    return {
+        "data": [_line(at, line) for at, line in enumerate(lines)],
+        "layout": {
+            "height": HEIGHT_PX,
+            "hovermode": "closest",
+            "xaxis": {
+                "title": {"text": ""},
+                "tickvals": list(range(len(places))),
+                "ticktext": [_on_lines(place, len(places)) for place in places],
+                "tickangle": 0,
+                "automargin": True,
+                "range": [-0.4, len(places) - 0.6],
+                "fixedrange": True,
+            },
+            "yaxis": {
+                "type": "log",
+                "title": {"text": plain(axis_title)},
+                "automargin": True,
+                "showgrid": True,
+                "fixedrange": True,
+            },
+            "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+            "shapes": [],
+        },
+    }
+
+
+def half_normal_plot(
+    contrasts: Sequence[Contrast],
+    *,
+    margins: Sequence[float],
+    axis_title: str,
+    other_title: str,
+) -> dict[str, Any]:
+    """Return contrasts against the sizes that chance alone would give them.
+
+    Chance lies on a line through the lower left; ``margins`` are factors, drawn as
+    vertical lines.
+    """
+    named = [
+        _points([each for each in contrasts if each.is_named == is_named], is_named)
+        for is_named in (False, True)
+    ]
+    return {
+        "data": [trace for trace in named if trace["x"]],
+        "layout": {
+            "height": HEIGHT_PX,
+            "hovermode": "closest",
+            "showlegend": False,
+            "xaxis": {
+                "type": "log",
+                "title": {"text": plain(axis_title)},
+                "fixedrange": True,
+            },
+            "yaxis": {
+                "title": {"text": plain(other_title)},
+                "automargin": True,
+                "showgrid": True,
+                "fixedrange": True,
+            },
+            "shapes": [_margin(factor) for factor in margins],
+        },
+    }
+
+
+def _on_lines(place: str, count: int) -> str:
+    """Break a place's name into lines that fit between its neighbours on a phone."""
+    letters = TICK_LETTERS.get(count, FEWEST_TICK_LETTERS)
+    lines = (
+        line
+        for part in place.split(", ")
+        for line in wrap(part, letters, break_long_words=False)
+    )
+    return "<br>".join(map(plain, lines))
+
+
+def _line(at: int, line: Line) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": plain(line.name),
+        "x": list(range(len(line.means))),
+        "y": list(line.means),
+        "text": [plain(line.name)] * len(line.means),
+        "hovertemplate": "%{text}: %{y:.3g}<extra></extra>",
+        "marker": {"symbol": SYMBOLS[at % len(SYMBOLS)], "size": 9},
+        "line": {"width": 2},
+        "meta": {"series": at % SERIES + 1},
+    }
+
+
+def _points(contrasts: Sequence[Contrast], is_named: bool) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers+text" if is_named else "markers",
+        "name": "",
+        "x": [each.factor for each in contrasts],
+        "y": [each.quantile for each in contrasts],
+        "text": [plain(each.name) for each in contrasts],
+        "textposition": "middle left",
+        "hovertemplate": "%{text}: %{x:.4g}<extra></extra>",
+        "marker": {"symbol": "circle" if is_named else "circle-open", "size": 9},
+        "meta": {"series": 1 if is_named else 7},
+    }
+
+
+def _margin(factor: float) -> dict[str, Any]:
+    ends = {"x0": factor, "x1": factor, "y0": 0, "y1": 1, "yref": "paper"}
+    return {"type": "line", "name": "margin", "layer": "below", **ends}

@@ -1,0 +1,288 @@
+"""The influence page without a browser: every word of it is in the HTML."""
+
+import html
+import itertools
+import math
+import re
+
+import pytest
+
+from benchmarks.models import Campaign
+
+PAGE = "/campaigns/alpha-lab/study/influence/"
+TIMES = "\N{MULTIPLICATION SIGN}"
+ESXI = {"hypervisor": "VMware ESXi", "virtualization": "full"}
+
+
+@pytest.fixture
+def words(text):
+    """Get a page as words: without tags, blanks folded, "x" for the times sign."""
+
+    def get(address, **kwargs):
+        bare = re.sub(
+            r"<script.*?</script>|<[^>]*>", " ", text(address, **kwargs), flags=re.S
+        )
+        return " ".join(html.unescape(bare).replace(TIMES, "x").split())
+
+    return get
+
+
+@pytest.fixture
+def study(submit, run_document):
+    """Eight guests and one native run: ``value(tools, amd_v, vcpus)`` of each."""
+
+    def make(value, direction="write", **circumstances):
+        def run(mean, **changes):
+            document = run_document(mean, **circumstances, **changes)
+            document["samples"][0]["parameters"] = {"operation": direction}
+            return document
+
+        documents = [run(50.0)]
+        for at, (tools, amd_v, vcpus) in enumerate(
+            itertools.product(("absent", "installed"), ("off", "on"), (1, 2))
+        ):
+            options = {"guest_tools": tools, "hw_virt": amd_v}
+            system = {**ESXI, "vcpus": vcpus, "options": options}
+            mean = value(tools, amd_v, vcpus) * (1 + at % 3 / 100)
+            documents.append(run(mean, system=system))
+        return submit(*documents)
+
+    return make
+
+
+def doubled(tools, _amd_v, _vcpus):
+    return 20 if tools == "installed" else 10
+
+
+def only_with_amd_v(tools, amd_v, _vcpus):
+    return 40 if (tools, amd_v) == ("installed", "on") else 10
+
+
+def steady(_tools, _amd_v, _vcpus):
+    return 10
+
+
+def test_it_answers_in_one_sentence_at_the_top(words, study):
+    study(doubled)
+
+    page = words(PAGE)
+
+    assert "What moved the efficiency?" in page
+    assert "Network Guest tools installed: x 2.0 Network: Iometer" in page
+
+
+def test_it_says_when_nothing_moved_and_what_would_have_shown(words, study):
+    study(steady)
+
+    assert "Network Nothing moved it by more than chance; x 1.11 would" in words(PAGE)
+
+
+def test_it_says_on_what_an_effect_depends(words, study):
+    study(only_with_amd_v)
+
+    page = words(PAGE)
+
+    told = "Guest tools installed: x 4.0 with AMD-V / VT-x on (x 1.010 elsewhere)"
+    assert told in page
+    assert "Guest tools depends on AMD-V / VT-x" in page
+    assert "AMD-V / VT-x depends on Guest tools" in page
+
+
+def test_the_table_ranks_the_effects(text, study):
+    study(doubled)
+
+    page = text(PAGE)
+
+    rows = re.findall(r'<tr class="effect-(\w+)">\s*<th scope="row">(.*?)</th>', page)
+    assert rows[0] == ("clear", "Guest tools")
+    assert {strength for strength, _name in rows[1:]} == {"none"}
+    assert len(rows) == 6
+    assert "absent → installed" in page
+    assert f"<b>{TIMES}\xa02.0</b>" in page
+
+
+def test_bars_stand_on_bands_and_need_no_script(text, study):
+    study(doubled)
+
+    page = text(PAGE)
+
+    (clear,) = re.findall(
+        r'<rect class="above" x="50.00%" width="(\d\d\.\d\d)%"', page
+    )[:1]
+    assert float(clear) == pytest.approx(50 * math.log(2.005) / math.log(3), abs=0.2)
+    assert 'class="band"' in page
+    assert 'class="band-wide"' in page
+
+
+def test_the_half_normal_plot_has_a_table(words, text, study):
+    study(doubled)
+
+    assert "Every contrast of the design" in words(PAGE)
+    assert "AMD-V / VT-x x Guest tools x 1" in words(PAGE)
+    assert text(PAGE).count("data-chart") == 1
+
+
+def test_the_design_shows_what_was_measured_together(words, study):
+    study(doubled)
+
+    page = words(PAGE)
+
+    assert "8 systems; 8 combinations of these levels are possible." in page
+    assert "AMD-V / VT-x off off on on" in page
+    assert "1 1 1 1 1" in page
+
+
+def test_a_design_too_large_for_a_table_is_told_in_numbers(
+    words, submit, run_document, xen
+):
+    sizes = itertools.product(range(1, 13), range(1, 13))
+    submit(
+        *(
+            run_document(10.0 + cpus, system={**xen, "vcpus": cpus, "memory_bytes": at})
+            for cpus, at in sizes
+            if (cpus + at) % 3 == 0 or 1 in (cpus, at)
+        )
+    )
+
+    page = words(PAGE)
+
+    assert "63 systems; 144 combinations of these levels are possible." in page
+    assert (
+        "63 systems; 144 combinations of these levels are possible. vCPUs" not in page
+    )
+
+
+def test_what_cannot_be_told_apart_is_named(words, submit, run_document, xen):
+    pairs = [("full", "on"), ("paravirtual", "off"), ("paravirtual", "on")]
+    documents = [run_document(50.0)]
+    for (kind, amd_v), memory in itertools.product(pairs, (2**30, 2**31)):
+        system = {
+            **xen,
+            "virtualization": kind,
+            "memory_bytes": memory,
+            "options": {"hw_virt": amd_v},
+        }
+        value = 10 + len(documents) % 4
+        documents.append(run_document(value, system=system))
+    submit(*documents)
+
+    page = words(PAGE)
+
+    assert (
+        "Not shown, because these systems cannot tell them apart:"
+        " Type x AMD-V / VT-x (from Type, AMD-V / VT-x)."
+    ) in page
+
+
+def test_repeated_runs_have_intervals(words, submit, run_document, xen):
+    for vcpus, values in ((1, (10, 11, 12)), (2, (20, 21, 22))):
+        system = {**xen, "vcpus": vcpus}
+        submit(*(run_document(value, system=system) for value in values))
+
+    page = words(PAGE)
+
+    assert "What moved the results?" in page
+    assert "2 vCPUs: x 1.91" in page
+    assert "95 % interval" in page
+    assert "Repeated runs measure chance (4 degrees of freedom)" in page
+
+
+def test_two_single_values_are_shown_and_not_judged(words, submit, run_document, xen):
+    submit(*(run_document(10.0 * n, system={**xen, "vcpus": n}) for n in (1, 2)))
+
+    page = words(PAGE)
+
+    assert "One value each of 2 systems: too few to tell an effect from chance." in page
+    assert re.search("vCPUs 1 → 2 x 2.0 . not judged", page)
+
+
+def test_systems_that_are_alike_have_nothing_to_compare(words, pair):
+    assert "Its systems differ in no parameter" in words(PAGE)
+
+
+def test_values_can_be_asked_for(text, study):
+    study(doubled)
+
+    page = text(PAGE, data={"response": "value"})
+
+    assert "What moved the results?" in page
+    assert 'href="?response=efficiency"' in page
+    assert re.search(r'aria-current="true">Measured value', page)
+
+
+def test_another_scenario_is_a_link_away(text, study):
+    study(doubled)
+    study(steady, scenario="parallel", vms=2, seat="sum")
+
+    first, second = text(PAGE), text(PAGE, data={"scenario": "parallel"})
+
+    assert 'href="?scenario=parallel"' in first
+    assert "Guest tools installed:" in first
+    assert "Nothing moved it by more than chance" in second
+
+
+def test_a_case_can_be_looked_at_alone(text, words, study):
+    study(doubled)
+    study(steady, direction="read")
+    chips = re.findall(r'href="\?([^"]*case=\d+)"', text(PAGE))
+
+    assert "Network: mean of 2 cases that all systems have" in words(PAGE)
+    titles = [words(f"{PAGE}?{html.unescape(each)}") for each in chips]
+    assert "Network: Iometer: Network throughput · read" in titles[0]
+    assert "Network: Iometer: Network throughput · write" in titles[1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"component": "nonsense"},
+        {"case": "999"},
+        {"response": "speed"},
+        {"case": "\0|'<b>"},
+    ],
+)
+def test_nonsense_shows_the_page_as_it_stands_at_first(words, study, query):
+    study(doubled)
+
+    assert words(PAGE, data=query) == words(PAGE)
+
+
+def test_a_scenario_without_results_says_so(words, study):
+    study(doubled)
+
+    page = words(PAGE, data={"scenario": "inter-vm"})
+
+    assert "Nothing was measured here in this scenario" in page
+
+
+def test_an_empty_campaign_has_a_page(words, campaign):
+    assert "Nothing was measured here" in words(PAGE)
+
+
+def test_a_private_campaign_is_not_there(client, private_campaign):
+    answer = client.get("/campaigns/alpha-lab/secret-study/influence/")
+
+    assert answer.status_code == 404
+
+
+def test_the_campaigns_pages_lead_here(text, pair):
+    assert f'href="{PAGE}"' in text("/campaigns/alpha-lab/study/")
+
+
+def test_names_stay_text(text, submit, run_document, xen):
+    evil = "<script>alert(1)</script>"
+    documents = [
+        run_document(10.0 * n, system={**xen, "options": {"storage": f"{evil}{n}"}})
+        for n in (1, 2)
+    ]
+    submit(*documents)
+
+    assert evil not in text(PAGE)
+
+
+def test_it_costs_a_fixed_number_of_queries(client, study, django_assert_num_queries):
+    study(doubled)
+    assert Campaign.objects.count() == 1
+
+    with django_assert_num_queries(8):
+        client.get(PAGE)
