@@ -39,6 +39,7 @@ PAGES = {
     "compare": f"{CAMPAIGN}compare/?scenario=single",
     "compare-relative": "campaigns/first-lab/uoc-2012-kvm/compare/",
     "compare-empty": f"{CAMPAIGN}compare/?component=power",
+    "influence": "campaigns/first-lab/lmu-2010-esxi/influence/?component=network",
     "runs": f"{CAMPAIGN}runs/",
     "sign-in": "login/",
     "not-found": "nowhere/",
@@ -129,10 +130,10 @@ def evidence(page: Page, url: str) -> dict[str, str]:
 
 
 def take(page: Page, path: Path, errors: list[str]) -> Iterator[str]:
-    """Take one picture, and one of the chart if the page has one."""
+    """Take one picture, and one of the chart if the page compares."""
     page.wait_for_load_state("networkidle")
     page.screenshot(path=path)
-    if page.locator("[data-chart]").count():
+    if path.name.startswith("compare") and page.locator("[data-chart]").count():
         page.locator("[data-chart]").scroll_into_view_if_needed()
         page.wait_for_selector("[data-drawn]")
         chart = path.with_name(path.name.replace("compare", "chart"))
