@@ -29,7 +29,7 @@ EXAMPLE = OpenApiExample(
 )
 
 
-class SubjectSerializer(serializers.Serializer[Any]):
+class FlagSubjectSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(choices=["cell", "run", "system", "campaign"])
     id = serializers.CharField()
 
@@ -58,7 +58,7 @@ class FlagSerializer(Answer):
     documentation = serializers.SerializerMethodField()
     severity = serializers.ChoiceField(choices=SEVERITIES)
     sentence = serializers.CharField()
-    subjects = SubjectSerializer(many=True)
+    subjects = FlagSubjectSerializer(many=True)
     evidence = serializers.DictField()
     status = serializers.ChoiceField(choices=Flag.Status.values)
     decisions = DecisionSerializer(many=True)
