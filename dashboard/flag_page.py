@@ -18,6 +18,8 @@ from dashboard import figures
 EVERYTHING = "all"
 SHOWN = 300
 SUBJECTS_SHOWN = 12
+# For programs; the sentence says them in words.
+IDS = {"other_system", "other_campaign", "other_cells", "cells", "system"}
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ def _shown(flag: Flag) -> ShownFlag:
         evidence=tuple(
             Evidence(name.replace("_", " "), _text(value))
             for name, value in flag.evidence.items()
+            if name not in IDS
         ),
         cells=tuple(cells[:SUBJECTS_SHOWN]),
         runs=tuple(runs[:SUBJECTS_SHOWN]),
@@ -111,7 +114,7 @@ def _shown(flag: Flag) -> ShownFlag:
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, depth: int = 0) -> str:
     """Write evidence for people: numbers as tables do, lists with commas."""
     if value is None:
         return _("not known")
@@ -120,7 +123,9 @@ def _text(value: Any) -> str:
     if isinstance(value, int | float):
         return figures.brief(value)
     if isinstance(value, list):
-        return "; ".join(map(_text, value))
+        # Lists of pairs: the numbers of a pair belong together.
+        between = "; " if depth == 0 else " / "
+        return between.join(_text(each, depth + 1) for each in value)
     if isinstance(value, dict):
         return ", ".join(
             f"{name.replace('_', ' ')} {_text(each)}" for name, each in value.items()
