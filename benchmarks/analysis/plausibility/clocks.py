@@ -39,8 +39,8 @@ def common_factor(
 
     There is one if the median is above 3 % (8 % for two ratios) and above 3.3 of its
     standard errors, three of four ratios are above 1, and their robust spread is at
-    most that of the noise (with a half of the factor itself beside it: guests are a
-    little slower than native by amounts that differ).
+    most that of the noise, with a half of the factor itself beside it, or all of it if
+    every ratio is above 1: guests are slower than native by amounts that differ.
     """
     if len(logs) < 2:
         return None
@@ -53,7 +53,8 @@ def common_factor(
         LEAST.get(len(logs), ENOUGH), CLEARLY * error
     ) or 4 * ahead < 3 * len(logs):
         return None
-    if spread > math.hypot(noise, middle / 2):
+    allowed = middle if ahead == len(logs) else middle / 2
+    if spread > math.hypot(noise, allowed):
         return None
     return CommonFactor(math.exp(middle), spread, error)
 
@@ -64,7 +65,7 @@ def common_clock_factor(study: Study) -> Iterator[Doubt]:
     CPU and memory that its own clock timed (caches and RAM, read and write; of all
     components where there is only one): by more than 3 % (8 % where there are two) and
     3.3 standard errors, three of four cases ahead, with a spread no larger than the
-    noise and half of the factor.
+    noise and half of the factor (all of it where every case is ahead).
     Results timed from outside are not looked at; where there are some, they stand
     beside it as a check.
 

@@ -48,10 +48,12 @@ SHARES: Final[Mapping[str, float]] = {"100": 100, "1000": 1000}
 """How busy a CPU is may differ tenfold between two systems."""
 LEAST: Final = math.log(5)
 """Below a factor of 5 no unit is mistaken for another one; many a setting matters."""
-CLEARLY: Final = 5
+CLEARLY: Final = 3
 """In standard deviations of the siblings' residuals."""
 NEAR: Final = 0.3
-"""How far from a factor a slip may lie, as a log ratio: the noise of both sides."""
+FARTHEST: Final = 0.9
+"""How far from a factor a slip may lie, as a log ratio: 35 %, and where predictions
+are worse 2.5 of their standard deviations, but never so far that all is near one."""
 SLOWER: Final = math.log(40)
 """A whole system may be 20 times slower (emulated network cards are); not 40 times."""
 
@@ -61,12 +63,12 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
     """A value that is off by a power of 10 or 1024, or by 8 (by 60 or 3600 for times):
     from the other runs of its cell; from what the other systems and cases of the same
     tool and metric predict (systems may be slower throughout, cases faster); from its
-    neighbours in a curve; from the same system in another campaign. The distance must
-    be at least a factor 5 and 5 standard deviations of how well such predictions work
-    in this table, and lie within 35 % of the factor. A whole system is flagged where it
-    is off by such a factor from all others: by at least 40, or by 5 where a guest is
-    more than twice as fast as its host.
-    Seats that give their printed sum are not doubted: one slip would spoil it.
+    neighbours in a curve. The distance must be at least a factor 5 and 3 standard
+    deviations of how well such predictions work in this table, and come within 35 % or
+    2.5 of these deviations of the factor. A whole system is flagged where it is off by
+    such a factor from all others: by at least 40, or by 5 where a guest is more than
+    twice as fast as its host. Seats that give their printed sum are not doubted: one
+    slip would spoil it.
 
     Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
     native RAM reads 3108035 MB/s; the study of Xen prints 3108.04 for the same machine.
@@ -130,7 +132,8 @@ def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
         cell, distance = table.cells[row][column], float(off[row, column])
         scale = spread_without(table.logs, off, (row, column), floor)
         enough = max(CLEARLY * scale, _least(table, row, column))
-        if cell and abs(distance) >= enough and nearest_factor(cell, distance, NEAR):
+        near = min(max(NEAR, 2.5 * scale), FARTHEST)
+        if cell and abs(distance) >= enough and nearest_factor(cell, distance, near):
             rows[row].append((cell, distance))
     for members in rows.values():
         yield from _told_apart(members)
@@ -193,7 +196,7 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
 
 def _doubt(cells: tuple[CellFact, ...], off: float, where: str) -> Doubt:
     cell = cells[0]
-    factor = nearest_factor(cell, off, NEAR)
+    factor = nearest_factor(cell, off, FARTHEST)
     return about_cells(
         f"{cell.name} reads {cell.mean:g} {cell.unit}: off by a factor near {factor} "
         f"({math.exp(abs(off)):.4g}) from {where}.",
