@@ -20,6 +20,7 @@ from benchmarks.analysis.plausibility import (  # noqa: F401  (they register the
     parameters,
     readings,
     references,
+    repeats,
     sums,
     units,
 )

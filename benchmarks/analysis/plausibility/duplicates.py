@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import combinations
 from typing import Final
 
-from benchmarks.analysis.plausibility.facts import CellFact, Column, Study, by_column
+from benchmarks.analysis.plausibility.facts import CellFact, Study, by_column
 from benchmarks.analysis.plausibility.findings import Id
 from benchmarks.analysis.plausibility.precision import Noise, Precision, precision
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
@@ -22,7 +23,7 @@ CROWD: Final = 12
 """A reading that so many columns share is a limit or a constant, not a copy."""
 
 Grids = Mapping[object, Precision]
-Columns = Mapping[Column, Mapping[Id, CellFact]]
+Lines = Mapping[object, Mapping[object, CellFact]]
 Pair = tuple[CellFact, CellFact]
 
 
@@ -33,8 +34,9 @@ def pasted_values(study: Study) -> Iterator[Doubt]:
     The chance that two readings are equal is their rounding step over 2 sqrt(pi)
     standard deviations (two normal readings on one grid), a third of the noise of their
     kind being taken as the least possible; runs must be equal one by one. Readings that
-    12 columns share are limits, not copies. The same machine without a hypervisor in
-    two campaigns is a notice: the campaigns share one measurement.
+    12 systems share, or that stand in several cases of one system, are limits and no
+    copies. The same machine without a hypervisor in two campaigns is a notice: the
+    campaigns share one measurement.
 
     Why: equal digits are a copy. 27 values of VMs in parallel stand in both LMU
     studies, one of ESXi and one of Xen; in the study of Xen two virtualizations of
@@ -42,19 +44,52 @@ def pasted_values(study: Study) -> Iterator[Doubt]:
 
     What to do: find out which table is the source; withdraw the copy.
     """
-    columns, grid = study.columns, _grids(study)
     everywhere = by_column([*study.cells, *study.others])
-    candidates = _sharing(study, everywhere)
-    bound = math.log(max(1, len(columns) * len(everywhere)) / CHANCE)
-    for one, other in candidates:
-        pairs = _common(everywhere[one], everywhere[other])
+    columns: dict[object, Mapping[object, CellFact]] = {
+        name: _telling(cells) for name, cells in everywhere.items()
+    }
+    for equal, shared in _copies(columns, set(study.columns), study):
+        yield _copied_system(equal, shared, study)
+
+
+@rule("pasted-cases", "The same readings in two cases", "error")
+def pasted_cases(study: Study) -> Iterator[Doubt]:
+    """Two cases of one tool and metric (reading and writing, two sizes) that read
+    exactly the same on so many systems that chance is ruled out, by the measure of
+    `pasted-values`.
+
+    Why: a column of a table was copied beside itself: one of the cases was not measured
+    or is lost.
+
+    What to do: find out which case is the source; withdraw the copy.
+    """
+    rows: dict[object, dict[object, CellFact]] = defaultdict(dict)
+    for name, cells in study.columns.items():
+        for case, cell in cells.items():
+            if _can_tell(cell):
+                rows[cell.kind, case][name] = cell
+    for equal, shared in _copies(rows, set(rows), study):
+        one, other = equal[0]
+        if one.kind == other.kind:
+            yield _copied_case(equal, shared)
+
+
+def _copies(
+    lines: Lines, own: Set[object], study: Study
+) -> Iterator[tuple[list[Pair], int]]:
+    """Pairs of lines, one of them in ``own``, with more equal cells than chance has."""
+    grid = grids(study)
+    bound = math.log(max(1, len(own) * len(lines)) / CHANCE)
+    for one, other in _sharing(lines, own):
+        first, second = lines[one], lines[other]
+        pairs = [(first[at], second[at]) for at in first if at in second]
         equal = [pair for pair in pairs if _reading(pair[0]) == _reading(pair[1])]
         if _surprise(equal, grid, study.noise) - _ways(pairs, equal) >= bound:
             copied = [pair for pair in pairs if _is_copied(pair, grid, study.noise)]
-            yield _copy(copied, len(pairs), study)
+            yield copied, len(pairs)
 
 
-def _grids(study: Study) -> Grids:
+def grids(study: Study) -> Grids:
     """How finely each kind of cell is printed."""
     kinds: dict[object, list[CellFact]] = defaultdict(list)
     for cell in (*study.cells, *study.others):
@@ -78,33 +113,27 @@ def _can_tell(cell: CellFact) -> bool:
     return cell.better != "neither" and cell.mean > 0 and not full
 
 
-def _sharing(study: Study, columns: Columns) -> list[tuple[Column, Column]]:
-    """The pairs of columns, one of them this campaign's, with an equal reading."""
-    places: dict[object, list[Column]] = defaultdict(list)
-    for column, cells in columns.items():
-        for case, cell in cells.items():
-            if _can_tell(cell):
-                places[case, _reading(cell)].append(column)
-    pairs: dict[tuple[Column, Column], None] = {}
+def _telling(cells: Mapping[Id, CellFact]) -> Mapping[object, CellFact]:
+    """The cells of a column that have noise and do not all stand at one limit."""
+    told = {case: cell for case, cell in cells.items() if _can_tell(cell)}
+    places = {case: (cell.kind, _reading(cell)) for case, cell in told.items()}
+    limits = {place for place, times in Counter(places.values()).items() if times > 1}
+    return {case: cell for case, cell in told.items() if places[case] not in limits}
+
+
+def _sharing(lines: Lines, own: Set[object]) -> list[tuple[object, object]]:
+    """The pairs of lines, one of them in ``own``, with an equal reading."""
+    places: dict[object, list[object]] = defaultdict(list)
+    for name, cells in lines.items():
+        for at, cell in cells.items():
+            places[at, _reading(cell)].append(name)
+    pairs: dict[tuple[object, object], None] = {}
     for sharing in places.values():
         if 2 <= len(sharing) <= CROWD:
-            own = [each for each in sharing if each[0] == study.campaign]
-            pairs |= dict.fromkeys(_pairs(own, sharing))
+            for one, other in combinations(sharing, 2):
+                if one in own or other in own:
+                    pairs[(one, other) if one in own else (other, one)] = None
     return list(pairs)
-
-
-def _pairs(
-    own: Sequence[Column], sharing: Sequence[Column]
-) -> Iterator[tuple[Column, Column]]:
-    for one in own:
-        for other in sharing:
-            if other not in own or own.index(one) < own.index(other):
-                yield one, other
-
-
-def _common(one: Mapping[Id, CellFact], other: Mapping[Id, CellFact]) -> list[Pair]:
-    both = ((one[case], other[case]) for case in one if case in other)
-    return [pair for pair in both if _can_tell(pair[0])]
 
 
 def _ways(pairs: Sequence[Pair], equal: Sequence[Pair]) -> float:
@@ -141,7 +170,7 @@ def _surprise_of(cell: CellFact, grid: Grids, noise: Noise) -> float:
     return -math.log(chance) * max(1, len(cell.means))
 
 
-def _copy(equal: Sequence[Pair], shared: int, study: Study) -> Doubt:
+def _copied_system(equal: Sequence[Pair], shared: int, study: Study) -> Doubt:
     one, other = equal[0]
     where = "" if other.campaign == one.campaign else f" of {other.campaign_label}"
     same = _same_machine(one, other)
@@ -160,6 +189,18 @@ def _copy(equal: Sequence[Pair], shared: int, study: Study) -> Doubt:
     )
 
 
+def _copied_case(equal: Sequence[Pair], shared: int) -> Doubt:
+    one, other = equal[0]
+    return about_cells(
+        f"{one.case_label or one.case} and {other.case_label or other.case} read, to "
+        f"the last digit, the same on {len(equal)} of {shared} systems.",
+        [cell for pair in equal for cell in pair],
+        equal=len(equal),
+        shared=shared,
+        readings=[list(_reading(cell)) for cell, _ in equal[:50]],
+    )
+
+
 def _place(cell: CellFact) -> str:
     seat = f", {cell.scenario} seat {cell.seat}" if cell.seat and cell.vms != 1 else ""
     return f"{cell.system_label or cell.system}{seat}"
@@ -174,48 +215,3 @@ def _same_machine(one: CellFact, other: CellFact) -> bool:
             and other.is_native
         )
     )
-
-
-FEWEST_RUNS: Final = 5
-
-
-@rule("few-distinct-readings", "Too few distinct readings", "warning")
-def few_distinct_readings(study: Study) -> Iterator[Doubt]:
-    """Five runs or more that read at most a third as many distinct values as there are
-    runs, though they were printed finely enough: two noisy readings agree with a chance
-    of the rounding step over 2 sqrt(pi) standard deviations. The cell's own range (if
-    it has any) or a third of its kind's noise is taken for the deviation, and the
-    number of agreeing pairs must be impossible (less than 1 in 10,000).
-
-    Why: readings that repeat to the last digit were copied, read from a cache of
-    results, or taken from a clock that stands still between two ticks.
-
-    What to do: look at the raw outputs; repeat the runs with a finer clock.
-    """
-    grid = _grids(study)
-    for cell in study.cells:
-        if cell.better == "neither" or len(cell.means) < FEWEST_RUNS or cell.mean <= 0:
-            continue
-        values = sorted(set(cell.means))
-        few = len(values) * 3 <= len(cell.means) + 1
-        if few and not _may_agree(cell, len(values), grid, study.noise):
-            yield about_cells(
-                f"The {len(cell.means)} runs of {cell.name} read only {len(values)} "
-                f"distinct values: {', '.join(f'{each:g}' for each in values)}.",
-                (cell,),
-                distinct=len(values),
-                runs=len(cell.means),
-                readings=list(cell.means),
-            )
-
-
-def _may_agree(cell: CellFact, distinct: int, grid: Grids, noise: Noise) -> bool:
-    """Whether the repeats can be chance: all but ``distinct`` runs fell on another."""
-    step = grid[cell.campaign, cell.kind].step(cell.mean)
-    width = max(cell.means) - min(cell.means)
-    deviation = max(width / 2, noise.of_kind(cell) * STEADY * cell.mean / 2)
-    chance = min(
-        1.0, distinct * step / (2 * math.sqrt(math.pi) * max(deviation, step / 6))
-    )
-    repeats = len(cell.means) - distinct
-    return math.comb(len(cell.means), repeats) * chance**repeats > CHANCE

@@ -84,6 +84,23 @@ def pasted_from_another_campaign(rng, study):
     return replace(study, others=tuple(others)), {cell.id for cell in cells}
 
 
+def pasted_case(rng, study):
+    """One case of the memory test copied into another one, on all systems: eight runs
+    or more with decimals, for a few readings of three digits may well be equal."""
+    alone = [c for c in study.cells if c.scenario == "single" and c.tool == "ramspeed"]
+    one, other = rng.choice(sorted({cell.case for cell in alone}), 2, replace=False)
+    source = {cell.system: cell for cell in alone if cell.case == one}
+    runs = [each for cell in source.values() for each in cell.means]
+    if len(runs) < 8 or all(each.is_integer() for each in runs):
+        return None
+    copied = [
+        replace(cell, mean=source[cell.system].mean, means=source[cell.system].means)
+        for cell in alone
+        if cell.case == other
+    ]
+    return with_cells(study, copied)
+
+
 def changed_sum(rng, study):
     total = _any(rng, (cell for cell in study.cells if cell.seat == "sum"))
     factor = 1 + rng.choice([-1, 1]) * rng.uniform(0.02, 0.2)
@@ -239,6 +256,7 @@ CLASSES = {
     "column pasted": (pasted_column(1.0), {"pasted-values"}),
     "half a column pasted": (pasted_column(0.5), {"pasted-values"}),
     "pasted from another campaign": (pasted_from_another_campaign, {"pasted-values"}),
+    "case pasted": (pasted_case, {"pasted-cases"}),
     "sum changed": (changed_sum, {"seats-do-not-add-up"}),
     "second native 10 % off": (second_native, {"baselines-disagree"}),
     "guest 30 % faster": (

@@ -1,5 +1,4 @@
-import numpy as np
-import pytest
+from dataclasses import replace
 
 from tests.benchmarks.analysis.plausibility.cast import cell, findings
 
@@ -86,24 +85,42 @@ def test_counts_and_full_processors_are_equal_without_a_copy():
     assert severities(cells) == []
 
 
-def distinct(values, **facts):
-    return len(findings("few-distinct-readings", cell(*values, **facts)))
+def test_the_line_rate_in_many_cases_is_a_limit_and_no_copy():
+    limit = [941.0, 941.0, 941.0, 941.0, 88.3]
+    facts = {"component": "network", "unit": "Mbit/s"}
+    cells = [*column("a", limit, **facts), *column("b", [*limit[:4], 71.6], **facts)]
+
+    assert severities(cells) == []
 
 
-def test_ten_runs_of_two_values_are_flagged():
-    assert distinct([41.72, 44.18, 41.72, 41.72, 44.18] * 2) == 1
+def test_a_reading_that_many_systems_share_is_a_limit():
+    cells = [c for s in "abcdefghijklm" for c in column(s, VALUES)]
+
+    assert severities(cells) == []
 
 
-def test_ten_different_runs_are_silent():
-    rng = np.random.default_rng(5)
+def both_ways(*columns, copied):
+    """Reading and writing on some systems; ``copied`` writes what was read."""
+    for system, value in enumerate(columns):
+        written = value if copied else round(value * 0.83, 2)
+        place = {"system": f"vm-{system}", "is_native": False}
+        yield cell(value, case="read", case_label="read", **place)
+        yield cell(written, case="write", case_label="write", **place)
 
-    assert distinct([round(each, 2) for each in rng.normal(42, 1, 10)]) == 0
+
+def test_a_case_copied_into_another_case_is_found():
+    [found] = findings("pasted-cases", *both_ways(*VALUES, copied=True))
+
+    assert "read and write" in found.sentence
+    assert len(found.subjects) == 10
 
 
-def test_a_coarse_clock_reads_few_values():
-    assert distinct([0.2, 0.2, 0.3, 0.2, 0.3, 0.2], unit="s", better="lower") == 0
+def test_two_cases_that_differ_are_silent():
+    assert findings("pasted-cases", *both_ways(*VALUES, copied=False)) == []
 
 
-@pytest.mark.parametrize("better", ["neither"])
-def test_a_count_may_repeat(better):
-    assert distinct([1000.0] * 10, better=better, unit="") == 0
+def test_two_metrics_may_be_equal():
+    cells = list(both_ways(*VALUES, copied=True))
+    named = [replace(each, metric=str(each.case)) for each in cells]
+
+    assert findings("pasted-cases", *named) == []

@@ -1,0 +1,56 @@
+"""Runs of one cell that repeat each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+from benchmarks.analysis.plausibility.duplicates import CHANCE, STEADY, Grids, grids
+from benchmarks.analysis.plausibility.facts import CellFact, Study
+from benchmarks.analysis.plausibility.precision import Noise
+from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+
+FEWEST_RUNS: Final = 5
+
+
+@rule("few-distinct-readings", "Too few distinct readings", "warning")
+def few_distinct_readings(study: Study) -> Iterator[Doubt]:
+    """Five runs or more that read at most a third as many distinct values as there are
+    runs, though they were printed finely enough: two noisy readings agree with a chance
+    of the rounding step over 2 sqrt(pi) standard deviations. The cell's own range (if
+    it has any) or a third of its kind's noise is taken for the deviation, and the
+    number of agreeing pairs must be impossible (less than 1 in 10,000).
+
+    Why: readings that repeat to the last digit were copied, read from a cache of
+    results, or taken from a clock that stands still between two ticks.
+
+    What to do: look at the raw outputs; repeat the runs with a finer clock.
+    """
+    grid = grids(study)
+    for cell in study.cells:
+        if cell.better == "neither" or len(cell.means) < FEWEST_RUNS or cell.mean <= 0:
+            continue
+        values = sorted(set(cell.means))
+        few = len(values) * 3 <= len(cell.means) + 1
+        if few and not _may_agree(cell, len(values), grid, study.noise):
+            yield about_cells(
+                f"The {len(cell.means)} runs of {cell.name} read only {len(values)} "
+                f"distinct values: {', '.join(f'{each:g}' for each in values)}.",
+                (cell,),
+                distinct=len(values),
+                runs=len(cell.means),
+                readings=list(cell.means),
+            )
+
+
+def _may_agree(cell: CellFact, distinct: int, grid: Grids, noise: Noise) -> bool:
+    """Whether the repeats can be chance: all but ``distinct`` runs fell on another."""
+    step = grid[cell.campaign, cell.kind].step(cell.mean)
+    width = max(cell.means) - min(cell.means)
+    deviation = max(width / 2, noise.of_kind(cell) * STEADY * cell.mean / 2)
+    chance = min(
+        1.0, distinct * step / (2 * math.sqrt(math.pi) * max(deviation, step / 6))
+    )
+    repeats = len(cell.means) - distinct
+    return math.comb(len(cell.means), repeats) * chance**repeats > CHANCE
