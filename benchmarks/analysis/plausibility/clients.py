@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
@@ -46,6 +47,7 @@ def client_busy_loop(study: Study) -> Iterator[Doubt]:
 
 
 THINKING: Final = 0.95
+_SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 
 
 @rule("client-think-time", "A test that only measures its own pauses", "notice")
@@ -81,8 +83,8 @@ def client_think_time(study: Study) -> Iterator[Doubt]:
 
 
 def _pauses_s(wsess: str) -> float:
-    parts = wsess.split(",")
-    if len(parts) != 3 or not all(each.replace(".", "", 1).isdigit() for each in parts):
+    found = _SESSIONS.fullmatch(wsess)
+    if not found:
         return 0.0
-    sessions, calls, think_s = map(float, parts)
+    sessions, calls, think_s = map(float, found.groups())
     return sessions * (calls - 1) * think_s

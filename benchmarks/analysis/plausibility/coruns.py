@@ -20,9 +20,8 @@ WORK_TIMES: Final = frozenset({"total time", "test duration"})
 
 def took_s(run: RunFact) -> float | None:
     """How long a run took: by its clock, its facts, or what its tool printed."""
-    elapsed = run.facts.get("elapsed_s")
-    if run.duration_s or elapsed:
-        return run.duration_s or float(elapsed or 0)
+    if length_s := run.duration_s or run.elapsed_s:
+        return length_s
     times = [each.value for each in run.samples if each.metric in WORK_TIMES]
     return max(times, default=None)
 

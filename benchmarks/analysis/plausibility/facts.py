@@ -19,10 +19,11 @@ Scalar = str | int | float | bool
 class CellFact:
     """One cell with its system, its case, its run means and its baseline.
 
-    Empty texts, empty tuples and None: not known. ``means`` are the run means in the
-    order of the runs, in ``unit``; ``decimals`` is how many decimals the most precise
-    of its samples was printed with. ``efficiency`` with its interval is what the
-    campaign shows; ``baseline`` names the cell that it was formed with.
+    Empty texts, empty tuples and None: not known; a cell without runs is no cell.
+    ``host`` is the same text for the same machine, in other campaigns too. ``means``
+    are the run means in the order of the runs, in ``unit``; ``decimals`` is how many
+    decimals the most precise of its samples was printed with. ``efficiency`` with its
+    interval is what the campaign shows; ``baseline`` names the cell it was formed with.
     """
 
     id: Id
@@ -158,6 +159,13 @@ class RunFact:
     marks: tuple[tuple[str, str], ...] = ()
     document: str = ""
     table: str = ""
+
+    @property
+    def elapsed_s(self) -> float | None:
+        """The time that the run's facts state, if it is one: facts hold anything."""
+        stated = self.facts.get("elapsed_s")
+        known = isinstance(stated, int | float) and 0 < stated < 1e12
+        return float(stated) if known and stated is not None else None
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
@@ -24,6 +25,7 @@ REQUESTS: Final = (
     "test_length",
     "run_time",
 )
+_REQUEST: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([a-z]*)", re.ASCII)
 SECONDS: Final = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
 
 
@@ -129,10 +131,7 @@ def _named(run: RunFact) -> str:
 
 
 def _elapsed_s(run: RunFact) -> float | None:
-    elapsed = run.facts.get("elapsed_s")
-    if isinstance(elapsed, int | float) and elapsed > 0:
-        return float(elapsed)
-    return run.duration_s
+    return run.elapsed_s or run.duration_s
 
 
 def _asked_s(run: RunFact) -> float | None:
@@ -148,6 +147,6 @@ def _asked_s(run: RunFact) -> float | None:
 def _requests(pairs: Iterable[tuple[str, object]]) -> Iterator[float]:
     for key, value in pairs:
         if key in REQUESTS:
-            amount, _, unit = str(value).strip().partition(" ")
-            if amount.replace(".", "", 1).isdigit() and unit in SECONDS:
-                yield float(amount) * SECONDS[unit]
+            found = _REQUEST.fullmatch(str(value).strip())
+            if found and found[2] in SECONDS:
+                yield float(found[1]) * SECONDS[found[2]]

@@ -58,6 +58,9 @@ def _ends(study: Study) -> Iterator[End]:
 def _end(run: RunFact, readings: Readings, side: str, key: str) -> Iterator[End]:
     demand, share = f"service demand {side}", f"CPU utilization {side}"
     used = ("throughput", demand, share)
+    unit = units.find(readings.samples[demand].unit) if readings.has(demand) else None
+    if unit is None or unit.dimension != "CPU time per data":
+        return
     if not readings.has(*used) or not all(readings[each] > 0 for each in used):
         return
     per_kb_us = units.convert(readings[demand], readings.samples[demand].unit, "us/KB")

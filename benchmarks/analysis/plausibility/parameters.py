@@ -123,7 +123,7 @@ def length_differs(study: Study) -> Iterator[Doubt]:
     """
     tools: dict[str, dict[Id, list[RunFact]]] = defaultdict(lambda: defaultdict(list))
     for run in study.runs:
-        if isinstance(run.facts.get("elapsed_s"), int | float):
+        if run.elapsed_s:
             tools[run.tool][run.system].append(run)
     for tool, systems in tools.items():
         lengths_s = {
@@ -142,7 +142,7 @@ def length_differs(study: Study) -> Iterator[Doubt]:
 
 
 def _fixed_s(runs: Sequence[RunFact]) -> float | None:
-    times = [float(run.facts["elapsed_s"]) for run in runs]
+    times = [run.elapsed_s or 0 for run in runs]
     middle = median(times)
     alike = sum(abs(each / middle - 1) <= 0.02 for each in times)
     return middle if len(times) >= 3 and 3 * alike >= 2 * len(times) else None

@@ -104,14 +104,19 @@ def transferred(rate: str, time: str) -> Identity:
     return identity
 
 
+_SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?([kKMGT]?i?B)", re.ASCII)
+_WHOLE: Final = re.compile(r"[1-9]\d{0,8}", re.ASCII)
+
+
 def _bytes(text: str) -> float:
-    amount, _, unit = text.strip().partition(" ")
-    if not unit:
-        found = re.fullmatch(r"(\d+)(MB|MiB|KiB|kB|GiB|B)", amount)
-        amount, unit = (found[1], found[2]) if found else ("", "")
-    known = units.find(unit) if unit else None
-    is_size = known is not None and known.dimension == "data"
-    return units.convert(float(amount), unit, "B") if amount and is_size else 0.0
+    found = _SIZE.fullmatch(text.strip())
+    known = found and units.find(found[2])
+    return units.convert(float(found[1]), found[2], "B") if found and known else 0.0
+
+
+def _whole(text: str) -> int:
+    """A count among the parameters; 0 if it is none."""
+    return int(text) if _WHOLE.fullmatch(text) else 0
 
 
 def at_most(small: str, large: str) -> Identity:
@@ -129,9 +134,8 @@ def at_most(small: str, large: str) -> Identity:
 
 def linpack(run: Readings) -> Iterator[Mismatch]:
     """``(2/3 n^3 + 2 n^2) / time``, the operations of one dense solution."""
-    n, used = run.parameters.get("n", ""), ("performance", "time")
-    if n.isdigit() and run.has(*used) and run["time"] > 0:
-        size = int(n)
+    size, used = _whole(run.parameters.get("n", "")), ("performance", "time")
+    if size and run.has(*used) and run["time"] > 0:
         computed = (2 / 3 * size**3 + 2 * size**2) / run["time"]
         if _differs(run["performance"], computed, 0.03 + run.rounding(*used)):
             what = "(2/3 n^3 + 2 n^2) / time"
@@ -144,12 +148,12 @@ def sysbench_threads(run: Readings) -> Iterator[Mismatch]:
     Never longer than the run. In a closed loop (OLTP, CPU) a thread does nothing else,
     so it is not below three quarters either; fileio waits for the disk between events.
     """
-    threads = run.parameters.get("threads", "")
+    threads = _whole(run.parameters.get("threads", ""))
     events = next((m for m in ("events", "transactions") if run.has(m)), "")
     used = (events, "request latency mean", "total time")
-    if not events or not threads.isdigit() or not run.has(*used):
+    if not events or not threads or not run.has(*used):
         return
-    busy_s = run[events] * run["request latency mean"] / int(threads)
+    busy_s = run[events] * run["request latency mean"] / threads
     tolerance = TOLERANCE + run.rounding("request latency mean", "total time")
     closed = run.parameters.get("test", "").startswith(("oltp", "cpu"))
     what = f"{events} x mean latency / threads"

@@ -7,7 +7,7 @@ from benchmarks.analysis.plausibility.checking import RULES, check
 from benchmarks.analysis.plausibility.facts import Study
 from benchmarks.analysis.plausibility.findings import Finding, Subject, subjects
 from benchmarks.analysis.plausibility.registry import rule
-from tests.benchmarks.analysis.plausibility.cast import cell
+from tests.benchmarks.analysis.plausibility.cast import cell, run, sample
 
 DOUBT = Finding(
     "a-rule", "error", "It cannot be.", subjects("cell", [1, 2]), {}, (1.5,)
@@ -61,6 +61,32 @@ def test_two_rules_of_one_id_are_refused():
 @pytest.mark.parametrize("each", RULES.values(), ids=lambda each: each.id)
 def test_an_empty_study_has_no_findings(each):
     assert list(each.findings(Study(campaign="here"))) == []
+
+
+ODD = ["", "0", "²", "9" * 400, "-1", "1e999", "4 parsecs", "nan", "a,b,c", "0,0,0"]
+TOOLS = ["sysbench", "intel-linpack", "httperf", "netperf", "tiotest", "watts-up"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_whatever_a_lab_uploads_as_text_no_rule_breaks(tool, odd):
+    keys = ("n", "threads", "wsess", "size", "block", "seconds", "iterations")
+    parameters = dict.fromkeys(keys, odd)
+    metrics = {"time", "performance", "events", "total time", "test duration"}
+    metrics |= {"request latency mean", "rate", "throughput", "meter time", "energy"}
+    metrics |= {"service demand local", "CPU utilization local", "power mean"}
+    samples = tuple(
+        sample(each, value, parameters=parameters)
+        for each in metrics
+        for value in (0, 1)
+    )
+    facts = {"elapsed_s": odd, "seconds": odd}
+    runs = [run(tool, samples, facts=facts, corun=odd, seat=odd) for _ in range(4)]
+    cells = [cell(0.0, seat=odd, parameters=parameters, vms=2), cell(1.0, unit=odd)]
+
+    found = check(Study(campaign="here", cells=tuple(cells), runs=tuple(runs)))
+
+    assert all(json.dumps(each.evidence) for each in found)
 
 
 def test_errors_come_first_and_evidence_is_plain_json():
