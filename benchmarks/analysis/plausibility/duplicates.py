@@ -13,10 +13,12 @@ from benchmarks.analysis.plausibility.findings import Id
 from benchmarks.analysis.plausibility.precision import Noise, Precision, precision
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
 
-STEADY: Final = 1 / 3
+STEADY: Final = 1 / 2
 """How much steadier than its kind a cell is believed to be at best."""
-CHANCE: Final = 1e-4
+CHANCE: Final = 1e-3
 """The chance of one false flag in a campaign."""
+FEWEST: Final = 60
+"""As many pairs are always counted: a small campaign is one of many."""
 RARE: Final = math.log(1000)
 """How improbable a single near agreement must be to belong to a copy."""
 CROWD: Final = 12
@@ -30,9 +32,9 @@ Pair = tuple[CellFact, CellFact]
 @rule("pasted-values", "The same readings in two systems", "error")
 def pasted_values(study: Study) -> Iterator[Doubt]:
     """Two systems (or two campaigns, or two seats) that read exactly the same in so
-    many cases that chance is ruled out: less than 1 in 10,000 for the whole campaign.
+    many cases that chance is ruled out: less than 1 in 1,000 for the whole campaign.
     The chance that two readings are equal is their rounding step over 2 sqrt(pi)
-    standard deviations (two normal readings on one grid), a third of the noise of their
+    standard deviations (two normal readings on one grid), a half of the noise of their
     kind being taken as the least possible; runs must be equal one by one. Readings that
     12 systems share, or that stand in several cases of one system, are limits and no
     copies. The same machine without a hypervisor in two campaigns is a notice: the
@@ -79,7 +81,8 @@ def _copies(
 ) -> Iterator[tuple[list[Pair], int]]:
     """Pairs of lines, one of them in ``own``, with more equal cells than chance has."""
     grid = grids(study)
-    bound = math.log(max(1, len(own) * len(lines)) / CHANCE)
+    tried = len(own) * (2 * len(lines) - len(own) - 1) / 2
+    bound = math.log(max(FEWEST, tried) / CHANCE)
     for one, other in _sharing(lines, own):
         first, second = lines[one], lines[other]
         pairs = [(first[at], second[at]) for at in first if at in second]

@@ -19,8 +19,8 @@ def few_distinct_readings(study: Study) -> Iterator[Doubt]:
     """Five runs or more that read at most a third as many distinct values as there are
     runs, though they were printed finely enough: two noisy readings agree with a chance
     of the rounding step over 2 sqrt(pi) standard deviations. The cell's own range (if
-    it has any) or a third of its kind's noise is taken for the deviation, and the
-    number of agreeing pairs must be impossible (less than 1 in 10,000).
+    it has any) or a quarter of its kind's noise is taken for the deviation, and the
+    number of agreeing pairs must be impossible (less than 1 in 1,000).
 
     Why: readings that repeat to the last digit were copied, read from a cache of
     results, or taken from a clock that stands still between two ticks.
