@@ -80,9 +80,9 @@ def _metered_s(run: RunFact) -> float | None:
 @rule("elapsed-not-requested", "A run of another length than requested", "warning")
 def elapsed_not_requested(study: Study) -> Iterator[Doubt]:
     """A run took more than 5 % longer or shorter than it was told to (its request, or a
-    parameter such as ``seconds`` or ``runtime``). Where no request is stated, the runs
-    of one tool and table tell it, if there are four or more and three of four of them
-    agree to 2 %: then the others are flagged.
+    parameter such as ``seconds`` or ``runtime``). Where no request is stated, the
+    elapsed times that the runs of one tool and table print tell it, if there are four
+    or more and three of four of them agree to 2 %: then the others are flagged.
 
     Why: a test that ends early never reached its steady state; one that hangs averages
     over the time in which it did nothing. A netperf run of 100 s in the Heidelberg
@@ -96,7 +96,7 @@ def elapsed_not_requested(study: Study) -> Iterator[Doubt]:
         if run_s and asked_s:
             if abs(run_s / asked_s - 1) > OFF:
                 yield _off(run, run_s, asked_s, "it was asked for")
-        elif run_s:
+        elif run.elapsed_s:
             tables[run.tool, run.document, run.table].append(run)
     for runs in tables.values():
         yield from _unlike_the_others(runs)
