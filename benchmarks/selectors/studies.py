@@ -7,8 +7,12 @@ from typing import Any, cast
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from benchmarks import machines, tools
+from benchmarks import tools
 from benchmarks.analysis.plausibility.facts import CellFact, RunFact, SampleFact, Study
+from benchmarks.analysis.plausibility.limits import (
+    disk_bus_byte_per_s,
+    line_rate_bit_per_s,
+)
 from benchmarks.models import Campaign, Case, Cell, Efficiency, Run, Sample, System
 from benchmarks.models.run import CELL_SAMPLES
 
@@ -104,9 +108,9 @@ def _system_fields(system: System) -> dict[str, Any]:
         "vcpus": system.vcpus,
         "memory_bytes": system.memory_bytes,
         "options": system.options,
-        "host_cores": machines.cores(facts),
-        "line_rate_bit_per_s": machines.line_rate_bit_per_s(facts),
-        "disk_bus_byte_per_s": machines.disk_bus_byte_per_s(facts),
+        "host_cores": _cores(facts),
+        "line_rate_bit_per_s": line_rate_bit_per_s(facts),
+        "disk_bus_byte_per_s": disk_bus_byte_per_s(facts),
     }
 
 
@@ -161,7 +165,7 @@ def _run_fact(run: Run, samples: Iterable[SampleFact]) -> RunFact:
         system_label=system.label,
         is_native=system.is_native,
         vcpus=system.vcpus,
-        host_cores=machines.cores(system.host.facts),
+        host_cores=_cores(system.host.facts),
         tool=run.tool,
         scenario=run.scenario,
         vms=run.vms,
@@ -206,6 +210,11 @@ def _samples(
             )
         )
     return found
+
+
+def _cores(facts: Mapping[str, Any]) -> int | None:
+    stated = facts.get("cores")
+    return stated if isinstance(stated, int) and stated > 0 else None
 
 
 def _seconds(facts: Mapping[str, Any], *names: str) -> float | None:

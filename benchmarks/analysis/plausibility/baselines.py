@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.findings import Id
 from benchmarks.analysis.plausibility.precision import NORMAL, Noise
-from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.analysis.plausibility.registry import Doubt, about_cells, further, rule
 
 CLEARLY: Final = 3.3
 """In standard errors: 1 in 1,000 if nothing is wrong (one value of a thousand)."""
@@ -83,7 +83,7 @@ def _disagreement(
     if off is not None:
         members = [cell for each in ratios for cell in (each.cell, each.other)]
         yield about_cells(
-            f"{ratios[0].cell.name} and {len(ratios) - 1} more cases read "
+            f"{ratios[0].cell.name}{further(len(ratios) - 1)} read "
             f"{math.expm1(off):+.1%} against {_where(ratios[0].other, study)}.",
             [cell for cell in members if cell.campaign == study.campaign],
             off_percent=round(100 * math.expm1(off), 3),
@@ -160,7 +160,7 @@ def _faster(members: Sequence[Ratio]) -> Iterator[Doubt]:
         faster = [e for e in members if e.log > 0 and _is_clear(e.log, e.error, AHEAD)]
     if faster:
         most = max(faster, key=lambda each: each.log)
-        more = f" and {len(faster) - 1} more cases" if len(faster) > 1 else ""
+        more = further(len(faster) - 1)
         yield about_cells(
             f"{most.cell.name}{more} beat the native machine, by up to "
             f"{math.expm1(most.log):.1%} ({most.cell.mean:g} against "

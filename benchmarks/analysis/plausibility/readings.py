@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 from benchmarks.analysis.plausibility.facts import CellFact, Study
-from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.analysis.plausibility.registry import Doubt, about_cells, further, rule
 
 FULL: Final = 99.4
 READABLE: Final = 0.5
@@ -81,7 +81,7 @@ def _alike(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
 
 
 def _more(cells: Sequence[CellFact]) -> str:
-    return f" (and {len(cells) - 1} more cases)" if len(cells) > 1 else ""
+    return further(len(cells) - 1)
 
 
 def _is_too_much(cell: CellFact) -> bool:

@@ -86,6 +86,13 @@ def rule(id: str, title: str, severity: Severity) -> Callable[[Check], Check]:
     return register
 
 
+def further(number: int) -> str:
+    """How many more cases the sentence speaks of: " and 2 more cases", or nothing."""
+    if not number:
+        return ""
+    return f" and {number} more case{'s' if number > 1 else ''}"
+
+
 def about_cells(
     sentence: str,
     cells: Iterable[CellFact],

@@ -13,6 +13,7 @@ import numpy as np
 from benchmarks.analysis.plausibility.curves import off_the_curve
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.findings import subjects
+from benchmarks.analysis.plausibility.limits import INSIDE
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
 from benchmarks.analysis.plausibility.sums import adding_up
 from benchmarks.analysis.plausibility.tables import (
@@ -179,6 +180,8 @@ def _natives(row: Sequence[CellFact | None]) -> Mapping[str, float]:
 def _beats_native(cell: CellFact, natives: Mapping[str, float]) -> bool:
     """Whether a guest is more than twice as fast as its host: no setting does that."""
     if cell.is_native or cell.better == "neither" or cell.host not in natives:
+        return False
+    if cell.scenario in INSIDE:  # memory carries it, not the wire of its host
         return False
     ratio = cell.mean / natives[cell.host]
     return ratio > 2 if cell.better == "higher" else ratio < 0.5
