@@ -23,6 +23,7 @@ from bench.coverage_tables import (
     quiet_baseline,
     unequal_coverage,
 )
+from bench.flag_calibration import flags
 from bench.table import Table
 from bench.verdict_tables import (
     band_edge,
@@ -45,6 +46,7 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     power,
     many_cells,
     false_verdicts_on_a_quiet_host,
+    flags,
 )
 
 

@@ -9,12 +9,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.random import Generator
 
+from bench.table import Table
 from benchmarks.analysis.plausibility.checking import RULES, check
 from tests.benchmarks.analysis.plausibility.injection import CLASSES
 from tests.benchmarks.analysis.plausibility.simulation import clean_study
 
-__all__ = ["CLASSES", "FlagRow", "detection", "false_findings", "flag_table"]
+__all__ = ["CLASSES", "FlagRow", "detection", "false_findings", "flag_table", "flags"]
+
+# A campaign takes about as long as this many repetitions of the other tables.
+CAMPAIGN_WEIGHT = 100
 
 _campaign = lru_cache(maxsize=64)(clean_study)
 
@@ -92,3 +97,20 @@ def flag_table(repetitions: int, seed: int) -> list[FlagRow]:
         FlagRow("clean cells doubted", clean.doubted_cells, clean.cells, "< 1 %"),
         FlagRow("clean runs doubted", clean.doubted_runs, clean.runs, "< 1 %"),
     ]
+
+
+def flags(generator: Generator, repetitions: int) -> Table:
+    """Return mistakes found and false doubts as a table of the calibration report."""
+    campaigns = max(repetitions // CAMPAIGN_WEIGHT, 2)
+    rows = flag_table(campaigns, seed=int(generator.integers(2**31)))
+    return Table(
+        "Plausibility flags",
+        f"Each class of mistakes is made in {campaigns} simulated campaigns, where it "
+        "can be made; a flag must name what is wrong. Below, what is doubted in the "
+        "same campaigns without a mistake.",
+        ("mistake", "found or doubted", "of", "%", "wanted"),
+        tuple(
+            (row.what, str(row.count), str(row.of), f"{row.percent:.2f}", row.demanded)
+            for row in rows
+        ),
+    )
