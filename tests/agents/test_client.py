@@ -1,17 +1,14 @@
 """The client: patient with what passes, plain about what does not."""
 
-import ast
 import gzip
 import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import agents.client
 from agents.client import Client, RefusedError, UnreachableError
 
 
@@ -120,9 +117,3 @@ def test_it_reads_a_list_to_its_end(server, client):
 
     assert ids == [1, 2]
     assert server.asked[1][1] == "/api/v1/runs/?cursor=abc&campaign=study"
-
-
-def test_agents_speak_python_3_6_and_import_nothing_of_ours():
-    for path in Path(agents.client.__file__).parent.glob("*.py"):
-        ast.parse(path.read_text(), feature_version=(3, 6))
-        assert "benchmarks" not in path.read_text()
