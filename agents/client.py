@@ -152,7 +152,7 @@ class Client:
 
 
 def _batches(runs: Iterable[Document]) -> Iterator[List[bytes]]:
-    lines = []  # type: List[bytes]
+    lines: List[bytes] = []
     size = 0
     for run in runs:
         line = json.dumps(run).encode()

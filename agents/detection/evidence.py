@@ -48,11 +48,11 @@ def of_cpu(cpuid: Optional[cpuid_module.Cpuid] = None) -> Evidence:
     ask = cpuid or cpuid_module.open_cpuid()
     if ask is None:
         return {"leaves": {}, "cpuid1_ecx31": None, "vendor": None}
-    evidence = {
+    evidence: Evidence = {
         "vendor": ask(0).text("bdc"),
         "cpuid1_ecx31": ask(1).ecx >> 31,
         "leaves": {hex(base): [hex(ask(base).eax), ask(base).text()] for base in BASES},
-    }  # type: Evidence
+    }
     if ask(0x40000000).text() == "Microsoft Hv":
         evidence["hyperv_interface"] = ask(0x40000001).text("a")
         evidence["hyperv_privileges"] = ask(0x40000003).ebx

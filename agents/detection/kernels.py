@@ -74,7 +74,8 @@ def hypervisor_build(root: str = "/") -> Dict[str, Any]:
     def text(name: str) -> Optional[str]:
         return text_of(os.path.join(root, "sys/hypervisor", name))
 
-    found = {"xen compiled": text("compilation/compile_date")}  # type: Dict[str, Any]
+    compiled = text("compilation/compile_date")
+    found: Dict[str, Any] = {"xen compiled": compiled}
     if text("type") == "xen":
         version = [text("version/" + part) or "" for part in ("major", "minor")]
         found["xen"] = ".".join(version) + (text("version/extra") or "")
