@@ -15,7 +15,6 @@ import gzip
 import http.client
 import json
 import random
-import socket
 import time
 import urllib.error
 import urllib.parse
@@ -30,7 +29,7 @@ LONGEST_PAUSE_S = 15
 # Well inside what the server takes in one piece (8 MiB unpacked, 10,000 lines).
 BATCH_LINES = 200
 BATCH_BYTES = 2 * 1024 * 1024
-PASSING = (429, 500, 502, 503, 504)
+PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
 class RefusedError(Exception):
@@ -46,6 +45,14 @@ class RefusedError(Exception):
 
 class UnreachableError(Exception):
     """Nobody answered for as long as we were ready to wait."""
+
+
+class PassingError(Exception):
+    """One attempt failed for a reason that may pass; ``wait_s`` is what was asked."""
+
+    def __init__(self, sentence: str, wait_s: float = 0) -> None:
+        self.wait_s = wait_s
+        super().__init__(sentence)
 
 
 class Client:
@@ -107,34 +114,44 @@ class Client:
         deadline = time.monotonic() + self.patience_s
         pause_s = 0.25
         while True:
-            answer, wait_s = self._try(method, path, body, content_type)
-            if answer is not None:
-                return answer
+            try:
+                return self.attempt(method, path, body, content_type)
+            except PassingError as passing:
+                sentence, wait_s = str(passing), passing.wait_s
             # Half of the pause is left to chance, so that many agents spread out.
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             wait_s = max(wait_s, pause_s * random.uniform(0.5, 1))
             if time.monotonic() + wait_s > deadline:
                 raise UnreachableError(
-                    "%s did not answer for %g s" % (self.url, self.patience_s)
+                    "%s did not answer for %g s: %s"
+                    % (self.url, self.patience_s, sentence)
                 )
             time.sleep(wait_s)
 
-    def _try(
-        self, method: str, path: str, body: Optional[bytes], content_type: str
-    ) -> Tuple[Optional[Document], float]:
-        """Return the answer, or None and the seconds the server asks us to wait."""
+    def attempt(
+        self,
+        method: str,
+        path: str,
+        body: Optional[bytes] = None,
+        content_type: str = "application/json",
+    ) -> Document:
+        """Send once and return the answer; raise PassingError or RefusedError."""
         request = self._request(method, path, body, content_type)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
-                return _json_object(response.read()), 0
+                return _json_object(response.read())
         except urllib.error.HTTPError as error:
             with error:
-                answer = _json_object(error.read())
+                answer = _json_object(_rest_of(error))
             if error.code not in PASSING:
                 raise RefusedError(error.code, answer) from None
-            return None, _seconds(error.headers.get("Retry-After"))
-        except (OSError, http.client.HTTPException, socket.timeout):
-            return None, 0
+            sentence = "the server answered HTTP %d" % error.code
+            raise PassingError(
+                sentence, _seconds(error.headers.get("Retry-After"))
+            ) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise PassingError(str(reason) or type(error).__name__) from None
 
     def _request(
         self, method: str, path: str, body: Optional[bytes], content_type: str
@@ -170,6 +187,14 @@ def _packed(body: bytes) -> Tuple[bytes, str]:
     packed = gzip.compress(body, 6)
     worthwhile = len(body) // 90 < len(packed) < len(body)
     return (packed, "gzip") if worthwhile else (body, "")
+
+
+def _rest_of(error: urllib.error.HTTPError) -> bytes:
+    """Read an error's text; it may break off, and the status says enough."""
+    try:
+        return error.read()
+    except (OSError, http.client.HTTPException):
+        return b""
 
 
 def _json_object(text: bytes) -> Document:

@@ -45,7 +45,7 @@ def write_durably(path: str, content: bytes, mode: int = 0o600) -> None:
     Written beside it, flushed to the disk and renamed; the folder is flushed last, so
     that a return from here outlives a crash of the machine.
     """
-    beside = path + ".part"
+    beside = "%s.%d.part" % (path, os.getpid())  # two writers never share one
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
