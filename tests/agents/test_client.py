@@ -40,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     server = Server(("127.0.0.1", 0), Handler)
     server.answers, server.asked = [], []
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield server
     server.shutdown()
