@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any, Dict, NamedTuple
 
-from agents.errors import NotEnrolledError
+from agents.errors import AgentError, NotEnrolledError
 from agents.files import write_durably
 
 VARIABLE = "VIRTLAB_AGENT"
@@ -56,6 +56,16 @@ def load_enrolment() -> Enrolment:
         ) from None
     except (OSError, ValueError, TypeError) as error:
         raise NotEnrolledError("%s cannot be read: %s" % (path, error)) from None
+
+
+def open_spool() -> Any:
+    """Open the spool, or say why that cannot be done."""
+    from agents.spool import Spool
+
+    try:
+        return Spool(spool_folder())
+    except OSError as error:
+        raise AgentError("%s: %s" % (spool_folder(), error.strerror)) from None
 
 
 def _checked(stored: Dict[str, Any]) -> Enrolment:

@@ -1,8 +1,8 @@
 """The promise under fire: every run that was saved arrives, and arrives once.
 
 A process saves runs and sends them; it is killed with SIGKILL at random moments while
-the server fails, loses answers and goes away. VIRTLAB_KILLS=50 VIRTLAB_RUNS=2000 makes the
-long proof.
+the server fails, loses answers and goes away. VIRTLAB_KILLS=50 VIRTLAB_RUNS=2000 makes
+the long proof.
 """
 
 import os
