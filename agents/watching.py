@@ -1,10 +1,9 @@
 """The daemon's loop: look, send, wait longer after failures, say each trouble once."""
 
-import threading
-
 from agents.client import Client
 from agents.sending import Report, deliver, pause_s
 from agents.spool import Spool
+from agents.stopping import Stop
 
 FULL = 0.9
 
@@ -20,7 +19,7 @@ class Watch:
         self.failures = 0
         self.said = ""
 
-    def go_on_until(self, stop: threading.Event) -> None:
+    def go_on_until(self, stop: Stop) -> None:
         """Look and send, again and again."""
         while not stop.wait(self.look()):
             pass

@@ -6,7 +6,6 @@ the server while nothing waits. SIGTERM and Ctrl-C end it after the run being se
 
 import argparse
 import signal
-import threading
 
 from agents import exits
 from agents.console import Console
@@ -21,12 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
     from agents.home import load_enrolment, open_spool
+    from agents.stopping import Stop
     from agents.watching import Watch
 
     enrolment = load_enrolment()
-    stop = threading.Event()
+    stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, stop.set)
     console = Console()
     console.say("watching, for %s" % enrolment.server)
     client = Client(enrolment.server, enrolment.token)
