@@ -13,6 +13,7 @@ COMMANDS = (
     ("doctor", "check all that measuring and sending need"),
     ("detect", "say what this machine stands on, and its facts"),
     ("list", "say which tools are installed, and how to install the others"),
+    ("run", "run installed tools, keep what they print, and send it"),
     ("push", "keep what tools printed, and send it"),
     ("spool", "look at what waits to be sent; send, retry"),
     ("watch", "send the spool whenever the server can be reached"),
@@ -23,6 +24,7 @@ EXAMPLES = """examples:
   virtlab-agent.pyz enroll --server https://virtlab.example.org --token vl_...
   virtlab-agent.pyz doctor
   virtlab-agent.pyz detect
+  virtlab-agent.pyz run sysbench hackbench --repetitions 5
   sysbench cpu run | virtlab-agent.pyz push --campaign my-study --host athlon -
   virtlab-agent.pyz push --campaign my-study --host athlon results/*.txt
   virtlab-agent.pyz timeserver --port 8037

@@ -17,82 +17,54 @@ import argparse
 import os
 import sys
 import time
-from typing import Any, Dict
+from typing import Dict
 
 from agents import exits
 from agents.console import Console
+from agents.describing import (
+    add_run_arguments,
+    add_system_arguments,
+    campaign_of,
+    described_run,
+    described_system,
+)
 from agents.errors import UsageError
 
-_RUN = ("tool", "locale", "scenario", "vms", "seat", "load", "corun", "session")
-_RUN_TOO = ("clock", "note", "started_at")
-_SYSTEM = ("hypervisor", "hypervisor_version", "virtualization", "guest_os")
+_OWN = ("tool", "locale", "clock", "started_at")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--campaign", help="its slug; the enrolled one unless told")
-    parser.add_argument(
-        "--later", action="store_true", help="keep it, send nothing now"
-    )
-    system = parser.add_argument_group("the system under test")
-    system.add_argument("--system", type=int, help="the id of a registered one")
-    system.add_argument("--host", help="the machine's slug")
-    system.add_argument("--hypervisor", help="native, Xen, KVM, VMware ESXi, ...")
-    system.add_argument("--hypervisor-version")
-    system.add_argument("--virtualization", help="full, paravirtual, container, ...")
-    system.add_argument("--guest-os")
-    system.add_argument("--guest-bits", type=int, choices=(32, 64))
-    system.add_argument("--vcpus", type=int)
-    system.add_argument("--memory-bytes", type=int)
-    system.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
-    run_group = parser.add_argument_group("the run")
-    run_group.add_argument("--tool", help="where the text does not say whose it is")
-    run_group.add_argument("--locale", help="de_DE: decimal commas are read")
-    run_group.add_argument("--started-at", help="2010-07-29T12:00:00+02:00")
-    run_group.add_argument("--vms", type=int, help="how many ran at once")
-    for name in ("scenario", "seat", "load", "corun", "session", "clock", "note"):
-        run_group.add_argument("--" + name, help="see docs/api.md")
+    parser.add_argument("--later", action="store_true", help="send nothing now")
+    parser.add_argument("--tool", help="where the text does not say whose it is")
+    parser.add_argument("--locale", help="de_DE: decimal commas are read")
+    parser.add_argument("--started-at", help="2010-07-29T12:00:00+02:00")
+    parser.add_argument("--clock", help="whose clock timed it: guest, external, ...")
+    add_system_arguments(parser)
+    add_run_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    from agents.delivering import deliver_and_say
     from agents.documents import upload
     from agents.home import load_enrolment, open_spool
     from agents.platform_facts import gather_platform
 
     enrolment = load_enrolment()
-    campaign = options.campaign or enrolment.campaign
-    if not campaign:
-        raise UsageError("Name the campaign: --campaign SLUG")
+    campaign = campaign_of(options, enrolment.campaign)
     facts = gather_platform()
-    system = options.system or _system(options, facts, enrolment.host)
-    given = {name: getattr(options, name) for name in _RUN + _RUN_TOO}
+    system = described_system(options, facts, enrolment.host)
+    own = {name: getattr(options, name) for name in _OWN}
+    given = dict(described_run(options), **own)
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
     for name, text in texts:
-        own = dict(facts, file=_file_facts(name))
-        key = spool.save(upload(text, campaign, system, own, given))
+        stated = dict(facts, file=_file_facts(name))
+        key = spool.save(upload(text, campaign, system, stated, given))
         console.progress("kept %s as %s" % (name, key))
     if options.later:
         return exits.DONE
-    from agents.delivering import deliver_and_say
-
     return deliver_and_say(enrolment, spool, console)
-
-
-def _system(options: argparse.Namespace, facts: Dict[str, Any], host: str) -> Any:
-    from agents.documents import options_of, system_of
-
-    slug = options.host or host
-    if not slug:
-        raise UsageError(
-            "Name the machine: --host SLUG. No guest can know it. "
-            "(`enroll --host SLUG` registers it and remembers it.)"
-        )
-    given = {name: getattr(options, name) for name in _SYSTEM}
-    given["guest_bits"] = options.guest_bits
-    given["vcpus"], given["memory_bytes"] = options.vcpus, options.memory_bytes
-    given["options"] = options_of(options.option)
-    return system_of(facts, slug, given)
 
 
 def _read(name: str) -> str:

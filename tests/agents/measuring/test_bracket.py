@@ -1,0 +1,73 @@
+"""A bracketed run: the external time beside the local one."""
+
+import threading
+
+import pytest
+
+from agents.measuring.bracket import measure
+from agents.measuring.runners import Step
+from agents.timing import stamps
+from agents.timing.clocks import Clocks, own_clocks
+from agents.timing.server import TimeServer
+
+
+@pytest.fixture
+def time_server():
+    server = TimeServer("127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield f"udp://127.0.0.1:{server.port}"
+    server.stop()
+    thread.join(5)
+    server.close()
+
+
+def step(script):
+    return Step("hackbench", "process", ["sh", "-c", script], 10)
+
+
+def test_a_true_clock_agrees_with_the_time_server(time_server):
+    measured = measure(step("sleep 0.1; echo done"), time_server)
+
+    clock = measured.facts["clock"]
+    assert measured.execution.output == b"done\n"
+    assert 100_000 <= clock["external_us"] < 5_000_000
+    assert measured.execution.local_us <= clock["local_us"]
+    assert clock["suspicions"] == []
+
+
+def test_a_lying_clock_is_found_and_the_external_time_is_right(
+    time_server, monkeypatch
+):
+    true = own_clocks()
+    zero_us = true.monotonic_us()
+
+    def slow_us():
+        return zero_us + (true.monotonic_us() - zero_us) // 2
+
+    lying = Clocks("guest", true.wall_us, slow_us)
+    monkeypatch.setattr(stamps, "own_clocks", lambda: lying)
+
+    measured = measure(step("sleep 0.3"), time_server)
+
+    clock = measured.facts["clock"]
+    assert clock["external_us"] >= 300_000
+    assert clock["local_us"] == pytest.approx(clock["external_us"] / 2, rel=0.05)
+    assert clock["drift_ppm"] == pytest.approx(-500_000, rel=0.05)
+    assert "The clock ran" in measured.warnings[-1]
+
+
+def test_without_a_time_server_the_run_is_still_a_run():
+    measured = measure(step("echo done"), "tcp://127.0.0.1:9")
+
+    assert measured.execution.output == b"done\n"
+    assert "does not answer" in measured.facts["clock"]["unknown"]
+
+
+def test_arguments_locale_and_load_are_kept(time_server):
+    execution = measure(step("true"), time_server).facts["execution"]
+
+    assert execution["argv"] == ["sh", "-c", "true"]
+    assert execution["environment"] == {"LC_ALL": "C.UTF-8"}
+    assert execution["exit code"] == 0
+    assert execution["load before"] >= 0
