@@ -93,7 +93,10 @@ def _refused(spool: Spool, key: str, refused: RefusedError) -> str:
     if refused.status in _TOKENS_FAULT:
         raise _StopError(refused.detail, token=True)
     if not 400 <= refused.status < 500:
-        raise _StopError("the server answered HTTP %d" % refused.status)
+        raise _StopError(
+            "the server answered HTTP %d; a redirection is not followed, enroll with "
+            "the address it leads to" % refused.status
+        )
     try:
         spool.reject(key, _reason(refused))
     except OSError as error:

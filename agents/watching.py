@@ -1,6 +1,7 @@
 """The daemon's loop: look, send, wait longer after failures, say each trouble once."""
 
 from agents.client import Client
+from agents.quiet import is_quiet
 from agents.sending import Report, deliver, pause_s
 from agents.spool import Spool
 from agents.stopping import Stop
@@ -26,7 +27,7 @@ class Watch:
 
     def look(self) -> float:
         """Send what waits; return how long to wait before the next look."""
-        if not self.spool.waiting():
+        if not self.spool.waiting() or is_quiet():
             self._say("")
             return self.every_s
         delivery = deliver(self.spool, self.client, self.report)

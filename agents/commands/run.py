@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, default=1, help="1")
     parser.add_argument("--folder", default=".", help="where fio writes its file")
     parser.add_argument("--file-mib", type=int, default=256, help="its size: 256")
-    parser.add_argument("--peer", default="", help="the machine iperf3 talks to")
+    parser.add_argument("--peer", default="", help="the machine network tools talk to")
+    parser.add_argument("--device", default="", help="the disk that hdparm reads")
     parser.add_argument("--later", action="store_true", help="send nothing now")
     add_system_arguments(parser)
     add_run_arguments(parser)
@@ -46,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     from agents.home import load_enrolment, open_spool
     from agents.measuring.rounds import Job, run_rounds
     from agents.platform_facts import gather_platform
+    from agents.quiet import Quiet
 
     steps = _steps(options)
     enrolment = load_enrolment()
@@ -59,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
         given=_given(options, facts),
     )
     spool, console = open_spool(), Console()
-    failed = run_rounds(job, options.warm_up, options.repetitions, spool, console)
+    with Quiet():
+        failed = run_rounds(job, options.warm_up, options.repetitions, spool, console)
     sent = exits.DONE if options.later else deliver_and_say(enrolment, spool, console)
     return sent or (exits.FAILED if failed else exits.DONE)
 
@@ -72,6 +75,7 @@ def _steps(options: argparse.Namespace) -> List[Any]:
         threads=options.threads,
         folder=os.path.abspath(options.folder),
         peer=options.peer,
+        device=options.device,
         file_mib=options.file_mib,
     )
     return [step for tool in options.tools for step in steps_of(tool, wishes)]

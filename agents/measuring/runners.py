@@ -15,6 +15,18 @@ FIO_PATTERNS = ("read", "write", "randread", "randwrite")
 # A tool that takes this much longer than it was asked to is stuck.
 _GRACE_S = 60.0
 _FIXED_WORK_S = 600.0
+_SLOW_WORK_S = 3600.0
+# How each is asked for its version; the others print it with their results.
+_VERSIONS = {
+    "fio": "--version",
+    "hdparm": "-V",
+    "httperf": "--version",
+    "iozone": "-v",
+    "iperf3": "--version",
+    "netperf": "-V",
+    "stress-ng": "--version",
+    "sysbench": "--version",
+}
 
 
 class Wishes(NamedTuple):
@@ -24,6 +36,7 @@ class Wishes(NamedTuple):
     threads: int = 1
     folder: str = "."
     peer: str = ""
+    device: str = ""
     file_mib: int = 256
 
 
@@ -51,8 +64,8 @@ def steps_of(tool: str, wishes: Wishes) -> List[Step]:
 
 
 def version_argv(tool: str) -> List[str]:
-    """Return how a tool is asked for its version; hackbench does not know it."""
-    return [] if tool == "hackbench" else [tool, "--version"]
+    """Return how a tool is asked for its version, if it can be asked."""
+    return [tool, _VERSIONS[tool]] if tool in _VERSIONS else []
 
 
 def _sysbench(wishes: Wishes) -> List[Step]:
@@ -112,6 +125,49 @@ def _iperf3(wishes: Wishes) -> List[Step]:
     ]
 
 
+def _netperf(wishes: Wishes) -> List[Step]:
+    if not wishes.peer:
+        raise UsageError("netperf needs a server: --peer HOST (there: netserver)")
+
+    def step(test: str) -> Step:
+        rest = ["-H", wishes.peer, "-t", test, "-l", str(wishes.seconds)]
+        return _timed("netperf", test, ["netperf", *rest], wishes)
+
+    return [step(test) for test in ("TCP_STREAM", "TCP_MAERTS", "TCP_RR", "UDP_STREAM")]
+
+
+def _httperf(wishes: Wishes) -> List[Step]:
+    if not wishes.peer:
+        raise UsageError("httperf needs a web server: --peer HOST")
+    connections = str(100 * wishes.seconds)
+    argv = ["httperf", "--hog", "--server", wishes.peer, "--port", "80", "--uri", "/"]
+    argv += ["--rate", "100", "--num-conns", connections, "--timeout", "5"]
+    return [_timed("httperf", "100 a second", argv, wishes)]
+
+
+def _hdparm(wishes: Wishes) -> List[Step]:
+    if not wishes.device:
+        raise UsageError("hdparm needs a disk: --device /dev/vda (and root)")
+    return [Step("hdparm", "reads", ["hdparm", "-tT", wishes.device], _FIXED_WORK_S)]
+
+
+def _iozone(wishes: Wishes) -> List[Step]:
+    """Write, rewrite, read, reread and random, past the page cache (-I)."""
+    file = wishes.folder + "/virtlab-agent.iozone"
+    argv = ["iozone", "-a", "-I", "-s", "%dm" % wishes.file_mib, "-y", "4k", "-q", "4m"]
+    argv += ["-i", "0", "-i", "1", "-i", "2", "-f", file]
+    return [Step("iozone", "auto", argv, _SLOW_WORK_S)]
+
+
+def _tiotest(wishes: Wishes) -> List[Step]:
+    argv = ["tiotest", "-t", str(wishes.threads), "-f", str(wishes.file_mib)]
+    return [Step("tiotest", "all", [*argv, "-d", wishes.folder], _SLOW_WORK_S)]
+
+
+def _mbw(wishes: Wishes) -> List[Step]:
+    return [Step("mbw", "128 MiB", ["mbw", "-n", "10", "128"], _FIXED_WORK_S)]
+
+
 def _timed(tool: str, name: str, argv: List[str], wishes: Wishes) -> Step:
     return Step(tool, name, argv, 3 * wishes.seconds + _GRACE_S)
 
@@ -119,7 +175,13 @@ def _timed(tool: str, name: str, argv: List[str], wishes: Wishes) -> Step:
 RUNNERS: Dict[str, Callable[[Wishes], List[Step]]] = {
     "fio": _fio,
     "hackbench": _hackbench,
+    "hdparm": _hdparm,
+    "httperf": _httperf,
+    "iozone": _iozone,
     "iperf3": _iperf3,
+    "mbw": _mbw,
+    "netperf": _netperf,
     "stress-ng": _stress_ng,
     "sysbench": _sysbench,
+    "tiotest": _tiotest,
 }

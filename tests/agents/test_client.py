@@ -81,6 +81,13 @@ def test_it_raises_what_will_never_pass_with_the_servers_sentence(server, client
     assert len(server.asked) == 1
 
 
+@pytest.mark.parametrize("asked", ["soon", "-5", ""])
+def test_it_does_not_wait_for_nonsense(server, client, asked):
+    server.answers = [(503, {"Retry-After": asked}), (200, {"id": 1})]
+
+    assert client.get("runs/1/") == {"id": 1}
+
+
 def test_it_gives_up_on_a_server_that_never_answers():
     with pytest.raises(UnreachableError, match="did not answer"):
         Client("http://127.0.0.1:9", patience_s=0.5).get("health/")

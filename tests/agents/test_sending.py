@@ -111,7 +111,7 @@ def test_a_page_that_is_not_our_server_takes_no_run(spool, client, server, said)
     assert spool.waiting() == [key]
 
 
-@pytest.mark.parametrize("status", [301, 302])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirection_takes_no_run(spool, client, server, said, status):
     (key,) = save(spool)
     server.faults = [(status, {"Location": server.url + "/api/v1/health/"}, {})]
@@ -119,7 +119,9 @@ def test_a_redirection_takes_no_run(spool, client, server, said, status):
     delivery = deliver(spool, client, said.append)
 
     assert (delivery.sent, delivery.rejected) == (0, 0)
+    assert "not followed" in delivery.trouble
     assert spool.waiting() == [key]
+    assert len(server.requests) == 1
 
 
 def test_a_server_that_is_away_stops_the_round(spool, said):

@@ -15,9 +15,10 @@ def shell(script, limit_s=10.0):
 
 
 def running(word):
-    """The processes that have this word in their command line."""
-    found = psutil.process_iter(["cmdline"])
-    return [each for each in found if word in (each.info["cmdline"] or [])]
+    """The living processes that have this word in their command line."""
+    found = [each.info for each in psutil.process_iter(["cmdline", "status"])]
+    alive = [each for each in found if each["status"] != psutil.STATUS_ZOMBIE]
+    return [each for each in alive if word in (each["cmdline"] or [])]
 
 
 def test_both_streams_are_kept_as_a_terminal_shows_them():

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.errors import UsageError
-from agents.measuring.runners import RUNNERS, Wishes, steps_of
+from agents.measuring.runners import RUNNERS, Wishes, steps_of, version_argv
 from agents.toolbox import PROGRAMS
 
 
@@ -38,6 +38,43 @@ def test_stress_ng_and_hackbench():
     assert hackbench.argv == ["hackbench", "-g", "1", "-l", "1000"]
 
 
+def test_the_network_tools_talk_to_the_peer():
+    wishes = Wishes(seconds=5, peer="beta")
+
+    netperf = steps_of("netperf", wishes)
+    (httperf,) = steps_of("httperf", wishes)
+
+    assert netperf[0].argv == ["netperf", "-H", "beta", "-t", "TCP_STREAM", "-l", "5"]
+    assert [step.name for step in netperf[1:]] == ["TCP_MAERTS", "TCP_RR", "UDP_STREAM"]
+    assert {"--server", "beta", "--num-conns", "500"} <= set(httperf.argv)
+
+
+def test_the_disk_tools_use_the_folder_or_the_device():
+    wishes = Wishes(folder="/mnt", file_mib=64, threads=2, device="/dev/vdb")
+
+    (iozone,) = steps_of("iozone", wishes)
+    (tiotest,) = steps_of("tiotest", wishes)
+    (hdparm,) = steps_of("hdparm", wishes)
+
+    assert {"-I", "64m", "/mnt/virtlab-agent.iozone"} <= set(iozone.argv)
+    assert tiotest.argv == ["tiotest", "-t", "2", "-f", "64", "-d", "/mnt"]
+    assert hdparm.argv == ["hdparm", "-tT", "/dev/vdb"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "option"),
+    [("netperf", "--peer"), ("httperf", "--peer"), ("hdparm", "--device")],
+)
+def test_what_a_tool_needs_is_said(tool, option):
+    with pytest.raises(UsageError, match=option):
+        steps_of(tool, Wishes())
+
+
+def test_a_tool_that_cannot_be_asked_has_no_version():
+    assert version_argv("hackbench") == []
+    assert version_argv("fio") == ["fio", "--version"]
+
+
 def test_iperf3_goes_both_ways_and_needs_a_peer():
     there, back = steps_of("iperf3", Wishes(peer="beta"))
 
@@ -49,7 +86,7 @@ def test_iperf3_goes_both_ways_and_needs_a_peer():
 
 @pytest.mark.parametrize("tool", RUNNERS)
 def test_every_step_has_a_limit_beyond_what_it_was_asked(tool):
-    for step in steps_of(tool, Wishes(seconds=100, peer="beta")):
+    for step in steps_of(tool, Wishes(seconds=100, peer="beta", device="/dev/vda")):
         assert step.limit_s > 100
         assert step.tool == tool
 
