@@ -1,6 +1,6 @@
 """One measured run: stamps from outside, load and steal around it, and its facts."""
 
-import os
+import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.measuring.execution import Execution, execute, locale_of
@@ -10,6 +10,9 @@ from agents.programs import plain_environment
 from agents.timing.asking import NoTimeError, open_asking
 from agents.timing.intervals import ClocksDifferError, clock_report
 from agents.timing.stamps import Stamp, take_stamp
+
+
+SETTLE_S = 0.5  # long enough to see in the counters whether others are at work
 
 
 class Measured(NamedTuple):
@@ -22,8 +25,10 @@ class Measured(NamedTuple):
 
 def measure(step: Step, time_server: str, folder: str = ".") -> Measured:
     """Run a step between two stamps. Without a time server the run is still a run."""
+    idle = look_around()
+    time.sleep(SETTLE_S)
     before = look_around()
-    warnings = unfitness(before, os.cpu_count() or 1)
+    warnings = unfitness(idle, before)
     first, silence = _stamp(time_server)
     execution = execute(step.argv, step.limit_s, folder)
     last, later_silence = _stamp(time_server) if first else (None, "")

@@ -6,7 +6,8 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from agents.detection.cpus import memory_fields
 from agents.files import text_of
 
-BUSY_SHARE = 0.3
+BUSY_SHARE = 0.15
+STEAL_SHARE = 0.02
 LEAST_MEMORY_SHARE = 0.1
 
 
@@ -43,11 +44,18 @@ def changes(before: Surroundings, after: Surroundings) -> Dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def unfitness(now: Surroundings, cpus: int) -> List[str]:
-    """Say what speaks against measuring now."""
+def unfitness(before: Surroundings, now: Surroundings) -> List[str]:
+    """Say what speaks against measuring now, from a short time of doing nothing.
+
+    The load average would still remember the run before.
+    """
     found = []
-    if now.load is not None and now.load > BUSY_SHARE * cpus:
-        found.append("The machine is busy: load %.2f on %d CPUs." % (now.load, cpus))
+    shares = changes(before, now)
+    if shares.get("busy share", 0.0) > BUSY_SHARE:
+        found.append("The machine is busy: %.0f %%." % (shares["busy share"] * 100))
+    if shares.get("steal share", 0.0) > STEAL_SHARE:
+        stolen = shares["steal share"] * 100
+        found.append("Its host takes %.0f %% of its time for others." % stolen)
     if now.memory_share is not None and now.memory_share < LEAST_MEMORY_SHARE:
         found.append("Only %.0f %% of memory is free." % (now.memory_share * 100))
     return found

@@ -109,6 +109,12 @@ def spool(tmp_path: Path) -> Spool:
     return Spool(str(tmp_path / "spool"))
 
 
+@pytest.fixture(autouse=True)
+def no_settling(monkeypatch):
+    """Nobody waits for this machine to rest; it will not."""
+    monkeypatch.setattr("agents.measuring.bracket.SETTLE_S", 0)
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """The agent's own folder, for a test alone."""

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-OUTPUT = Path(__file__).parents[1] / "data" / "hdparm" / "tT-in-tcg-guest.txt"
+DATA = Path(__file__).parents[1] / "data"
+OUTPUT = DATA / "hdparm" / "tT-in-tcg-guest.txt"
+HACKBENCH = DATA / "hackbench" / "process.txt"
 
 pytestmark = pytest.mark.product
 
@@ -22,10 +24,19 @@ def agent(product, tmp_path_factory):
     with urllib.request.urlopen(f"{product.url}/agent/virtlab-agent.pyz") as answer:
         path.write_bytes(answer.read())
 
+    tool = folder / "bin" / "hackbench"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\ncat {HACKBENCH}\n")
+    tool.chmod(0o755)
+    environment = {
+        "PATH": f"{tool.parent}:{os.environ['PATH']}",
+        "VIRTLAB_AGENT": str(folder / "home"),
+    }
+
     def run(*words, given=None):
         return subprocess.run(
             [sys.executable, "-I", str(path), *map(str, words)],
-            env={"PATH": os.environ["PATH"], "VIRTLAB_AGENT": str(folder / "home")},
+            env=environment,
             input=given,
             cwd=folder,
             capture_output=True,
@@ -99,3 +110,19 @@ def test_a_run_sent_twice_is_one(product, enrolled):
     assert len(spool) == 1
     assert enrolled("spool", "send").returncode == 0
     assert len(runs_of(product)) == before + 1
+
+
+def test_a_tool_is_run_between_stamps_of_the_server(product, enrolled):
+    words = ["--repetitions", "2", "--session", "bracketed", "--hypervisor", "KVM"]
+
+    done = enrolled("run", "hackbench", *words)
+
+    assert done.returncode == 0, done.stderr
+    runs = [run for run in runs_of(product) if run["session"] == "bracketed"]
+    assert [run["facts"]["order"]["sequence"] for run in runs] == [2, 3]
+    assert {run["status"] for run in runs} == {"parsed"}
+    clock = runs[0]["facts"]["clock"]
+    assert abs(clock["external_us"] - clock["local_us"]) <= clock[
+        "interval_hard_bound_us"
+    ]
+    assert clock["suspicions"] == []

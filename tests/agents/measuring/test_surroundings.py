@@ -31,7 +31,7 @@ def test_where_nothing_is_told_nothing_is_said(tmp_path):
 
     assert empty == Surroundings(None, None, None)
     assert changes(empty, empty) == {}
-    assert unfitness(empty, 2) == []
+    assert unfitness(empty, empty) == []
 
 
 def test_shares_are_of_all_cpus_time_in_between():
@@ -51,9 +51,18 @@ def test_no_time_between_has_no_share():
     assert "steal share" not in changes(now, now)
 
 
-def test_a_busy_or_full_machine_is_unfit():
-    assert unfitness(Surroundings(None, 0.5, 0.5), cpus=2) == []
+def test_a_machine_that_rests_is_fit():
+    before = Surroundings([100, 0, 100, 700, 50, 0, 0, 50], 9.0, 0.5)
+    now = Surroundings([105, 0, 105, 800, 50, 0, 0, 51], 9.0, 0.5)
 
-    busy, full = unfitness(Surroundings(None, 0.7, 0.05), cpus=2)
-    assert "load 0.70 on 2 CPUs" in busy
+    assert unfitness(before, now) == []
+
+
+def test_a_busy_robbed_or_full_machine_is_not():
+    before = Surroundings([100, 0, 100, 700, 50, 0, 0, 50], 0.0, 0.5)
+    now = Surroundings([130, 0, 120, 740, 50, 0, 0, 60], 0.0, 0.05)
+
+    busy, robbed, full = unfitness(before, now)
+    assert busy == "The machine is busy: 60 %."
+    assert "takes 10 %" in robbed
     assert "5 % of memory" in full
