@@ -104,6 +104,8 @@ def _server() -> Iterator[Finding]:
 
 
 def _secrecy() -> Iterator[Finding]:
+    if not os.path.exists(home.enrolment_path()):  # it stands in the environment
+        return
     mode = stat.S_IMODE(os.stat(home.enrolment_path()).st_mode)
     if os.name != "nt" and mode & 0o077:
         said = "%s can be read by others; say: chmod 600" % home.enrolment_path()

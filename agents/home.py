@@ -8,6 +8,8 @@ from agents.errors import AgentError, NotEnrolledError
 from agents.files import write_durably
 
 VARIABLE = "VIRTLAB_AGENT"
+SERVER = "VIRTLAB_SERVER"
+TOKEN = "VIRTLAB_TOKEN"
 _FILE = "agent.json"
 
 
@@ -43,7 +45,14 @@ def save_enrolment(enrolment: Enrolment) -> str:
 
 
 def load_enrolment() -> Enrolment:
-    """Return the enrolment, or raise NotEnrolledError with what to do."""
+    """Return the enrolment, or raise NotEnrolledError with what to do.
+
+    $VIRTLAB_SERVER and $VIRTLAB_TOKEN do without a file, for guests that live for one
+    run.
+    """
+    server, token = os.environ.get(SERVER), os.environ.get(TOKEN)
+    if server and token:
+        return Enrolment(server.rstrip("/"), token)
     path = enrolment_path()
     try:
         with open(path, "rb") as file:
@@ -51,8 +60,8 @@ def load_enrolment() -> Enrolment:
         return _checked(stored)
     except FileNotFoundError:
         raise NotEnrolledError(
-            "This agent is not enrolled: there is no %s. "
-            "Say: enroll --server URL --token TOKEN" % path
+            "This agent is not enrolled: there is no %s. Say: enroll --server URL "
+            "--token TOKEN; or set %s and %s." % (path, SERVER, TOKEN)
         ) from None
     except (OSError, ValueError, TypeError) as error:
         raise NotEnrolledError("%s cannot be read: %s" % (path, error)) from None

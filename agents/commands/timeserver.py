@@ -6,7 +6,6 @@ asks for no token: whoever reaches the port can ask for the time.
 """
 
 import argparse
-import signal
 
 from agents import exits
 from agents.console import Console
@@ -26,8 +25,7 @@ def run(options: argparse.Namespace) -> int:
         server = TimeServer(options.bind, options.port)
     except (OSError, OverflowError) as error:
         raise AgentError("Port %d: %s" % (options.port, error)) from None
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.stop())
+    server.stopping.listen_to_signals()
     console = Console()
     console.say("telling the time on port %d, TCP and UDP" % server.port)
     server.serve()

@@ -5,7 +5,6 @@ the server while nothing waits. SIGTERM and Ctrl-C end it after the run being se
 """
 
 import argparse
-import signal
 
 from agents import exits
 from agents.console import Console
@@ -25,8 +24,7 @@ def run(options: argparse.Namespace) -> int:
 
     enrolment = load_enrolment()
     stop = Stop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop.set)
+    stop.listen_to_signals()
     console = Console()
     console.say("watching, for %s" % enrolment.server)
     client = Client(enrolment.server, enrolment.token)

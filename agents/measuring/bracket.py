@@ -11,7 +11,6 @@ from agents.timing.asking import NoTimeError, open_asking
 from agents.timing.intervals import ClocksDifferError, clock_report
 from agents.timing.stamps import Stamp, take_stamp
 
-
 SETTLE_S = 0.5  # long enough to see in the counters whether others are at work
 
 

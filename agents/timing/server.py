@@ -5,6 +5,7 @@ import socket
 from collections import OrderedDict
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
+from agents.stopping import Stop
 from agents.timing.clocks import Clocks, own_clocks
 from agents.timing.protocol import LONGEST_REQUEST, PORT, UNKNOWN, Session
 
@@ -39,37 +40,41 @@ class TimeServer:
         self.listener = _bound(family, socket.SOCK_STREAM, host, port)
         self.listener.listen(128)
         self.port = int(self.listener.getsockname()[1])
-        self.datagrams = _bound(family, socket.SOCK_DGRAM, host, self.port)
-        self.waker, self.wakened = socket.socketpair()
+        try:
+            self.datagrams = _bound(family, socket.SOCK_DGRAM, host, self.port)
+        except OSError:
+            self.listener.close()
+            raise
+        self.stopping = Stop()
         self._watch(self.listener, self._accept)
         self._watch(self.datagrams, self._answer_datagram)
-        self._watch(self.wakened, self._stop)
-        self.is_serving = True
+        self._watch(self.stopping.wakened, self._look_up)
 
     def serve(self) -> None:
         """Answer until `stop`."""
-        while self.is_serving:
+        while not self.stopping.is_set:
             for key, _ in self.selector.select():
                 key.data(key.fileobj)
 
     def stop(self) -> None:
         """End `serve`, from any thread or signal handler."""
-        self.waker.send(b"x")
+        self.stopping.set()
 
     def close(self) -> None:
         """Hang up on everybody."""
         for each in list(self.connections):
             self._hang_up(each)
-        for each in (self.listener, self.datagrams, self.waker, self.wakened):
-            each.close()
+        self.listener.close()
+        self.datagrams.close()
+        self.stopping.close()
         self.selector.close()
 
     def _watch(self, sock: socket.socket, react: Callable[[Any], None]) -> None:
         sock.setblocking(False)
         self.selector.register(sock, selectors.EVENT_READ, react)
 
-    def _stop(self, _: socket.socket) -> None:
-        self.is_serving = False
+    def _look_up(self, _: socket.socket) -> None:
+        self.stopping.wait(0)
 
     def _accept(self, listener: socket.socket) -> None:
         try:

@@ -119,5 +119,7 @@ def no_settling(monkeypatch):
 def home(tmp_path, monkeypatch):
     """The agent's own folder, for a test alone."""
     folder = tmp_path / "agent"
+    for name in ("VIRTLAB_SERVER", "VIRTLAB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("VIRTLAB_AGENT", str(folder))
     return folder

@@ -43,6 +43,26 @@ def test_a_thousand_signals_during_the_waiting_block_nobody(stop):
         signal.signal(signal.SIGALRM, before)
 
 
+def test_a_signal_is_a_wish(stop):
+    before = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+    stop.listen_to_signals()
+    try:
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.wait(60) is True
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGINT, before[1])
+
+
+def test_another_signal_wakes_it_once_and_not_for_ever(stop):
+    stop._waker.send(b"\x1c")
+
+    assert stop.wait(60) is False
+    began = time.monotonic()
+    assert stop.wait(0.05) is False
+    assert time.monotonic() - began >= 0.05
+
+
 def test_more_wishes_than_anybody_reads_are_no_error(stop):
     for _ in range(100_000):
         stop.set()

@@ -122,7 +122,7 @@ def test_a_tool_is_run_between_stamps_of_the_server(product, enrolled):
     assert [run["facts"]["order"]["sequence"] for run in runs] == [2, 3]
     assert {run["status"] for run in runs} == {"parsed"}
     clock = runs[0]["facts"]["clock"]
-    assert abs(clock["external_us"] - clock["local_us"]) <= clock[
-        "interval_hard_bound_us"
-    ]
+    assert (
+        abs(clock["external_us"] - clock["local_us"]) <= clock["interval_hard_bound_us"]
+    )
     assert clock["suspicions"] == []

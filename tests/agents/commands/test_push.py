@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.home import open_spool, spool_folder
+from tests.agents.conftest import TOKEN
 
 
 @pytest.fixture
@@ -188,6 +189,19 @@ def test_an_agent_without_a_server_says_what_to_do(call, home, output):
     code, _, said = call("push", output)
 
     assert (code, "enroll --server" in said) == (3, True)
+
+
+def test_a_guest_that_lives_for_one_run_needs_no_file(
+    call, home, machine, output, server, monkeypatch
+):
+    monkeypatch.setenv("VIRTLAB_SERVER", server.url + "/")
+    monkeypatch.setenv("VIRTLAB_TOKEN", TOKEN)
+
+    code, _, _ = call("push", "--campaign", "study", "--host", "alpha", output)
+
+    assert (code, len(server.stored)) == (0, 1)
+    assert not (home / "agent.json").exists()
+    assert call("doctor")[0] == 0
 
 
 def test_a_damaged_enrolment_is_said(call, enrolled, output):
