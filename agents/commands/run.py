@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agents.delivering import deliver_and_say
     from agents.home import load_enrolment, open_spool
+    from agents.measuring.bracket import TimePath
     from agents.measuring.rounds import Job, run_rounds
     from agents.platform_facts import gather_platform
     from agents.quiet import Quiet
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     facts = gather_platform()
     job = Job(
         steps=steps,
-        time_server=enrolment.time_server or enrolment.server,
+        path=TimePath(enrolment.time_server or enrolment.server),
         campaign=campaign_of(options, enrolment.campaign),
         system=described_system(options, facts, enrolment.host),
         facts=facts,

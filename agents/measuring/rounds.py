@@ -4,7 +4,7 @@ from typing import Any, Dict, List, NamedTuple
 
 from agents.console import Console
 from agents.documents import decoded, upload
-from agents.measuring.bracket import Measured, measure
+from agents.measuring.bracket import Measured, TimePath, measure
 from agents.measuring.runners import Step, version_argv
 from agents.platform_facts import printable
 from agents.programs import output_of
@@ -15,7 +15,7 @@ class Job(NamedTuple):
     """What all runs of one command have in common."""
 
     steps: List[Step]
-    time_server: str
+    path: TimePath
     campaign: str
     system: Any
     facts: Dict[str, Any]
@@ -50,7 +50,7 @@ def run_round(this: Round, job: Job, spool: Spool, console: Console) -> int:
     failed = 0
     for place, step in enumerate(job.steps):
         console.progress(_shown(this, step, place + 1, len(job.steps)))
-        measured = measure(step, job.time_server)
+        measured = measure(step, job.path)
         for warning in measured.warnings:
             console.say("%s %s: %s" % (step.tool, step.name, warning))
         if measured.execution.problem:

@@ -92,10 +92,12 @@ def suspicions(start: Stamp, end: Stamp) -> List[str]:
     return found
 
 
-def clock_report(start: Stamp, end: Stamp) -> Dict[str, Any]:
+def clock_report(
+    start: Stamp, end: Stamp, shortest_us: Optional[int] = None
+) -> Dict[str, Any]:
     """Return what an upload says of its clock: the stamps and what follows."""
     first, last = offset_of(start), offset_of(end)
-    interval = interval_of(start, end)
+    interval = interval_of(start, end, shortest_us)
     return {
         "start": dict(start._asdict()),
         "end": dict(end._asdict()),
@@ -103,6 +105,7 @@ def clock_report(start: Stamp, end: Stamp) -> Dict[str, Any]:
         "offset_start_bound_us": first.bound_us,
         "offset_end_us": last.us,
         "offset_end_bound_us": last.bound_us,
+        "shortest_round_trip_us": shortest_us,
         "external_us": interval.external_us,
         "local_us": interval.local_us,
         "interval_bound_us": interval.bound_us,

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from agents.measuring.bracket import measure
+from agents.measuring.bracket import TimePath, measure
 from agents.measuring.runners import Step
 from agents.timing import stamps
 from agents.timing.clocks import Clocks, own_clocks
@@ -16,7 +16,7 @@ def time_server():
     server = TimeServer("127.0.0.1", 0)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
-    yield f"udp://127.0.0.1:{server.port}"
+    yield TimePath(f"udp://127.0.0.1:{server.port}")
     server.stop()
     thread.join(5)
     server.close()
@@ -58,8 +58,24 @@ def test_a_lying_clock_is_found_and_the_external_time_is_right(
     assert "The clock ran" in measured.warnings[-1]
 
 
+def test_the_shortest_round_trip_ever_seen_makes_the_bound_honest(time_server):
+    time_server.shortest_us = 3
+
+    clock = measure(step("true"), time_server).facts["clock"]
+
+    trips_us = clock["start"]["round_trip_us"] + clock["end"]["round_trip_us"]
+    assert clock["shortest_round_trip_us"] == 3
+    assert clock["interval_bound_us"] >= trips_us - 6 + 2
+
+
+def test_every_stamp_remembers_the_shortest(time_server):
+    trips_us = [time_server.stamp().round_trip_us for _ in range(5)]
+
+    assert time_server.shortest_us == min(trips_us)
+
+
 def test_without_a_time_server_the_run_is_still_a_run():
-    measured = measure(step("echo done"), "tcp://127.0.0.1:9")
+    measured = measure(step("echo done"), TimePath("tcp://127.0.0.1:9"))
 
     assert measured.execution.output == b"done\n"
     assert "does not answer" in measured.facts["clock"]["unknown"]
