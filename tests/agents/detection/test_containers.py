@@ -18,6 +18,7 @@ FIRST = "pid:[4026531836]"
         ({"containerenv": True}, "podman"),
         ({"proc_vz": True, "proc_bc": False}, "openvz"),
         ({"cgroup1": "1:name=systemd:/lxc/web"}, "lxc"),
+        ({"cgroup1": "9:name=systemd:/t-runc"}, "container"),
         ({"cgroup1": "0::/kubepods.slice/kubepods-pod1"}, "kubernetes"),
         ({"pid_namespace": "pid:[4026532201]"}, "container"),
         ({"systemd-detect-virt -c": "container-other"}, "container"),

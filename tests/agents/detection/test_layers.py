@@ -62,6 +62,13 @@ def test_leaves_above_the_maximum_sign_nothing():
     assert judge(garbage).layers == ("qemu-tcg",)
 
 
+def test_a_known_text_in_a_leaf_that_is_not_its_own_signs_nothing():
+    empty = ["0x0", "\0" * 12]
+    leaves = {"0x40000000": empty, "0x40000100": ["0x21f", "XenVMMXenVMM"]}
+
+    assert judge({"leaves": leaves, "cpuid1_ecx31": 0}).layers == ()
+
+
 def test_an_unknown_signature_is_not_believed():
     judgement = judge(signed("EvilEvilEvil"))
 

@@ -153,6 +153,14 @@ def test_the_bound_is_what_the_round_trips_took_beyond_the_shortest():
     assert interval_of(start, end, shortest_us=100).bound_us == 400 + 200 + 2
 
 
+def test_round_trips_timed_by_a_slow_clock_are_lengthened():
+    start = Stamp("c", 0, 0, 0, 0, 500, 8)
+    end = Stamp("c", 0, 1_000_000, 0, 500_000, 300, 8)
+
+    interval = interval_of(start, end, shortest_us=100)
+    assert (interval.bound_us, interval.hard_bound_us) == (1200 + 2, 800 + 2)
+
+
 def test_stamps_of_two_clocks_are_not_subtracted():
     start = Stamp("c", 0, 0, 0, 0, 500, 8)
 
