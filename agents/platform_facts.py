@@ -1,6 +1,9 @@
 """All that an upload says of its platform: facts, layers, and the evidence."""
 
+import hashlib
+import os
 import re
+import sys
 from typing import Any, Dict
 
 from agents.detection.evidence import gather_evidence
@@ -18,7 +21,17 @@ def gather_platform() -> Dict[str, Any]:
     facts = gather_facts()
     facts["platform"] = platform_of(judge(evidence))
     facts["evidence"] = printable(stated(evidence))
+    facts["agent"] = agent_facts(sys.argv[0])
     return facts
+
+
+def agent_facts(program: str) -> Dict[str, str]:
+    """Return which agent this is: its own checksum, and the Python that runs it."""
+    found = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    if program.endswith(".pyz") and os.path.isfile(program):
+        with open(program, "rb") as file:
+            found["sha256"] = hashlib.sha256(file.read()).hexdigest()
+    return found
 
 
 def platform_of(judgement: Judgement) -> Dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Dict
 
 from agents import exits
 from agents.console import Console
-from agents.errors import ServerRefusedError, UsageError
+from agents.errors import ServerAwayError, ServerRefusedError, UsageError
 from agents.home import Enrolment, save_enrolment
 
 
@@ -38,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
     console = Console()
     console.say("Virtlab %s answers." % ask_health(client)["version"])
     ask_token(client)
+    if enrolment.time_server:
+        _ask_time(enrolment.time_server)
     if enrolment.host:
         _register(client, enrolment.host, console)
     console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
@@ -52,6 +54,17 @@ def _enrolment(options: argparse.Namespace) -> Enrolment:
     if not token:
         raise UsageError("The token is empty.")
     return Enrolment(server, token, options.campaign, options.host, options.time_server)
+
+
+def _ask_time(address: str) -> None:
+    from agents.timing.asking import NoTimeError, open_asking
+    from agents.timing.stamps import take_stamp
+
+    try:
+        with open_asking(address) as asking:
+            take_stamp(asking)
+    except NoTimeError as error:
+        raise ServerAwayError(str(error)) from None
 
 
 def _register(client: Any, slug: str, console: Console) -> None:
@@ -74,5 +87,6 @@ def _host(slug: str) -> Dict[str, Any]:
     facts = gather_platform()
     platform = facts.pop("platform")
     facts.pop("evidence")
+    facts.pop("agent")
     facts.pop("steal", None)  # counts on: the same machine would look like another
     return {"slug": slug, "facts": {} if platform["layers"] else facts}

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from agents.timing.protocol import PORT, Told, stamp_request, told
 
 PATIENCE_S = 2.0
+LONGEST_REPLY = 512
+MOST_LATE_REPLIES = 32
 
 
 class NoTimeError(Exception):
@@ -41,7 +43,7 @@ def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
         raise NoTimeError("%s is no address: tcp://host:port, udp:, http:" % address)
     try:
         return way(parts, patience_s)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a port that is no number
         raise NoTimeError("%s does not answer: %s" % (address, error)) from error
 
 
@@ -54,8 +56,8 @@ def _over_tcp(parts: Any, patience_s: float) -> Asking:
         reply = b""
         while not reply.endswith(b"\n"):
             heard = sock.recv(512)
-            if not heard:
-                raise ConnectionError("the time server hung up")
+            if not heard or len(reply) > LONGEST_REPLY:
+                raise ConnectionError("what answers there is not a time server")
             reply += heard
         return told(reply, nonce)
 
@@ -73,10 +75,11 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
 
     def ask(nonce: str) -> Optional[Told]:
         sock.send(stamp_request(nonce))
-        answer = None
-        while answer is None:  # replies to questions given up before may still come
-            answer = told(sock.recv(512), nonce)
-        return answer
+        for _ in range(MOST_LATE_REPLIES):  # to questions that were given up before
+            answer = told(sock.recv(LONGEST_REPLY), nonce)
+            if answer is not None:
+                return answer
+        return None
 
     return Asking(ask, sock.close)
 
@@ -95,7 +98,8 @@ def _over_http(parts: Any, patience_s: float) -> Asking:
             answer = json.loads(connection.getresponse().read().decode())
             if answer["nonce"] != nonce:
                 return None
-            return Told(answer["clock"], answer["wall_us"], answer["monotonic_us"])
+            times = (int(answer["wall_us"]), int(answer["monotonic_us"]))
+            return Told(str(answer["clock"]), *times)
         except (http.client.HTTPException, KeyError, TypeError, ValueError):
             connection.close()
             return None

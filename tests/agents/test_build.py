@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agents import build
+from agents import build, platform_facts
 
 FOLDER = Path(build.__file__).parent
 LIMIT_BYTES = 200_000
@@ -84,6 +84,14 @@ def test_it_runs_far_from_our_sources(agent, tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert "0 wait" in done.stderr
+
+
+def test_its_uploads_say_which_agent_it_was(agent):
+    said = platform_facts.agent_facts(str(agent))
+
+    assert said["sha256"] == hashlib.sha256(agent.read_bytes()).hexdigest()
+    assert said["python"].startswith("3.")
+    assert "sha256" not in platform_facts.agent_facts("__main__.py")
 
 
 def test_it_starts_quickly(agent):

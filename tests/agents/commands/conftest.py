@@ -10,6 +10,7 @@ from agents.home import Enrolment, save_enrolment
 from tests.agents.conftest import TOKEN
 
 FACTS = {
+    "agent": {"python": "3.6.15"},
     "architecture": "x86_64",
     "distribution": "Debian GNU/Linux 12 (bookworm)",
     "threads": 2,

@@ -57,6 +57,13 @@ def test_a_server_that_is_away_is_said(call, home):
     assert not home.exists()
 
 
+def test_a_time_server_that_does_not_answer_is_said(enroll, home):
+    code, _, said = enroll("--time-server", "tcp://127.0.0.1:9")
+
+    assert (code, "does not answer" in said) == (5, True)
+    assert not (home / "agent.json").exists()
+
+
 def test_an_address_without_scheme_is_a_wrong_use(call, home):
     code, _, said = call("enroll", "--server", "virtlab.example", "--token", "x")
 

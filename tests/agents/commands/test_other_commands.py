@@ -27,7 +27,7 @@ def test_detect_says_it_to_people(call, machine):
     code, out, _ = call("detect")
 
     assert code == 0
-    assert out.startswith("So.\n\narchitecture: x86_64\n")
+    assert out.startswith("So.\n\nagent:\n  python: 3.6.15\n")
     assert "steal:\n  all ticks: 100\n" in out
 
 

@@ -36,6 +36,16 @@ def test_every_saved_guest_is_known_for_what_it_was(path):
     assert " > ".join(judgement.layers) in judgement.sentence
 
 
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_evidence_that_misses_anything_is_still_judged(path):
+    evidence = json.loads(path.read_text())
+
+    for name in evidence:
+        without = {key: value for key, value in evidence.items() if key != name}
+        assert judge(without).sentence
+        assert judge({**evidence, name: None}).sentence
+
+
 def test_all_saved_guests_are_here():
     listed = (DATA.parent / "README.md").read_text()
 

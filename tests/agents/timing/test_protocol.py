@@ -1,5 +1,7 @@
 """The time server's words: the LMU studies' to the byte, and our own."""
 
+import random
+
 import pytest
 
 from agents.timing.clocks import Clocks, own_clocks
@@ -74,6 +76,15 @@ def test_it_is_not_strict_about_line_ends(session, request_):
 )
 def test_it_knows_nothing_else(session, request_):
     assert session.answer(request_) == UNKNOWN
+
+
+def test_whatever_is_said_the_reply_is_short_and_nothing_breaks(session):
+    chance = random.Random(3)
+    words = [b"start", b"time", b"quit", b"stamp ", b"\n", b"\0", b"\xff", b"9" * 300]
+
+    for _ in range(5000):
+        said = b"".join(chance.choices(words, k=chance.randint(0, 6)))
+        assert 0 < len(session.answer(said)) <= 128
 
 
 def test_a_stamp_tells_both_clocks(session):

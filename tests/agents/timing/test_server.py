@@ -12,6 +12,7 @@ from agents.timing.asking import NoTimeError, open_asking
 from agents.timing.intervals import interval_of, offset_of
 from agents.timing.server import TimeServer
 from agents.timing.stamps import take_stamp
+from tests.agents.conftest import KeepingServer, serving
 
 
 @pytest.fixture
@@ -166,6 +167,26 @@ def test_nobody_there_is_one_plain_error(scheme):
 def test_an_address_of_another_kind_is_refused():
     with pytest.raises(NoTimeError, match="no address"):
         open_asking("ftp://127.0.0.1")
+    with pytest.raises(NoTimeError, match="does not answer"):
+        open_asking("tcp://127.0.0.1:time")
+
+
+@pytest.mark.parametrize("babble", [b"x" * 4096, b"HTTP/1.1 200 OK\r\n"])
+def test_what_is_no_time_server_gives_no_time(babble):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as other:
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        with open_asking(address, patience_s=0.1) as asking:
+            heard, _ = other.accept()
+            heard.sendall(babble)
+            with contextlib.closing(heard), pytest.raises(NoTimeError):
+                take_stamp(asking)
+
+
+def test_a_web_server_of_others_gives_no_time(server):
+    other = KeepingServer()
+    for running in serving(other):
+        with open_asking(running.url) as asking, pytest.raises(NoTimeError):
+            take_stamp(asking)
 
 
 def test_a_reply_given_up_before_does_not_spoil_the_next(server):
