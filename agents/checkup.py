@@ -122,7 +122,7 @@ def _clock(address: str) -> Finding:
             offset = offset_of(take_stamp(asking))
     except NoTimeError as error:
         return Finding(NOTE, "clock", str(error))
-    said = "%+.1f ms against %s, give or take %.1f ms"
+    said = "%+.2f ms against %s, give or take %.2f ms"
     shown = said % (offset.us / 1e3, address, offset.bound_us / 1e3)
     if abs(offset.us) - offset.bound_us > OFFSET_LIMIT_US:
         return Finding(NOTE, "clock", shown + "; runs will be marked suspect")

@@ -29,5 +29,6 @@ def run(options: argparse.Namespace) -> int:
     console.say("watching, for %s" % enrolment.server)
     client = Client(enrolment.server, enrolment.token)
     Watch(open_spool(), client, console.say, options.every).go_on_until(stop)
+    stop.close()
     console.say("stopped")
     return exits.DONE

@@ -94,5 +94,5 @@ def test_a_clock_that_is_off_is_worth_knowing(enrolled, monkeypatch):
     finding = checkup._clock("udp://127.0.0.1:9")
 
     assert finding.state == "note"
-    assert "+60.0 ms" in finding.sentence
+    assert "+60.00 ms" in finding.sentence
     assert "suspect" in finding.sentence

@@ -90,7 +90,16 @@ def test_it_ends_when_told(watch):
 def test_as_a_service_it_sends_and_ends_by_sigterm(home, server):
     save_enrolment(Enrolment(server.url, TOKEN))
     key = save(open_spool())
-    program = [sys.executable, "-m", "agents", "watch", "--every", "0.05"]
+    program = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "agents",
+        "watch",
+        "--every",
+        "0.05",
+    ]
 
     with subprocess.Popen(
         program, cwd=ROOT, env=dict(os.environ), stderr=subprocess.PIPE, text=True
@@ -108,3 +117,4 @@ def test_as_a_service_it_sends_and_ends_by_sigterm(home, server):
     lines = log.splitlines()
     assert lines[0].endswith(f"Z watching, for {server.url}")
     assert lines[-1].endswith("Z stopped")
+    assert "Warning" not in log
