@@ -118,6 +118,10 @@ calibrate: dev ## measure how often the statistics are right (REPETITIONS=10000)
 	$(IN) -m bench.calibration --repetitions $(or $(REPETITIONS),10000) \
 		--write docs/calibration.md
 
+.PHONY: agent
+agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
+	@$(PYTHON) -m agents.build dist/virtlab-agent.pyz
+
 .PHONY: sizes
 sizes: ## print the longest functions, modules and templates
 	@$(PYTHON) config/sizes.py

@@ -15,7 +15,6 @@ import gzip
 import http.client
 import json
 import random
-import socket
 import time
 import urllib.error
 import urllib.parse
@@ -27,10 +26,11 @@ Document = Dict[str, Any]
 TIMEOUT_S = 60
 PATIENCE_S = 300  # how long an answer may be out of reach before we give up
 LONGEST_PAUSE_S = 15
+MOST_WAIT_S = 3600.0
 # Well inside what the server takes in one piece (8 MiB unpacked, 10,000 lines).
 BATCH_LINES = 200
 BATCH_BYTES = 2 * 1024 * 1024
-PASSING = (429, 500, 502, 503, 504)
+PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
 class RefusedError(Exception):
@@ -48,6 +48,21 @@ class UnreachableError(Exception):
     """Nobody answered for as long as we were ready to wait."""
 
 
+class PassingError(Exception):
+    """One attempt failed for a reason that may pass; ``wait_s`` is what was asked."""
+
+    def __init__(self, sentence: str, wait_s: float = 0) -> None:
+        self.wait_s = wait_s
+        super().__init__(sentence)
+
+
+class _NoRedirections(urllib.request.HTTPRedirectHandler):
+    """A redirected upload would arrive as an empty question, and with our token."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
 class Client:
     """Speaks to one Virtlab server in the name of one token."""
 
@@ -55,6 +70,7 @@ class Client:
         self.url = url.rstrip("/") + "/api/v1/"
         self.token = token
         self.patience_s = patience_s
+        self._opener = urllib.request.build_opener(_NoRedirections)
 
     def create_campaign(self, campaign: Document) -> Document:
         """Create a campaign; one that is there already with these words is fine."""
@@ -107,34 +123,44 @@ class Client:
         deadline = time.monotonic() + self.patience_s
         pause_s = 0.25
         while True:
-            answer, wait_s = self._try(method, path, body, content_type)
-            if answer is not None:
-                return answer
+            try:
+                return self.attempt(method, path, body, content_type)
+            except PassingError as passing:
+                sentence, wait_s = str(passing), passing.wait_s
             # Half of the pause is left to chance, so that many agents spread out.
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             wait_s = max(wait_s, pause_s * random.uniform(0.5, 1))
             if time.monotonic() + wait_s > deadline:
                 raise UnreachableError(
-                    "%s did not answer for %g s" % (self.url, self.patience_s)
+                    "%s did not answer for %g s: %s"
+                    % (self.url, self.patience_s, sentence)
                 )
             time.sleep(wait_s)
 
-    def _try(
-        self, method: str, path: str, body: Optional[bytes], content_type: str
-    ) -> Tuple[Optional[Document], float]:
-        """Return the answer, or None and the seconds the server asks us to wait."""
+    def attempt(
+        self,
+        method: str,
+        path: str,
+        body: Optional[bytes] = None,
+        content_type: str = "application/json",
+    ) -> Document:
+        """Send once and return the answer; raise PassingError or RefusedError."""
         request = self._request(method, path, body, content_type)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
-                return _json_object(response.read()), 0
+            with self._opener.open(request, timeout=TIMEOUT_S) as response:
+                return _json_object(response.read())
         except urllib.error.HTTPError as error:
             with error:
-                answer = _json_object(error.read())
+                answer = _json_object(_rest_of(error))
             if error.code not in PASSING:
                 raise RefusedError(error.code, answer) from None
-            return None, _seconds(error.headers.get("Retry-After"))
-        except (OSError, http.client.HTTPException, socket.timeout):
-            return None, 0
+            sentence = "the server answered HTTP %d" % error.code
+            raise PassingError(
+                sentence, _seconds(error.headers.get("Retry-After"))
+            ) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise PassingError(str(reason) or type(error).__name__) from None
 
     def _request(
         self, method: str, path: str, body: Optional[bytes], content_type: str
@@ -152,7 +178,7 @@ class Client:
 
 
 def _batches(runs: Iterable[Document]) -> Iterator[List[bytes]]:
-    lines = []  # type: List[bytes]
+    lines: List[bytes] = []
     size = 0
     for run in runs:
         line = json.dumps(run).encode()
@@ -172,6 +198,14 @@ def _packed(body: bytes) -> Tuple[bytes, str]:
     return (packed, "gzip") if worthwhile else (body, "")
 
 
+def _rest_of(error: urllib.error.HTTPError) -> bytes:
+    """Read an error's text; it may break off, and the status says enough."""
+    try:
+        return error.read()
+    except (OSError, http.client.HTTPException):
+        return b""
+
+
 def _json_object(text: bytes) -> Document:
     try:
         answer = json.loads(text.decode())
@@ -182,7 +216,7 @@ def _json_object(text: bytes) -> Document:
 
 def _seconds(header: Optional[str]) -> float:
     try:
-        return min(float(header or 0), 60.0)
+        return min(max(float(header or 0), 0.0), MOST_WAIT_S)
     except ValueError:
         return 0
 

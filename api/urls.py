@@ -15,6 +15,7 @@ from api.preview import PreviewView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
 from api.systems import SystemsView, SystemView
+from api.time import TimeView
 
 
 class CampaignName:
@@ -50,6 +51,7 @@ urlpatterns = [
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
     path("influence/", InfluenceView.as_view(), name="influence"),
     path("health/", HealthView.as_view(), name="health"),
+    path("time/", TimeView.as_view(), name="time"),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),
     re_path(r"", UnknownAddressView.as_view(), name="unknown"),

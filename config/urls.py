@@ -4,5 +4,6 @@ from django.urls import include, path
 
 urlpatterns = [
     path("api/v1/", include("api.urls")),
+    path("agent/", include("config.agent_files")),
     path("", include("dashboard.urls")),
 ]

@@ -1,17 +1,14 @@
 """The client: patient with what passes, plain about what does not."""
 
-import ast
 import gzip
 import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import agents.client
 from agents.client import Client, RefusedError, UnreachableError
 
 
@@ -43,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     server = Server(("127.0.0.1", 0), Handler)
     server.answers, server.asked = [], []
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield server
     server.shutdown()
@@ -84,6 +81,13 @@ def test_it_raises_what_will_never_pass_with_the_servers_sentence(server, client
     assert len(server.asked) == 1
 
 
+@pytest.mark.parametrize("asked", ["soon", "-5", ""])
+def test_it_does_not_wait_for_nonsense(server, client, asked):
+    server.answers = [(503, {"Retry-After": asked}), (200, {"id": 1})]
+
+    assert client.get("runs/1/") == {"id": 1}
+
+
 def test_it_gives_up_on_a_server_that_never_answers():
     with pytest.raises(UnreachableError, match="did not answer"):
         Client("http://127.0.0.1:9", patience_s=0.5).get("health/")
@@ -120,9 +124,3 @@ def test_it_reads_a_list_to_its_end(server, client):
 
     assert ids == [1, 2]
     assert server.asked[1][1] == "/api/v1/runs/?cursor=abc&campaign=study"
-
-
-def test_agents_speak_python_3_6_and_import_nothing_of_ours():
-    for path in Path(agents.client.__file__).parent.glob("*.py"):
-        ast.parse(path.read_text(), feature_version=(3, 6))
-        assert "benchmarks" not in path.read_text()

@@ -31,7 +31,7 @@ MISSING = {
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
 ANALYSES = ["influence"]
 BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
-WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "unknown"}
+WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
 

@@ -1,0 +1,84 @@
+"""The command line: finds the command, loads it alone, turns errors to exit codes."""
+
+import argparse
+import importlib
+import sys
+from typing import Any, List, Optional
+
+from agents import exits
+from agents.errors import AgentError
+
+COMMANDS = (
+    ("enroll", "tell this agent its server and its token"),
+    ("doctor", "check all that measuring and sending need"),
+    ("detect", "say what this machine stands on, and its facts"),
+    ("list", "say which tools are installed, and how to install the others"),
+    ("run", "run installed tools, keep what they print, and send it"),
+    ("push", "keep what tools printed, and send it"),
+    ("spool", "look at what waits to be sent; send, retry"),
+    ("watch", "send the spool whenever the server can be reached"),
+    ("timeserver", "tell the time to guests whose clocks lie"),
+)
+
+EXAMPLES = """examples:
+  virtlab-agent.pyz enroll --server https://virtlab.example.org --token vl_...
+  virtlab-agent.pyz doctor
+  virtlab-agent.pyz detect
+  virtlab-agent.pyz run sysbench hackbench --repetitions 5
+  sysbench cpu run | virtlab-agent.pyz push --campaign my-study --host athlon -
+  virtlab-agent.pyz push --campaign my-study --host athlon results/*.txt
+  virtlab-agent.pyz timeserver --port 8037
+
+`COMMAND --help` says more. Exit codes: 0 done, 1 failed, 2 wrong use, 3 not enrolled,
+4 the server refused, 5 the server is away (nothing is lost), 6 no room, 7 unwell.
+"""
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run one command and return its exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    name = words[0] if words else "--help"
+    if name not in dict(COMMANDS):
+        _top_parser().parse_args([name])  # prints the help, or what is wrong, and ends
+    module = importlib.import_module("agents.commands." + name)
+    parser = argparse.ArgumentParser(
+        prog="virtlab-agent.pyz " + name,
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    return _run(module, parser.parse_args(words[1:]))
+
+
+def _run(module: Any, options: argparse.Namespace) -> int:
+    try:
+        return int(module.run(options))
+    except AgentError as error:
+        sys.stderr.write("%s\n" % error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+    except BrokenPipeError:  # our reader had enough, as `head` has
+        sys.stderr.close()
+        return exits.DONE
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    width = max(len(name) for name, _ in COMMANDS)
+    listed = "".join(
+        "  %s  %s\n" % (name.ljust(width), does) for name, does in COMMANDS
+    )
+    parser = argparse.ArgumentParser(
+        prog="virtlab-agent.pyz",
+        description="Measure what a hypervisor costs.\n\ncommands:\n" + listed,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s COMMAND [...]",
+    )
+    parser.add_argument("command", choices=dict(COMMANDS), help=argparse.SUPPRESS)
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Say what this machine stands on, and its facts.
+
+Nothing is changed and nothing is sent. Some facts need root: firmware, disks, the
+control groups of process 1.
+"""
+
+import argparse
+import json
+from typing import Any, Dict, Iterator
+
+from agents import exits
+from agents.console import Console
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--evidence", action="store_true", help="with what was read")
+
+
+def run(options: argparse.Namespace) -> int:
+    from agents.platform_facts import gather_platform
+
+    facts = gather_platform()
+    evidence = facts.pop("evidence")
+    if options.evidence:
+        facts["evidence"] = evidence
+    shown = (
+        json.dumps(facts, indent=1, sort_keys=True) if options.json else _text(facts)
+    )
+    Console().result(shown)
+    return exits.DONE
+
+
+def _text(facts: Dict[str, Any]) -> str:
+    sentence = facts.pop("platform")["sentence"]
+    return "\n".join([sentence, "", *_lines(facts, "")])
+
+
+def _lines(facts: Dict[str, Any], indent: str) -> Iterator[str]:
+    for name, value in sorted(facts.items()):
+        if isinstance(value, dict):
+            yield "%s%s:" % (indent, name)
+            yield from _lines(value, indent + "  ")
+        else:
+            yield "%s%s: %s" % (indent, name, value)

@@ -1,0 +1,92 @@
+"""Tell this agent its server and its token, and check both.
+
+The token is written to a file that only you can read (0600). With `--token -` it is
+read from standard input, so that it stands in no list of processes:
+
+  virtlab-agent.pyz enroll --server https://virtlab.example.org --token - < token
+
+`--campaign` and `--host` are then taken for every push that names none. `--host` also
+registers the machine; on a machine without a hypervisor its facts go with it.
+"""
+
+import argparse
+import sys
+from typing import Any, Dict
+
+from agents import exits
+from agents.console import Console
+from agents.errors import ServerAwayError, ServerRefusedError, UsageError
+from agents.home import Enrolment, save_enrolment
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--server", required=True, help="https://virtlab.example.org")
+    parser.add_argument("--token", required=True, help="vl_..., or - to read it")
+    parser.add_argument("--campaign", default="", help="the slug of a campaign")
+    parser.add_argument("--host", default="", help="the slug of this machine")
+    parser.add_argument(
+        "--time-server", default="", help="tcp://host:port; the server unless told"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    from agents.client import Client
+    from agents.servers import ask_health, ask_token
+
+    enrolment = _enrolment(options)
+    client = Client(enrolment.server, enrolment.token, patience_s=10)
+    console = Console()
+    console.say("Virtlab %s answers." % ask_health(client)["version"])
+    ask_token(client)
+    if enrolment.time_server:
+        _ask_time(enrolment.time_server)
+    if enrolment.host:
+        _register(client, enrolment.host, console)
+    console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
+    return exits.DONE
+
+
+def _enrolment(options: argparse.Namespace) -> Enrolment:
+    server = options.server.rstrip("/")
+    if not server.startswith(("http://", "https://")):
+        raise UsageError("--server begins with http:// or https://, not %s" % server)
+    token = sys.stdin.readline().strip() if options.token == "-" else options.token
+    if not token:
+        raise UsageError("The token is empty.")
+    return Enrolment(server, token, options.campaign, options.host, options.time_server)
+
+
+def _ask_time(address: str) -> None:
+    from agents.timing.asking import NoTimeError, open_asking
+    from agents.timing.stamps import take_stamp
+
+    try:
+        with open_asking(address) as asking:
+            take_stamp(asking)
+    except NoTimeError as error:
+        raise ServerAwayError(str(error)) from None
+
+
+def _register(client: Any, slug: str, console: Console) -> None:
+    """Register the machine; one that is there already is fine, whatever it states."""
+    from agents.client import RefusedError
+
+    try:
+        client.register_host(_host(slug))
+        console.say("Registered: %s" % slug)
+    except RefusedError as refused:
+        if refused.code != "host_exists":
+            raise ServerRefusedError(str(refused)) from None
+        console.say("%s is registered already, with other facts; they stay." % slug)
+
+
+def _host(slug: str) -> Dict[str, Any]:
+    """A guest's facts are not the machine's, so they stay with its runs."""
+    from agents.platform_facts import gather_platform
+
+    facts = gather_platform()
+    platform = facts.pop("platform")
+    facts.pop("evidence")
+    facts.pop("agent")
+    facts.pop("steal", None)  # counts on: the same machine would look like another
+    return {"slug": slug, "facts": {} if platform["layers"] else facts}

@@ -1,0 +1,93 @@
+"""Keep what tools printed, and send it; `-` reads standard input.
+
+Each file is one upload; one that holds the results of several commands becomes several
+runs. It is kept in the spool first, so a server that is away loses nothing: `watch` or
+the next `push` sends it.
+
+The system is described from what was detected here; say it yourself where that is not
+certain or where the output comes from elsewhere:
+
+  sysbench cpu run | virtlab-agent.pyz push --campaign my-study --host athlon -
+  virtlab-agent.pyz push --campaign my-study --host athlon --hypervisor Xen \\
+      --hypervisor-version 4.17 --option hw_virt=on results/*.txt
+  virtlab-agent.pyz push --campaign my-study --system 17 old.txt
+"""
+
+import argparse
+import os
+import sys
+import time
+from typing import Dict
+
+from agents import exits
+from agents.console import Console
+from agents.describing import (
+    add_run_arguments,
+    add_system_arguments,
+    campaign_of,
+    described_run,
+    described_system,
+)
+from agents.errors import UsageError
+
+_OWN = ("tool", "locale", "clock", "started_at")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--later", action="store_true", help="send nothing now")
+    parser.add_argument("--tool", help="where the text does not say whose it is")
+    parser.add_argument("--locale", help="de_DE: decimal commas are read")
+    parser.add_argument("--started-at", help="2010-07-29T12:00:00+02:00")
+    parser.add_argument("--clock", help="whose clock timed it: guest, external, ...")
+    add_system_arguments(parser)
+    add_run_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from agents.delivering import deliver_and_say
+    from agents.documents import upload
+    from agents.home import load_enrolment, open_spool
+    from agents.platform_facts import gather_platform
+
+    enrolment = load_enrolment()
+    campaign = campaign_of(options, enrolment.campaign)
+    facts = gather_platform()
+    system = described_system(options, facts, enrolment.host)
+    own = {name: getattr(options, name) for name in _OWN}
+    given = dict(described_run(options), **own)
+    texts = [(name, _read(name)) for name in options.files]
+    spool, console = open_spool(), Console()
+    for name, text in texts:
+        stated = dict(facts, file=_file_facts(name))
+        key = spool.save(upload(text, campaign, system, stated, given))
+        console.progress("kept %s as %s" % (name, key))
+    if options.later:
+        return exits.DONE
+    return deliver_and_say(enrolment, spool, console)
+
+
+def _read(name: str) -> str:
+    from agents.documents import decoded
+
+    try:
+        if name == "-":
+            content = sys.stdin.buffer.read()
+        else:
+            with open(name, "rb") as file:
+                content = file.read()
+    except OSError as error:
+        raise UsageError("%s: %s" % (name, error.strerror)) from None
+    if not content.strip():
+        raise UsageError("%s is empty." % name)
+    return decoded(content)
+
+
+def _file_facts(name: str) -> Dict[str, str]:
+    if name == "-":
+        return {"name": "standard input"}
+    changed = time.gmtime(os.stat(name).st_mtime)
+    return {
+        "name": os.path.basename(name),
+        "changed at": time.strftime("%Y-%m-%dT%H:%M:%SZ", changed),
+    }

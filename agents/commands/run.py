@@ -1,0 +1,90 @@
+"""Run installed tools, keep what they print, and send it.
+
+  virtlab-agent.pyz run sysbench hackbench
+  virtlab-agent.pyz run fio --folder /mnt/disk --seconds 30 --repetitions 10
+  virtlab-agent.pyz run iperf3 --peer 192.168.1.7
+
+Every start of a program is a run: all steps once, then all of them again, so that a
+slow change of the machine meets all alike. The first round warms up and is not sent
+(--warm-up 0 does without). Runs are bracketed by stamps of the time server, and carry
+the exact arguments, the tool's version, load and stolen time, and their place in the
+order. A step that fails sends nothing and the others go on.
+"""
+
+import argparse
+import os
+import uuid
+from typing import Any, Dict, List
+
+from agents import exits
+from agents.console import Console
+from agents.describing import (
+    add_run_arguments,
+    add_system_arguments,
+    campaign_of,
+    described_run,
+    described_system,
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tools", nargs="+", metavar="TOOL")
+    parser.add_argument("--repetitions", type=int, default=5, help="5")
+    parser.add_argument("--warm-up", type=int, default=1, help="rounds not sent: 1")
+    parser.add_argument("--seconds", type=int, default=10, help="a step: 10")
+    parser.add_argument("--threads", type=int, default=1, help="1")
+    parser.add_argument("--folder", default=".", help="where fio writes its file")
+    parser.add_argument("--file-mib", type=int, default=256, help="its size: 256")
+    parser.add_argument("--peer", default="", help="the machine network tools talk to")
+    parser.add_argument("--device", default="", help="the disk that hdparm reads")
+    parser.add_argument("--later", action="store_true", help="send nothing now")
+    add_system_arguments(parser)
+    add_run_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from agents.delivering import deliver_and_say
+    from agents.home import load_enrolment, open_spool
+    from agents.measuring.bracket import TimePath
+    from agents.measuring.rounds import Job, run_rounds
+    from agents.platform_facts import gather_platform
+    from agents.quiet import Quiet
+
+    steps = _steps(options)
+    enrolment = load_enrolment()
+    facts = gather_platform()
+    job = Job(
+        steps=steps,
+        path=TimePath(enrolment.time_server or enrolment.server),
+        campaign=campaign_of(options, enrolment.campaign),
+        system=described_system(options, facts, enrolment.host),
+        facts=facts,
+        given=_given(options, facts),
+    )
+    spool, console = open_spool(), Console()
+    with Quiet():
+        failed = run_rounds(job, options.warm_up, options.repetitions, spool, console)
+    sent = exits.DONE if options.later else deliver_and_say(enrolment, spool, console)
+    return sent or (exits.FAILED if failed else exits.DONE)
+
+
+def _steps(options: argparse.Namespace) -> List[Any]:
+    from agents.measuring.runners import Wishes, steps_of
+
+    wishes = Wishes(
+        seconds=options.seconds,
+        threads=options.threads,
+        folder=os.path.abspath(options.folder),
+        peer=options.peer,
+        device=options.device,
+        file_mib=options.file_mib,
+    )
+    return [step for tool in options.tools for step in steps_of(tool, wishes)]
+
+
+def _given(options: argparse.Namespace, facts: Dict[str, Any]) -> Dict[str, Any]:
+    """The tools time themselves: by the guest's clock, or by the machine's own."""
+    given = described_run(options)
+    given["session"] = given["session"] or "agent-" + uuid.uuid4().hex[:12]
+    given["clock"] = "guest" if facts["platform"]["layers"] else "local"
+    return given

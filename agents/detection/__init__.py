@@ -1,0 +1,1 @@
+"""What this machine stands on: raw evidence, and what follows from it."""

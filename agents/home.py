@@ -1,0 +1,85 @@
+"""The agent's own folder: who it is enrolled with, and its spool."""
+
+import json
+import os
+from typing import Any, Dict, NamedTuple
+
+from agents.errors import AgentError, NotEnrolledError
+from agents.files import write_durably
+
+VARIABLE = "VIRTLAB_AGENT"
+SERVER = "VIRTLAB_SERVER"
+TOKEN = "VIRTLAB_TOKEN"
+_FILE = "agent.json"
+
+
+class Enrolment(NamedTuple):
+    """The server, the token that may upload to it, and what uploads have in common."""
+
+    server: str
+    token: str
+    campaign: str = ""
+    host: str = ""
+    time_server: str = ""
+
+
+def home() -> str:
+    """Return the folder: $VIRTLAB_AGENT, or .virtlab-agent in the user's own."""
+    return os.environ.get(VARIABLE) or os.path.expanduser("~/.virtlab-agent")
+
+
+def spool_folder() -> str:
+    return os.path.join(home(), "spool")
+
+
+def enrolment_path() -> str:
+    return os.path.join(home(), _FILE)
+
+
+def save_enrolment(enrolment: Enrolment) -> str:
+    """Write the file that only its owner can read; return where it is."""
+    os.makedirs(home(), mode=0o700, exist_ok=True)
+    content = json.dumps(enrolment._asdict(), indent=1).encode() + b"\n"
+    write_durably(enrolment_path(), content, 0o600)
+    return enrolment_path()
+
+
+def load_enrolment() -> Enrolment:
+    """Return the enrolment, or raise NotEnrolledError with what to do.
+
+    $VIRTLAB_SERVER and $VIRTLAB_TOKEN do without a file, for guests that live for one
+    run.
+    """
+    server, token = os.environ.get(SERVER), os.environ.get(TOKEN)
+    if server and token:
+        return Enrolment(server.rstrip("/"), token)
+    path = enrolment_path()
+    try:
+        with open(path, "rb") as file:
+            stored = json.loads(file.read().decode())
+        return _checked(stored)
+    except FileNotFoundError:
+        raise NotEnrolledError(
+            "This agent is not enrolled: there is no %s. Say: enroll --server URL "
+            "--token TOKEN; or set %s and %s." % (path, SERVER, TOKEN)
+        ) from None
+    except (OSError, ValueError, TypeError) as error:
+        raise NotEnrolledError("%s cannot be read: %s" % (path, error)) from None
+
+
+def open_spool() -> Any:
+    """Open the spool, or say why that cannot be done."""
+    from agents.spool import Spool
+
+    try:
+        return Spool(spool_folder())
+    except OSError as error:
+        raise AgentError("%s: %s" % (spool_folder(), error.strerror)) from None
+
+
+def _checked(stored: Dict[str, Any]) -> Enrolment:
+    known = {name: stored.get(name, "") for name in Enrolment._fields}
+    wrong = [name for name, value in known.items() if not isinstance(value, str)]
+    if wrong or not known["server"]:
+        raise ValueError("it names no server" if not wrong else wrong[0])
+    return Enrolment(**known)

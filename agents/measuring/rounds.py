@@ -1,0 +1,98 @@
+"""A round runs every step once; what a step printed is kept as one upload."""
+
+from typing import Any, Dict, List, NamedTuple
+
+from agents.console import Console
+from agents.documents import decoded, upload
+from agents.measuring.bracket import Measured, TimePath, measure
+from agents.measuring.runners import Step, version_argv
+from agents.platform_facts import printable
+from agents.programs import output_of
+from agents.spool import Spool
+
+
+class Job(NamedTuple):
+    """What all runs of one command have in common."""
+
+    steps: List[Step]
+    path: TimePath
+    campaign: str
+    system: Any
+    facts: Dict[str, Any]
+    given: Dict[str, Any]
+
+
+class Round(NamedTuple):
+    """A repetition (0 and less warm up), of how many, and the steps run before it."""
+
+    repetition: int
+    repetitions: int
+    steps_before: int
+
+    @property
+    def is_warm_up(self) -> bool:
+        return self.repetition < 1
+
+
+def run_rounds(
+    job: Job, warm_up: int, repetitions: int, spool: Spool, console: Console
+) -> int:
+    """Run everything in order; return how many steps failed."""
+    failed = 0
+    for number in range(warm_up + repetitions):
+        this = Round(number - warm_up + 1, repetitions, number * len(job.steps))
+        failed += run_round(this, job, spool, console)
+    return failed
+
+
+def run_round(this: Round, job: Job, spool: Spool, console: Console) -> int:
+    """Run each step; keep its output unless it warms up; return how many failed."""
+    failed = 0
+    for place, step in enumerate(job.steps):
+        console.progress(_shown(this, step, place + 1, len(job.steps)))
+        measured = measure(step, job.path)
+        for warning in measured.warnings:
+            console.say("%s %s: %s" % (step.tool, step.name, warning))
+        if measured.execution.problem:
+            failed += 1
+            console.complain(_failure(step, measured))
+        elif not this.is_warm_up:
+            spool.save(_document(this, step, place, measured, job))
+    return failed
+
+
+def _document(
+    this: Round, step: Step, place: int, measured: Measured, job: Job
+) -> Dict[str, Any]:
+    order = {
+        "repetition": this.repetition,
+        "repetitions": this.repetitions,
+        "sequence": this.steps_before + place + 1,
+        "step": step.name,
+    }
+    facts = dict(job.facts, order=order, **printable(measured.facts))
+    given = dict(
+        job.given,
+        tool=step.tool,
+        tool_version=_version(step.tool),
+        started_at=measured.execution.started_at,
+    )
+    text = decoded(measured.execution.output)
+    return upload(text, job.campaign, job.system, facts, given)
+
+
+def _version(tool: str) -> str:
+    argv = version_argv(tool)
+    printed = (output_of(argv) if argv else None) or ""
+    return printed.partition("\n")[0].strip()[:100]
+
+
+def _failure(step: Step, measured: Measured) -> str:
+    last = decoded(measured.execution.output).strip().splitlines()[-3:]
+    problem = "%s %s %s" % (step.tool, step.name, measured.execution.problem)
+    return "\n  ".join([problem + "; nothing of it is sent.", *last])
+
+
+def _shown(this: Round, step: Step, place: int, steps: int) -> str:
+    which = "warm-up" if this.is_warm_up else "%d of %d" % this[:2]
+    return "%s, step %d of %d: %s %s" % (which, place, steps, step.tool, step.name)

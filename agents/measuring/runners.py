@@ -1,0 +1,187 @@
+"""How each tool is run: exact arguments, nothing that a shell would change.
+
+A step is one start of one program; its output is one upload. The fio steps are the
+studies' Iometer pattern: block sizes x reading and writing x sequential and random.
+"""
+
+import shutil
+from typing import Callable, Dict, List, NamedTuple
+
+from agents.errors import UsageError
+from agents.toolbox import PROGRAMS
+
+FIO_BLOCKS = ("4k", "32k", "256k", "1m", "4m")
+FIO_PATTERNS = ("read", "write", "randread", "randwrite")
+# A tool that takes this much longer than it was asked to is stuck.
+_GRACE_S = 60.0
+_FIXED_WORK_S = 600.0
+_SLOW_WORK_S = 3600.0
+# How each is asked for its version; the others print it with their results.
+_VERSIONS = {
+    "fio": "--version",
+    "hdparm": "-V",
+    "httperf": "--version",
+    "iozone": "-v",
+    "iperf3": "--version",
+    "netperf": "-V",
+    "stress-ng": "--version",
+    "sysbench": "--version",
+}
+
+
+class Wishes(NamedTuple):
+    """What a user can choose of all tools alike."""
+
+    seconds: int = 10
+    threads: int = 1
+    folder: str = "."
+    peer: str = ""
+    device: str = ""
+    file_mib: int = 256
+
+
+class Step(NamedTuple):
+    """One program with its arguments, and when it is given up."""
+
+    tool: str
+    name: str
+    argv: List[str]
+    limit_s: float
+
+
+def steps_of(tool: str, wishes: Wishes) -> List[Step]:
+    """Return a tool's steps in order; raise UsageError if it cannot be run here."""
+    runner = RUNNERS.get(tool)
+    if runner is None:
+        raise UsageError(
+            "There is no runner for %s; there are: %s. Run it yourself and push "
+            "what it printed." % (tool, ", ".join(sorted(RUNNERS)))
+        )
+    program = next(each for each in PROGRAMS if each.tool == tool)
+    if shutil.which(program.program) is None:
+        raise UsageError("%s is not installed: %s" % (tool, program.advice))
+    return runner(wishes)
+
+
+def version_argv(tool: str) -> List[str]:
+    """Return how a tool is asked for its version, if it can be asked."""
+    return [tool, _VERSIONS[tool]] if tool in _VERSIONS else []
+
+
+def _sysbench(wishes: Wishes) -> List[Step]:
+    common = ["--threads=%d" % wishes.threads, "--time=%d" % wishes.seconds, "run"]
+    return [
+        _timed("sysbench", name, ["sysbench", name, *common], wishes)
+        for name in ("cpu", "memory", "threads")
+    ]
+
+
+def _stress_ng(wishes: Wishes) -> List[Step]:
+    def step(stressor: str) -> Step:
+        workers = [stressor, str(wishes.threads)]
+        rest = ["--timeout", "%ds" % wishes.seconds, "--metrics-brief"]
+        argv = ["stress-ng", "--" + workers[0], workers[1], *rest]
+        return _timed("stress-ng", stressor, argv, wishes)
+
+    return [step(stressor) for stressor in ("cpu", "matrix")]
+
+
+def _hackbench(wishes: Wishes) -> List[Step]:
+    argv = ["hackbench", "-g", str(max(1, wishes.threads)), "-l", "1000"]
+    return [Step("hackbench", "process", argv, _FIXED_WORK_S)]
+
+
+def _fio(wishes: Wishes) -> List[Step]:
+    def step(pattern: str, block: str) -> Step:
+        argv = [
+            "fio",
+            "--name=%s-%s" % (pattern, block),
+            "--rw=" + pattern,
+            "--bs=" + block,
+            "--size=%dm" % wishes.file_mib,
+            "--directory=" + wishes.folder,
+            "--filename=virtlab-agent.fio",
+            "--runtime=%d" % wishes.seconds,
+            "--time_based",
+            "--ioengine=psync",
+            "--direct=1",
+            "--numjobs=%d" % wishes.threads,
+            "--unlink=1",
+            "--output-format=json",
+        ]
+        return _timed("fio", "%s %s" % (pattern, block), argv, wishes)
+
+    return [step(pattern, block) for block in FIO_BLOCKS for pattern in FIO_PATTERNS]
+
+
+def _iperf3(wishes: Wishes) -> List[Step]:
+    if not wishes.peer:
+        raise UsageError("iperf3 needs a server: --peer HOST (there: iperf3 -s)")
+    common = ["iperf3", "-c", wishes.peer, "-t", str(wishes.seconds), "-J"]
+    common += ["-P", str(wishes.threads)]
+    return [
+        _timed("iperf3", "to the peer", common, wishes),
+        _timed("iperf3", "from the peer", [*common, "-R"], wishes),
+    ]
+
+
+def _netperf(wishes: Wishes) -> List[Step]:
+    if not wishes.peer:
+        raise UsageError("netperf needs a server: --peer HOST (there: netserver)")
+
+    def step(test: str) -> Step:
+        rest = ["-H", wishes.peer, "-t", test, "-l", str(wishes.seconds)]
+        return _timed("netperf", test, ["netperf", *rest], wishes)
+
+    return [step(test) for test in ("TCP_STREAM", "TCP_MAERTS", "TCP_RR", "UDP_STREAM")]
+
+
+def _httperf(wishes: Wishes) -> List[Step]:
+    if not wishes.peer:
+        raise UsageError("httperf needs a web server: --peer HOST")
+    connections = str(100 * wishes.seconds)
+    argv = ["httperf", "--hog", "--server", wishes.peer, "--port", "80", "--uri", "/"]
+    argv += ["--rate", "100", "--num-conns", connections, "--timeout", "5"]
+    return [_timed("httperf", "100 a second", argv, wishes)]
+
+
+def _hdparm(wishes: Wishes) -> List[Step]:
+    if not wishes.device:
+        raise UsageError("hdparm needs a disk: --device /dev/vda (and root)")
+    return [Step("hdparm", "reads", ["hdparm", "-tT", wishes.device], _FIXED_WORK_S)]
+
+
+def _iozone(wishes: Wishes) -> List[Step]:
+    """Write, rewrite, read, reread and random, past the page cache (-I)."""
+    file = wishes.folder + "/virtlab-agent.iozone"
+    argv = ["iozone", "-a", "-I", "-s", "%dm" % wishes.file_mib, "-y", "4k", "-q", "4m"]
+    argv += ["-i", "0", "-i", "1", "-i", "2", "-f", file]
+    return [Step("iozone", "auto", argv, _SLOW_WORK_S)]
+
+
+def _tiotest(wishes: Wishes) -> List[Step]:
+    argv = ["tiotest", "-t", str(wishes.threads), "-f", str(wishes.file_mib)]
+    return [Step("tiotest", "all", [*argv, "-d", wishes.folder], _SLOW_WORK_S)]
+
+
+def _mbw(wishes: Wishes) -> List[Step]:
+    return [Step("mbw", "128 MiB", ["mbw", "-n", "10", "128"], _FIXED_WORK_S)]
+
+
+def _timed(tool: str, name: str, argv: List[str], wishes: Wishes) -> Step:
+    return Step(tool, name, argv, 3 * wishes.seconds + _GRACE_S)
+
+
+RUNNERS: Dict[str, Callable[[Wishes], List[Step]]] = {
+    "fio": _fio,
+    "hackbench": _hackbench,
+    "hdparm": _hdparm,
+    "httperf": _httperf,
+    "iozone": _iozone,
+    "iperf3": _iperf3,
+    "mbw": _mbw,
+    "netperf": _netperf,
+    "stress-ng": _stress_ng,
+    "sysbench": _sysbench,
+    "tiotest": _tiotest,
+}

@@ -1,0 +1,58 @@
+"""All that an upload says of its platform: facts, layers, and the evidence."""
+
+import hashlib
+import os
+import re
+import sys
+from typing import Any, Dict
+
+from agents.detection.evidence import gather_evidence
+from agents.detection.facts import gather_facts, stated
+from agents.detection.layers import Judgement, judge
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def gather_platform() -> Dict[str, Any]:
+    """Return this machine's facts with its ``platform`` and ``evidence``."""
+    evidence = gather_evidence()
+    facts = gather_facts()
+    facts["platform"] = platform_of(judge(evidence))
+    facts["evidence"] = printable(stated(evidence))
+    facts["agent"] = agent_facts(sys.argv[0])
+    return facts
+
+
+def agent_facts(program: str) -> Dict[str, str]:
+    """Return which agent this is: its own checksum, and the Python that runs it."""
+    found = {"python": "%d.%d.%d" % sys.version_info[:3]}
+    if program.endswith(".pyz") and os.path.isfile(program):
+        with open(program, "rb") as file:
+            found["sha256"] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
+def platform_of(judgement: Judgement) -> Dict[str, Any]:
+    """Return a judgement as JSON."""
+    return {
+        "layers": list(judgement.layers),
+        "conflict": judgement.conflict,
+        "sentence": judgement.sentence,
+    }
+
+
+def printable(value: Any) -> Any:
+    """Return evidence as text that a server takes: `\\x88` for what cannot be shown."""
+    if isinstance(value, dict):
+        return {name: printable(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [printable(each) for each in value]
+    if isinstance(value, str):
+        return _UNPRINTABLE.sub(_escaped, value.rstrip("\0"))
+    return value
+
+
+def _escaped(found: Any) -> str:
+    return str(found.group(0).encode("unicode_escape").decode("ascii"))

@@ -1,0 +1,48 @@
+"""A wish to stop that a signal handler may express at any moment.
+
+threading.Event may not be set there: the handler runs in the very thread that may hold
+the event's lock while it begins to wait, and would wait for itself for ever.
+"""
+
+import select
+import signal
+import socket
+from typing import Any
+
+
+class Stop:
+    """Can be set from a signal handler, and waited for."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._listens = False
+        self._waker, self.wakened = socket.socketpair()
+        for each in (self._waker, self.wakened):
+            each.setblocking(False)
+
+    def listen_to_signals(self) -> None:
+        """Take SIGTERM and Ctrl-C for the wish; Windows wakes from waiting only so."""
+        self._listens = True
+        signal.set_wakeup_fd(self._waker.fileno())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.set)
+
+    def set(self, *_: Any) -> None:
+        """Wish to stop; the arguments of a signal handler are welcome."""
+        self.is_set = True
+        try:
+            self._waker.send(b"x")
+        except OSError:  # so many wishes that nobody can miss them
+            return
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long, or until the wish; say whether there is one."""
+        if not self.is_set and select.select([self.wakened], [], [], seconds)[0]:
+            self.wakened.recv(4096)
+        return self.is_set
+
+    def close(self) -> None:
+        if self._listens:
+            signal.set_wakeup_fd(-1)
+        self._waker.close()
+        self.wakened.close()

@@ -1,0 +1,107 @@
+"""Ask a time server, over TCP, UDP or HTTP; each is a function from nonce to time."""
+
+import http.client
+import json
+import socket
+from typing import Any, Callable, Optional
+from urllib.parse import urlsplit
+
+from agents.timing.protocol import PORT, Told, stamp_request, told
+
+PATIENCE_S = 2.0
+LONGEST_REPLY = 512
+MOST_LATE_REPLIES = 32
+
+
+class NoTimeError(Exception):
+    """No time server answered."""
+
+
+class Asking:
+    """An open way to a time server; to be closed, for example by ``with``."""
+
+    def __init__(self, ask: Callable[[str], Optional[Told]], close: Callable[[], Any]):
+        self.ask = ask
+        self._close = close
+
+    def __enter__(self) -> "Asking":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._close()
+
+
+def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
+    """Open ``tcp://host:port``, ``udp://host:port`` or ``http(s)://server``.
+
+    Raises NoTimeError if nobody is there (UDP cannot know until it asks).
+    """
+    parts = urlsplit(address if "://" in address else "tcp://" + address)
+    opened = {"tcp": _over_tcp, "udp": _over_udp, "http": _over_http}
+    way = opened.get("http" if parts.scheme == "https" else parts.scheme)
+    if way is None or not parts.hostname:
+        raise NoTimeError("%s is no address: tcp://host:port, udp:, http:" % address)
+    try:
+        return way(parts, patience_s)
+    except (OSError, ValueError) as error:  # ValueError: a port that is no number
+        raise NoTimeError("%s does not answer: %s" % (address, error)) from error
+
+
+def _over_tcp(parts: Any, patience_s: float) -> Asking:
+    sock = socket.create_connection((parts.hostname, parts.port or PORT), patience_s)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(nonce: str) -> Optional[Told]:
+        sock.sendall(stamp_request(nonce))
+        reply = b""
+        while not reply.endswith(b"\n"):
+            heard = sock.recv(512)
+            if not heard or len(reply) > LONGEST_REPLY:
+                raise ConnectionError("what answers there is not a time server")
+            reply += heard
+        return told(reply, nonce)
+
+    return Asking(ask, sock.close)
+
+
+def _over_udp(parts: Any, patience_s: float) -> Asking:
+    address = (parts.hostname, parts.port or PORT)
+    family, kind, number, _, place = socket.getaddrinfo(
+        *address, type=socket.SOCK_DGRAM
+    )[0]
+    sock = socket.socket(family, kind, number)
+    sock.settimeout(patience_s)
+    sock.connect(place)
+
+    def ask(nonce: str) -> Optional[Told]:
+        sock.send(stamp_request(nonce))
+        for _ in range(MOST_LATE_REPLIES):  # to questions that were given up before
+            answer = told(sock.recv(LONGEST_REPLY), nonce)
+            if answer is not None:
+                return answer
+        return None
+
+    return Asking(ask, sock.close)
+
+
+def _over_http(parts: Any, patience_s: float) -> Asking:
+    """Ask Virtlab's server itself, over one connection that stays open."""
+    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+    connection = kinds[parts.scheme](parts.hostname, parts.port, timeout=patience_s)
+    connection.connect()
+    connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(nonce: str) -> Optional[Told]:
+        try:
+            place = "%s/api/v1/time/?nonce=%s" % (parts.path.rstrip("/"), nonce)
+            connection.request("GET", place, headers={"Accept": "application/json"})
+            answer = json.loads(connection.getresponse().read().decode())
+            if answer["nonce"] != nonce:
+                return None
+            times = (int(answer["wall_us"]), int(answer["monotonic_us"]))
+            return Told(str(answer["clock"]), *times)
+        except (http.client.HTTPException, KeyError, TypeError, ValueError):
+            connection.close()
+            return None
+
+    return Asking(ask, connection.close)

@@ -1,0 +1,164 @@
+"""The time server: many clients over TCP and UDP, one thread, bounded memory."""
+
+import selectors
+import socket
+from collections import OrderedDict
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+from agents.stopping import Stop
+from agents.timing.clocks import Clocks, own_clocks
+from agents.timing.protocol import LONGEST_REQUEST, PORT, UNKNOWN, Session
+
+MOST_CONNECTIONS = 512
+MOST_PEERS = 4096
+IDLE_S = 7200  # a LINPACK run asks seldom, but not as seldom as that
+
+
+class Connection(NamedTuple):
+    """One TCP client: what it said so far, and when it last spoke."""
+
+    session: Session
+    pending: bytearray
+    spoke_us: int
+
+
+class TimeServer:
+    """Answers on one port, over TCP and UDP; see `agents.timing.protocol`.
+
+    A client that floods, does not read its replies or is one too many is hung up on.
+    """
+
+    def __init__(
+        self, host: str = "", port: int = PORT, clocks: Optional[Clocks] = None
+    ) -> None:
+        self.clocks = clocks or own_clocks()
+        self.peers: OrderedDict[Any, Session] = OrderedDict()
+        self.connections: Dict[socket.socket, Connection] = {}
+        self.selector = selectors.DefaultSelector()
+        self.answered = 0
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.listener = _bound(family, socket.SOCK_STREAM, host, port)
+        self.listener.listen(128)
+        self.port = int(self.listener.getsockname()[1])
+        try:
+            self.datagrams = _bound(family, socket.SOCK_DGRAM, host, self.port)
+        except OSError:
+            self.listener.close()
+            raise
+        self.stopping = Stop()
+        self._watch(self.listener, self._accept)
+        self._watch(self.datagrams, self._answer_datagram)
+        self._watch(self.stopping.wakened, self._look_up)
+
+    def serve(self) -> None:
+        """Answer until `stop`."""
+        while not self.stopping.is_set:
+            for key, _ in self.selector.select():
+                key.data(key.fileobj)
+
+    def stop(self) -> None:
+        """End `serve`, from any thread or signal handler."""
+        self.stopping.set()
+
+    def close(self) -> None:
+        """Hang up on everybody."""
+        for each in list(self.connections):
+            self._hang_up(each)
+        self.listener.close()
+        self.datagrams.close()
+        self.stopping.close()
+        self.selector.close()
+
+    def _watch(self, sock: socket.socket, react: Callable[[Any], None]) -> None:
+        sock.setblocking(False)
+        self.selector.register(sock, selectors.EVENT_READ, react)
+
+    def _look_up(self, _: socket.socket) -> None:
+        self.stopping.wait(0)
+
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            sock, _ = listener.accept()
+        except OSError:
+            return
+        if len(self.connections) >= MOST_CONNECTIONS:
+            self._hang_up_on_the_idle()
+        if len(self.connections) >= MOST_CONNECTIONS:
+            sock.close()
+            return
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connections[sock] = self._heard(Session(self.clocks), bytearray())
+        self._watch(sock, self._answer_connection)
+
+    def _heard(self, session: Session, pending: bytearray) -> Connection:
+        return Connection(session, pending, self.clocks.monotonic_us())
+
+    def _answer_connection(self, sock: socket.socket) -> None:
+        session, pending, _ = self.connections[sock]
+        try:
+            said = sock.recv(4096)
+            pending += said
+            is_over = not said or not self._answer_lines(sock, session, pending)
+        except OSError:
+            is_over = True
+        if is_over or session.is_over:
+            self._hang_up(sock)
+        else:
+            self.connections[sock] = self._heard(session, pending)
+
+    def _answer_lines(
+        self, sock: socket.socket, session: Session, pending: bytearray
+    ) -> bool:
+        """Answer each whole line with one write; say whether to go on."""
+        while b"\n" in pending and not session.is_over:
+            line, _, rest = bytes(pending).partition(b"\n")
+            pending[:] = rest
+            reply = session.answer(line)
+            if sock.send(reply) != len(reply):
+                return False
+            self.answered += 1
+        return len(pending) <= LONGEST_REQUEST
+
+    def _answer_datagram(self, sock: socket.socket) -> None:
+        try:
+            request, peer = sock.recvfrom(LONGEST_REQUEST + 1)
+            sock.sendto(self._reply_to(request, peer), peer)
+            self.answered += 1
+        except OSError:
+            return
+
+    def _reply_to(self, request: bytes, peer: Any) -> bytes:
+        if len(request) > LONGEST_REQUEST:
+            return UNKNOWN
+        session = self.peers.pop(peer, None) or Session(self.clocks)
+        reply = session.answer(request)
+        if session.started_us is not None and not session.is_over:
+            self.peers[peer] = session
+        if len(self.peers) > MOST_PEERS:
+            self.peers.popitem(last=False)
+        return reply
+
+    def _hang_up_on_the_idle(self) -> None:
+        oldest_us = self.clocks.monotonic_us() - IDLE_S * 1000000
+        for sock, connection in list(self.connections.items()):
+            if connection.spoke_us < oldest_us:
+                self._hang_up(sock)
+
+    def _hang_up(self, sock: socket.socket) -> None:
+        del self.connections[sock]
+        self.selector.unregister(sock)
+        sock.close()
+
+
+def _bound(
+    family: socket.AddressFamily, kind: socket.SocketKind, host: str, port: int
+) -> socket.socket:
+    sock = socket.socket(family, kind)
+    try:
+        if kind == socket.SOCK_STREAM:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+    except OSError:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,68 @@
+"""/time/: the server's clocks, so that a guest can be timed from outside."""
+
+import hashlib
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.fields import Pattern
+from api.queries import Query
+from api.views import ApiView
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+class TimeQuery(Query):
+    nonce = Pattern(
+        "[A-Za-z0-9-]+",
+        "letters, digits and -",
+        required=False,
+        max_length=64,
+        help_text="Comes back, so that no answer is taken for another one's.",
+    )
+
+
+class TimeSerializer(serializers.Serializer[Any]):
+    """Two clocks in whole microseconds, read as late as possible."""
+
+    nonce = serializers.CharField()
+    clock = serializers.CharField(
+        help_text="Only times of the same clock can be subtracted."
+    )
+    wall_us = serializers.IntegerField(help_text="Since 1970, UTC.")
+    monotonic_us = serializers.IntegerField(help_text="Never set; since any moment.")
+
+
+class TimeView(ApiView):
+    """For agents that bracket their runs; asks no database."""
+
+    authentication_classes = []
+    permission_classes = [AllowAny]
+    query_class = TimeQuery
+
+    @extend_schema(summary="Ask for the server's time", responses=TimeSerializer)
+    def get(self, request: Request) -> Response:
+        told = {
+            "nonce": self.query.get("nonce", ""),
+            "clock": clock_name(),
+            "wall_us": time.time_ns() // 1000,
+            "monotonic_us": time.monotonic_ns() // 1000,
+        }
+        return Response(told, headers={"Cache-Control": "no-store"})
+
+
+@cache
+def clock_name() -> str:
+    """Return the same for all processes of one boot of one machine.
+
+    Where a system does not tell its boots apart, each process is a clock of its own.
+    """
+    boot = BOOT.read_text().strip() if BOOT.exists() else str(time.time_ns())
+    return hashlib.sha256(boot.encode()).hexdigest()[:16]

@@ -1,0 +1,101 @@
+"""enroll: server and token are checked before they are kept."""
+
+import io
+import json
+import stat
+import sys
+
+import pytest
+
+from tests.agents.conftest import TOKEN
+
+
+@pytest.fixture
+def enroll(call, server, home, machine):
+    def run(*words, token=TOKEN):
+        return call("enroll", "--server", server.url + "/", "--token", token, *words)
+
+    return run
+
+
+def test_it_keeps_the_token_for_its_owner_alone(enroll, home, server):
+    code, _, said = enroll("--campaign", "study")
+
+    path = home / "agent.json"
+    assert (code, "Virtlab 1.0 answers." in said) == (0, True)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    stored = json.loads(path.read_text())
+    assert (stored["server"], stored["token"]) == (server.url, TOKEN)
+    assert TOKEN not in said
+    assert server.stored == {}
+
+
+def test_a_token_on_standard_input_stands_in_no_list_of_processes(
+    enroll, home, monkeypatch
+):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{TOKEN}\n"))
+
+    code, _, _ = enroll(token="-")
+
+    assert code == 0
+    assert json.loads((home / "agent.json").read_text())["token"] == TOKEN
+
+
+def test_a_wrong_token_is_not_kept(enroll, home):
+    code, _, said = enroll(token="vl_wrong")
+
+    assert (code, said.strip().splitlines()[-1]) == (4, "Unknown token.")
+    assert not (home / "agent.json").exists()
+
+
+def test_a_server_that_is_away_is_said(call, home):
+    code, _, said = call("enroll", "--server", "http://127.0.0.1:9", "--token", "x")
+
+    assert code == 5
+    assert "refused" in said
+    assert not home.exists()
+
+
+def test_a_time_server_that_does_not_answer_is_said(enroll, home):
+    code, _, said = enroll("--time-server", "tcp://127.0.0.1:9")
+
+    assert (code, "does not answer" in said) == (5, True)
+    assert not (home / "agent.json").exists()
+
+
+def test_an_address_without_scheme_is_a_wrong_use(call, home):
+    code, _, said = call("enroll", "--server", "virtlab.example", "--token", "x")
+
+    assert (code, "http://" in said) == (2, True)
+
+
+def test_a_native_machine_is_registered_with_its_facts(enroll, server, machine):
+    machine(microcode="0x1")
+    server.faults = [(400, {}, {"code": "invalid"}), (201, {}, {"slug": "alpha"})]
+
+    code, _, _ = enroll("--host", "alpha")
+
+    path, _, body = server.requests[-1]
+    host = json.loads(body)
+    assert (code, path) == (0, "/api/v1/hosts/")
+    assert (host["slug"], host["facts"]["microcode"]) == ("alpha", "0x1")
+    assert "steal" not in host["facts"]
+
+
+def test_a_guest_says_nothing_of_its_machine(enroll, server):
+    server.faults = [(400, {}, {"code": "invalid"}), (201, {}, {"slug": "alpha"})]
+
+    enroll("--host", "alpha")
+
+    assert json.loads(server.requests[-1][2]) == {"slug": "alpha", "facts": {}}
+
+
+def test_a_machine_that_is_registered_already_stays_as_it_is(enroll, server, home):
+    taken = {"code": "host_exists", "detail": "There is one."}
+    server.faults = [(400, {}, {"code": "invalid"}), (409, {}, taken)]
+
+    code, _, said = enroll("--host", "alpha")
+
+    assert (code, "registered already" in said) == (0, True)
+    assert (home / "agent.json").exists()

@@ -1,0 +1,123 @@
+"""Evidence: read from a made tree, from made registers, and from this very machine."""
+
+import json
+import platform
+import struct
+from pathlib import Path
+
+import pytest
+
+from agents.detection import cpuid
+from agents.detection.cpuid import Registers
+from agents.detection.evidence import container_words, gather_evidence, of_cpu, of_files
+from agents.detection.layers import judge
+
+
+def write(root: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def answers(**leaves):
+    """A CPUID that signs in the registers b, c, d."""
+
+    def ask(leaf):
+        text = leaves.get(f"leaf_{leaf:x}", "")
+        words = struct.unpack("<3I", text.encode().ljust(12, b"\0"))
+        return Registers(leaf + 1 if text else 0, *words)
+
+    return ask
+
+
+def test_it_reads_what_a_xen_guest_shows(tmp_path):
+    write(tmp_path, sys__hypervisor__type="xen\n", sys__hypervisor__guest_type="PVH\n")
+    write(tmp_path, proc__sys__kernel__osrelease="6.1.0\n")
+    (tmp_path / "proc/xen").mkdir()
+
+    evidence = of_files(str(tmp_path))
+
+    assert evidence["sys_hypervisor"]["type"] == "xen"
+    assert (evidence["proc_xen"], evidence["xen_cap"]) == ([], None)
+    assert evidence["kernel"] == "6.1.0"
+    assert judge(evidence).layers == ("xen-pvh",)
+
+
+def test_what_is_missing_is_none_and_never_invented(tmp_path):
+    evidence = of_files(str(tmp_path))
+
+    assert evidence["clocksource"] is None
+    assert evidence["hypervisor_flag"] is None
+    assert set(evidence["dmi"].values()) == {None}
+    assert judge(evidence).layers == ()
+
+
+def test_it_reads_the_first_cpu(tmp_path):
+    first = "model name\t: AMD EPYC\nflags\t\t: fpu svm hypervisor\n"
+    write(tmp_path, proc__cpuinfo=f"{first}\nmodel name\t: other\n")
+
+    evidence = of_files(str(tmp_path))
+
+    assert (evidence["model"], evidence["svm_vmx"]) == ("AMD EPYC", ["svm"])
+    assert evidence["hypervisor_flag"] is True
+
+
+def test_it_keeps_what_process_1_was_told_of_its_container_only():
+    environ = "HOME=/\0container=lxc\0SECRET=x\0container_uuid=6e44"
+
+    assert container_words(environ) == ["container=lxc", "container_uuid=6e44"]
+    assert container_words(None) == []
+
+
+def test_it_asks_more_where_hyper_v_signs():
+    ask = answers(leaf_40000000="Microsoft Hv", leaf_40000003="\x01")
+
+    evidence = of_cpu(ask)
+
+    assert evidence["leaves"]["0x40000000"][1] == "Microsoft Hv"
+    assert evidence["hyperv_privileges"] == 1
+    assert judge(evidence).layers == ("hyper-v-root",)
+
+
+def test_the_vendor_is_signed_in_another_order():
+    words = struct.unpack("<3I", b"GenuineIntel")
+    ordered = Registers(0, words[0], words[2], words[1])
+
+    assert ordered.text("bdc") == "GenuineIntel"
+
+
+def test_without_cpuid_it_says_so(monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+
+    assert cpuid.open_cpuid() is None
+    assert of_cpu()["leaves"] == {}
+
+
+def test_without_ctypes_the_kernels_device_answers(tmp_path):
+    device = tmp_path / "cpuid"
+    device.write_bytes(struct.pack("<4I", 13, 1, 2, 3) * 2)
+
+    ask = cpuid._by_device(str(device))
+
+    assert ask is not None
+    assert ask(0) == Registers(13, 1, 2, 3)
+    assert cpuid._by_device(str(tmp_path / "missing")) is None
+
+
+@pytest.mark.parametrize("is_windows", [False, True])
+def test_the_machine_code_asks_once_and_returns(is_windows):
+    for is_64_bit in (True, False):
+        code = cpuid.machine_code(is_64_bit, is_windows)
+
+        assert code.count(b"\x0f\xa2") == 1
+        assert (code[:1], code[-2:]) == (b"\x53", b"\x5b\xc3")
+
+
+def test_this_machines_cpu_agrees_with_its_kernel():
+    evidence = gather_evidence()
+
+    flag = evidence["hypervisor_flag"]
+    assert json.loads(json.dumps(evidence)) == evidence
+    assert flag is None or not evidence["leaves"] or evidence["cpuid1_ecx31"] == flag
+    assert (evidence["vendor"] or "") in Path("/proc/cpuinfo").read_text()

@@ -1,0 +1,172 @@
+"""Host facts: read as the kernel wrote them, left out where it did not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agents.detection import cpus, disks, kernels, networks
+from agents.detection.facts import facts_of_linux, gather_facts, stated
+
+DOCS = Path(__file__).parents[3] / "docs" / "agents.md"
+
+CPU = """processor\t: {number}
+vendor_id\t: AuthenticAMD
+cpu family\t: 25
+model\t\t: 1
+model name\t: AMD EPYC 7543 32-Core Processor
+stepping\t: 1
+microcode\t: 0xa0011d1
+physical id\t: {socket}
+core id\t\t: {core}
+flags\t\t: fpu svm
+
+"""
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A machine of two sockets with two cores of two threads, as its files say."""
+    places = [(number // 4, number // 2 % 2) for number in range(8)]
+    cpuinfo = "".join(
+        CPU.format(number=number, socket=socket, core=core)
+        for number, (socket, core) in enumerate(places)
+    )
+    files = {
+        "proc/cpuinfo": cpuinfo,
+        "proc/meminfo": "MemTotal:       65536 kB\nHugePages_Total:       3\n",
+        "proc/stat": "cpu  10 0 20 900 1 0 2 67 5 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n",
+        "proc/cmdline": "root=UUID=ab-cd mitigations=off quiet password=x nosmt",
+        "etc/os-release": 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12"\n',
+        "sys/devices/system/cpu/smt/control": "on\n",
+        "sys/devices/system/cpu/intel_pstate/no_turbo": "1\n",
+        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance\n",
+        "sys/devices/system/cpu/vulnerabilities/meltdown": "Mitigation: PTI\n",
+        "sys/devices/system/node/node0/cpulist": "0-3",
+        "sys/devices/system/node/node1/cpulist": "4-7",
+        "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+        "sys/block/sda/size": "2048\n",
+        "sys/block/sda/queue/rotational": "1\n",
+        "sys/block/sda/queue/scheduler": "none [mq-deadline] bfq\n",
+        "sys/block/sda/device/model": "WDC WD1003FBYX  \n",
+        "sys/block/loop0/size": "0\n",
+        "sys/class/net/eth0/speed": "1000\n",
+        "sys/class/net/eth0/mtu": "1500\n",
+        "sys/class/net/veth1/speed": "-1\n",
+        "sys/class/net/lo/mtu": "65536\n",
+        "sys/hypervisor/type": "xen\n",
+        "sys/hypervisor/version/major": "4\n",
+        "sys/hypervisor/version/minor": "17\n",
+        "sys/hypervisor/version/extra": ".5\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "sys/class/net/eth0/device").mkdir()
+    (tmp_path / "sys/class/net/eth0/device/driver").symlink_to("/sys/drivers/e1000e")
+    return tmp_path
+
+
+def test_it_counts_sockets_cores_and_threads(root):
+    found = cpus.facts(str(root))
+
+    assert (found["sockets"], found["cores"], found["threads"]) == (2, 4, 8)
+    assert (found["smt"], found["numa nodes"]) == ("on", 2)
+    assert found["cpu model"] == "AMD EPYC 7543 32-Core Processor"
+    assert found["cpu family model stepping"] == "25/1/1"
+    assert found["hardware virtualization"] == "AMD-V"
+    assert (found["governor"], found["microcode"]) == ("performance", "0xa0011d1")
+
+
+def test_a_kb_of_meminfo_is_1024_bytes(root):
+    found = cpus.facts(str(root))
+
+    assert (found["memory bytes"], found["huge pages"]) == (65536 * 1024, 3)
+    assert found["transparent huge pages"] == "madvise"
+
+
+@pytest.mark.parametrize(
+    ("no_turbo", "boost", "said"),
+    [("1", None, "off"), ("0", None, "on"), (None, "1", "on"), (None, "0", "off")],
+)
+def test_intel_says_no_turbo_and_others_say_boost(no_turbo, boost, said):
+    assert cpus.turbo(no_turbo, boost) == said
+    assert cpus.turbo(None, None) is None
+
+
+def test_a_cpu_without_topology_has_no_invented_sockets():
+    blocks = cpus.cpu_blocks("processor\t: 0\nmodel name\t: old\n")
+
+    topology = cpus._topology(blocks)
+
+    assert topology == {"sockets": None, "cores": None, "threads": 1}
+
+
+def test_it_reads_kernel_clock_mitigations_and_hypervisor(root):
+    found = stated(kernels.facts(str(root)))
+
+    assert found["distribution"] == "Debian GNU/Linux 12"
+    assert found["mitigations"] == {"meltdown": "Mitigation: PTI"}
+    assert found["hypervisor build"] == {"xen": "4.17.5"}
+    assert "clocksource" not in found
+
+
+def test_guest_time_is_not_counted_twice(root):
+    assert kernels.facts(str(root))["steal"] == {
+        "stolen ticks": 67,
+        "all ticks": 1000,
+    }
+    assert kernels.steal("cpu 1 2 3 4\n") is None
+
+
+def test_the_command_line_is_kept_only_where_it_tunes(root):
+    assert kernels.facts(str(root))["kernel tuning"] == "mitigations=off nosmt"
+
+
+def test_it_reads_disks_and_leaves_out_what_the_kernel_makes_up(root):
+    found = disks.facts(str(root))
+
+    assert list(found) == ["sda"]
+    assert found["sda"]["bytes"] == 2048 * 512
+    assert found["sda"]["scheduler"] == "mq-deadline"
+    assert (found["sda"]["rotational"], found["sda"]["model"]) == (
+        "yes",
+        "WDC WD1003FBYX",
+    )
+
+
+def test_it_reads_networks_and_a_speed_below_zero_is_none(root):
+    found = networks.facts(str(root))
+
+    assert sorted(found) == ["eth0", "veth1"]
+    assert (found["eth0"]["speed Mbit/s"], found["eth0"]["driver"]) == (1000, "e1000e")
+    assert found["veth1"]["speed Mbit/s"] is None
+
+
+def test_it_reads_the_offloads_that_matter():
+    printed = "Features for eth0:\nrx-checksumming: on [fixed]\nrx-fcs: off\n"
+    printed += "\ttx-checksum-ipv4: on\ntcp-segmentation-offload: off\n"
+
+    assert networks.offloads(printed) == {
+        "rx-checksumming": "on",
+        "tcp-segmentation-offload": "off",
+    }
+    assert networks.offloads(None) == {}
+
+
+def test_what_is_not_known_is_left_out_at_every_depth():
+    found = stated({"a": None, "b": {"c": None, "d": 0}, "e": {"f": None}, "g": ""})
+
+    assert found == {"b": {"d": 0}, "g": ""}
+
+
+def test_the_facts_of_this_machine_are_json_of_documented_names(root):
+    found = gather_facts()
+    documented = DOCS.read_text()
+
+    assert json.loads(json.dumps(found)) == found
+    assert found["threads"] >= 1
+    made = facts_of_linux(str(root))
+    for name in {*found, *made, *made["disks"]["sda"], *made["networks"]["eth0"]}:
+        assert f"`{name}`" in documented, name

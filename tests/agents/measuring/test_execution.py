@@ -1,0 +1,89 @@
+"""Starting a program: its output, its time, and its end if it finds none."""
+
+import sys
+import time
+
+import psutil
+import pytest
+
+from agents.measuring import execution
+from agents.measuring.execution import execute
+
+
+def shell(script, limit_s=10.0):
+    return execute(["sh", "-c", script], limit_s)
+
+
+def running(word):
+    """The living processes that have this word in their command line."""
+    found = [each.info for each in psutil.process_iter(["cmdline", "status"])]
+    alive = [each for each in found if each["status"] != psutil.STATUS_ZOMBIE]
+    return [each for each in alive if word in (each["cmdline"] or [])]
+
+
+def test_both_streams_are_kept_as_a_terminal_shows_them():
+    done = shell("echo result; echo metrics >&2; echo end")
+
+    assert done.output == b"result\nmetrics\nend\n"
+    assert (done.exit_code, done.problem) == (0, "")
+    assert done.argv == ["sh", "-c", "echo result; echo metrics >&2; echo end"]
+
+
+def test_it_is_timed():
+    done = shell("sleep 0.1")
+
+    assert 100_000 <= done.local_us < 5_000_000
+    assert done.started_at.endswith("Z")
+
+
+def test_it_prints_decimal_points_whatever_the_user_speaks(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "de")
+
+    assert shell("echo $LC_ALL-$LANGUAGE").output == b"C.UTF-8-\n"
+
+
+def test_a_failure_is_no_result():
+    assert shell("echo almost; exit 3").problem == "ended with 3"
+    assert shell("kill -SEGV $$").problem == "ended with -11"
+
+
+def test_what_hangs_is_ended_with_all_it_started():
+    began = time.monotonic()
+
+    done = shell("sleep 61.25 & sleep 61.25", limit_s=0.2)
+
+    assert done.is_timed_out
+    assert "no end within" in done.problem
+    assert time.monotonic() - began < 5
+    assert not running("61.25")
+
+
+def test_interrupting_us_ends_it_too(monkeypatch):
+    class Interrupted(BaseException):
+        pass
+
+    def interrupt(self, timeout=None):
+        if timeout is not None:
+            raise Interrupted
+        return waiting(self)
+
+    waiting = execution.subprocess.Popen.wait
+    monkeypatch.setattr(execution.subprocess.Popen, "wait", interrupt)
+
+    with pytest.raises(Interrupted):
+        shell("sleep 62.75")
+    assert not running("62.75")
+
+
+def test_a_flood_is_cut_and_no_result(monkeypatch):
+    monkeypatch.setattr(execution, "MOST_OUTPUT_BYTES", 1000)
+
+    done = execute([sys.executable, "-c", "print('x' * 5000)"], 10)
+
+    assert len(done.output) == 1000
+    assert "more than 1000 bytes" in done.problem
+
+
+def test_it_reads_nothing_from_us():
+    assert shell("cat").output == b""

@@ -1,0 +1,107 @@
+"""Runners: exact arguments, and plain words where a tool cannot be run."""
+
+import pytest
+
+from agents.errors import UsageError
+from agents.measuring.runners import RUNNERS, Wishes, steps_of, version_argv
+from agents.toolbox import PROGRAMS
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+
+
+def test_fio_has_the_studies_pattern():
+    steps = steps_of("fio", Wishes(seconds=30, folder="/mnt", file_mib=1024))
+
+    assert len(steps) == 5 * 4
+    assert len({step.name for step in steps}) == 20
+    assert steps[0].name == "read 4k"
+    assert steps[-1].name == "randwrite 4m"
+    assert {"--direct=1", "--runtime=30", "--size=1024m"} <= set(steps[0].argv)
+    assert "--output-format=json" in steps[0].argv
+
+
+def test_sysbench_is_asked_for_three_things():
+    steps = steps_of("sysbench", Wishes(seconds=5, threads=4))
+
+    assert steps[0].argv == ["sysbench", "cpu", "--threads=4", "--time=5", "run"]
+    assert [step.name for step in steps] == ["cpu", "memory", "threads"]
+
+
+def test_stress_ng_and_hackbench():
+    (cpu, _) = steps_of("stress-ng", Wishes(seconds=7, threads=2))
+    (hackbench,) = steps_of("hackbench", Wishes())
+
+    assert cpu.argv == ["stress-ng", "--cpu", "2", "--timeout", "7s", "--metrics-brief"]
+    assert hackbench.argv == ["hackbench", "-g", "1", "-l", "1000"]
+
+
+def test_the_network_tools_talk_to_the_peer():
+    wishes = Wishes(seconds=5, peer="beta")
+
+    netperf = steps_of("netperf", wishes)
+    (httperf,) = steps_of("httperf", wishes)
+
+    assert netperf[0].argv == ["netperf", "-H", "beta", "-t", "TCP_STREAM", "-l", "5"]
+    assert [step.name for step in netperf[1:]] == ["TCP_MAERTS", "TCP_RR", "UDP_STREAM"]
+    assert {"--server", "beta", "--num-conns", "500"} <= set(httperf.argv)
+
+
+def test_the_disk_tools_use_the_folder_or_the_device():
+    wishes = Wishes(folder="/mnt", file_mib=64, threads=2, device="/dev/vdb")
+
+    (iozone,) = steps_of("iozone", wishes)
+    (tiotest,) = steps_of("tiotest", wishes)
+    (hdparm,) = steps_of("hdparm", wishes)
+
+    assert {"-I", "64m", "/mnt/virtlab-agent.iozone"} <= set(iozone.argv)
+    assert tiotest.argv == ["tiotest", "-t", "2", "-f", "64", "-d", "/mnt"]
+    assert hdparm.argv == ["hdparm", "-tT", "/dev/vdb"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "option"),
+    [("netperf", "--peer"), ("httperf", "--peer"), ("hdparm", "--device")],
+)
+def test_what_a_tool_needs_is_said(tool, option):
+    with pytest.raises(UsageError, match=option):
+        steps_of(tool, Wishes())
+
+
+def test_a_tool_that_cannot_be_asked_has_no_version():
+    assert version_argv("hackbench") == []
+    assert version_argv("fio") == ["fio", "--version"]
+
+
+def test_iperf3_goes_both_ways_and_needs_a_peer():
+    there, back = steps_of("iperf3", Wishes(peer="beta"))
+
+    assert there.argv == ["iperf3", "-c", "beta", "-t", "10", "-J", "-P", "1"]
+    assert back.argv == [*there.argv, "-R"]
+    with pytest.raises(UsageError, match="--peer"):
+        steps_of("iperf3", Wishes())
+
+
+@pytest.mark.parametrize("tool", RUNNERS)
+def test_every_step_has_a_limit_beyond_what_it_was_asked(tool):
+    for step in steps_of(tool, Wishes(seconds=100, peer="beta", device="/dev/vda")):
+        assert step.limit_s > 100
+        assert step.tool == tool
+
+
+def test_a_missing_tool_is_named_with_its_package(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda _: None)
+
+    with pytest.raises(UsageError, match="apt install rt-tests"):
+        steps_of("hackbench", Wishes())
+
+
+def test_a_tool_without_runner_can_be_pushed():
+    with pytest.raises(UsageError, match=r"no runner for linpack.*push"):
+        steps_of("linpack", Wishes())
+
+
+def test_every_runner_is_of_a_tool_in_the_list():
+    assert RUNNERS.keys() <= {program.tool for program in PROGRAMS}

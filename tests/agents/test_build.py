@@ -1,0 +1,108 @@
+"""One file: the same bytes twice, small, quick to start, and it runs by itself."""
+
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from agents import build, platform_facts
+
+FOLDER = Path(build.__file__).parent
+LIMIT_BYTES = 200_000
+LIMIT_START_S = 0.150
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory):
+    path = tmp_path_factory.mktemp("dist") / build.NAME
+    build.main([str(path)])
+    return path
+
+
+def names(agent):
+    with zipfile.ZipFile(agent) as opened:
+        return opened.namelist()
+
+
+def test_the_same_sources_give_the_same_bytes(tmp_path, agent):
+    copy = tmp_path / "elsewhere" / "agents"
+    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in copy.rglob("*.py"):
+        os.utime(path, (time.time() - 1e7,) * 2)
+        path.chmod(0o600)
+
+    again = build.packed(build.sources(str(copy)))
+
+    assert again == build.build() == agent.read_bytes()
+
+
+def test_other_sources_give_other_bytes():
+    files = build.sources(str(FOLDER))
+
+    assert build.packed({**files, "agents/exits.py": b"DONE = 1\n"}) != build.build()
+
+
+def test_it_holds_all_our_modules_in_order_and_nothing_else(agent):
+    ours = {f"agents/{path.relative_to(FOLDER)}" for path in FOLDER.rglob("*.py")}
+
+    assert names(agent) == sorted((ours - {"agents/build.py"}) | {"__main__.py"})
+
+
+def test_it_is_small(agent):
+    assert agent.stat().st_size < LIMIT_BYTES
+
+
+def test_its_checksum_stands_beside_it(agent):
+    line = Path(f"{agent}.sha256").read_text()
+
+    assert line == f"{hashlib.sha256(agent.read_bytes()).hexdigest()}  {build.NAME}\n"
+    assert build.checksum(agent.read_bytes()) == line
+
+
+def test_it_begins_as_a_program_and_goes_on_as_a_zip(agent):
+    content = agent.read_bytes()
+
+    assert content.startswith(b"#!/usr/bin/env python3\n")
+    assert os.access(agent, os.X_OK)
+    assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
+
+
+def test_it_runs_far_from_our_sources(agent, tmp_path):
+    program = [sys.executable, "-I", str(agent), "spool", "list"]
+    environment = {"PATH": os.environ["PATH"], "VIRTLAB_AGENT": str(tmp_path / "home")}
+
+    done = subprocess.run(
+        program, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "0 wait" in done.stderr
+
+
+def test_its_uploads_say_which_agent_it_was(agent):
+    said = platform_facts.agent_facts(str(agent))
+
+    assert said["sha256"] == hashlib.sha256(agent.read_bytes()).hexdigest()
+    assert said["python"].startswith("3.")
+    assert "sha256" not in platform_facts.agent_facts("__main__.py")
+
+
+def test_it_starts_quickly(agent):
+    assert min(cost_s(agent) for _ in range(3)) < LIMIT_START_S
+
+
+def cost_s(agent):
+    """The processor time of `list`, which loads what every command does."""
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    child = subprocess.Popen([sys.executable, str(agent), "list"], **silent)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    return used.ru_utime + used.ru_stime

@@ -1,0 +1,198 @@
+"""The time server on real sockets: the studies' client, many clients, bad ones."""
+
+import contextlib
+import socket
+import threading
+import time
+
+import pytest
+
+from agents.timing import server as server_module
+from agents.timing.asking import NoTimeError, open_asking
+from agents.timing.intervals import interval_of, offset_of
+from agents.timing.server import TimeServer
+from agents.timing.stamps import take_stamp
+from tests.agents.conftest import KeepingServer, serving
+
+
+@pytest.fixture
+def server():
+    server = TimeServer("127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield server
+    server.stop()
+    thread.join(5)
+    server.close()
+
+
+def connect(server):
+    return contextlib.closing(socket.create_connection(("127.0.0.1", server.port), 5))
+
+
+def test_the_studies_client_works_over_tcp(server):
+    with connect(server) as client:
+        client.sendall(b"start\n")
+        assert client.recv(100) == b"start"
+        client.sendall(b"time\n")
+        first = client.recv(100)
+        time.sleep(0.02)
+        client.sendall(b"time\n")
+        second = client.recv(100)
+        client.sendall(b"quit\n")
+        assert client.recv(100) == b"quit"
+        assert client.recv(100) == b""
+
+    assert first.endswith(b"\n")
+    assert 20_000 <= int(second) - int(first) < 1_000_000
+
+
+def test_the_studies_client_works_over_udp(server):
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.settimeout(5)
+    client.connect(("127.0.0.1", server.port))
+    with contextlib.closing(client):
+        replies = []
+        for word in (b"time\n", b"start\n", b"time\n", b"quit\n", b"time\n"):
+            client.send(word)
+            replies.append(client.recv(100))
+
+    assert replies[0].startswith(b"error")
+    assert replies[1] == b"start"
+    assert 0 <= int(replies[2]) < 1_000_000
+    assert (replies[3], replies[4][:5]) == (b"quit", b"error")
+
+
+def test_replies_are_not_held_back(server):
+    with connect(server) as client:
+        client.sendall(b"start\n")
+        client.recv(100)
+        (ours,) = server.connections
+        assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_many_clients_have_a_time_of_their_own(server):
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(connect(server)) for _ in range(100)]
+        for client in clients:
+            client.sendall(b"start\n")
+            assert client.recv(100) == b"start"
+            time.sleep(0.001)
+        times = []
+        for client in clients:
+            client.sendall(b"time\n")
+            times.append(int(client.recv(100)))
+
+    assert times[0] - times[-1] > 50_000
+
+
+def test_requests_cut_by_the_network_and_sent_together_are_understood(server):
+    with connect(server) as client:
+        client.sendall(b"sta")
+        time.sleep(0.01)
+        client.sendall(b"rt\ntime\nquit\n")
+        heard = b""
+        while heard[-4:] != b"quit":
+            heard += client.recv(100)
+
+    assert heard.startswith(b"start")
+
+
+@pytest.mark.parametrize("flood", [b"x" * 5000, b"time" * 100])
+def test_a_client_that_never_ends_its_line_is_hung_up_on(server, flood):
+    with connect(server) as client:
+        client.sendall(flood)
+        with contextlib.suppress(ConnectionResetError):
+            assert client.recv(100) == b""
+
+    with connect(server) as client:
+        client.sendall(b"start\n")
+        assert client.recv(100) == b"start"
+
+
+def test_one_too_many_is_hung_up_on_and_the_others_stay(server, monkeypatch):
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 3)
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(connect(server)) for _ in range(3)]
+        for client in clients:
+            client.sendall(b"start\n")
+            client.recv(100)
+        with connect(server) as late:
+            assert late.recv(100) == b""
+        clients[0].sendall(b"time\n")
+
+        assert clients[0].recv(100).endswith(b"\n")
+
+
+def test_the_idle_make_room_for_the_new(server, monkeypatch):
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(server_module, "IDLE_S", 0)
+    with connect(server) as idle, connect(server) as late:
+        late.sendall(b"start\n")
+
+        assert late.recv(100) == b"start"
+        assert idle.recv(100) == b""
+
+
+def test_it_remembers_no_more_peers_than_it_may(server, monkeypatch):
+    monkeypatch.setattr(server_module, "MOST_PEERS", 2)
+    for port in (1, 2, 3):
+        assert server._reply_to(b"start\n", ("127.0.0.1", port)) == b"start"
+
+    assert server._reply_to(b"time\n", ("127.0.0.1", 1)).startswith(b"error")
+    assert server._reply_to(b"time\n", ("127.0.0.1", 3)).endswith(b"\n")
+    assert len(server.peers) == 2
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "udp"])
+def test_a_stamp_of_our_own_machine_has_no_offset(server, scheme):
+    with open_asking(f"{scheme}://127.0.0.1:{server.port}") as asking:
+        start = take_stamp(asking)
+        time.sleep(0.05)
+        end = take_stamp(asking)
+
+    interval = interval_of(start, end)
+    assert abs(offset_of(start).us) <= offset_of(start).bound_us
+    assert abs(interval.external_us - interval.local_us) <= interval.bound_us
+    assert (start.exchanges, start.clock) == (8, server.clocks.name)
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "udp", "http"])
+def test_nobody_there_is_one_plain_error(scheme):
+    with pytest.raises(NoTimeError):  # noqa: SIM117 - the opening may fail, or the asking
+        with open_asking(f"{scheme}://127.0.0.1:9", patience_s=0.1) as asking:
+            take_stamp(asking)
+
+
+def test_an_address_of_another_kind_is_refused():
+    with pytest.raises(NoTimeError, match="no address"):
+        open_asking("ftp://127.0.0.1")
+    with pytest.raises(NoTimeError, match="does not answer"):
+        open_asking("tcp://127.0.0.1:time")
+
+
+@pytest.mark.parametrize("babble", [b"x" * 4096, b"HTTP/1.1 200 OK\r\n"])
+def test_what_is_no_time_server_gives_no_time(babble):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as other:
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        with open_asking(address, patience_s=0.1) as asking:
+            heard, _ = other.accept()
+            heard.sendall(babble)
+            with contextlib.closing(heard), pytest.raises(NoTimeError):
+                take_stamp(asking)
+
+
+def test_a_web_server_of_others_gives_no_time(server):
+    other = KeepingServer()
+    for running in serving(other):
+        with open_asking(running.url) as asking, pytest.raises(NoTimeError):
+            take_stamp(asking)
+
+
+def test_a_reply_given_up_before_does_not_spoil_the_next(server):
+    with open_asking(f"udp://127.0.0.1:{server.port}") as asking:
+        early = server._reply_to(b"stamp early\n", ("127.0.0.1", 1))
+        sock = asking._close.__self__
+        server.datagrams.sendto(early, sock.getsockname())
+
+        assert take_stamp(asking, exchanges=2).exchanges == 2

@@ -1,0 +1,55 @@
+"""/api/v1/time/: the server's clocks, for guests whose own cannot be trusted."""
+
+import time
+
+import pytest
+
+from agents.timing.asking import open_asking
+from agents.timing.clocks import own_clocks
+from agents.timing.intervals import interval_of, offset_of
+from agents.timing.stamps import take_stamp
+from api import time as time_module
+
+
+def test_it_tells_both_clocks_and_sends_the_nonce_back(anyone):
+    before_us = time.time_ns() // 1000
+
+    answer = anyone.get("time/", nonce="6f1f-a")
+
+    told = answer.json()
+    assert answer.status_code == 200
+    assert told["nonce"] == "6f1f-a"
+    assert before_us <= told["wall_us"] <= time.time_ns() // 1000
+    assert 0 < told["monotonic_us"] <= time.monotonic_ns() // 1000
+
+
+def test_nobody_may_keep_an_answer(anyone):
+    assert anyone.get("time/").headers["Cache-Control"] == "no-store"
+
+
+def test_it_is_one_clock_for_all_its_processes(anyone):
+    first = anyone.get("time/").json()["clock"]
+    time_module.clock_name.cache_clear()
+
+    assert anyone.get("time/").json()["clock"] == first == own_clocks().name
+
+
+@pytest.mark.parametrize("nonce", ["a b", "x" * 65, "ä", "<b>"])
+def test_a_nonce_that_is_none_is_refused(anyone, nonce):
+    answer = anyone.get("time/", nonce=nonce)
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
+
+
+def test_it_asks_no_database(anyone, django_assert_num_queries, db):
+    with django_assert_num_queries(0):
+        assert anyone.get("time/").status_code == 200
+
+
+def test_an_agent_takes_its_stamps_from_it(live_server):
+    with open_asking(live_server.url) as asking:
+        start = take_stamp(asking)
+        end = take_stamp(asking)
+
+    assert abs(offset_of(start).us) <= offset_of(start).bound_us
+    assert interval_of(start, end).hard_bound_us < 5_000_000
