@@ -108,9 +108,9 @@ def flags(generator: Generator, repetitions: int) -> Table:
         f"Each class of mistakes is made in {campaigns} simulated campaigns, where it "
         "can be made; a flag must name what is wrong. Below, what is doubted in the "
         "same campaigns without a mistake.",
-        ("mistake", "found or doubted", "of", "%", "wanted"),
+        ("mistake", "found or doubted, %", "of"),
         tuple(
-            (row.what, str(row.count), str(row.of), f"{row.percent:.2f}", row.demanded)
+            (f"{row.what} (wanted {row.demanded})", f"{row.percent:.2f}", str(row.of))
             for row in rows
         ),
     )
