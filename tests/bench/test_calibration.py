@@ -45,7 +45,7 @@ def test_every_row_has_a_number_for_every_column(make):
     for name, *shares in table.rows:
         assert name
         assert len(shares) == len(table.columns) - 1
-        assert all(0 <= float(share) for share in shares)
+        assert all(float(share) >= 0 for share in shares)
         assert float(shares[0]) <= 100
 
 
