@@ -6,6 +6,7 @@ from api.bulk import BulkView
 from api.campaigns import CampaignsView, CampaignView
 from api.cells import CellsView
 from api.comparisons import ComparisonsView
+from api.coruns import CoRunsView
 from api.documents import DocsView, SchemaView, UnknownAddressView
 from api.flags import FlagsView, FlagView
 from api.health import HealthView
@@ -45,6 +46,7 @@ urlpatterns = [
     path("parse/", PreviewView.as_view(), name="parse"),
     path("cells/", CellsView.as_view(), name="cells"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
+    path("coruns/", CoRunsView.as_view(), name="coruns"),
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
     path("health/", HealthView.as_view(), name="health"),

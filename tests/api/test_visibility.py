@@ -29,7 +29,8 @@ MISSING = {
     "flag": "flags/999999/",
 }
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
-BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags"]
+ANALYSES = ["coruns"]
+BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
@@ -52,7 +53,7 @@ def outsider(request, token, other_token, other_read_token):
 def test_every_address_is_classified():
     named = {pattern.name for pattern in urlpatterns}
 
-    assert named == {*DETAILS, *LISTS, *WITHOUT_LABS}
+    assert named == {*DETAILS, *LISTS, *ANALYSES, *WITHOUT_LABS}
     assert DETAILS.keys() == MISSING.keys()
 
 
@@ -74,6 +75,11 @@ def test_the_lab_reads_its_own(reader, secret, name):
 def test_lists_hold_nothing_private(anyone, reader, secret, outsider, name):
     assert anyone.get(f"{name}/", token=outsider).json()["results"] == []
     assert len(reader.get(f"{name}/").json()["results"]) == 1
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_the_lab_analyses_its_own(reader, secret, name):
+    assert reader.get(f"{name}/", campaign="secret-study").status_code == 200
 
 
 @pytest.mark.parametrize("name", BY_CAMPAIGN)

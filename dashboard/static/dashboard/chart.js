@@ -65,7 +65,8 @@
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
     const font = { family: getComputedStyle(element).fontFamily, size: 12 * unit, color: colours["ink-2"] };
     const axis = { gridcolor: colours.line, zeroline: false, linecolor: colours["line-strong"] };
-    const narrow = element.clientWidth < NARROW;
+    // Only a chart that has a line for every row can put its labels above them.
+    const narrow = element.clientWidth < NARROW && layout.yaxis.tickvals;
     const groups = new Set(data.map((trace) => trace.legendgroup)).size;
     const lines = 2 * data.length + groups;
     const traces = data.map((trace) => ({
@@ -76,6 +77,7 @@
         color: colours.series(trace.meta.series),
         line: { color: colours.surface, width: 0.75 },
       },
+      ...(trace.line && { line: { ...trace.line, color: colours.series(trace.meta.series) } }),
     }));
     const whole = {
       ...layout,
@@ -85,10 +87,10 @@
       plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 8, r: 16, t: 8, b: 48 },
       xaxis: { ...layout.xaxis, ...axis, title: { ...layout.xaxis.title, font: { ...font }, standoff: 12 } },
-      yaxis: { ...layout.yaxis, ...axis, showgrid: false },
+      yaxis: { ...layout.yaxis, ...axis, showgrid: Boolean(layout.yaxis.showgrid) },
       shapes: shapes(layout.shapes, colours),
       hoverlabel: { bgcolor: colours.raised, bordercolor: colours["line-strong"], font: { ...font, color: colours.ink }, align: "left" },
-      legend: { groupclick: "toggleitem", itemsizing: "constant" },
+      legend: { ...layout.legend, groupclick: "toggleitem", itemsizing: "constant" },
     };
     done();
     return narrow ? narrowed(traces, whole, lines, element.clientWidth) : [traces, whole];
