@@ -29,7 +29,7 @@ MISSING = {
     "flag": "flags/999999/",
 }
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
-ANALYSES = ["coruns"]
+ANALYSES = ["coruns", "energy"]
 BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
