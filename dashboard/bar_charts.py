@@ -87,6 +87,7 @@ def line_chart(
     y_title: str,
     window: tuple[float, float] | None = None,
     counts: bool = False,
+    from_zero: bool = True,
     marked: Line | None = None,
 ) -> dict[str, Any]:
     """Return lines or points over a number; ``window`` tints a part of the axis.
@@ -108,7 +109,7 @@ def line_chart(
             },
             "yaxis": {
                 "title": {"text": plain(y_title)},
-                "rangemode": "tozero",
+                "rangemode": "tozero" if from_zero else "normal",
                 "showgrid": True,
                 "automargin": True,
                 "fixedrange": True,

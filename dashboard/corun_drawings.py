@@ -9,6 +9,7 @@ from dashboard import wording
 from dashboard.bar_charts import Bars, Line, Reference, bar_chart, line_chart
 from dashboard.corun_words import vms_text
 from dashboard.drawings import NONE, Drawing, number, ratio
+from dashboard.system_names import short_names
 
 
 def drawings(coruns: Sequence[CoRun], curves: Sequence[Curve]) -> tuple[Drawing, ...]:
@@ -25,10 +26,10 @@ def drawings(coruns: Sequence[CoRun], curves: Sequence[Curve]) -> tuple[Drawing,
 
 def row_names(coruns: Sequence[CoRun]) -> list[str]:
     """Return what tells co-runs of one case apart; the system if there are several."""
-    several = len({each.of.system.pk for each in coruns}) > 1
+    names = short_names(each.of.system for each in coruns)
     return [
-        f"{vms_text(each.of)}, {wording.system_name(each.of.system)}"
-        if several
+        f"{vms_text(each.of)}, {names[each.of.system.pk]}"
+        if len(names) > 1
         else vms_text(each.of)
         for each in coruns
     ]
