@@ -32,7 +32,7 @@ def energy_drawing(
         note=_("The truth lies between the two where the machine waited meanwhile."),
         figure=bar_chart(
             [names[each.system.pk] for each in systems],
-            bars,
+            [each for each in bars if any(each.values)],
             axis_title=table.unit,
             mode="group",
         ),
