@@ -16,9 +16,8 @@ def drawings(coruns: Sequence[CoRun], curves: Sequence[Curve]) -> tuple[Drawing,
     """Return what can be drawn of one case: all given co-runs and curves are of it."""
     is_time = coruns[0].of.case.better == "lower"
     made = (
-        None if is_time else _sums(coruns),
+        _times(coruns) if is_time else _sums(coruns),
         _seats(coruns),
-        _targets(coruns),
         _curve(curves),
     )
     return tuple(filter(None, made))
@@ -150,33 +149,39 @@ def _interval(corun: CoRun) -> str:
     return _("%(low)s to %(high)s") % {"low": ratio(low), "high": ratio(high)}
 
 
-def _targets(coruns: Sequence[CoRun]) -> Drawing | None:
-    drawn = [each for each in coruns if each.figures.target]
-    targets = [each.figures.target for each in drawn if each.figures.target]
-    if not targets:
+def _times(coruns: Sequence[CoRun]) -> Drawing | None:
+    """Draw times against what the cores allow, as far as that is known."""
+    drawn = [each for each in coruns if each.figures.mean]
+    if not drawn:
         return None
+    targets = [each.figures.target for each in drawn]
     bars = [
         Bars(_("measured"), [each.figures.mean for each in drawn]),
-        Bars(_("target from one VM alone"), [each.ideal_s for each in targets]),
-        Bars(_("target from as many VMs as cores"), [each.lmu_s for each in targets]),
+        Bars(
+            _("target from one VM alone"), [t.ideal_s if t else None for t in targets]
+        ),
+        Bars(
+            _("target from as many VMs as cores"),
+            [t.lmu_s if t else None for t in targets],
+        ),
     ]
-    alone = {each.of.single for each in drawn}
-    single = next(iter(alone))
-    lines = (
-        [Reference(_("one VM alone"), single.value)]
-        if len(alone) == 1 and single
-        else []
-    )
+    unit = drawn[0].of.case.unit
     names = row_names(drawn)
     return Drawing(
-        slug="targets",
+        slug="times",
         title=_("Measured against the target"),
         note=_(
             "What the cores allow: the time of one VM alone, or of as many VMs as "
             "there are cores (the form of the LMU studies), times virtual by "
             "physical cores."
         ),
-        figure=bar_chart(names, bars, lines, axis_title="s", mode="group"),
+        figure=bar_chart(
+            names,
+            [each for each in bars if any(each.values)],
+            _references(drawn),
+            axis_title=unit,
+            mode="group",
+        ),
         head=(
             _("Co-run"),
             _("Measured"),
@@ -188,11 +193,11 @@ def _targets(coruns: Sequence[CoRun]) -> Drawing | None:
         rows=tuple(
             (
                 name,
-                number(each.figures.mean, "s"),
-                number(target.ideal_s, "s"),
-                ratio(target.ideal_ratio),
-                number(target.lmu_s, "s"),
-                ratio(target.lmu_ratio),
+                number(each.figures.mean, unit),
+                number(target.ideal_s if target else None, unit),
+                ratio(target.ideal_ratio if target else None),
+                number(target.lmu_s if target else None, unit),
+                ratio(target.lmu_ratio if target else None),
             )
             for name, each, target in zip(names, drawn, targets, strict=True)
         ),

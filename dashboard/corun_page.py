@@ -71,7 +71,9 @@ def corun_page(campaign: Campaign, query: Mapping[str, str]) -> CoRunPage:
 
 def _chosen(found: CoRuns, wanted: int) -> Case | None:
     cases = {each.of.case.pk: each.of.case for each in found.coruns}
-    return cases.get(wanted) or next(iter(cases.values()), None)
+    directed = (case for case in cases.values() if case.better != "neither")
+    first = next(directed, None) or next(iter(cases.values()), None)
+    return cases.get(wanted, first)
 
 
 def _drawn(found: CoRuns, case: Case) -> tuple[Drawing, ...]:

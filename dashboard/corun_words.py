@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.coruns import SumCheck
+from benchmarks.selectors.corun_figures import CoRunFigures
 from benchmarks.selectors.coruns import CoRun, Seats
 from dashboard import figures, wording
 
@@ -127,39 +128,41 @@ def _is_doubted(corun: CoRun, withheld: frozenset[int]) -> bool:
 
 
 def _times(coruns: Iterable[CoRun], vms: str) -> str:
-    """Return the sentence of work for the CPU that has a target."""
-    slowest = max(
-        (each for each in coruns if each.figures.target),
-        key=lambda each: each.figures.slowdown or 0,
-        default=None,
-    )
-    if slowest is None or slowest.figures.target is None:
+    """Return the sentence of times: how much longer, and what the cores would allow."""
+    timed = (each for each in coruns if each.of.case.better == "lower")
+    slowest = max(timed, key=lambda each: each.figures.slowdown or 0, default=None)
+    if slowest is None or not slowest.figures.slowdown:
         return ""
-    found, target = slowest.figures, slowest.figures.target
+    found = slowest.figures
+    words = {"vms": vms, "slowdown": figures.ratio(found.slowdown or 0.0)}
+    said = _("%(vms)s at once take %(slowdown)s times as long as one alone") % words
+    return f"{said}{_allowed(found)}"
+
+
+def _allowed(found: CoRunFigures) -> str:
+    """Return how the sentence goes on: against both forms of the target."""
+    target = found.target
+    if target is None:
+        return _("; what the cores would allow is not known.")
     words = {
-        "vms": vms,
-        "slowdown": figures.ratio(found.slowdown or 0.0),
         "cores": found.cores,
         "allowed": figures.ratio(max(1.0, (found.virtual or 1) / (found.cores or 1))),
         "ratio": figures.ratio(target.ideal_ratio),
     }
     said = (
         _(
-            "%(vms)s at once take %(slowdown)s times as long as one alone; "
-            "%(cores)s cores would allow %(allowed)s: %(ratio)s of the target."
+            "; %(cores)s cores would allow %(allowed)s, so they need %(ratio)s times "
+            "the target."
         )
         % words
     )
     if target.lmu_ratio is None:
         return said
     lmu = {"ratio": figures.ratio(target.lmu_ratio)}
-    return (
-        f"{said} "
-        + _(
-            "Against as many VMs as cores, as the LMU studies have it, it is %(ratio)s."
-        )
-        % lmu
+    more = _(
+        "Against as many VMs as cores, as the LMU studies have it, it is %(ratio)s."
     )
+    return f"{said} {more % lmu}"
 
 
 def _rates(coruns: Sequence[CoRun], vms: str) -> str:

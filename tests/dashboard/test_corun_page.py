@@ -136,3 +136,25 @@ def test_a_private_campaign_is_not_there(client, private_campaign):
 def test_its_queries_are_fixed(client, together, django_assert_num_queries):
     with django_assert_num_queries(5):
         client.get(PAGE)
+
+
+def test_times_without_a_known_target_are_still_said_and_drawn(client, load_study):
+    """Two and four copies of partdiff took 200 s and 405 s, one 200 s."""
+    load_study("heidelberg-2007-xen", lambda run: run["tool"] == "partdiff")
+
+    page = client.get("/campaigns/alpha-lab/heidelberg-2007-xen/co-runs/")
+
+    assert (
+        "4 VMs at once take 2.025 times as long as one alone; "
+        "what the cores would allow is not known."
+    ) in page.content.decode()
+    bars = drawing(page, "times").figure["data"]
+    assert [bar["x"] for bar in bars] == [[200, 405], [200, 200]]
+
+
+def test_the_first_case_drawn_has_a_direction(client, load_study):
+    load_study("uoc-2012-kvm", lambda run: run["tool"] == "httperf")
+
+    page = client.get("/campaigns/alpha-lab/uoc-2012-kvm/co-runs/").context["page"]
+
+    assert page.chosen.better == "lower"
