@@ -6,7 +6,9 @@ from api.bulk import BulkView
 from api.campaigns import CampaignsView, CampaignView
 from api.cells import CellsView
 from api.comparisons import ComparisonsView
+from api.coruns import CoRunsView
 from api.documents import DocsView, SchemaView, UnknownAddressView
+from api.energy import EnergyView
 from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
@@ -47,6 +49,8 @@ urlpatterns = [
     path("parse/", PreviewView.as_view(), name="parse"),
     path("cells/", CellsView.as_view(), name="cells"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
+    path("coruns/", CoRunsView.as_view(), name="coruns"),
+    path("energy/", EnergyView.as_view(), name="energy"),
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
     path("influence/", InfluenceView.as_view(), name="influence"),

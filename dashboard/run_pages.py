@@ -7,6 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404
 
+from benchmarks.analysis.clock_facts import run_trust
+from benchmarks.analysis.clocks import TimeTrust
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, Run, Sample
 from benchmarks.selectors.evidence import Evidence, evidence
@@ -51,6 +53,8 @@ class RunPage:
     upload: UploadText
     others: tuple[Run, ...]
     """The other runs that were read from the same upload."""
+    trust: TimeTrust | None
+    """How far the clock that timed the run is to be trusted."""
 
 
 def run_list_page(
@@ -111,6 +115,12 @@ def run_page(run: Run) -> RunPage:
         has_more_samples=len(samples) > SAMPLES_SHOWN,
         upload=upload_text(run.upload.text, run.first_line, run.last_line),
         others=tuple(runs_of_upload(run)) if run.first_line else (),
+        trust=run_trust(
+            run.clock,
+            run.facts,
+            is_virtual=not run.system.is_native,
+            band=run.campaign.band_percent / 100,
+        ),
     )
 
 

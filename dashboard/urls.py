@@ -6,6 +6,8 @@ from django.urls import path
 from dashboard.views import (
     campaigns,
     comparisons,
+    coruns,
+    energy,
     flags,
     influence,
     overview,
@@ -23,6 +25,8 @@ urlpatterns = [
     path(CAMPAIGN, campaigns.show_campaign, name="campaign"),
     path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
     path(f"{CAMPAIGN}influence/", influence.show_influence, name="influence"),
+    path(f"{CAMPAIGN}co-runs/", coruns.show_coruns, name="coruns"),
+    path(f"{CAMPAIGN}energy/", energy.show_energy, name="energy"),
     path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
     path(f"{CAMPAIGN}flags/", flags.list_flags, name="flags"),
     path(f"{CAMPAIGN}reread/", rereads.begin, name="begin-reread"),

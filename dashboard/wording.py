@@ -152,6 +152,31 @@ CHANGES: dict[str, Text] = {
 }
 
 
+CLOCKS: dict[str, Text] = {
+    "external": gettext_lazy("a time server outside the host"),
+    "client": gettext_lazy("the machine that drove the load"),
+    "meter": gettext_lazy("the power meter"),
+    "guest": gettext_lazy("the guest's own clock"),
+    "local": gettext_lazy("the machine that ran the tool"),
+}
+TRUSTS: dict[str, Text] = {
+    "trusted": gettext_lazy("trusted"),
+    "corrected": gettext_lazy("corrected"),
+    "suspect": gettext_lazy("suspect"),
+    "unchecked": gettext_lazy("unchecked"),
+}
+
+
+def clock_name(clock: str) -> str:
+    """Return whose clock it was."""
+    return str(CLOCKS.get(clock, clock))
+
+
+def trust_name(state: str) -> str:
+    """Return how far a clock is trusted, in a word."""
+    return str(TRUSTS.get(state, state))
+
+
 def flag_status_name(status: str) -> str:
     """Return what was decided about a flag."""
     return str(FLAG_STATUSES[status])

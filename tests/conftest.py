@@ -8,7 +8,8 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from benchmarks.models import Agent, Campaign, Host, Lab, Membership
-from benchmarks.services import intake, processing, tokens
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.services import campaigns, intake, processing, systems, tokens
 
 
 @pytest.fixture
@@ -131,3 +132,20 @@ def submit(agent: Agent) -> Callable[..., list[Any]]:
         return submissions
 
     return take
+
+
+@pytest.fixture
+def load_study(lab: Lab, agent: Agent) -> Callable[..., Campaign]:
+    """Load those runs of a published study for which ``wanted`` says so."""
+
+    def load(slug: str, wanted: Callable[[dict[str, Any]], bool]) -> Campaign:
+        study = reference_campaign(slug)
+        loaded, _ = campaigns.save_campaign(lab=lab, **study.campaign)
+        for host in study.hosts:
+            systems.register_host(lab=lab, **host)
+        runs = [run for run in study.runs if wanted(run)]
+        intake.submit_runs(agent=agent, documents=runs)
+        processing.drain()
+        return loaded
+
+    return load

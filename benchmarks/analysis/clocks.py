@@ -71,7 +71,8 @@ class GuestClock:
     def drift_ppm(self) -> float:
         """What the guest's clock gained (or, below 0, lost) in a million seconds."""
         gained_s = self.offset_end_s - self.offset_start_s
-        return 1e6 * gained_s / (self.guest_s - gained_s)
+        true_s = self.guest_s - gained_s
+        return 1e6 * gained_s / true_s if true_s > 0 else math.inf
 
 
 @dataclass(frozen=True, slots=True)

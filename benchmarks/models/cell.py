@@ -74,6 +74,8 @@ class Cell(models.Model):
     last_at = models.DateTimeField(null=True)
     session = models.ForeignKey(Session, models.SET_NULL, null=True, related_name="+")
     clock = models.CharField(max_length=50, blank=True)
+    clock_trust = models.CharField(max_length=10, blank=True)
+    """The worst that is known of its runs' clocks, as found at ``shaped_at``."""
     document = models.TextField(blank=True)
     table = models.TextField(blank=True)
     updated_at = models.DateTimeField(default=timezone.now)

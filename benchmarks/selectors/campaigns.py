@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from benchmarks.errors import AmbiguousCampaignError, NotFoundError
 from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run
+from benchmarks.selectors.corun_cells import IS_SEAT, TOGETHER
 from benchmarks.viewer import Viewer
 
 
@@ -40,8 +41,15 @@ class CampaignCard:
 
 
 def visible(viewer: Viewer) -> QuerySet[Campaign]:
-    """Return the campaigns a viewer may see, newest first."""
+    """Return the campaigns a viewer may see, newest first.
+
+    ``has_coruns`` and ``has_energy`` say whether these pages would show anything.
+    """
+    cells = Cell.objects.filter(campaign=OuterRef("pk"), n__gt=0)
+    seats = cells.filter(scenario__in=TOGETHER).filter(IS_SEAT)
+    meters = cells.filter(case__component="power")
     campaigns = Campaign.objects.visible_to(viewer).select_related("lab")
+    campaigns = campaigns.annotate(has_coruns=Exists(seats), has_energy=Exists(meters))
     return campaigns.order_by("-published", "-pk")
 
 

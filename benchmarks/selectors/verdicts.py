@@ -21,7 +21,8 @@ from benchmarks.analysis.verdicts import Judgements, judge
 from benchmarks.models import Campaign, Case, Cell, Efficiency, System
 from benchmarks.selectors.flags import withheld_cells
 
-STATISTICS = ("n", "mean", "m2", "decimals", "shape_codes")
+STATISTICS = ("n", "mean", "m2", "decimals", "shape_codes", "clock_trust")
+SUSPECT = frozenset({"suspect"})
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,9 @@ def _judged(
     own, other = columns[4 : 4 + len(STATISTICS)], columns[4 + len(STATISTICS) :]
     flagged = _among(ids, withheld) | _among(baseline_ids, withheld)
     gates = gates_of_states(states) | flagged * int(Gate.FLAGGED)
-    gates |= gates_of_shapes(own[-1]) | gates_of_shapes(other[-1])
+    gates |= gates_of_shapes(own[-2]) | gates_of_shapes(other[-2])
+    suspect = _among(own[-1], SUSPECT) | _among(other[-1], SUSPECT)
+    gates |= suspect * int(Gate.CLOCK_SUSPECT)
     return judge(
         _rollups(*own),
         _rollups(*other),
@@ -72,11 +75,11 @@ def _judged(
     )
 
 
-def _among(ids: Sequence[Any], wanted: frozenset[int]) -> NDArray[np.bool_]:
+def _among(ids: Sequence[Any], wanted: frozenset[Any]) -> NDArray[np.bool_]:
     return np.fromiter((each in wanted for each in ids), dtype=bool, count=len(ids))
 
 
-def _rollups(n: Any, mean: Any, m2: Any, decimals: Any, _: Any) -> Rollups:
+def _rollups(n: Any, mean: Any, m2: Any, decimals: Any, *_: Any) -> Rollups:
     runs = np.nan_to_num(np.array(n, dtype=float))
     resolution = 10.0 ** -np.array(decimals, dtype=float)
     return Rollups.of(

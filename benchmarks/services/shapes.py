@@ -1,25 +1,29 @@
-"""Keep the shape of each cell true to its runs: speeds, order, outliers."""
+"""Keep the shape of each cell true to its runs: speeds, order, outliers, clocks."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
 from django.db import connection
 from django.db.models import F, Q
 
+from benchmarks.analysis.clock_facts import figures_trust, worst
 from benchmarks.analysis.shape import MIN_RUNS, Shape, shape_of
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Campaign, Cell, System
 from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.models.study import NATIVE
 
 LOOKED_AT = 1000
-KEPT = ("shape", "shape_codes", "shaped_at")
+KEPT = ("shape", "shape_codes", "shaped_at", "clock_trust")
 
 
 def shape_cells(campaign: Campaign) -> None:
     """Look again at the shape of every cell that changed since the last look."""
     changed = campaign.cells.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
     cells = {cell.pk: cell for cell in changed}
-    series = _series(list(cells))
+    series, trust = _series(list(cells)), _clock_trust(list(cells), campaign)
     for cell in cells.values():
+        cell.clock_trust = trust.get(cell.pk, "")
         _describe(cell, series.get(cell.pk, ()))
     Cell.objects.bulk_update(cells.values(), KEPT, batch_size=500)
 
@@ -82,3 +86,30 @@ def _series(cell_ids: Sequence[int]) -> dict[int, list[float]]:
     with connection.cursor() as cursor:
         cursor.execute(SERIES, [list(cell_ids)])
         return dict(cursor.fetchall())
+
+
+CLOCKS = f"""
+    SELECT each.id, system.hypervisor, clock, told
+    FROM (SELECT DISTINCT cell.id, cell.system_id, run.clock, run.facts->'clock' AS told
+          {CELL_SAMPLES}
+          WHERE cell.id = ANY(%s)) AS each
+    JOIN {System._meta.db_table} AS system ON system.id = each.system_id
+"""
+
+
+def _clock_trust(cell_ids: Sequence[int], campaign: Campaign) -> dict[int, str]:
+    """Return the worst state of the clocks of each cell's runs."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLOCKS, [list(cell_ids)])
+        rows = cursor.fetchall()
+    states: dict[int, set[str]] = {}
+    for cell_id, hypervisor, clock, told in rows:
+        facts = {"clock": orjson.loads(told)} if told else {}
+        state = figures_trust(
+            clock,
+            facts,
+            is_virtual=hypervisor != NATIVE,
+            band=campaign.band_percent / 100,
+        )
+        states.setdefault(cell_id, set()).add(state)
+    return {cell_id: worst(found) for cell_id, found in states.items()}

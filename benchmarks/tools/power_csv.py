@@ -21,7 +21,14 @@ from itertools import pairwise
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, LineError, Scanner
-from benchmarks.tools.telemetry import CUT, chunks, lines_of, summarize, summary_metrics
+from benchmarks.tools.telemetry import (
+    CUT,
+    FACTORS,
+    chunks,
+    lines_of,
+    summarize,
+    summary_metrics,
+)
 
 _TIME = r"(?:time|timestamp|date|datetime|date_time|seconds|secs?|elapsed|epoch|t)"
 _UNIT = r"[ _]?[(\[]?(?:m?s|sec|seconds|utc|iso)?[)\]]?"
@@ -130,9 +137,22 @@ class Rows:
         )
         return self.run
 
+    @property
+    def factor(self) -> float:
+        """What one of its numbers is in watts."""
+        return FACTORS[_unit(self.names[1])]
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each header, or for all rows if there is none."""
+    return finished(
+        [table.done() for table in tables_of(output)],
+        "There are no rows of a time and watts.",
+    )
+
+
+def tables_of(output: str) -> list[Rows]:
+    """The rows below each header, or all rows if there is none."""
     tables = [Rows(["time", "watts"])]
     line = position = 0
     for header in [*_HEADER.finditer(output), None]:
@@ -142,9 +162,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             line += 1
             position = header.end() + 1
             keep(tables, Rows(split(header["names"])))
-    return finished(
-        [table.done() for table in tables], "There are no rows of a time and watts."
-    )
+    return tables
 
 
 def _read(text: str, line: int, rows: Rows) -> int:

@@ -79,6 +79,11 @@ class Log:
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each logging."""
+    return finished([log.done() for log in logs_of(output)], "No packet tells watts.")
+
+
+def logs_of(output: str) -> list[Log]:
+    """What each logging has sent."""
     logs = [Log()]
     lines = 0
     for chunk in chunks(output):
@@ -88,7 +93,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             except LineError as error:
                 raise error.moved(lines) from None
         lines += chunk.count("\n")
-    return finished([log.done() for log in logs], "No packet tells watts.")
+    return logs
 
 
 def _take(chunk: str, logs: list[Log]) -> None:

@@ -31,6 +31,8 @@ FILTERS: dict[str, Callable[..., str]] = {
     "flag_status_name": wording.flag_status_name,
     "severity_name": wording.severity_name,
     "change_name": wording.change_name,
+    "clock_name": wording.clock_name,
+    "trust_name": wording.trust_name,
     "system_name": wording.system_name,
     "runs_text": wording.runs_text,
     "verdict_words": judging.verdict_words,

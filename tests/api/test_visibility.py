@@ -29,7 +29,7 @@ MISSING = {
     "flag": "flags/999999/",
 }
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
-ANALYSES = ["influence"]
+ANALYSES = ["influence", "coruns", "energy"]
 BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
@@ -83,6 +83,7 @@ def test_the_lab_analyses_its_own(reader, secret, name):
 
     assert answer.status_code == 200
     assert answer.json()["results"]
+    assert reader.get(f"{name}/", campaign="secret-study").status_code == 200
 
 
 @pytest.mark.parametrize("name", BY_CAMPAIGN)

@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 CAMPAIGN = "/campaigns/alpha-lab/lmu-2010-xen/"
 COMPARE = f"{CAMPAIGN}compare/"
+CORUNS = f"{CAMPAIGN}co-runs/"
+ENERGY = "/campaigns/alpha-lab/uoc-2012-kvm/energy/"
 HOSTILE = "/campaigns/alpha-lab/hostile/"
 INFLUENCE = "/campaigns/alpha-lab/factorial/influence/"
 PAYLOADS = [
@@ -49,6 +51,7 @@ def site(django_db_setup, django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
         load_reference(lab, agent)
+        load_reference(lab, agent, "uoc-2012-kvm")
         load_hostile(lab, agent)
         load_factorial(lab, agent)
         server = LiveServer("127.0.0.1")
@@ -67,8 +70,8 @@ def end_sessions():
         )
 
 
-def load_reference(lab, agent):
-    study = reference_campaign("lmu-2010-xen")
+def load_reference(lab, agent, slug="lmu-2010-xen"):
+    study = reference_campaign(slug)
     campaigns.save_campaign(lab=lab, **study.campaign)
     for host in study.hosts:
         systems.register_host(lab=lab, **host)
@@ -203,6 +206,40 @@ def test_the_chart_shows_as_many_marks_as_the_table_has_ratios(visit):
     assert visit.errors == []
 
 
+def test_co_runs_are_drawn_beside_their_tables(visit):
+    page = visit.open(CORUNS)
+    page.get_by_role("link", name="Iometer: Disk throughput · random read").click()
+    draw_all(page, 3)
+
+    stacked = page.locator("#drawn .barlayer").first
+    # Plotly has a place for each of three VMs in each of four co-runs.
+    assert stacked.locator(".point").count() == 12
+    page.get_by_text("The same as a table").first.click()
+    expect(page.locator("#drawn table").first).to_contain_text("16.62\xa0MB/s")
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def test_the_wait_can_be_taken_off_the_energy(visit):
+    page = visit.open(ENERGY)
+    page.get_by_label("Power while waiting, W").fill("110")
+    page.get_by_role("button", name="Take the wait off").click()
+    draw_all(page, 4)
+
+    assert browsing.query(page) == {"waiting": "110"}
+    expect(page.get_by_role("table").nth(2)).to_contain_text("44,021\xa0J")
+    assert page.locator(".drawing").nth(2).locator(".barlayer .point").count() == 12
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def draw_all(page, count):
+    """Scroll to every chart and wait until it is drawn."""
+    for chart in page.locator("[data-chart]").all():
+        chart.scroll_into_view_if_needed()
+    expect(page.locator("[data-drawn]")).to_have_count(count)
+
+
 def test_the_chart_is_drawn_again_after_a_choice(visit):
     page = visit.open(COMPARE)
     browsing.draw_chart(page)
@@ -270,6 +307,20 @@ def test_every_page_fits_its_window_and_keeps_the_policy(chromium, site, look):
             assert browsing.violations(page) == [], address
             page.close()
     assert [each for each in visit.errors if "404" not in each] == []
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("address", [CORUNS, ENERGY])
+def test_pages_of_charts_fit_their_window_and_keep_the_policy(
+    chromium, site, look, address
+):
+    with browsing.window(chromium, site, **look) as visit:
+        page = visit.open(address)
+        page.locator("[data-chart]").first.scroll_into_view_if_needed()
+        page.wait_for_selector("[data-drawn]")
+        assert not browsing.is_too_wide(page)
+        assert browsing.violations(page) == []
+        assert visit.errors == []
 
 
 def test_the_table_scrolls_in_its_region_under_a_head_that_stays(visit):
@@ -345,7 +396,7 @@ def test_the_theme_follows_the_system_until_one_is_chosen(chromium, site):
         assert visit.errors == []
 
 
-@pytest.mark.parametrize("page_name", ["", "compare/", "runs/"])
+@pytest.mark.parametrize("page_name", ["", "compare/", "runs/", "co-runs/"])
 def test_names_that_are_attacks_are_only_shown(visit, page_name):
     page = visit.open(HOSTILE + page_name)
     if page_name == "compare/":

@@ -182,3 +182,20 @@ def test_queries_are_fixed(
         client.get(LIST, {"cell": pair.pk})
     with django_assert_num_queries(3):
         client.get(f"/runs/{run.pk}/")
+
+
+def test_it_says_whose_clock_timed_the_run_and_how_far_it_is_trusted(
+    text, submit, run_document, xen
+):
+    told = {"local_us": 10**8, "offset_start_us": 0, "offset_end_us": -3 * 10**6}
+    first, second = submit(
+        run_document(clock="guest", system=xen),
+        run_document(clock="guest", system=xen, facts={"clock": told}),
+    )
+
+    unchecked, suspect = text(f"/runs/{first.run_id}/"), text(f"/runs/{second.run_id}/")
+
+    assert "the guest&#x27;s own clock" in unchecked
+    assert "<b>unchecked</b>" in unchecked
+    assert "<b>suspect</b>" in suspect
+    assert "no outside clock timed the run" in suspect

@@ -40,7 +40,8 @@
 
   /* On a phone labels stand above their dots, and the legend below everything. */
   const narrowed = (traces, layout, lines, width) => {
-    const below = lines * LEGEND_LINE;
+    const across = layout.legend.orientation === "h";
+    const below = (across ? Math.ceil(traces.length / 2) + 1 : lines) * LEGEND_LINE;
     const rows = layout.yaxis.tickvals.length;
     const room = Math.floor(width / LETTER);
     const cut = (text) => (text.length > room ? `${text.slice(0, room - 1)}…` : text);

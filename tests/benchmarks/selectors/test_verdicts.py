@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.models import Cell, Flag, System
+from benchmarks.models import Cell, Flag, Run, System
 from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.services import checking
 
@@ -131,3 +131,26 @@ def test_it_asks_twice(pair_of, campaign, django_assert_num_queries):
 
     with django_assert_num_queries(2):
         campaign_verdicts(campaign)
+
+
+@pytest.mark.parametrize("hypervisor", ["Xen", "native"])
+def test_a_suspect_clock_takes_the_verdict_away(pair_of, campaign, hypervisor):
+    """A clock that lost 3 s of 103, on either side."""
+    pair_of(clock="local")
+    told = {"local_us": 10**8, "offset_start_us": 0, "offset_end_us": -3 * 10**6}
+    run = Run.objects.filter(system__hypervisor=hypervisor).first()
+    Run.objects.filter(pk=run.pk).update(facts={"clock": told})
+
+    checking.check_due_campaigns(timedelta(0))
+
+    states = dict(Cell.objects.values_list("system__hypervisor", "clock_trust"))
+    assert states[hypervisor] == "suspect"
+    assert "clock_suspect" in judged(campaign).codes
+
+
+def test_an_unchecked_clock_leaves_the_verdict(pair_of, campaign):
+    pair_of(clock="guest")
+    checking.check_due_campaigns(timedelta(0))
+
+    assert set(Cell.objects.values_list("clock_trust", flat=True)) == {"unchecked"}
+    assert judged(campaign).verdict == "slower"

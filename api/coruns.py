@@ -1,0 +1,169 @@
+"""/coruns/: what several VMs of a system did together."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.comparisons import BETTER, COMPONENTS
+from api.fields import Choice
+from api.queries import Query, ToolParameter, campaign_parameter
+from api.runs import SCENARIOS
+from api.views import ApiView
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.corun_cells import TOGETHER
+from benchmarks.selectors.coruns import campaign_coruns
+
+LOOKUPS = {
+    "component": "case__component",
+    "tool": "case__tool",
+    "scenario": "scenario",
+}
+NULLABLE: dict[str, Any] = {"allow_null": True}
+
+
+class SeatSerializer(serializers.Serializer[Any]):
+    """The mean of one VM over ``n`` runs; ``cell_id`` is where it stands."""
+
+    seat = serializers.CharField()
+    value = serializers.FloatField()
+    n = serializers.IntegerField()
+    cell_id = serializers.IntegerField()
+
+
+class SumCheckSerializer(serializers.Serializer[Any]):
+    """A printed sum beside the seats' own; ``rounding`` is what rounding explains."""
+
+    printed = serializers.FloatField()
+    recomputed = serializers.FloatField()
+    difference = serializers.FloatField()
+    rounding = serializers.FloatField()
+    is_within_rounding = serializers.BooleanField()
+    sentence = serializers.CharField()
+
+
+class TargetSerializer(serializers.Serializer[Any]):
+    """A time against what the cores allow; ``ratio`` is measured / target.
+
+    ``ideal_s`` starts from one VM alone, ``lmu_s`` from as many VMs as there are cores.
+    """
+
+    ideal_s = serializers.FloatField()
+    ideal_ratio = serializers.FloatField()
+    lmu_s = serializers.FloatField(**NULLABLE)
+    lmu_ratio = serializers.FloatField(**NULLABLE)
+
+
+class FiguresSerializer(serializers.Serializer[Any]):
+    """What follows from the seats; null is what is not known, ``reasons`` says why.
+
+    ``sum`` is recomputed where all seats are there, else the printed one
+    (``is_sum_printed``); times have none. ``jain`` is 1 if all got the same; its
+    interval needs ``repeated`` co-runs. ``scaling`` = sum / single, ``slowdown`` =
+    mean / single, ``interference`` = under the other load / without it. ``virtual``
+    cores of all VMs share the ``cores`` of the machine.
+    """
+
+    sum = serializers.FloatField(**NULLABLE)
+    is_sum_printed = serializers.BooleanField()
+    mean = serializers.FloatField(**NULLABLE)
+    minimum = serializers.FloatField(**NULLABLE)
+    maximum = serializers.FloatField(**NULLABLE)
+    jain = serializers.FloatField(**NULLABLE)
+    jain_low = serializers.FloatField(**NULLABLE)
+    jain_high = serializers.FloatField(**NULLABLE)
+    repeated = serializers.IntegerField()
+    sum_check = SumCheckSerializer(**NULLABLE)
+    scaling = serializers.FloatField(**NULLABLE)
+    scaling_to_native = serializers.FloatField(**NULLABLE)
+    slowdown = serializers.FloatField(**NULLABLE)
+    interference = serializers.FloatField(**NULLABLE)
+    target = TargetSerializer(**NULLABLE)
+    virtual = serializers.IntegerField(**NULLABLE)
+    cores = serializers.IntegerField(**NULLABLE)
+    reasons = serializers.ListField(child=serializers.CharField())
+
+
+class CoRunSerializer(serializers.Serializer[Any]):
+    """One case that ``vms`` VMs of a system ran together.
+
+    ``missing`` seats were not reported: they are not 0. ``single`` is the same system
+    with one VM alone, ``native`` the machine without a hypervisor.
+    """
+
+    case = serializers.CharField(source="of.case.label")
+    case_id = serializers.IntegerField(source="of.case.pk")
+    tool = serializers.CharField(source="of.case.tool")
+    component = serializers.ChoiceField(COMPONENTS, source="of.case.component")
+    unit = serializers.CharField(source="of.case.unit")
+    better = serializers.ChoiceField(BETTER, source="of.case.better")
+    system = serializers.CharField(source="of.system.label")
+    system_id = serializers.IntegerField(source="of.system.pk")
+    scenario = serializers.ChoiceField(SCENARIOS, source="of.scenario")
+    vms = serializers.IntegerField(source="of.vms")
+    load = serializers.CharField(source="of.load")
+    seats = SeatSerializer(many=True, source="of.seats")
+    missing = serializers.ListField(child=serializers.CharField(), source="of.missing")
+    printed = serializers.DictField(child=serializers.FloatField(), source="of.printed")
+    single = SeatSerializer(source="of.single", **NULLABLE)
+    native = SeatSerializer(source="of.native", **NULLABLE)
+    figures = FiguresSerializer()
+
+
+class PointSerializer(serializers.Serializer[Any]):
+    """The curve at ``k`` VMs; ``noise`` is the sum's 95 % half-width as a share."""
+
+    k = serializers.IntegerField()
+    sum = serializers.FloatField()
+    noise = serializers.FloatField(**NULLABLE)
+    mean = serializers.FloatField()
+    jain = serializers.FloatField(source="fairness.jain")
+    scaling = serializers.FloatField(**NULLABLE)
+    share = serializers.FloatField(**NULLABLE)
+
+
+class CurveSerializer(serializers.Serializer[Any]):
+    """What each further VM added; ``knee`` is the last number that raised the sum."""
+
+    case = serializers.CharField(source="case.label")
+    case_id = serializers.IntegerField(source="case.pk")
+    system = serializers.CharField(source="system.label")
+    system_id = serializers.IntegerField(source="system.pk")
+    unit = serializers.CharField(source="case.unit")
+    knee = serializers.IntegerField(source="consolidation.knee")
+    is_end_reached = serializers.BooleanField(source="consolidation.is_end_reached")
+    points = PointSerializer(many=True, source="consolidation.points")
+
+
+class CampaignCoRunsSerializer(serializers.Serializer[Any]):
+    """All co-runs of a campaign, and the curves over the number of VMs."""
+
+    results = CoRunSerializer(many=True, source="coruns")
+    curves = CurveSerializer(many=True)
+
+
+class CoRunsQuery(Query):
+    campaign = campaign_parameter(required=True)
+    component = Choice(choices=COMPONENTS, required=False)
+    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
+    scenario = Choice(choices=TOGETHER, required=False)
+
+
+class CoRunsView(ApiView):
+    """What several VMs of a system did together."""
+
+    query_class = CoRunsQuery
+
+    @extend_schema(
+        summary="Read the co-runs of a campaign",
+        operation_id="coruns_retrieve",
+        responses=CampaignCoRunsSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        campaign = find_campaign(self.viewer, self.query["campaign"])
+        given = LOOKUPS.keys() & self.query.keys()
+        filters = {LOOKUPS[name]: self.query[name] for name in given}
+        found = campaign_coruns(campaign, filters=filters)
+        return Response(self.shown(CampaignCoRunsSerializer, found))

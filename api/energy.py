@@ -1,0 +1,93 @@
+"""/energy/: what power meters read in a campaign, and the energy of the work."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.queries import Query, WholeParameter, campaign_parameter
+from api.views import ApiView
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.energy import campaign_energy
+
+NULLABLE: dict[str, Any] = {"allow_null": True}
+MOST_WATTS = 1_000_000
+
+
+class SystemEnergySerializer(serializers.Serializer[Any]):
+    """What one system took for a workload: means over ``run_ids``, each computed first.
+
+    ``printed_j`` is the meter's total, ``energy_j`` its mean power over the time of the
+    work: where the machine waited meanwhile, the truth lies between the two.
+    ``less_wait_j`` is the total less the wait at ``waiting_w``. Ratios are set against
+    the table's reference; ``is_reversed`` if they lie on different sides of 1. What is
+    not known is null, and ``reason`` says why.
+    """
+
+    system = serializers.CharField(source="system.label")
+    system_id = serializers.IntegerField(source="system.pk")
+    run_ids = serializers.ListField(child=serializers.IntegerField())
+    printed_j = serializers.FloatField()
+    meter_s = serializers.FloatField()
+    mean_w = serializers.FloatField()
+    work_s = serializers.FloatField(**NULLABLE)
+    overrun_s = serializers.FloatField(**NULLABLE)
+    energy_j = serializers.FloatField(**NULLABLE)
+    less_wait_j = serializers.FloatField(**NULLABLE)
+    operations = serializers.FloatField(**NULLABLE)
+    joules_per_operation = serializers.FloatField(**NULLABLE)
+    operations_per_joule = serializers.FloatField(**NULLABLE)
+    energy_delay_js = serializers.FloatField(**NULLABLE)
+    printed_ratio = serializers.FloatField(**NULLABLE)
+    energy_ratio = serializers.FloatField(**NULLABLE)
+    less_wait_ratio = serializers.FloatField(**NULLABLE)
+    is_reversed = serializers.BooleanField()
+    reason = serializers.CharField()
+
+
+class EnergyTableSerializer(serializers.Serializer[Any]):
+    """One workload on the systems it was metered on, the reference first."""
+
+    workload = serializers.CharField()
+    reference = serializers.CharField(source="reference.label")
+    reference_id = serializers.IntegerField(source="reference.pk")
+    systems = SystemEnergySerializer(many=True)
+
+
+class RefusedSerializer(serializers.Serializer[Any]):
+    run_id = serializers.IntegerField(source="reading.run.pk")
+    reason = serializers.CharField()
+
+
+class EnergySerializer(serializers.Serializer[Any]):
+    """The tables of a campaign, and the readings that none can be made of."""
+
+    results = EnergyTableSerializer(many=True, source="tables")
+    refused = RefusedSerializer(many=True)
+
+
+class EnergyQuery(Query):
+    campaign = campaign_parameter(required=True)
+    waiting_w = WholeParameter(
+        required=False,
+        max_value=MOST_WATTS,
+        help_text="Watts of the machine while the meter ran on after the work.",
+    )
+
+
+class EnergyView(ApiView):
+    """Printed totals of power meters, and the energy of the work."""
+
+    query_class = EnergyQuery
+
+    @extend_schema(
+        summary="Read the energy of a campaign's work",
+        operation_id="energy_retrieve",
+        responses=EnergySerializer,
+    )
+    def get(self, request: Request) -> Response:
+        campaign = find_campaign(self.viewer, self.query["campaign"])
+        found = campaign_energy(campaign, self.query.get("waiting_w"))
+        return Response(self.shown(EnergySerializer, found))

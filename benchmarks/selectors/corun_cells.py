@@ -1,0 +1,104 @@
+"""The cells that co-runs are made of, and the run means behind repeated ones."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import Q
+
+from benchmarks.models import Campaign, Cell
+from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.selectors.corun_figures import (
+    COMBINED,
+    INTER_VM,
+    PARALLEL,
+    SINGLE,
+    UNDER_LOAD,
+)
+
+TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM)
+TOTALS = ("sum", "mean")
+IS_SEAT = Q(seat__regex=r"^[0-9]+$") | Q(seat__in=TOTALS)
+ALONE = ("1", "", "mean")
+
+Rows = tuple[tuple[float, ...], ...]
+GroupKey = tuple[Any, ...]
+Groups = Mapping[GroupKey, Mapping[str, Cell]]
+Singles = Mapping[tuple[int, int], Cell]
+Means = Mapping[int, Mapping[int, float]]
+
+
+def groups_of(
+    campaign: Campaign, filters: Mapping[str, Any]
+) -> dict[GroupKey, dict[str, Cell]]:
+    """Return the cells of each co-run by their seats; an aggregate alone is none."""
+    related = ("case", "system__host", "efficiency__baseline__system")
+    cells = Cell.objects.filter(
+        campaign=campaign, scenario__in=TOGETHER, n__gt=0, **filters
+    ).select_related(*related)
+    groups: dict[GroupKey, dict[str, Cell]] = defaultdict(dict)
+    for cell in cells.order_by("pk"):
+        if cell.seat.isdigit() or cell.seat in TOTALS:
+            key = (cell.system_id, cell.case_id, cell.scenario, cell.vms, cell.load)
+            groups[key][cell.seat] = cell
+    return dict(groups)
+
+
+def cells_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> Iterable[Cell]:
+    return (cell for seats in groups.values() for cell in seats.values())
+
+
+def singles_of(
+    campaign: Campaign, groups: Iterable[Mapping[str, Cell]]
+) -> dict[tuple[int, int], Cell]:
+    """Return what each system did with one VM alone, by system and case."""
+    firsts = [next(iter(seats.values())) for seats in groups]
+    cells = Cell.objects.filter(
+        campaign=campaign,
+        scenario=SINGLE,
+        seat__in=ALONE,
+        system__in={cell.system_id for cell in firsts},
+        case__in={cell.case_id for cell in firsts},
+        n__gt=0,
+    )
+    best = sorted(cells, key=lambda cell: ALONE.index(cell.seat), reverse=True)
+    return {(cell.system_id, cell.case_id): cell for cell in best}
+
+
+RUN_MEANS = f"""
+    SELECT cell.id, coalesce(run.corun_id, -run.id), avg(sample.value)
+    {CELL_SAMPLES}
+    WHERE cell.campaign_id = %s AND cell.id = ANY(%s)
+    GROUP BY cell.id, coalesce(run.corun_id, -run.id)
+    ORDER BY 1, 2
+"""
+
+
+def run_means(campaign: Campaign, cells: Iterable[Cell]) -> dict[int, dict[int, float]]:
+    """Return the means of those cells that were repeated, by the co-run they are of.
+
+    A run of no co-run has the negative of its own id instead: it has no partners.
+    """
+    several = [cell.pk for cell in cells if cell.n > 1]
+    with connection.cursor() as cursor:
+        cursor.execute(RUN_MEANS, [campaign.pk, several])
+        means: dict[int, dict[int, float]] = defaultdict(dict)
+        for cell_id, corun, mean in cursor.fetchall():
+            means[cell_id][corun] = mean
+    return dict(means)
+
+
+def together(seats: Sequence[Cell], means: Means) -> Rows:
+    """Return one row a co-run; the means of all runs where they name no co-runs."""
+    each = [means.get(cell.pk, {}) for cell in seats]
+    if not each:
+        return ()
+    shared = sorted(set(each[0]).intersection(*each[1:]))
+    if len(shared) > 1:
+        return tuple(tuple(of[key] for of in each) for key in shared)
+    return (tuple(map(mean_of, seats)),)
+
+
+def mean_of(cell: Cell) -> float:
+    return float(cell.mean or 0.0)

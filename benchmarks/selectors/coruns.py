@@ -1,0 +1,252 @@
+"""What the virtual machines of a campaign did together: seats, sums, shares, curves."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.analysis.consolidation import Consolidation, consolidation
+from benchmarks.models import Campaign, Case, Cell, Efficiency, System
+from benchmarks.selectors.corun_cells import (
+    TOTALS,
+    GroupKey,
+    Groups,
+    Means,
+    Rows,
+    Singles,
+    cells_of,
+    groups_of,
+    mean_of,
+    run_means,
+    singles_of,
+    together,
+)
+from benchmarks.selectors.corun_figures import (
+    COMBINED,
+    PARALLEL,
+    UNDER_LOAD,
+    CoRunFigures,
+    Evidence,
+    corun_figures,
+)
+from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, natural, rank
+
+OF_NATIVE = ("paired", "other_session", "stale", "scaling")
+
+
+@dataclass(frozen=True)
+class SeatValue:
+    """The mean of one VM of a co-run over ``n`` runs, and the cell it stands in."""
+
+    seat: str
+    value: float
+    n: int
+    cell_id: int
+
+
+@dataclass(frozen=True)
+class Seats:
+    """One case that several VMs of a system ran together.
+
+    ``seats`` are those that were reported, ``missing`` the others of ``vms``; a missing
+    seat is not 0. ``coruns`` has one row a co-run, empty while a seat is missing.
+    ``single`` is the same system with one VM alone, ``native`` the bare machine.
+    """
+
+    id: int
+    case: Case
+    system: System
+    scenario: str
+    vms: int
+    load: str
+    seats: tuple[SeatValue, ...]
+    missing: tuple[str, ...]
+    printed: Mapping[str, float]
+    single: SeatValue | None
+    native: SeatValue | None
+    coruns: Rows
+
+
+@dataclass(frozen=True)
+class CoRun:
+    """The seats of one case and what follows from them."""
+
+    of: Seats
+    figures: CoRunFigures
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What each further VM added to one case on one system."""
+
+    case: Case
+    system: System
+    consolidation: Consolidation
+
+
+@dataclass(frozen=True)
+class CoRuns:
+    """Everything that ran together in a campaign, in the order of its pages."""
+
+    coruns: tuple[CoRun, ...]
+    curves: tuple[Curve, ...]
+
+
+def campaign_coruns(
+    campaign: Campaign, *, filters: Mapping[str, Any] | None = None
+) -> CoRuns:
+    """Return a campaign's co-runs, in three queries.
+
+    ``filters`` are look-ups on Cell. They narrow what is returned; a co-run under load
+    is set against the one without it whether that is asked for or not.
+    """
+    chosen = dict(filters or {})
+    scenario = chosen.pop("scenario", None)
+    groups = groups_of(campaign, chosen)
+    singles = singles_of(campaign, groups.values())
+    means = run_means(campaign, [*cells_of(groups), *singles.values()])
+    built = _Builder(groups, singles, means)
+    found = sorted(map(built.corun, groups), key=_order)
+    wanted = tuple(each for each in found if scenario in (None, each.of.scenario))
+    return CoRuns(wanted, tuple(_curves(wanted, means, singles)))
+
+
+@dataclass(frozen=True)
+class _Builder:
+    """All cells of a campaign that a co-run may lean on."""
+
+    groups: Groups
+    singles: Singles
+    means: Means
+
+    def corun(self, key: GroupKey) -> CoRun:
+        seats = self.groups[key]
+        parts = sorted(filter(str.isdigit, seats), key=int)
+        first = seats[parts[0]] if parts else next(iter(seats.values()))
+        single = self.singles.get((first.system_id, first.case_id))
+        missing = _missing(first, parts)
+        rows = () if missing else together([seats[p] for p in parts], self.means)
+        given = Seats(
+            id=first.pk,
+            case=first.case,
+            system=first.system,
+            scenario=first.scenario,
+            vms=first.vms or len(parts),
+            load=first.load,
+            seats=tuple(_seat(seats[name]) for name in parts),
+            missing=missing,
+            printed={kind: mean_of(seats[kind]) for kind in TOTALS if kind in seats},
+            single=_seat(single) if single else None,
+            native=_native(seats.get("sum") or seats.get("mean") or first),
+            coruns=rows,
+        )
+        return CoRun(given, corun_figures(_evidence(given, *self._others(key))))
+
+    def _others(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
+        """Return the same VMs without the other load, and the mean time by VMs."""
+        system, case, scenario, vms, _ = key
+        alike = {
+            other[3]: seats
+            for other, seats in self.groups.items()
+            if other[:3] == (system, case, PARALLEL)
+        }
+        alone = _total(alike[vms]) if vms in alike else None
+        full = {count: mean for count, seats in alike.items() if (mean := _of(seats))}
+        return (alone if scenario == COMBINED else None), full
+
+
+def _evidence(of: Seats, alone: float | None, full: Mapping[int, float]) -> Evidence:
+    return Evidence(
+        better=of.case.better,
+        component=of.case.component,
+        unit=of.case.unit,
+        scenario=of.scenario,
+        vms=of.vms,
+        vcpus=of.system.vcpus,
+        host_facts=of.system.host.facts,
+        seats=tuple(each.value for each in of.seats),
+        is_whole=not of.missing,
+        coruns=of.coruns,
+        printed_sum=of.printed.get("sum"),
+        printed_mean=of.printed.get("mean"),
+        single=of.single.value if of.single else None,
+        native=of.native.value if of.native else None,
+        alone=alone,
+        full=full,
+    )
+
+
+def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the seats that should be there; under load others do other work."""
+    if cell.scenario == UNDER_LOAD or not parts:
+        return ()
+    first = 0 if parts[0] == "0" else 1
+    wanted = map(str, range(first, first + (cell.vms or 0)))
+    return tuple(seat for seat in wanted if seat not in parts)
+
+
+def _native(cell: Cell) -> SeatValue | None:
+    against = getattr(cell, "efficiency", None)
+    if not isinstance(against, Efficiency) or against.state not in OF_NATIVE:
+        return None
+    baseline = against.baseline
+    if baseline is None or not baseline.system.is_native:
+        return None
+    return _seat(baseline)
+
+
+def _seat(cell: Cell) -> SeatValue:
+    return SeatValue(cell.seat, mean_of(cell), cell.n, cell.pk)
+
+
+def _total(seats: Mapping[str, Cell]) -> float | None:
+    if "sum" in seats:
+        return mean_of(seats["sum"])
+    parts = [cell for seat, cell in seats.items() if seat.isdigit()]
+    whole = parts and not _missing(parts[0], sorted(filter(str.isdigit, seats)))
+    return sum(map(mean_of, parts)) if whole else None
+
+
+def _of(seats: Mapping[str, Cell]) -> float | None:
+    """Return the mean over the VMs: of the seats, or as it was printed."""
+    parts = [mean_of(cell) for seat, cell in seats.items() if seat.isdigit()]
+    if parts:
+        return sum(parts) / len(parts)
+    return mean_of(seats["mean"]) if "mean" in seats else None
+
+
+def _curves(
+    coruns: Sequence[CoRun],
+    means: Means,
+    singles: Singles,
+) -> Iterable[Curve]:
+    """Return the curves that have two points; times have no sum."""
+    curves: dict[tuple[int, int], list[Seats]] = defaultdict(list)
+    for each in coruns:
+        seats = each.of
+        is_rate = seats.case.better == "higher" and each.figures.jain is not None
+        if seats.scenario == PARALLEL and is_rate:
+            curves[seats.system.pk, seats.case.pk].append(seats)
+    for place, members in curves.items():
+        points: dict[int, Rows] = {each.vms: each.coruns for each in members}
+        if single := singles.get(place):
+            alone = means.get(single.pk, {}).values() or [mean_of(single)]
+            points[1] = tuple((value,) for value in alone)
+        if len(points) > 1:
+            curve = consolidation(points)
+            yield Curve(members[0].case, members[0].system, curve)
+
+
+def _order(corun: CoRun) -> tuple[Any, ...]:
+    of, case = corun.of, corun.of.case
+    return (
+        rank(COMPONENTS, case.component),
+        case.tool,
+        natural(case.label),
+        case.pk,
+        natural(of.system.label),
+        of.system.pk,
+        rank(SCENARIOS, of.scenario),
+        of.vms,
+        of.load,
+    )

@@ -1,0 +1,99 @@
+"""Energy in words: what the study did, what the work took, what that turns round."""
+
+from collections.abc import Mapping, Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from benchmarks.selectors.energy import EnergyTable, SystemEnergy
+from dashboard import figures
+
+
+def answer(table: EnergyTable, names: Mapping[int, str]) -> str:
+    """Return one sentence for a workload: what the totals say, and what the work."""
+    known = [each for each in table.systems if each.energy_j is not None]
+    if not known:
+        return _(
+            "How long the work took is not stated, so its energy is not known and the "
+            "totals of meters that ran differently long cannot be compared."
+        )
+    said = [_overruns(known)]
+    turned = [each for each in table.systems if each.is_reversed]
+    if len(known) > 1:
+        said += [_reversal(each, table, names) for each in turned] or [
+            _("The order by the printed totals is that of the work too.")
+            if _same_order(known)
+            else _("No system changes sides, but the order of the systems changes.")
+        ]
+    if len(known) < len(table.systems):
+        left = len(table.systems) - len(known)
+        said.append(
+            ngettext(
+                "For %(n)s further system the work's time is not stated.",
+                "For %(n)s further systems the work's time is not stated.",
+                left,
+            )
+            % {"n": left}
+        )
+    return " ".join(said)
+
+
+def conclusion(energy: SystemEnergy, table: EnergyTable) -> str:
+    """Return what becomes of the printed ratio, in a word or two."""
+    if energy.energy_ratio is None:
+        return _("not known")
+    if energy.system.pk == table.reference.pk:
+        return _("reference")
+    return _("reversed") if energy.is_reversed else _("holds")
+
+
+def _overruns(known: Sequence[SystemEnergy]) -> str:
+    shares = sorted(
+        100 * (each.overrun_s or 0.0) / each.work_s for each in known if each.work_s
+    )
+    words = {"least": f"{shares[0]:.2g}", "most": f"{shares[-1]:.2g}"}
+    if words["least"] == words["most"]:
+        return _("The meter ran %(most)s %% longer than the work.") % words
+    return _("The meters ran %(least)s to %(most)s %% longer than the work.") % words
+
+
+def _reversal(
+    energy: SystemEnergy, table: EnergyTable, names: Mapping[int, str]
+) -> str:
+    words = {
+        "system": names[energy.system.pk],
+        "reference": names[table.reference.pk],
+        "printed": _share(energy.printed_ratio),
+        "work": _share(energy.energy_ratio),
+    }
+    said = _(
+        "By the printed totals “%(system)s” takes %(printed)s than “%(reference)s”, "
+        "its work took %(work)s: the conclusion is reversed."
+    )
+    return f"{said % words} {_break_even(energy, table.systems[0])}".rstrip()
+
+
+def _break_even(energy: SystemEnergy, base: SystemEnergy) -> str:
+    """Return below which power while waiting the printed totals would be right."""
+    longer_s = (energy.overrun_s or 0.0) - (base.overrun_s or 0.0)
+    even_w = (energy.printed_j - base.printed_j) / longer_s if longer_s else 0.0
+    if not 0 < even_w < min(energy.mean_w, base.mean_w):
+        return ""
+    return _(
+        "The printed order holds only if the machine waited at less than %(watts)s W."
+    ) % {"watts": f"{even_w:.3g}"}
+
+
+def _share(ratio: float | None) -> str:
+    """Return a ratio as people say it: ``15 % more``."""
+    percent = 100 * ((ratio or 1.0) - 1)
+    words = {"percent": figures.brief(round(abs(percent), 1))}
+    if percent >= 0:
+        return _("%(percent)s %% more") % words
+    return _("%(percent)s %% less") % words
+
+
+def _same_order(known: Sequence[SystemEnergy]) -> bool:
+    by_total = sorted(known, key=lambda each: each.printed_j)
+    by_work = sorted(known, key=lambda each: each.energy_j or 0.0)
+    return by_total == by_work

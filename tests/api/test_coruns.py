@@ -1,0 +1,58 @@
+"""GET /coruns/: what several VMs did together."""
+
+import pytest
+
+
+@pytest.fixture
+def together(submit, run_document, xen):
+    """Two VMs with a printed sum that is not theirs."""
+    shared = {"system": xen, "scenario": "parallel", "vms": 2}
+    submit(
+        run_document(10.0, seat="1", **shared),
+        run_document(20.0, seat="2", **shared),
+        run_document(33.0, seat="sum", **shared),
+        run_document(25.0, system=xen),
+    )
+
+
+def test_it_shows_seats_figures_and_the_doubtful_sum(anyone, together):
+    body = anyone.get("coruns/", campaign="study").json()
+
+    (corun,) = body["results"]
+    assert [seat["value"] for seat in corun["seats"]] == [10, 20]
+    assert corun["printed"] == {"sum": 33}
+    assert corun["figures"]["sum"] == 30
+    assert corun["figures"]["scaling"] == 1.2
+    assert corun["figures"]["sum_check"]["difference"] == 3
+    assert corun["figures"]["target"] is None
+    assert [point["k"] for point in body["curves"][0]["points"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ({"component": "network"}, 1),
+        ({"component": "disk"}, 0),
+        ({"tool": "Iometer"}, 1),
+        ({"tool": "linpack"}, 0),
+        ({"scenario": "parallel"}, 1),
+        ({"scenario": "inter-vm"}, 0),
+    ],
+)
+def test_it_can_be_narrowed(anyone, together, filters, count):
+    answer = anyone.get("coruns/", campaign="study", **filters)
+
+    assert len(answer.json()["results"]) == count
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{}, {"campaign": "study", "scenario": "single"}, {"campaign": "study", "x": 1}],
+)
+def test_a_wrong_question_is_refused(anyone, campaign, query):
+    assert anyone.get("coruns/", **query).status_code == 400
+
+
+def test_its_queries_are_fixed(anyone, together, django_assert_num_queries):
+    with django_assert_num_queries(4):
+        anyone.get("coruns/", campaign="study")

@@ -1,0 +1,50 @@
+"""GET /energy/: printed totals, and the energy of the work."""
+
+import pytest
+
+
+@pytest.fixture
+def metered(submit, run_document, xen):
+    """A meter that ran twice as long as its work, on two systems; and one without."""
+    for system in ({}, xen):
+        shared = {"system": system, "corun": f"one on {system}"}
+        samples = [
+            {"metric": "energy", "value": 1000, "unit": "J"},
+            {"metric": "meter time", "value": 10, "unit": "s"},
+        ]
+        submit(
+            run_document(tool="watts-up", samples=samples, **shared),
+            run_document(facts={"elapsed_s": 4 if system else 5}, **shared),
+        )
+    power = [{"metric": "power mean", "value": 90, "unit": "W"}]
+    submit(run_document(tool="watts-up", samples=power))
+
+
+def test_it_shows_both_energies_and_their_ratios(anyone, metered):
+    body = anyone.get("energy/", campaign="study", waiting_w=60).json()
+
+    (table,) = body["results"]
+    native, vm = table["systems"]
+    assert (native["printed_j"], native["energy_j"]) == (1000, 500)
+    assert native["less_wait_j"] == 1000 - 60 * 5
+    assert (vm["printed_ratio"], vm["energy_ratio"]) == (1, 0.8)
+    assert table["reference_id"] == native["system_id"]
+
+
+def test_what_cannot_be_used_is_refused_with_the_reason(anyone, metered):
+    (refused,) = anyone.get("energy/", campaign="study").json()["refused"]
+
+    assert "no energy" in refused["reason"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{}, {"campaign": "study", "waiting_w": "-1"}, {"campaign": "study", "x": 1}],
+)
+def test_a_wrong_question_is_refused(anyone, campaign, query):
+    assert anyone.get("energy/", **query).status_code == 400
+
+
+def test_its_queries_are_fixed(anyone, metered, django_assert_num_queries):
+    with django_assert_num_queries(5):
+        anyone.get("energy/", campaign="study")

@@ -1,0 +1,113 @@
+"""The page of energy: what the study did, what the work took, a log over time."""
+
+import pytest
+
+from benchmarks.models import Run, System
+
+PAGE = "/campaigns/alpha-lab/study/energy/"
+UOC = "/campaigns/alpha-lab/uoc-2012-kvm/energy/"
+LOG = "timestamp,watts\n" + "".join(
+    f"2026-11-20T21:00:{second:02}Z,{120 if 10 <= second < 40 else 80}.0\n"
+    for second in range(60)
+)
+
+
+@pytest.fixture
+def uoc(load_study):
+    """The study of UOC with its reference, HDD and swap on HDD."""
+    campaign = load_study("uoc-2012-kvm", lambda run: True)
+    campaign.reference_system = System.objects.get(
+        options={"storage": "HDD", "swap": "HDD"}
+    )
+    campaign.save()
+
+
+@pytest.fixture
+def metered(submit, run_document):
+    """A power log of a minute with half a minute of work in it."""
+    shared = {"session": "one evening"}
+    meter = run_document(tool="power-csv", output=LOG, **shared)
+    del meter["samples"]
+    work = run_document(
+        facts={"elapsed_s": 30}, started_at="2026-11-20T21:00:10Z", **shared
+    )
+    submit(meter, work)
+
+
+def test_it_says_which_conclusion_is_reversed_and_what_it_hangs_on(text, uoc):
+    page = text(UOC)
+
+    assert "The meters ran 2.1 to 40 % longer than the work." in page
+    assert "takes 15.3 % more than" in page
+    assert "its work took 15.8 % less: the conclusion is reversed." in page
+    assert "only if the machine waited at less than 77.1 W" in page
+
+
+def test_work_of_unknown_length_is_said(text, uoc):
+    page = text(UOC)
+
+    assert "How long the work took is not stated" in page
+    assert "For 3 further systems the work&#x27;s time is not stated." in page
+
+
+def test_the_wait_is_taken_off_at_the_power_in_the_address(client, uoc):
+    page = client.get(UOC, {"waiting": "110"})
+
+    sysbench = page.context["page"].workloads[-1].drawings[0]
+    ssd = sysbench.rows[1]
+    assert ssd[0] == "Storage HDD, Swap SSD"
+    assert ssd[6:] == ("44,021\xa0J", "1.153", "0.842", "0.934", "reversed")
+    assert [trace["name"] for trace in sysbench.figure["data"]][-1] == (
+        "total less the wait at 110 W"
+    )
+
+
+@pytest.mark.parametrize("waiting", ["", "x", "-1", "1e3", "99999999999", "²"])
+def test_nonsense_in_the_address_takes_nothing_off(client, uoc, waiting):
+    page = client.get(UOC, {"waiting": waiting})
+
+    assert page.status_code == 200
+    assert page.context["page"].waiting_w is None
+
+
+def test_power_stands_against_performance(client, uoc):
+    drawing = client.get(UOC).context["page"].workloads[-1].drawings[1]
+
+    assert drawing.slug == "performance"
+    assert drawing.rows[0][1:4] == ("1,000", "3.79066\xa01/s", "46.767\xa0J")
+
+
+def test_a_log_is_drawn_with_the_window_of_its_work(client, metered):
+    page = client.get(PAGE).context["page"]
+
+    (band,) = page.power.figure["layout"]["shapes"]
+    assert (band["x0"], band["x1"]) == (10, 40)
+    row = page.power.rows[0]
+    assert row[1:3] == ("10 s to 40 s", "3,580\xa0J")
+    assert row[5] == "80\xa0W"
+
+
+def test_what_is_not_possible_is_said(text, metered):
+    Run.objects.exclude(tool="power-csv").update(started_at=None)
+
+    assert "not known when it began" in text(PAGE)
+
+
+def test_a_reading_without_energy_is_refused_with_its_reason(
+    text, submit, run_document
+):
+    power = [{"metric": "power mean", "value": 90, "unit": "W"}]
+    submit(run_document(tool="watts-up", samples=power))
+
+    assert "The meter told power, but no energy" in text(PAGE)
+
+
+def test_the_tab_stands_only_where_a_meter_was_read(text, pair, uoc):
+    assert "energy/" in text("/campaigns/alpha-lab/uoc-2012-kvm/")
+    assert "energy/" not in text("/campaigns/alpha-lab/study/")
+    assert "No power meter was read" in text(PAGE)
+
+
+def test_its_queries_are_fixed(client, metered, django_assert_num_queries):
+    with django_assert_num_queries(7):
+        client.get(PAGE)
