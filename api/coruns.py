@@ -112,7 +112,7 @@ class CoRunSerializer(serializers.Serializer[Any]):
     figures = FiguresSerializer()
 
 
-class PointSerializer(serializers.Serializer[Any]):
+class CurvePointSerializer(serializers.Serializer[Any]):
     """The curve at ``k`` VMs; ``noise`` is the sum's 95 % half-width as a share."""
 
     k = serializers.IntegerField()
@@ -134,7 +134,7 @@ class CurveSerializer(serializers.Serializer[Any]):
     unit = serializers.CharField(source="case.unit")
     knee = serializers.IntegerField(source="consolidation.knee")
     is_end_reached = serializers.BooleanField(source="consolidation.is_end_reached")
-    points = PointSerializer(many=True, source="consolidation.points")
+    points = CurvePointSerializer(many=True, source="consolidation.points")
 
 
 class CampaignCoRunsSerializer(serializers.Serializer[Any]):

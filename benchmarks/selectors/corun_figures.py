@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import machines
 from benchmarks.analysis.coruns import (
     SumCheck,
     Target,
@@ -15,6 +14,7 @@ from benchmarks.analysis.coruns import (
     scaling,
     slowdown,
 )
+from benchmarks.analysis.plausibility import limits
 from benchmarks.selectors.ordering import SCENARIOS
 
 SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
@@ -77,7 +77,7 @@ def corun_figures(of: Evidence) -> CoRunFigures:
     total, is_printed = _sum(of, is_whole)
     mean = sum(of.seats) / len(of.seats) if is_whole else of.printed_mean
     shares = _fairness(of, reasons) if is_whole and len(of.seats) > 1 else None
-    cores = machines.cores(of.host_facts)
+    cores = limits.cores(of.host_facts)
     virtual = of.vms * of.vcpus if of.vcpus else None
     return CoRunFigures(
         sum=total,

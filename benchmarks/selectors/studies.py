@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from benchmarks import tools
 from benchmarks.analysis.plausibility.facts import CellFact, RunFact, SampleFact, Study
 from benchmarks.analysis.plausibility.limits import (
+    cores,
     disk_bus_byte_per_s,
     line_rate_bit_per_s,
 )
@@ -108,7 +109,7 @@ def _system_fields(system: System) -> dict[str, Any]:
         "vcpus": system.vcpus,
         "memory_bytes": system.memory_bytes,
         "options": system.options,
-        "host_cores": _cores(facts),
+        "host_cores": cores(facts),
         "line_rate_bit_per_s": line_rate_bit_per_s(facts),
         "disk_bus_byte_per_s": disk_bus_byte_per_s(facts),
     }
@@ -165,7 +166,7 @@ def _run_fact(run: Run, samples: Iterable[SampleFact]) -> RunFact:
         system_label=system.label,
         is_native=system.is_native,
         vcpus=system.vcpus,
-        host_cores=_cores(system.host.facts),
+        host_cores=cores(system.host.facts),
         tool=run.tool,
         scenario=run.scenario,
         vms=run.vms,
@@ -210,11 +211,6 @@ def _samples(
             )
         )
     return found
-
-
-def _cores(facts: Mapping[str, Any]) -> int | None:
-    stated = facts.get("cores")
-    return stated if isinstance(stated, int) and stated > 0 else None
 
 
 def _seconds(facts: Mapping[str, Any], *names: str) -> float | None:

@@ -94,6 +94,13 @@ BUSES: Final[tuple[tuple[str, float], ...]] = (
 not stated has the fastest one's rate, for a limit must not be too low."""
 
 
+def cores(facts: Mapping[str, object]) -> int | None:
+    """The number of physical cores a host's facts state; None if they do not."""
+    stated = facts.get("cores")
+    is_count = isinstance(stated, int) and not isinstance(stated, bool) and stated > 0
+    return int(stated) if is_count else None  # type: ignore[call-overload]
+
+
 def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
     """The card's rate from a host's facts: a number under a key that says so, or the
     fastest that the texts under ``network`` or ``nic`` name."""
