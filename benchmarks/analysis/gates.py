@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntFlag, auto
+from functools import cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from benchmarks.analysis.intervals import (
     LEAST_G,
@@ -151,11 +152,10 @@ def found_gates(
     return np.asarray(gates, dtype=np.int64)
 
 
-def gates_of_states(states: ArrayLike) -> NDArray[np.int64]:
+def gates_of_states(states: Sequence[str]) -> NDArray[np.int64]:
     """Return the reasons that the states of the baselines give."""
-    names, places = np.unique(np.asarray(states, dtype=str), return_inverse=True)
-    bits = np.array([int(GATES_OF_STATES[str(name)]) for name in names], dtype=np.int64)
-    return np.asarray(bits[places], dtype=np.int64)
+    bits = {state: int(gate) for state, gate in GATES_OF_STATES.items()}
+    return np.array([bits[state] for state in states], dtype=np.int64)
 
 
 def gates_of_shapes(shapes: Sequence[str | None]) -> NDArray[np.int64]:
@@ -170,9 +170,16 @@ def gates_of_shapes(shapes: Sequence[str | None]) -> NDArray[np.int64]:
     return gates
 
 
+@cache
+def reasons_of(gates: int) -> tuple[Gate, ...]:
+    """Return one cell's reasons, weightiest group first; few combinations occur."""
+    return tuple(gate for gate in Gate if int(gate) & gates)
+
+
+@cache
 def codes_of(gates: int) -> tuple[str, ...]:
-    """Return the codes of one cell's reasons, weightiest group first."""
-    return tuple(gate.code for gate in Gate if gate & gates)
+    """Return the codes of one cell's reasons, in the same order."""
+    return tuple(gate.code for gate in reasons_of(gates))
 
 
 def _bits(names: tuple[str, ...]) -> list[int]:
