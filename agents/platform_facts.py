@@ -19,10 +19,23 @@ def gather_platform() -> Dict[str, Any]:
     """Return this machine's facts with its ``platform`` and ``evidence``."""
     evidence = gather_evidence()
     facts = gather_facts()
-    facts["platform"] = platform_of(judge(evidence))
+    judgement = judge(evidence)
+    facts.update(machine_itself(facts, judgement))
+    facts["platform"] = platform_of(judgement)
     facts["evidence"] = printable(stated(evidence))
     facts["agent"] = agent_facts(sys.argv[0])
     return facts
+
+
+def machine_itself(facts: Dict[str, Any], judgement: Judgement) -> Dict[str, str]:
+    """Return what the machine itself runs, which only its owner without a layer sees.
+
+    A native run under another kernel or firmware is no baseline any more.
+    """
+    if judgement.layers or judgement.conflict:
+        return {}
+    seen = {"host_kernel": facts.get("kernel"), "host_firmware": facts.get("firmware")}
+    return {name: str(text) for name, text in seen.items() if text}
 
 
 def agent_facts(program: str) -> Dict[str, str]:

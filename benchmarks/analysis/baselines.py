@@ -9,7 +9,7 @@ between guests or hosts has no such counterpart, only the same path measured nat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
@@ -17,6 +17,8 @@ from uuid import UUID
 Id = int | str | UUID
 State = Literal["native", "paired", "other_session", "stale", "ambiguous", "missing"]
 
+# Facts under which a machine is another one than it was.
+MACHINE_FACTS: Final = {"host_kernel": "kernel", "host_firmware": "firmware"}
 PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 
 
@@ -24,8 +26,8 @@ PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 class CellFacts:
     """What decides whether two cells may be compared.
 
-    Empty texts and None: not stated. ``case_label`` and ``campaign`` are for people and
-    appear in sentences only.
+    Empty texts and None: not stated; ``setting`` has what the machine itself ran.
+    ``case_label`` and ``campaign`` are for people and appear in sentences only.
     """
 
     id: Id
@@ -47,6 +49,7 @@ class CellFacts:
     seat: str = ""
     vms: int | None = None
     load: str = ""
+    setting: Mapping[str, str] = field(default_factory=dict)
     case_label: str = "this case"
     campaign: str = ""
 
@@ -173,6 +176,13 @@ def _trust(
     elif None not in (cell.session, chosen.session) and cell.session != chosen.session:
         reasons.append("The native run is from another session.")
         state = "other_session"
+    for name, word in MACHINE_FACTS.items():
+        sides = (cell.setting.get(name), chosen.setting.get(name))
+        if None not in sides and sides[0] != sides[1]:
+            reasons.append(
+                f"The machine's {word} was another one: {sides[1]}, now {sides[0]}."
+            )
+            state = "stale"
     gap = _gap(cell, chosen)
     if gap is not None and gap > timedelta(days=max_age_days):
         reasons.append(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntFlag, auto
+from functools import cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from benchmarks.analysis.intervals import (
     LEAST_G,
@@ -87,11 +88,12 @@ GATES_OF_STATES: Final[Mapping[str, Gate]] = {
     "undirected": Gate.UNDIRECTED,
     "scaling": Gate.SCALING,
 }
-GATES_OF_SHAPES: Final[Mapping[str, Gate]] = {
+GATES_OF_DOUBTS: Final[Mapping[str, Gate]] = {
     "two_speeds": Gate.TWO_SPEEDS,
     "periodic": Gate.PERIODIC,
     "drift": Gate.DRIFT,
     "first_run": Gate.FIRST_RUN,
+    "clock_suspect": Gate.CLOCK_SUSPECT,
 }
 
 SENTENCES: Final[Mapping[Gate, str]] = {
@@ -151,28 +153,34 @@ def found_gates(
     return np.asarray(gates, dtype=np.int64)
 
 
-def gates_of_states(states: ArrayLike) -> NDArray[np.int64]:
+def gates_of_states(states: Sequence[str]) -> NDArray[np.int64]:
     """Return the reasons that the states of the baselines give."""
-    names, places = np.unique(np.asarray(states, dtype=str), return_inverse=True)
-    bits = np.array([int(GATES_OF_STATES[str(name)]) for name in names], dtype=np.int64)
-    return np.asarray(bits[places], dtype=np.int64)
+    bits = {state: int(gate) for state, gate in GATES_OF_STATES.items()}
+    return np.array([bits[state] for state in states], dtype=np.int64)
 
 
-def gates_of_shapes(shapes: Sequence[str | None]) -> NDArray[np.int64]:
-    """Return the reasons that the shapes of cells give: "two_speeds,periodic", or none.
+def gates_of_doubts(doubts: Sequence[str | None]) -> NDArray[np.int64]:
+    """Return the reasons that cells give themselves: "two_speeds,periodic", or none.
 
     Most cells have none and are not looked at twice.
     """
-    gates = np.zeros(len(shapes), dtype=np.int64)
-    for row, codes in enumerate(shapes):
+    gates = np.zeros(len(doubts), dtype=np.int64)
+    for row, codes in enumerate(doubts):
         for code in codes.split(",") if codes else ():
-            gates[row] |= int(GATES_OF_SHAPES[code])
+            gates[row] |= int(GATES_OF_DOUBTS[code])
     return gates
 
 
+@cache
+def reasons_of(gates: int) -> tuple[Gate, ...]:
+    """Return one cell's reasons, weightiest group first; few combinations occur."""
+    return tuple(gate for gate in Gate if int(gate) & gates)
+
+
+@cache
 def codes_of(gates: int) -> tuple[str, ...]:
-    """Return the codes of one cell's reasons, weightiest group first."""
-    return tuple(gate.code for gate in Gate if gate & gates)
+    """Return the codes of one cell's reasons, in the same order."""
+    return tuple(gate.code for gate in reasons_of(gates))
 
 
 def _bits(names: tuple[str, ...]) -> list[int]:

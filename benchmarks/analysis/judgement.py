@@ -8,8 +8,13 @@ from typing import Final
 import numpy as np
 
 from benchmarks.analysis.advice import MOST_RUNS
-from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of
+from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
+from benchmarks.analysis.intervals import NO_WARNINGS
 from benchmarks.analysis.verdicts import Judgements, Standing, Verdict
+
+INCURABLE: Final = ~int(CURABLE)
+SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
+FEW_RUNS: Final = int(Gate.FEW_RUNS)
 
 WORDS: Final = {
     Verdict.SLOWER: "The interval lies wholly below {below:g}.",
@@ -41,15 +46,17 @@ class Judgement:
     advice: str
 
 
+@NO_WARNINGS
 def judgement_of(judgements: Judgements, row: int) -> Judgement:
     """Return one row of the judgements in words."""
-    intervals = judgements.intervals
+    ratio = judgements.intervals.ratio[row]
+    log_half_width = judgements.intervals.log_half_width[row]
     verdict = Verdict(judgements.verdict[row])
     return Judgement(
-        ratio=_number(intervals.ratio[row]),
-        low=_number(intervals.low[row]),
-        high=_number(intervals.high[row]),
-        half_width=_number(intervals.half_width[row]),
+        ratio=_number(ratio),
+        low=_number(ratio * np.exp(-log_half_width)),
+        high=_number(ratio * np.exp(log_half_width)),
+        half_width=_number(np.sinh(log_half_width)),
         verdict=verdict.name.lower(),
         leaning=Verdict(judgements.leaning[row]).name.lower(),
         standing=Standing(judgements.standing[row]).name.lower(),
@@ -66,9 +73,9 @@ def _number(value: np.float64) -> float | None:
 
 def _label(judgements: Judgements, row: int) -> str:
     gates = int(judgements.gates[row])
-    if gates & Gate.SINGLE_RUN:
+    if gates & SINGLE_RUN:
         return "single run"
-    if gates == Gate.FEW_RUNS:
+    if gates == FEW_RUNS:
         return f"indicative: {Verdict(judgements.leaning[row]).name.lower()}"
     return Verdict(judgements.verdict[row]).name.lower()
 
@@ -80,8 +87,7 @@ def _sentences(judgements: Judgements, row: int, verdict: Verdict) -> tuple[str,
             "n": int(min(judgements.n[row], judgements.baseline_n[row])),
             "baseline_percent": 100 * float(np.sqrt(judgements.intervals.g[row])),
         }
-        reasons = [gate for gate in Gate if gate & gates]
-        return tuple(SENTENCES[gate].format(**facts) for gate in reasons)
+        return tuple(SENTENCES[gate].format(**facts) for gate in reasons_of(gates))
     if verdict != judgements.leaning[row]:
         return (
             f"Decided by itself, but not as one of {judgements.tested} cells that were "
@@ -95,11 +101,11 @@ def _advice(judgements: Judgements, row: int) -> str:
     """Say how many runs would decide, where runs are all that is missing."""
     gates, wanted = int(judgements.gates[row]), int(judgements.wanted_runs[row])
     is_decided = not gates and judgements.leaning[row] != Verdict.UNDETERMINED
-    if gates & ~CURABLE or is_decided:
+    if gates & INCURABLE or is_decided:
         return ""
     if not wanted:
         return f"Not even {MOST_RUNS} runs a side would decide it as things stand."
     have = f"there are {judgements.n[row]} and {judgements.baseline_n[row]}"
-    if gates & Gate.SINGLE_RUN:
+    if gates & SINGLE_RUN:
         return f"{wanted} runs a side allow a verdict; {have}."
     return f"About {wanted} runs a side would decide it; {have}."

@@ -65,6 +65,9 @@ class Cell(models.Model):
     decimals = models.PositiveSmallIntegerField(null=True)
     """How many decimals the most precise of its samples has: what rounding hides."""
 
+    setting = models.JSONField(default=dict)
+    """What all its runs state of ``host_kernel``, ``host_firmware`` and ``meter``."""
+
     shape = models.JSONField(null=True)
     """Two speeds, order, outliers, as found in the samples of ``shaped_at``."""
     shape_codes = models.CharField(max_length=100, blank=True)

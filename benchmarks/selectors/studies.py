@@ -175,7 +175,7 @@ def _run_fact(run: Run, samples: Iterable[SampleFact]) -> RunFact:
         corun=run.corun.name if run.corun else "",
         clock=run.clock,
         started_at=run.started_at,
-        duration_s=_seconds(facts, "elapsed_s", "duration_s"),
+        duration_s=_duration_s(facts),
         requested_s=_seconds(facts, "requested_s"),
         samples=tuple(samples),
         facts={key: value for key, value in facts.items() if _is_scalar(value)},
@@ -211,6 +211,18 @@ def _samples(
             )
         )
     return found
+
+
+def _duration_s(facts: Mapping[str, Any]) -> float | None:
+    """How long a run took: as it states, else as the agent timed it, from outside."""
+    stated = _seconds(facts, "elapsed_s", "duration_s")
+    if stated is not None:
+        return stated
+    for group, name in (("clock", "external_us"), ("execution", "local_us")):
+        timed = facts.get(group)
+        if isinstance(timed, dict) and (found := _seconds(timed, name)) is not None:
+            return found / 1e6
+    return None
 
 
 def _seconds(facts: Mapping[str, Any], *names: str) -> float | None:

@@ -171,6 +171,7 @@ def facts_of(cell: Cell) -> CellFacts:
         seat=cell.seat,
         vms=cell.vms,
         load=cell.load,
+        setting=cell.setting,
         case_label=f"{tools.get(cell.case.tool).title} {cell.case.label}",
         campaign=cell.campaign.slug,
     )

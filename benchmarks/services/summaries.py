@@ -13,10 +13,13 @@ from benchmarks.models import Cell, Run, Sample
 from benchmarks.models.run import CELL_SAMPLES
 
 SEVERAL_CLOCKS = "mixed"
+# Facts of a run that decide whether its cell can be compared with another.
+SETTING = ("host_kernel", "host_firmware", "meter")
 STATISTICS = ("n", "mean", "m2", "minimum", "maximum", "median", "q1", "q3")
 KEPT = (
     *STATISTICS,
     "decimals",
+    "setting",
     "sample_count",
     "first_at",
     "last_at",
@@ -52,6 +55,7 @@ class RunMean:
     clock: str
     document: str
     table: str
+    setting: tuple[str | None, ...]
 
 
 def touched_cells(runs: Iterable[Run]) -> set[CellKey]:
@@ -129,10 +133,12 @@ def key_of(cell: Cell) -> CellKey:
     return CellKey(*(getattr(cell, name) for name in CellKey._fields))
 
 
+STATED = ", ".join(f"run.facts->>'{name}'" for name in SETTING)
 RUN_MEANS = f"""
     SELECT cell.id, avg(sample.value), count(*),
            max(scale(trim_scale(sample.value::numeric))), run.started_at,
-           run.session_id, run.clock, run.document, run."table"
+           run.session_id, run.clock, run.document, run."table",
+           ARRAY[{STATED}]
     {CELL_SAMPLES}
     WHERE cell.id = ANY(%s)
     GROUP BY cell.id, run.id
@@ -179,8 +185,19 @@ def _circumstances(runs: Sequence[RunMean]) -> dict[str, Any]:
         "last_at": max(starts, default=None),
         "session_id": sessions.pop() if len(sessions) == 1 else None,
         "clock": clocks.pop() if len(clocks) == 1 else SEVERAL_CLOCKS if clocks else "",
+        "setting": _setting(runs),
         "document": _joined(run.document for run in runs),
         "table": _joined(run.table for run in runs),
+    }
+
+
+def _setting(runs: Sequence[RunMean]) -> dict[str, str]:
+    """Return what every run states and all state alike."""
+    stated = zip(*(run.setting for run in runs), strict=True)
+    return {
+        name: values[0]
+        for name, values in zip(SETTING, stated, strict=False)
+        if values[0] and len(set(values)) == 1
     }
 
 

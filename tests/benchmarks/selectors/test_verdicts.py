@@ -154,3 +154,35 @@ def test_an_unchecked_clock_leaves_the_verdict(pair_of, campaign):
 
     assert set(Cell.objects.values_list("clock_trust", flat=True)) == {"unchecked"}
     assert judged(campaign).verdict == "slower"
+
+
+def energies(submit, run_document, xen, meters):
+    sample = {"metric": "energy", "parameters": {}, "unit": "J"}
+    for system, meter, scale in (({}, meters[0], 1), (xen, meters[1], 1.01)):
+        submit(
+            *(
+                run_document(
+                    tool="power-csv",
+                    system=system,
+                    facts={"meter": meter} if meter else {},
+                    samples=[{**sample, "value": value * scale}],
+                )
+                for value in NATIVE
+            )
+        )
+
+
+@pytest.mark.parametrize(
+    ("meters", "codes"),
+    [
+        (("A", "B"), ("within_meter_error",)),
+        (("A", "A"), ()),
+        (("", "B"), ()),
+    ],
+)
+def test_two_meters_may_disagree_by_more_than_two_systems(
+    submit, run_document, xen, campaign, meters, codes
+):
+    energies(submit, run_document, xen, meters)
+
+    assert judged(campaign).codes == codes

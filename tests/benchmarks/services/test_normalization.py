@@ -63,3 +63,26 @@ def test_a_campaign_without_native_runs_is_set_against_its_reference(
     assert stored_efficiency(slow.run_id).state == "reference"
     against = stored_efficiency(fast.run_id)
     assert (against.state, against.ratio) == ("relative", 1.5)
+
+
+@pytest.mark.parametrize("fact", ["host_kernel", "host_firmware"])
+def test_a_machine_with_another_kernel_or_firmware_is_stale(
+    submit, run_document, xen, fact
+):
+    submit(
+        run_document(50.0, facts={fact: "4.19"}),
+        run_document(25.0, system=xen, facts={fact: "6.12"}),
+    )
+
+    against = Efficiency.objects.get(cell__system__hypervisor="Xen")
+    assert (against.state, against.ratio) == ("stale", 0.5)
+    assert "4.19, now 6.12" in against.reason
+
+
+def test_what_only_one_side_states_is_no_difference(submit, run_document, xen):
+    submit(
+        run_document(50.0, facts={"host_kernel": "4.19"}),
+        run_document(25.0, system=xen),
+    )
+
+    assert Efficiency.objects.get(cell__system__hypervisor="Xen").state == "paired"
