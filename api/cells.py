@@ -11,6 +11,7 @@ from api.fields import Choice, Text
 from api.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
 from api.runs import SCENARIOS
 from api.views import ApiView
+from benchmarks.analysis.clock_facts import ORDER
 from benchmarks.models import Cell
 from benchmarks.selectors.campaigns import find_campaign
 
@@ -27,6 +28,7 @@ class CellSerializer(serializers.Serializer[Any]):
     """Statistics over the means of ``n`` runs, in ``unit``.
 
     ``m2`` is the sum of squared deviations from the mean: the variance is m2 / (n - 1).
+    ``clock_trust`` is the worst that is known of the runs' clocks, empty if nothing is.
     """
 
     id = serializers.IntegerField()
@@ -48,6 +50,7 @@ class CellSerializer(serializers.Serializer[Any]):
     seat = serializers.CharField()
     load = serializers.CharField()
     clock = serializers.CharField()
+    clock_trust = serializers.ChoiceField(choices=ORDER)
     n = serializers.IntegerField()
     mean = serializers.FloatField(allow_null=True)
     m2 = serializers.FloatField(allow_null=True)

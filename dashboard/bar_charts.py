@@ -105,7 +105,7 @@ def line_chart(
             "xaxis": {
                 "title": {"text": plain(x_title)},
                 "fixedrange": True,
-                **({"dtick": 1} if counts else {"nticks": 12}),
+                **({"dtick": 1} if counts else {"nticks": 8}),
             },
             "yaxis": {
                 "title": {"text": plain(y_title)},

@@ -13,6 +13,7 @@ from dashboard import figures, wording
 
 PARALLEL = "parallel"
 UNDER_LOAD = "under CPU load"
+SEATS_NAMED = 6
 EVEN = 0.995
 """J = 1 / (1 + CV^2): the VMs vary by 7 % around their mean."""
 
@@ -57,8 +58,7 @@ def remarks(corun: CoRun) -> list[str]:
     of, found = corun.of, corun.figures
     said = []
     if of.missing:
-        seats = ", ".join(wording.seat_text(seat) for seat in of.missing)
-        said.append(_("Not reported: %(seats)s.") % {"seats": seats})
+        said.append(_missing_text(of.missing))
     if found.is_sum_printed:
         said.append(_("The sum is the printed one; it cannot be checked."))
     if found.sum_check and not found.sum_check.is_within_rounding:
@@ -66,6 +66,14 @@ def remarks(corun: CoRun) -> list[str]:
     if found.interference is not None:
         said.append(_interference_text(corun))
     return [*said, *target_texts(corun), *found.reasons]
+
+
+def _missing_text(missing: Sequence[str]) -> str:
+    seats = ", ".join(map(wording.seat_text, missing[:SEATS_NAMED]))
+    if len(missing) <= SEATS_NAMED:
+        return _("Not reported: %(seats)s.") % {"seats": seats}
+    further = len(missing) - SEATS_NAMED
+    return _("Not reported: %(seats)s and %(n)s more.") % {"seats": seats, "n": further}
 
 
 def target_texts(corun: CoRun) -> list[str]:

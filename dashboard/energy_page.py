@@ -13,7 +13,7 @@ from dashboard.energy_drawings import (
     performance_drawing,
     power_drawing,
 )
-from dashboard.energy_words import answer
+from dashboard.energy_words import answer, log_sentence
 from dashboard.run_pages import number
 from dashboard.system_names import short_names
 
@@ -51,6 +51,7 @@ class EnergyPage:
     logs: tuple[MeterLog, ...]
     metered: MeteredRun | None
     power: Drawing | None
+    log_sentence: str
     is_empty: bool
 
 
@@ -72,6 +73,7 @@ def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
         logs=tuple(_logs(found, reading)),
         metered=metered,
         power=power_drawing(metered) if metered else None,
+        log_sentence=log_sentence(reading, metered) if reading and metered else "",
         is_empty=not found.metered,
     )
 

@@ -6,6 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.selectors.energy import EnergyTable, SystemEnergy
+from benchmarks.selectors.metered import MeteredRun
+from benchmarks.selectors.meters import MeterReading
 from dashboard import figures
 
 
@@ -51,10 +53,46 @@ def _overruns(known: Sequence[SystemEnergy]) -> str:
     shares = sorted(
         100 * (each.overrun_s or 0.0) / each.work_s for each in known if each.work_s
     )
-    words = {"least": f"{shares[0]:.2g}", "most": f"{shares[-1]:.2g}"}
-    if words["least"] == words["most"]:
-        return _("The meter ran %(most)s %% longer than the work.") % words
-    return _("The meters ran %(least)s to %(most)s %% longer than the work.") % words
+    if shares[-1] - shares[0] < 0.1:
+        return _("The meter ran %(share)s than the work.") % {
+            "share": _longer(shares[-1])
+        }
+    words = {"least": _longer(shares[0]), "most": _longer(shares[-1])}
+    return _("The meters ran %(least)s to %(most)s than the work.") % words
+
+
+def _longer(percent: float) -> str:
+    words = {"percent": f"{abs(percent):.1f}" if abs(percent) < 10 else _whole(percent)}
+    if percent < 0:
+        return _("%(percent)s %% shorter") % words
+    return _("%(percent)s %% longer") % words
+
+
+def _whole(percent: float) -> str:
+    return f"{abs(percent):,.0f}"
+
+
+def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
+    """Return what integrating a log changes: it knows when the machine waited."""
+    windows = [each for each in metered.windows if each.energy]
+    longest = max(windows, key=lambda each: each.end_s - each.start_s, default=None)
+    if longest is None or longest.energy is None or reading.mean_w is None:
+        return ""
+    exact_j = longest.energy.energy_j
+    flat_j = reading.mean_w * longest.energy.duration_s
+    words = {
+        "exact": figures.brief(round(exact_j, 1)),
+        "flat": figures.brief(round(flat_j, 1)),
+        "share": _share(flat_j / exact_j),
+    }
+    return (
+        _(
+            "Over its own window the work took %(exact)s J. At the meter's mean "
+            "power, as in the table above, it would be %(flat)s J, %(share)s: the log "
+            "knows better."
+        )
+        % words
+    )
 
 
 def _reversal(

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404
 
-from benchmarks.analysis.clock_facts import run_trust
+from benchmarks.analysis.clock_facts import figures_trust, run_trust
 from benchmarks.analysis.clocks import TimeTrust
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, Run, Sample
@@ -55,6 +55,8 @@ class RunPage:
     """The other runs that were read from the same upload."""
     trust: TimeTrust | None
     """How far the clock that timed the run is to be trusted."""
+    is_uncorrected: bool = False
+    """The time could be corrected, but what the tool printed was not."""
 
 
 def run_list_page(
@@ -107,6 +109,9 @@ def run_page(run: Run) -> RunPage:
     """Return a run's samples with their cells, and its upload made readable."""
     samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
     cells = _cells_of(run, {sample.case_id for sample in samples})
+    band, is_virtual = run.campaign.band_percent / 100, not run.system.is_native
+    trust = run_trust(run.clock, run.facts, is_virtual=is_virtual, band=band)
+    printed = figures_trust(run.clock, run.facts, is_virtual=is_virtual, band=band)
     return RunPage(
         samples=tuple(
             ShownSample(sample, cells.get(sample.case_id))
@@ -115,12 +120,8 @@ def run_page(run: Run) -> RunPage:
         has_more_samples=len(samples) > SAMPLES_SHOWN,
         upload=upload_text(run.upload.text, run.first_line, run.last_line),
         others=tuple(runs_of_upload(run)) if run.first_line else (),
-        trust=run_trust(
-            run.clock,
-            run.facts,
-            is_virtual=not run.system.is_native,
-            band=run.campaign.band_percent / 100,
-        ),
+        trust=trust,
+        is_uncorrected=trust is not None and trust.state != printed,
     )
 
 

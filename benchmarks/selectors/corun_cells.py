@@ -39,10 +39,15 @@ def groups_of(
     ).select_related(*related)
     groups: dict[GroupKey, dict[str, Cell]] = defaultdict(dict)
     for cell in cells.order_by("pk"):
-        if cell.seat.isdigit() or cell.seat in TOTALS:
+        if is_seat(cell.seat) or cell.seat in TOTALS:
             key = (cell.system_id, cell.case_id, cell.scenario, cell.vms, cell.load)
             groups[key][cell.seat] = cell
     return dict(groups)
+
+
+def is_seat(text: str) -> bool:
+    """Whether a seat is one of the VMs: 1, 2, ... in plain digits."""
+    return text.isascii() and text.isdigit()
 
 
 def cells_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> Iterable[Cell]:

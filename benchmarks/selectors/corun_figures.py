@@ -131,7 +131,10 @@ def _fairness(of: Evidence, reasons: list[str]) -> Any:
 def _checked(of: Evidence) -> SumCheck | None:
     if of.printed_sum is None or of.better == "lower" or not any(of.seats):
         return None
-    return check_sum(of.seats, of.printed_sum)
+    try:
+        return check_sum(of.seats, of.printed_sum)
+    except ValueError:  # a seat below 0 is nothing that could be added up
+        return None
 
 
 def _ratio(
@@ -139,7 +142,10 @@ def _ratio(
 ) -> float | None:
     if not total or not base or min(total, base) <= 0:
         return None
-    return formula([total], base)
+    try:
+        return formula([total], base)
+    except ValueError:  # beyond all rates
+        return None
 
 
 def _interference(of: Evidence, total: float | None) -> float | None:

@@ -16,6 +16,7 @@ from benchmarks.selectors.corun_cells import (
     Singles,
     cells_of,
     groups_of,
+    is_seat,
     mean_of,
     run_means,
     singles_of,
@@ -121,7 +122,7 @@ class _Builder:
 
     def corun(self, key: GroupKey) -> CoRun:
         seats = self.groups[key]
-        parts = sorted(filter(str.isdigit, seats), key=int)
+        parts = sorted(filter(is_seat, seats), key=int)
         first = seats[parts[0]] if parts else next(iter(seats.values()))
         single = self.singles.get((first.system_id, first.case_id))
         missing = _missing(first, parts)
@@ -202,14 +203,14 @@ def _seat(cell: Cell) -> SeatValue:
 def _total(seats: Mapping[str, Cell]) -> float | None:
     if "sum" in seats:
         return mean_of(seats["sum"])
-    parts = [cell for seat, cell in seats.items() if seat.isdigit()]
-    whole = parts and not _missing(parts[0], sorted(filter(str.isdigit, seats)))
+    parts = [cell for seat, cell in seats.items() if is_seat(seat)]
+    whole = parts and not _missing(parts[0], sorted(filter(is_seat, seats)))
     return sum(map(mean_of, parts)) if whole else None
 
 
 def _of(seats: Mapping[str, Cell]) -> float | None:
     """Return the mean over the VMs: of the seats, or as it was printed."""
-    parts = [mean_of(cell) for seat, cell in seats.items() if seat.isdigit()]
+    parts = [mean_of(cell) for seat, cell in seats.items() if is_seat(seat)]
     if parts:
         return sum(parts) / len(parts)
     return mean_of(seats["mean"]) if "mean" in seats else None
@@ -225,13 +226,14 @@ def _curves(
     for each in coruns:
         seats = each.of
         is_rate = seats.case.better == "higher" and each.figures.jain is not None
-        if seats.scenario == PARALLEL and is_rate:
+        if seats.scenario == PARALLEL and is_rate and len(seats.seats) == seats.vms:
             curves[seats.system.pk, seats.case.pk].append(seats)
     for place, members in curves.items():
         points: dict[int, Rows] = {each.vms: each.coruns for each in members}
         if single := singles.get(place):
-            alone = means.get(single.pk, {}).values() or [mean_of(single)]
-            points[1] = tuple((value,) for value in alone)
+            alone = list(means.get(single.pk, {}).values()) or [mean_of(single)]
+            if min(alone) > 0:
+                points[1] = tuple((value,) for value in alone)
         if len(points) > 1:
             curve = consolidation(points)
             yield Curve(members[0].case, members[0].system, curve)

@@ -107,9 +107,9 @@ def _key(reading: MeterReading) -> tuple[Any, ...]:
 
 
 def _refusal(reading: MeterReading) -> str:
-    if not reading.meter_j:
+    if not (reading.meter_j or 0) > 0:
         return "The meter told power, but no energy: nobody knows over which time."
-    if not reading.meter_s:
+    if not (reading.meter_s or 0) > 0:
         return "The meter told energy, but not how long it ran."
     return ""
 

@@ -128,7 +128,7 @@ def _work(runs: Sequence[Run], samples: Mapping[int, list[Sample]]) -> Work:
     times = [took_s(run, samples.get(run.pk, ())) for run in runs]
     known = [time for time in times if time is not None]
     done = [operations_of(samples.get(run.pk, ())) for run in runs]
-    counted = [each for each in done if each]
+    counted = [each for each in done if each and each > 0]
     return Work(
         runs=tuple(runs),
         # A run of unknown length may have been the longest.

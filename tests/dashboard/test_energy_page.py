@@ -37,7 +37,7 @@ def metered(submit, run_document):
 def test_it_says_which_conclusion_is_reversed_and_what_it_hangs_on(text, uoc):
     page = text(UOC)
 
-    assert "The meters ran 2.1 to 40 % longer than the work." in page
+    assert "The meters ran 2.1 % longer to 40 % longer than the work." in page
     assert "takes 15.3 % more than" in page
     assert "its work took 15.8 % less: the conclusion is reversed." in page
     assert "only if the machine waited at less than 77.1 W" in page
@@ -85,6 +85,28 @@ def test_a_log_is_drawn_with_the_window_of_its_work(client, metered):
     row = page.power.rows[0]
     assert row[1:3] == ("10 s to 40 s", "3,580\xa0J")
     assert row[5] == "80\xa0W"
+
+
+def test_the_log_is_set_beside_the_figure_at_mean_power(text, metered):
+    page = text(PAGE)
+
+    # 5920 J in 59 s: 100.34 W, of which 30 s are 3010.2 J.
+    assert "The meter ran 97 % longer than the work." in page
+    assert "Over its own window the work took 3,580 J." in page
+    assert "it would be 3,010.2 J, 15.9 % less: the log knows better." in page
+
+
+def test_a_meter_that_stopped_too_early_ran_shorter(text, submit, run_document):
+    samples = [
+        {"metric": "energy", "value": 1000, "unit": "J"},
+        {"metric": "meter time", "value": 9, "unit": "s"},
+    ]
+    submit(
+        run_document(tool="watts-up", samples=samples, corun="one"),
+        run_document(facts={"elapsed_s": 10}, corun="one"),
+    )
+
+    assert "The meter ran 10 % shorter than the work." in text(PAGE)
 
 
 def test_what_is_not_possible_is_said(text, metered):

@@ -199,3 +199,21 @@ def test_it_says_whose_clock_timed_the_run_and_how_far_it_is_trusted(
     assert "<b>unchecked</b>" in unchecked
     assert "<b>suspect</b>" in suspect
     assert "no outside clock timed the run" in suspect
+
+
+def test_a_corrected_time_does_not_correct_what_the_tool_printed(
+    text, submit, run_document, xen
+):
+    told = {
+        "local_us": 10**8,
+        "external_us": 103 * 10**6,
+        "interval_bound_us": 900,
+        "offset_start_us": 0,
+        "offset_end_us": -3 * 10**6,
+    }
+    (only,) = submit(run_document(clock="guest", system=xen, facts={"clock": told}))
+
+    page = text(f"/runs/{only.run_id}/")
+
+    assert "<b>corrected</b>" in page
+    assert "What the tool printed is not corrected" in page

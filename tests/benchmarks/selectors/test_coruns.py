@@ -176,3 +176,30 @@ def test_it_asks_three_times(seats, campaign, django_assert_num_queries):
 
     with django_assert_num_queries(3):
         campaign_coruns(campaign)
+
+
+@pytest.mark.parametrize("seat", ["²", "٣", "host", "all", "-1"])
+def test_a_seat_that_is_no_number_is_no_vm(submit, run_document, campaign, seat):
+    submit(run_document(5.0, scenario="parallel", vms=2, seat=seat))
+
+    assert campaign_coruns(campaign).coruns == ()
+
+
+def test_more_seats_than_vms_make_no_curve(seats):
+    seats(10.0, 10.0, vms=2)
+    found = seats(10.0, 10.0, 10.0, vms=1)
+
+    assert found.curves == ()
+
+
+def test_many_vms_of_which_one_was_reported(seats):
+    (corun,) = seats(10.0, vms=300).coruns
+
+    assert len(corun.of.missing) == 299
+
+
+def test_numbers_beyond_all_rates_have_no_figures(seats):
+    (corun,) = seats(1e100, 1e100).coruns
+
+    assert corun.figures.jain is None
+    assert "No index of fairness" in corun.figures.reasons[0]
