@@ -116,9 +116,17 @@ def _sort_key(key: CellKey) -> tuple[Any, ...]:
 
 
 def _stored_cells(keys: Sequence[CellKey]) -> list[Cell]:
-    Cell.objects.bulk_create(
-        [Cell(**key._asdict()) for key in keys], ignore_conflicts=True
-    )
+    """Return the cells of these keys; those that are missing are stored first."""
+    found = _known_cells(keys)
+    missing = set(keys) - {key_of(cell) for cell in found}
+    if not missing:
+        return found
+    new = [Cell(**key._asdict()) for key in keys if key in missing]
+    Cell.objects.bulk_create(new, ignore_conflicts=True)
+    return _known_cells(keys)
+
+
+def _known_cells(keys: Sequence[CellKey]) -> list[Cell]:
     wanted = set(keys)
     found = Cell.objects.filter(
         case_id__in={key.case_id for key in keys},

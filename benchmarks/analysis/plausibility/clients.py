@@ -29,9 +29,9 @@ def client_busy_loop(study: Study) -> Iterator[Doubt]:
     """
     busy: dict[object, list[tuple[RunFact, float]]] = defaultdict(list)
     used = ("client CPU user", "client CPU system", "test duration")
-    for run in study.runs:
+    for run in _of_httperf(study):
         for readings in grouped(run):
-            if run.tool == "httperf" and readings.has(*used):
+            if readings.has(*used):
                 share = (readings[used[0]] + readings[used[1]]) / readings[used[2]]
                 if share >= BUSY:
                     busy[run.system].append((run, share))
@@ -63,10 +63,10 @@ def client_think_time(study: Study) -> Iterator[Doubt]:
     What to do: compare reply times instead, or load the server without pauses.
     """
     thinking: dict[object, list[tuple[RunFact, float, float]]] = defaultdict(list)
-    for run in study.runs:
+    for run in _of_httperf(study):
         for readings in grouped(run):
             pauses_s = _pauses_s(readings.parameters.get("wsess", ""))
-            if run.tool == "httperf" and pauses_s and readings.has("test duration"):
+            if pauses_s and readings.has("test duration"):
                 took_s = readings["test duration"]
                 if THINKING * took_s <= pauses_s <= took_s:
                     thinking[run.system].append((run, pauses_s, took_s))
@@ -80,6 +80,10 @@ def client_think_time(study: Study) -> Iterator[Doubt]:
             {"pauses_s": pauses_s, "took_s": [took_s for *_, took_s in members]},
             tuple(took_s for *_, took_s in members),
         )
+
+
+def _of_httperf(study: Study) -> Iterator[RunFact]:
+    return (run for run in study.runs if run.tool == "httperf")
 
 
 def _pauses_s(wsess: str) -> float:

@@ -66,7 +66,7 @@ def identity_violated(study: Study) -> Iterator[Doubt]:
     What to do: open the raw output; upload it instead of the typed numbers.
     """
     for run in study.runs:
-        for readings in grouped(run):
+        for readings in grouped(run, least=2):
             for identity in (*IDENTITIES.get(run.tool, ()), ordered):
                 for mismatch in identity(readings):
                     yield _doubt(run, readings, mismatch)

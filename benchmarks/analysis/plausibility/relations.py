@@ -189,13 +189,15 @@ def ordered(run: Readings) -> Iterator[Mismatch]:
             yield from at_most(middle, f"{stem} max")(run)
 
 
-def grouped(run: RunFact) -> Iterator[Readings]:
-    """The readings of a run that stand beside each other."""
+def grouped(run: RunFact, least: int = 1) -> Iterator[Readings]:
+    """The readings of a run that stand beside each other, at least so many."""
     groups: dict[object, dict[str, SampleFact]] = defaultdict(dict)
     for sample in run.samples:
         key = (tuple(sorted(sample.parameters.items())), sample.repetition)
         groups[key].setdefault(sample.metric, sample)
     for samples in groups.values():
+        if len(samples) < least:
+            continue
         values = {metric: _in_base(each) for metric, each in samples.items()}
         yield Readings(values, samples, next(iter(samples.values())).parameters)
 
