@@ -5,6 +5,7 @@ from django.urls import path
 
 from dashboard.views import (
     campaigns,
+    cells,
     comparisons,
     flags,
     overview,
@@ -21,6 +22,12 @@ urlpatterns = [
     path("", overview.show_overview, name="overview"),
     path(CAMPAIGN, campaigns.show_campaign, name="campaign"),
     path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
+    path(f"{CAMPAIGN}cells/<int:cell_id>/", cells.show_cell, name="cell"),
+    path(
+        f"{CAMPAIGN}cells/<int:cell_id>/runs/<int:run_id>/",
+        cells.show_reading,
+        name="cell-reading",
+    ),
     path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
     path(f"{CAMPAIGN}flags/", flags.list_flags, name="flags"),
     path(f"{CAMPAIGN}reread/", rereads.begin, name="begin-reread"),

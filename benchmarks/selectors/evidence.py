@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from django.db.models import Avg, Count
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Cell, Flag, Run, Sample, System
+from benchmarks.models import Campaign, Cell, Flag, Run, System
+from benchmarks.selectors.cell_samples import samples_of_cell
 from benchmarks.selectors.comparisons import (
     ComparisonRow,
     Reference,
@@ -90,11 +91,7 @@ def _baseline(viewer: Viewer, cell: Cell, reference: Reference | None) -> Cell |
 
 def _run_values(viewer: Viewer, cell: Cell) -> tuple[RunValue, ...]:
     """Return the runs of a cell in the order they came, with their values."""
-    key = ("campaign_id", "system_id", "scenario", "vms", "seat", "load")
-    same_run = {f"run__{name}": getattr(cell, name) for name in key}
-    samples = Sample.objects.filter(
-        lab_id=cell.lab_id, case_id=cell.case_id, **same_run
-    )
+    samples = samples_of_cell(cell)
     values = samples.values_list("run").annotate(Avg("value"), Count("value"))
     found = list(values.order_by("run")[:RUNS_SHOWN])
     runs = visible_runs(viewer, pk__in=[row[0] for row in found]).in_bulk()

@@ -12,7 +12,7 @@ from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Column, Fact
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.tools.labels import case_details
-from dashboard import figures, judging, wording
+from dashboard import figures, flag_page, judging, wording
 from dashboard.cells import CellView
 
 register = template.Library()
@@ -110,6 +110,12 @@ def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     known = [name for name in order if name in facts]
     names = [*known, *sorted(set(facts).difference(order))]
     return [(wording.fact_name(name), _text(facts[name])) for name in names]
+
+
+@register.filter
+def evidence_of(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what a finding rests on as lines: a name and a text each."""
+    return [(each.name, each.text) for each in flag_page.evidence_words(evidence)]
 
 
 @register.filter
