@@ -63,7 +63,8 @@ def histogram(
         top = 1 - at * (share + GAP)
         domain = [max(top - share, 0), top]
         key = name.replace("y", "yaxis")
-        layout[key] = axis(count_title, domain=domain, rangemode="tozero")
+        title = f"{side.name}, {count_title}"
+        layout[key] = axis(title, domain=domain, rangemode="tozero")
         data += [bar | {"yaxis": name} for bar in _bars(side, edges)]
         notes += [note | {"yref": f"{name} domain"} for note in _labels(side)]
         lines += [line | {"yref": f"{name} domain"} for line in _centres(side)]
@@ -81,7 +82,7 @@ def _bars(side: Side, edges: "np.ndarray[Any, Any]") -> Iterator[dict[str, Any]]
         yield {
             "type": "bar",
             "name": plain(label),
-            "showlegend": True,
+            "showlegend": False,
             "x": middles.tolist(),
             "y": counts.tolist(),
             "width": widths.tolist(),

@@ -17,7 +17,7 @@ from benchmarks.viewer import Viewer
 from dashboard import cell_words, wording
 from dashboard.cell_drawings import CellChart, cell_charts
 from dashboard.cell_sides import has_single_figure, side_of
-from dashboard.cell_words import ComparabilityWords
+from dashboard.cell_words import ComparabilityWords, host_name
 from dashboard.cells import CellView, cell_view
 from dashboard.run_pages import number
 
@@ -106,7 +106,7 @@ def _sides(
         SideWords(
             slug=slugs[at],
             title=titles[at],
-            system=wording.system_name(cell.system),
+            system=", ".join([wording.system_name(cell.system), host_name(cell)]),
             figure=cell_words.figure_text(cell),
             shape=cell_words.shape_text(cell, samples[at].count),
             clock=cell_words.clock_text(cell),

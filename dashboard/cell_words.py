@@ -49,22 +49,43 @@ class ComparabilityWords:
 
 def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     """Return the answer in one sentence: how much of native, and how sure."""
-    platform = _platform(row)
+    platform, case = _platform(row, cell), _in_sentence(row.case)
     if said := _no_single_figure(cell, baseline):
-        words = {"platform": platform, "case": row.case, "said": said}
-        return _("%(case)s on %(platform)s: %(said)s.") % words
+        words = {"platform": platform, "case": case, "said": said}
+        return _sentence_of(_("%(case)s on %(platform)s: %(said)s.") % words)
     if (answer := _answer(row)) is None:
         state = wording.state_meaning(row.state) or row.reason
         value = wording.quantity(row.value, row.unit)
-        words = {"platform": platform, "case": row.case, "value": value, "why": state}
-        return _("%(case)s on %(platform)s: %(value)s; %(why)s.") % words
-    words = {"platform": platform, "case": row.case, "ratio": answer[1]}
+        words = {"platform": platform, "case": case, "value": value, "why": state}
+        said = _("%(case)s on %(platform)s: %(value)s; %(why)s.") % words
+        return _sentence_of(said)
+    words = {"platform": platform, "case": case, "ratio": answer[1]}
     return f"{answer[0] % words}{_how_sure(row.judgement)}."
 
 
-def _platform(row: ComparisonRow) -> str:
+def _platform(row: ComparisonRow, cell: Cell) -> str:
+    """Return the hypervisor; where there is none, the machine."""
+    if cell.system.is_native:
+        return host_name(cell)
     parts = (row.hypervisor, row.hypervisor_version, row.virtualization)
     return " ".join(filter(None, parts))
+
+
+def host_name(cell: Cell) -> str:
+    """Return what a cell's machine is called."""
+    host = cell.system.host
+    return host.title or host.slug
+
+
+def _in_sentence(label: str) -> str:
+    """Return a case's label as it stands within a sentence: "CPU load, read"."""
+    is_acronym = label[1:2].isupper()
+    first = label[:1] if is_acronym else label[:1].lower()
+    return (first + label[1:]).replace(" · ", ", ")
+
+
+def _sentence_of(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _answer(row: ComparisonRow) -> tuple[str, str] | None:
@@ -112,7 +133,7 @@ def figure_text(cell: Cell) -> str:
     """Return the mean of a cell, or what stands in its place: speeds, or a range."""
     unit = cell.case.unit
     if has_single_figure(cell):
-        return wording.quantity(cell.mean, unit, whole=True)
+        return wording.quantity(cell.mean, unit, whole=cell.n == 1)
     if speeds := speeds_of(cell):
         low, high = (speed.label for speed in speeds)
         return _("%(low)s or %(high)s") % {"low": low, "high": high}
@@ -125,7 +146,7 @@ def figure_text(cell: Cell) -> str:
 def shape_text(cell: Cell, samples: int) -> str:
     """Return what the runs of a side look like, or why nothing can be said of it."""
     if said := _sentence(cell):
-        return said[:1].upper() + said[1:] + "."
+        return f"{_sentence_of(said)}."
     if samples < 2:
         return _("Single run: it has no shape yet.")
     return _("Too few runs to look at their shape: it takes 5.")
@@ -149,8 +170,9 @@ def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         words.append(_("It comes from the campaign “%(title)s”.") % {"title": title})
     if baseline is None and row.baseline_value is not None:
         words.append(_("Its runs are not yours to see."))
-    text = " ".join([*words, row.reason]).strip()
-    return text[:1].upper() + text[1:]
+    if row.state != "paired":  # what a pair is was just said
+        words.append(row.reason)
+    return _sentence_of(" ".join(filter(None, words)))
 
 
 def comparability_words(found: Comparability) -> ComparabilityWords:

@@ -54,7 +54,7 @@ def evidence(
     cell = cells.first()
     if cell is None:
         raise NotFoundError("cell", cell_id)
-    reference = _reference(cell, reference_id) if reference_id else None
+    reference = None if reference_id is None else _reference(cell, reference_id)
     verdicts = campaign_verdicts(campaign, reference.system if reference else None)
     row = comparison_row(cell, reference, verdicts.of(cell.pk))
     baseline = _baseline(viewer, cell, reference)
