@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell
 from benchmarks.selectors.cell_facts import sides_compared, width_advice
-from benchmarks.selectors.cell_samples import CellSamples, cell_samples
+from benchmarks.selectors.cell_samples import CellSamples
 from benchmarks.selectors.evidence import Evidence, RunValue, evidence
 from benchmarks.viewer import Viewer
 from dashboard import cell_words, wording
@@ -80,7 +80,7 @@ def cell_page(
         raise Http404(str(error)) from error
     found.cell.campaign = campaign
     cells = [each for each in (found.cell, found.baseline) if each is not None]
-    samples = [cell_samples(each) for each in cells]
+    samples = [found.samples, found.baseline_samples][: len(cells)]
     return CellPage(
         evidence=found,
         view=cell_view(found.row),

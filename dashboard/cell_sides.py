@@ -50,7 +50,7 @@ def speeds_of(cell: Cell) -> list[Speed]:
     centres = _told_apart(*(mode["centre"] for mode in modes))
     return [
         Speed(
-            _("%(centre)s (%(percent)s %%)")
+            _("%(centre)s (%(percent)s\N{NO-BREAK SPACE}%%)")
             % {
                 "centre": wording.quantity(centre, cell.case.unit),
                 "percent": f"{100 * mode['share']:.0f}",

@@ -126,7 +126,9 @@ def _no_single_figure(cell: Cell, baseline: Cell | None) -> str:
 
 
 def _sentence(cell: Cell) -> str:
-    return str((cell.shape or {}).get("sentence", ""))
+    """Return what was found in the runs, no percentage parted from its sign."""
+    said = str((cell.shape or {}).get("sentence", ""))
+    return said.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def figure_text(cell: Cell) -> str:
