@@ -12,7 +12,8 @@ from dashboard.charts import SYMBOLS, plain
 
 SPREAD: Final = 0.5  # the share of a row over which its runs are spread
 MEAN_AT: Final = 0.4
-LARGE, SMALL, RING = 9, 4, 17
+LARGE, MIDDLE, SMALL, RING = 9, 6, 4, 17
+MANY: Final = 40  # samples of a side; more are drawn smaller
 MOST_LINES: Final = 60
 ROW_PX, PANEL_PX, FRAME_PX = 130, 230, 90
 GAP: Final = 0.14
@@ -54,6 +55,7 @@ def _lanes(side: Side, row: int) -> list[float]:
 def _dots(side: Side, row: int) -> dict[str, Any]:
     lanes = _lanes(side, row)
     runs = list(zip(side.strands, lanes, strict=True))
+    size = MIDDLE if side.ends()[-1] > MANY else LARGE
     marks = [
         SYMBOLS[at % len(SYMBOLS)] if side.has_iterations else "circle"
         for at, strand in enumerate(side.strands)
@@ -64,7 +66,7 @@ def _dots(side: Side, row: int) -> dict[str, Any]:
         "mode": "markers",
         "x": [value for strand, _ in runs for value in strand.values],
         "y": [lane for strand, lane in runs for _ in strand.values],
-        "marker": {"symbol": marks, "size": LARGE, "color": side.token, "opacity": 0.8},
+        "marker": {"symbol": marks, "size": size, "color": side.token, "opacity": 0.8},
         **hovering([text for texts in side.sample_texts() for text in texts]),
     }
 

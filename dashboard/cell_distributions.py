@@ -13,7 +13,7 @@ from benchmarks.analysis.shape import MIN_RUNS
 from dashboard.cell_side import Side, axis, figure, hovering
 from dashboard.charts import plain
 
-FEWEST_BINS, MOST_BINS = 5, 40
+FEWEST_BINS, MOST_BINS = 8, 40
 PANEL_PX, FRAME_PX = 170, 100
 GAP: Final = 0.08
 DASHES: Final = ("solid", "dash")
@@ -34,15 +34,21 @@ def described(sides: Sequence[Side]) -> list[Side]:
 
 
 def bins_of(sides: Sequence[Side]) -> Bins:
-    """Return bins after Freedman and Diaconis (1981), of all sides' values together."""
+    """Return equal bins over all sides, as fine as the narrowest of them needs."""
     values = np.concatenate([side.series for side in sides])
-    found = np.histogram_bin_edges(values, bins="fd").size - 1
-    count = min(max(found, FEWEST_BINS), MOST_BINS)
-    edges = np.histogram_bin_edges(values, bins=count)
+    finest = min((width for side in sides if (width := _width(side))), default=np.inf)
+    wanted = np.clip(np.ptp(values) / finest, FEWEST_BINS, MOST_BINS)
+    edges = np.histogram_bin_edges(values, bins=int(np.ceil(wanted)))
     counts = tuple(
         tuple(np.histogram(side.series, edges)[0].tolist()) for side in sides
     )
     return Bins(tuple(edges.tolist()), counts)
+
+
+def _width(side: Side) -> float:
+    """Return the width of bins after Freedman and Diaconis (1981): 2 IQR / n^(1/3)."""
+    q1, q3 = np.percentile(side.series, [25, 75])
+    return float(2 * (q3 - q1) / np.cbrt(len(side.series)))
 
 
 def histogram(

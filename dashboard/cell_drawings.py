@@ -119,7 +119,7 @@ def _said(value: float | None, side: Side) -> str:
 def _order(sides: Sequence[Side]) -> CellChart:
     drawn = [side for side in sides if len(side.series) > 1]
     rows = [row for side in drawn for row in _ordered_rows(side)]
-    title = _("run") if all(side.is_of_run_means for side in drawn) else _("sample")
+    title = _("sample") if any(side.has_iterations for side in drawn) else _("run")
     return CellChart(
         slug="order",
         title=_("In the order they were measured"),

@@ -97,6 +97,12 @@ def in_unit(value: float | None, unit: str) -> str:
 
 
 @register.filter
+def in_brief(value: float | None, unit: str) -> str:
+    """Return a value that was computed, with the digits that tell something."""
+    return wording.quantity(value, unit)
+
+
+@register.filter
 def tool_title(slug: str) -> str:
     """Return a tool's name; of one that is gone, its slug."""
     found = tools.TOOLS.get(slug)

@@ -232,3 +232,12 @@ def test_colours_are_tokens_of_the_style_sheet():
     assert figure["layout"]["meta"] == {"tokens": True}
     assert dots(figure)[1]["marker"]["color"] == "--series-2"
     assert json.loads(json.dumps(figure)) == figure
+
+
+def test_bins_are_as_fine_as_the_narrower_side_needs():
+    near, far = side([100.0, 100.1, 100.2, 100.3, 100.4]), side([110.0] * 5)
+
+    bins = bins_of([near, far])
+
+    assert len(bins.counts[0]) == 40
+    assert bins.counts[1][-1] == 5
