@@ -55,7 +55,7 @@ def _lanes(side: Side, row: int) -> list[float]:
 def _dots(side: Side, row: int) -> dict[str, Any]:
     lanes = _lanes(side, row)
     runs = list(zip(side.strands, lanes, strict=True))
-    size = MIDDLE if side.ends()[-1] > MANY else LARGE
+    size = _size(side.ends()[-1])
     marks = [
         SYMBOLS[at % len(SYMBOLS)] if side.has_iterations else "circle"
         for at, strand in enumerate(side.strands)
@@ -69,6 +69,10 @@ def _dots(side: Side, row: int) -> dict[str, Any]:
         "marker": {"symbol": marks, "size": size, "color": side.token, "opacity": 0.8},
         **hovering([text for texts in side.sample_texts() for text in texts]),
     }
+
+
+def _size(count: int) -> int:
+    return MIDDLE if count > MANY else LARGE
 
 
 def _ring_rows(side: Side, row: int) -> list[float]:
@@ -233,7 +237,7 @@ def _points(
         "y": [side.series[at] for at in members],
         "marker": {
             "symbol": [SYMBOLS[at % period] for at in members],
-            "size": LARGE,
+            "size": _size(len(side.series)),
             "color": token,
         },
         **hovering([texts[at] for at in members]),

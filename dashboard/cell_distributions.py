@@ -29,8 +29,10 @@ class Bins:
 
 
 def described(sides: Sequence[Side]) -> list[Side]:
-    """Return the sides that have enough points for a distribution to show."""
-    return [side for side in sides if len(side.series) >= MIN_RUNS]
+    """Return the sides that have runs, and points, enough for a distribution."""
+    return [
+        side for side in sides if len(side.strands) > 1 and len(side.series) >= MIN_RUNS
+    ]
 
 
 def bins_of(sides: Sequence[Side]) -> Bins:

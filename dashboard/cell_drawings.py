@@ -175,8 +175,13 @@ def _histogram(sides: Sequence[Side]) -> CellChart:
 
 
 def _distribution_note(sides: Sequence[Side], drawn: Sequence[Side]) -> str:
-    what = _("run") if all(side.is_of_run_means for side in drawn) else _("sample")
-    words = [_("One count is one %(what)s.") % {"what": what}]
+    words = [_counted(side) for side in drawn]
+    if len(set(words)) == 1:
+        words = words[:1]
+    else:
+        words = [
+            f"{side.name}: {said}" for side, said in zip(drawn, words, strict=True)
+        ]
     if any(side.speeds for side in drawn):
         words.append(
             _("Two speeds have a colour each; the dashed lines are their medians.")
@@ -185,6 +190,12 @@ def _distribution_note(sides: Sequence[Side], drawn: Sequence[Side]) -> str:
         names = ", ".join(missing)
         words.append(_("Too few runs to draw: %(names)s.") % {"names": names})
     return " ".join(words)
+
+
+def _counted(side: Side) -> str:
+    if side.is_of_run_means:
+        return _("One count is one run.")
+    return _("One count is one sample: there are too few runs.")
 
 
 def _ecdf(sides: Sequence[Side]) -> CellChart:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.analysis.clocks import CLOCKS, trust_unmeasured
 from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.judgement import Judgement
+from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.models import Cell
 from benchmarks.selectors.comparisons import ComparisonRow
 from dashboard import figures, judging, wording
@@ -91,7 +92,7 @@ def _sentence_of(text: str) -> str:
 def _answer(row: ComparisonRow) -> tuple[str, str] | None:
     """Return the sentence for the kind of ratio there is, and the ratio."""
     if row.scaling is not None:
-        words = _("%(platform)s does %(ratio)s times one machine alone in %(case)s")
+        words = _("All VMs on %(platform)s reach %(ratio)s of one machine in %(case)s")
         return words, figures.ratio(row.scaling)
     if row.relative is not None:
         words = _("%(platform)s reaches %(ratio)s of the reference in %(case)s")
@@ -135,7 +136,7 @@ def figure_text(cell: Cell) -> str:
     """Return the mean of a cell, or what stands in its place: speeds, or a range."""
     unit = cell.case.unit
     if has_single_figure(cell):
-        return wording.quantity(cell.mean, unit, whole=cell.n == 1)
+        return wording.quantity(cell.mean, unit, whole=cell.sample_count == 1)
     if speeds := speeds_of(cell):
         low, high = (speed.label for speed in speeds)
         return _("%(low)s or %(high)s") % {"low": low, "high": high}
@@ -148,7 +149,9 @@ def figure_text(cell: Cell) -> str:
 def shape_text(cell: Cell, samples: int) -> str:
     """Return what the runs of a side look like, or why nothing can be said of it."""
     if said := _sentence(cell):
-        return f"{_sentence_of(said)}."
+        is_of_runs = cell.n >= MIN_RUNS
+        words = said if is_of_runs else _("of its samples: %(shape)s") % {"shape": said}
+        return f"{_sentence_of(words)}."
     if samples < 2:
         return _("Single run: it has no shape yet.")
     return _("Too few runs to look at their shape: it takes 5.")

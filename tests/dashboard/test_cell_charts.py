@@ -192,6 +192,10 @@ def test_the_histogram_counts_every_point_once_and_colours_the_speeds():
     ]
 
 
+def test_a_single_run_has_no_distribution_however_many_samples_it_has():
+    assert histogram([iterated([tuple(map(float, range(50)))])], "MB/s", "n") is None
+
+
 def test_bins_cover_equal_values_and_many_values():
     same = bins_of([side([3.0] * 6)])
     many = bins_of([side([float(at % 97) for at in range(5000)])])
