@@ -78,3 +78,8 @@ def amount_of_memory(number: int) -> str:
         if number and number % 1024**power == 0:
             return f"{number // 1024**power} {unit}"
     return f"{number:,} B"
+
+
+def digits_between(low: float, high: float) -> int:
+    """Return how many decimals show two digits of what lies between two numbers."""
+    return 1 - floor(log10(high - low))

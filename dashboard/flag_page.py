@@ -102,15 +102,20 @@ def _shown(flag: Flag) -> ShownFlag:
     cells, runs = list(flag.cells.all()), [run.pk for run in flag.runs.all()]
     return ShownFlag(
         flag=flag,
-        evidence=tuple(
-            Evidence(name.replace("_", " "), _text(value))
-            for name, value in flag.evidence.items()
-            if name not in IDS
-        ),
+        evidence=evidence_words(flag.evidence),
         cells=tuple(cells[:SUBJECTS_SHOWN]),
         runs=tuple(runs[:SUBJECTS_SHOWN]),
         further=max(len(cells) - SUBJECTS_SHOWN, 0)
         + max(len(runs) - SUBJECTS_SHOWN, 0),
+    )
+
+
+def evidence_words(evidence: Mapping[str, Any]) -> tuple[Evidence, ...]:
+    """Return what a finding rests on, in words."""
+    return tuple(
+        Evidence(name.replace("_", " "), _text(value))
+        for name, value in evidence.items()
+        if name not in IDS
     )
 
 

@@ -5,17 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404
 
 from benchmarks.analysis.clock_facts import figures_trust, run_trust
 from benchmarks.analysis.clocks import TimeTrust
-from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, Run, Sample
-from benchmarks.selectors.evidence import Evidence, evidence
 from benchmarks.selectors.facets import facets
 from benchmarks.selectors.runs import runs_of_upload, samples_of, visible_runs
 from benchmarks.viewer import Viewer
-from dashboard.cells import CellView, cell_view
 from dashboard.selections import Menu, run_menus
 from dashboard.upload_text import UploadText, upload_text
 
@@ -32,8 +28,6 @@ class RunListPage:
     menus: list[Menu]
     older: int | None
     newer: int | None
-    evidence: Evidence | None = None
-    view: CellView | None = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +57,6 @@ def run_list_page(
     viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
 ) -> RunListPage:
     """Return the runs that a URL's query asks for."""
-    if "cell" in query:
-        return _evidence_page(viewer, campaign, query)
     wanted: dict[str, Any] = {name: query[name] for name in FILTERS if query.get(name)}
     if query.get("system"):
         wanted["system"] = number(query["system"])
@@ -72,18 +64,6 @@ def run_list_page(
     shown, older, newer = _page(runs, query)
     menus = run_menus(query, facets(campaign))
     return RunListPage(tuple(shown), menus, older, newer)
-
-
-def _evidence_page(
-    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
-) -> RunListPage:
-    reference = number(query["baseline"]) if query.get("baseline") else None
-    try:
-        found = evidence(viewer, campaign, number(query["cell"]), reference)
-    except NotFoundError as error:
-        raise Http404(str(error)) from error
-    runs = tuple(each.run for each in found.runs)
-    return RunListPage(runs, [], None, None, found, cell_view(found.row))
 
 
 def _page(

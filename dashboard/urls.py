@@ -5,6 +5,7 @@ from django.urls import path
 
 from dashboard.views import (
     campaigns,
+    cells,
     comparisons,
     coruns,
     energy,
@@ -27,6 +28,12 @@ urlpatterns = [
     path(f"{CAMPAIGN}influence/", influence.show_influence, name="influence"),
     path(f"{CAMPAIGN}co-runs/", coruns.show_coruns, name="coruns"),
     path(f"{CAMPAIGN}energy/", energy.show_energy, name="energy"),
+    path(f"{CAMPAIGN}cells/<int:cell_id>/", cells.show_cell, name="cell"),
+    path(
+        f"{CAMPAIGN}cells/<int:cell_id>/runs/<int:run_id>/",
+        cells.show_reading,
+        name="cell-reading",
+    ),
     path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
     path(f"{CAMPAIGN}flags/", flags.list_flags, name="flags"),
     path(f"{CAMPAIGN}reread/", rereads.begin, name="begin-reread"),

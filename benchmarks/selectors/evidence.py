@@ -1,11 +1,17 @@
 """What stands behind one cell of a comparison: its runs and those of its baseline."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db.models import Avg, Count
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Cell, Flag, Run, Sample, System
+from benchmarks.models import Campaign, Cell, Flag, Run, System
+from benchmarks.selectors.cell_samples import (
+    CellSamples,
+    cell_samples,
+    samples_of_cell,
+)
 from benchmarks.selectors.comparisons import (
     ComparisonRow,
     Reference,
@@ -38,6 +44,8 @@ class Evidence:
     baseline: Cell | None
     runs: tuple[RunValue, ...]
     baseline_runs: tuple[RunValue, ...]
+    samples: CellSamples
+    baseline_samples: CellSamples
     flags: tuple[Flag, ...] = ()
     tested: int = 0
 
@@ -53,16 +61,23 @@ def evidence(
     cell = cells.first()
     if cell is None:
         raise NotFoundError("cell", cell_id)
-    reference = _reference(cell, reference_id) if reference_id else None
+    reference = None if reference_id is None else _reference(cell, reference_id)
     verdicts = campaign_verdicts(campaign, reference.system if reference else None)
     row = comparison_row(cell, reference, verdicts.of(cell.pk))
     baseline = _baseline(viewer, cell, reference)
+    samples, baseline_samples = cell_samples(cell), cell_samples(baseline)
+    means = _run_means(cell, samples), _run_means(baseline, baseline_samples)
+    wanted = [pk for side in means for pk, _mean, _n in side]
+    runs = visible_runs(viewer, pk__in=wanted).in_bulk()
+    own, other = (_run_values(side, runs) for side in means)
     return Evidence(
         row=row,
         cell=cell,
         baseline=baseline,
-        runs=_run_values(viewer, cell),
-        baseline_runs=_run_values(viewer, baseline) if baseline else (),
+        runs=own,
+        baseline_runs=other,
+        samples=samples,
+        baseline_samples=baseline_samples,
         flags=tuple(visible_flags(viewer, cells=cell)),
         tested=verdicts.tested,
     )
@@ -88,14 +103,19 @@ def _baseline(viewer: Viewer, cell: Cell, reference: Reference | None) -> Cell |
     return cells.select_related("system__host", "campaign__lab", "case").first()
 
 
-def _run_values(viewer: Viewer, cell: Cell) -> tuple[RunValue, ...]:
-    """Return the runs of a cell in the order they came, with their values."""
-    key = ("campaign_id", "system_id", "scenario", "vms", "seat", "load")
-    same_run = {f"run__{name}": getattr(cell, name) for name in key}
-    samples = Sample.objects.filter(
-        lab_id=cell.lab_id, case_id=cell.case_id, **same_run
-    )
-    values = samples.values_list("run").annotate(Avg("value"), Count("value"))
-    found = list(values.order_by("run")[:RUNS_SHOWN])
-    runs = visible_runs(viewer, pk__in=[row[0] for row in found]).in_bulk()
-    return tuple(RunValue(runs[pk], mean, n) for pk, mean, n in found if pk in runs)
+def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float, int]]:
+    """Return the first runs of a cell, each with the mean and number of its samples."""
+    if cell is None:
+        return []
+    if not samples.is_cut:
+        runs = samples.runs[:RUNS_SHOWN]
+        return [(run.run_id, run.mean, len(run.values)) for run in runs]
+    values = samples_of_cell(cell).values_list("run")
+    found = values.annotate(Avg("value"), Count("value")).order_by("run")
+    return list(found[:RUNS_SHOWN])
+
+
+def _run_values(
+    means: list[tuple[int, float, int]], runs: Mapping[int, Run]
+) -> tuple[RunValue, ...]:
+    return tuple(RunValue(runs[pk], mean, n) for pk, mean, n in means if pk in runs)

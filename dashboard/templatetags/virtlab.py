@@ -12,7 +12,7 @@ from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Column, Fact
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.tools.labels import case_details
-from dashboard import figures, judging, wording
+from dashboard import figures, flag_page, judging, wording
 from dashboard.cells import CellView
 
 register = template.Library()
@@ -99,6 +99,12 @@ def in_unit(value: float | None, unit: str) -> str:
 
 
 @register.filter
+def in_brief(value: float | None, unit: str) -> str:
+    """Return a value that was computed, with the digits that tell something."""
+    return wording.quantity(value, unit)
+
+
+@register.filter
 def tool_title(slug: str) -> str:
     """Return a tool's name; of one that is gone, its slug."""
     found = tools.TOOLS.get(slug)
@@ -112,6 +118,12 @@ def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     known = [name for name in order if name in facts]
     names = [*known, *sorted(set(facts).difference(order))]
     return [(wording.fact_name(name), _text(facts[name])) for name in names]
+
+
+@register.filter
+def evidence_of(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what a finding rests on as lines: a name and a text each."""
+    return [(each.name, each.text) for each in flag_page.evidence_words(evidence)]
 
 
 @register.filter

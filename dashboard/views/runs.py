@@ -1,9 +1,10 @@
 """Lists of runs and the page of one run."""
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from dashboard.cell_page import cell_address
 from dashboard.run_pages import run_list_page, run_page
 from dashboard.upload_text import kept_output
 from dashboard.viewers import campaign_or_404, query_of, run_or_404, viewer_of
@@ -13,10 +14,13 @@ RAW = ("text/plain; charset=utf-8", "txt")
 
 @require_safe
 def list_runs(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show a campaign's runs, or those behind one cell with the cell's arithmetic."""
+    """Show a campaign's runs; those behind one cell have moved to the cell's page."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
-    page = run_list_page(viewer, campaign, query_of(request))
+    query = query_of(request)
+    if "cell" in query:
+        return redirect(cell_address(campaign, query), permanent=True)
+    page = run_list_page(viewer, campaign, query)
     context = {"campaign": campaign, "page": page}
     return render(request, "dashboard/run_list.html", context)
 

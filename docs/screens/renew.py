@@ -33,6 +33,7 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 CAMPAIGN = "campaigns/first-lab/lmu-2010-xen/"
+TWO_SPEEDS = "campaigns/first-lab/inqbus-2008-io/"
 PAGES = {
     "overview": "",
     "campaign": CAMPAIGN,
@@ -49,6 +50,7 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
   window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
 """
+DRAWN = "at => 'drawn' in document.querySelectorAll('[data-chart]')[at].dataset"
 
 
 @dataclass(frozen=True)
@@ -121,23 +123,31 @@ def read_outputs(page: Page, url: str, secrets: str) -> None:
 
 
 def evidence(page: Page, url: str) -> dict[str, str]:
-    """Return the addresses that hold ids: a cell's evidence and one of its runs."""
+    """Return the addresses that hold ids: two cells and a run of one of them."""
+    page.goto(f"{url}{TWO_SPEEDS}compare/?component=disk")
+    page.locator(".cell-value a[aria-label^='77.23']").click()
+    speeds = page.url.removeprefix(url)
     page.goto(f"{url}{PAGES['compare']}&component=network")
     page.locator(".cell[class*=heat-slow] a").first.click()
     cell = page.url.removeprefix(url)
     page.locator("tbody th a").first.click()
-    return {"cell": cell, "run": page.url.removeprefix(url)}
+    run = page.url.removeprefix(url)
+    return {"cell": cell, "cell-speeds": speeds, "run": run}
 
 
 def take(page: Page, path: Path, errors: list[str]) -> Iterator[str]:
     """Take one picture, and one of the chart if the page compares."""
     page.wait_for_load_state("networkidle")
     page.screenshot(path=path)
-    if path.name.startswith("compare") and page.locator("[data-chart]").count():
-        page.locator("[data-chart]").scroll_into_view_if_needed()
-        page.wait_for_selector("[data-drawn]")
+    charts = page.locator("[data-chart]")
+    for at in range(charts.count()):
+        charts.nth(at).scroll_into_view_if_needed()
+        page.wait_for_function(DRAWN, arg=at)
+    if charts.count() == 1:
         chart = path.with_name(path.name.replace("compare", "chart"))
-        page.locator("[data-chart]").screenshot(path=chart)
+        charts.screenshot(path=chart)
+    elif page.locator(".plots").count():
+        page.locator(".plots").screenshot(path=path.with_stem(f"{path.stem}-plots"))
     print(path.name)
     found = [*errors, *page.evaluate("window.violations")]
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):

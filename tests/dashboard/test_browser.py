@@ -300,7 +300,7 @@ def test_every_page_fits_its_window_and_keeps_the_policy(chromium, site, look):
     with browsing.window(chromium, site, **look) as visit:
         cell = Cell.objects.filter(efficiency__ratio__gt=0).first()
         run = cell.campaign.runs.first()
-        own = [f"{CAMPAIGN}runs/?cell={cell.pk}", f"/runs/{run.pk}/"]
+        own = [f"{CAMPAIGN}cells/{cell.pk}/", f"/runs/{run.pk}/"]
         for address in [*ADDRESSES, *own]:
             page = visit.open(address)
             assert not browsing.is_too_wide(page), address
@@ -355,7 +355,7 @@ def test_the_keyboard_reaches_everything(visit):
     outline = focused.evaluate("(element) => getComputedStyle(element).outlineStyle")
     assert outline == "solid"
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"/runs/\?cell="))
+    page.wait_for_url(re.compile(r"/cells/\d+/"))
 
 
 def test_a_cell_leads_to_both_runs_and_their_uploads(visit):

@@ -36,7 +36,7 @@ def test_it_shows_the_doubt_its_rule_and_its_evidence(client, flag):
 def test_the_cell_says_it_too(text, flag):
     cell = flag.cells.get()
 
-    page = text("/campaigns/alpha-lab/study/runs/", data={"cell": cell.pk})
+    page = text(f"/campaigns/alpha-lab/study/cells/{cell.pk}/")
 
     assert "too&gt; short" in page
 

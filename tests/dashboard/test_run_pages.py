@@ -1,10 +1,10 @@
-"""Lists of runs, the evidence of a cell, and the page of one run."""
+"""Lists of runs, and the page of one run."""
 
 import json
 
 import pytest
 
-from benchmarks.models import Campaign, Cell, Run, RunOutput
+from benchmarks.models import Campaign, Run, RunOutput
 from dashboard import run_pages, upload_text
 
 LIST = "/campaigns/alpha-lab/study/runs/"
@@ -59,44 +59,6 @@ def test_pages_lead_to_the_end_and_back(client, submit, run_document, monkeypatc
     assert numbers(back) == numbers(second)
 
 
-def test_the_evidence_of_a_cell_is_its_arithmetic_and_both_sides_runs(text, pair):
-    page = text(LIST, data={"cell": pair.pk})
-
-    assert "0.247" in page
-    assert "13.08\xa0MB/s" in page
-    assert "52.97\xa0MB/s" in page
-    assert "single run" in page
-    for run in Run.objects.all():
-        assert f"/runs/{run.pk}/" in page
-
-
-def test_a_time_is_divided_the_other_way_round(client, submit, run_document, xen):
-    time = {"metric": "time", "parameters": {"n": "2000"}, "unit": "s"}
-    submit(
-        run_document(tool="linpack", samples=[{**time, "value": 20.89}]),
-        run_document(tool="linpack", system=xen, samples=[{**time, "value": 21.22}]),
-    )
-    cell = Cell.objects.get(system__hypervisor="Xen")
-
-    page = client.get(LIST, {"cell": cell.pk}).content.decode()
-
-    assert "0.984" in page
-    assert page.index("20.89") < page.index("21.22")
-
-
-@pytest.mark.parametrize("cell", ["0", "x", "99999999999999999999", "", "\x00"])
-def test_a_cell_that_is_not_there_is_not_found(client, pair, cell):
-    assert client.get(LIST, {"cell": cell}).status_code == 404
-
-
-def test_a_cell_of_another_campaign_is_not_found(client, pair, other_lab):
-    other = Campaign.objects.create(lab=other_lab, slug="other", visibility="public")
-
-    answer = client.get(f"/campaigns/beta-lab/{other.slug}/runs/", {"cell": pair.pk})
-
-    assert answer.status_code == 404
-
-
 def test_a_run_shows_what_ran_where_and_what_it_measured(text, pair, campaign):
     run = Run.objects.get(system__hypervisor="Xen")
 
@@ -106,7 +68,7 @@ def test_a_run_shows_what_ran_where_and_what_it_measured(text, pair, campaign):
     assert "13.08\xa0MB/s" in page
     assert "Gebhardt 2010" in page
     assert campaign.title in page
-    assert f"?cell={pair.pk}" in page
+    assert f"/cells/{pair.pk}/" in page
 
 
 def test_a_run_shows_its_upload_readable_and_escaped(text, pair, run_document, submit):
@@ -178,8 +140,6 @@ def test_queries_are_fixed(
 
     with django_assert_num_queries(4):
         client.get(LIST)
-    with django_assert_num_queries(14):
-        client.get(LIST, {"cell": pair.pk})
     with django_assert_num_queries(3):
         client.get(f"/runs/{run.pk}/")
 

@@ -4,6 +4,7 @@ import csv
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -136,3 +137,16 @@ def test_eleven_readings_are_eleven_runs_of_one_cell(reader):
 
     hdparm = [row for row in rows if row["tool"] == "hdparm"]
     assert [row["n"] for row in hdparm] == [11, 11]
+
+
+def test_a_disk_of_two_speeds_gets_no_verdict_and_no_single_figure(reader, product):
+    row = one(reader, "inqbus-2008-io", metric="buffered read", host="inqbus-server-b")
+    place = f"/campaigns/first-lab/inqbus-2008-io/cells/{row['id']}/"
+    with urlopen(product.url + place) as answer:
+        page = answer.read().decode().replace("\N{NO-BREAK SPACE}", " ")
+
+    assert row["verdict"] == "refused"
+    assert "two_speeds" in row["reasons"]
+    assert "two speeds, 59 (64 %) and 109 (36 %), alternating with period 3" in page
+    assert "59 MB/s (64 %) or 109 MB/s (36 %)" in page
+    assert "77.23" not in page

@@ -29,6 +29,7 @@
     const tokens = ["ink", "ink-2", "ink-3", "line", "line-strong", "surface", "raised", "sunken"];
     const colours = Object.fromEntries(tokens.map((name) => [name, read(`--${name}`)]));
     colours.series = (number) => read(`--series-${number}`);
+    colours.token = read;
     return { colours, done: () => probe.remove() };
   };
 
@@ -60,7 +61,37 @@
     ];
   };
 
+  /* A figure that names its colours as tokens wherever it has any. */
+  const tokened = ({ data, layout }, element) => {
+    const { colours, done } = paint(element);
+    const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    const font = { family: getComputedStyle(element).fontFamily, size: 12 * unit, color: colours["ink-2"] };
+    const known = new Map();
+    const colour = (token) => known.get(token) ?? known.set(token, colours.token(token)).get(token);
+    const resolved = (value, key = "") => {
+      if (Array.isArray(value)) return value.map((each) => resolved(each, key));
+      if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolved(each, name)]));
+      return key.endsWith("color") && `${value}`.startsWith("--") ? colour(value) : value;
+    };
+    const axis = { gridcolor: colours.line, zeroline: false, linecolor: colours["line-strong"] };
+    const axes = Object.entries(layout).filter(([name]) => /^[xy]axis/.test(name)).map(([name, own]) => [name, { ...axis, automargin: true, ...own, title: { ...own.title, font: { ...font }, standoff: 8 } }]);
+    const whole = {
+      ...resolved(layout),
+      ...Object.fromEntries(axes),
+      height: layout.height * unit,
+      font,
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 8, r: 16, t: 28, b: 40 },
+      hoverlabel: { bgcolor: colours.raised, bordercolor: colours["line-strong"], font: { ...font, color: colours.ink }, align: "left" },
+    };
+    const traces = resolved(data);
+    done();
+    return [traces, whole];
+  };
+
   const themed = ({ data, layout }, element) => {
+    if (layout.meta?.tokens) return tokened({ data, layout }, element);
     const { colours, done } = paint(element);
     // Plotly counts in pixels, the page in units that grow with the window.
     const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;

@@ -1,0 +1,165 @@
+"""What the page of a cell shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.http import Http404
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Campaign, Cell
+from benchmarks.selectors.cell_facts import sides_compared, width_advice
+from benchmarks.selectors.cell_samples import CellSamples
+from benchmarks.selectors.evidence import Evidence, RunValue, evidence
+from benchmarks.viewer import Viewer
+from dashboard import cell_words, wording
+from dashboard.cell_drawings import CellChart, cell_charts
+from dashboard.cell_sides import has_single_figure, side_of
+from dashboard.cell_words import ComparabilityWords, host_name
+from dashboard.cells import CellView, cell_view
+from dashboard.run_pages import number
+
+TOKENS = ("--series-2", "--series-1")
+
+
+@dataclass(frozen=True)
+class SideWords:
+    """One side in words: this cell, or its baseline."""
+
+    slug: str
+    title: str
+    system: str
+    figure: str
+    shape: str
+    clock: str
+    runs: tuple[RunValue, ...]
+    further: int
+    readings: str
+    """Where each run's output is shown beside its numbers; the run's id comes after."""
+
+
+@dataclass(frozen=True)
+class CellPage:
+    """Everything of a cell's page; ``advice`` says how many more runs would help."""
+
+    evidence: Evidence
+    view: CellView
+    headline: str
+    has_single_figure: bool
+    baseline: str
+    comparability: ComparabilityWords | None
+    width: str
+    sides: tuple[SideWords, ...]
+    charts: tuple[CellChart, ...]
+    single_run: str
+    is_cut: bool
+
+    @property
+    def has_ratio(self) -> bool:
+        """Whether one ratio may be shown: there is one, and nothing forbids it."""
+        return bool(self.view.shade) and self.has_single_figure
+
+
+def cell_address(campaign: Campaign, query: Mapping[str, str]) -> str:
+    """Return where the cell of an old address is shown now."""
+    place = [campaign.lab.slug, campaign.slug, number(query["cell"])]
+    chosen = urlencode({"baseline": query["baseline"]} if "baseline" in query else {})
+    return "?".join(filter(None, [reverse("dashboard:cell", args=place), chosen]))
+
+
+def cell_page(
+    viewer: Viewer, campaign: Campaign, cell_id: int, query: Mapping[str, str]
+) -> CellPage:
+    """Return the page of a cell against native, or the system that a query names."""
+    reference = number(query["baseline"]) if query.get("baseline") else None
+    try:
+        found = evidence(viewer, campaign, cell_id, reference)
+    except NotFoundError as error:
+        raise Http404(str(error)) from error
+    found.cell.campaign = campaign
+    cells = [each for each in (found.cell, found.baseline) if each is not None]
+    samples = [found.samples, found.baseline_samples][: len(cells)]
+    return CellPage(
+        evidence=found,
+        view=cell_view(found.row),
+        headline=cell_words.headline(found.row, found.cell, found.baseline),
+        has_single_figure=all(map(has_single_figure, cells)),
+        baseline=cell_words.baseline_text(found.row, found.cell, found.baseline),
+        comparability=_comparability(found),
+        width=_width(found),
+        sides=tuple(_sides(found, cells, samples)),
+        charts=_charts(cells, samples),
+        single_run=_single_run(cells),
+        is_cut=any(each.is_cut for each in samples),
+    )
+
+
+def _sides(
+    found: Evidence, cells: list[Cell], samples: list[CellSamples]
+) -> list[SideWords]:
+    titles = (_("Runs of this cell"), _("Runs of its baseline"))
+    runs = (found.runs, found.baseline_runs)
+    slugs = ("own", "baseline")
+    return [
+        SideWords(
+            slug=slugs[at],
+            title=titles[at],
+            system=", ".join([wording.system_name(cell.system), host_name(cell)]),
+            figure=cell_words.figure_text(cell),
+            shape=cell_words.shape_text(cell, samples[at].count),
+            clock=cell_words.clock_text(cell),
+            runs=runs[at],
+            further=max(cell.n - len(runs[at]), 0),
+            readings=f"{_address(cell)}runs/",
+        )
+        for at, cell in enumerate(cells)
+    ]
+
+
+def _address(cell: Cell) -> str:
+    place = [cell.campaign.lab.slug, cell.campaign.slug, cell.pk]
+    return reverse("dashboard:cell", args=place)
+
+
+def _charts(cells: list[Cell], samples: list[CellSamples]) -> tuple[CellChart, ...]:
+    names = (_("this cell"), _("baseline"))
+    sides = [
+        side_of(cell, each, names[at], TOKENS[at])
+        for at, (cell, each) in enumerate(zip(cells, samples, strict=True))
+    ]
+    return cell_charts(sides, cells)
+
+
+def _single_run(cells: list[Cell]) -> str:
+    """Say what a side that was measured once cannot tell; nothing if none was."""
+    once = [cell.n == 1 for cell in cells]
+    if not any(once):
+        return ""
+    if all(once):
+        return _(
+            "Single run: repeat it at least 5 times a side, freshly started each "
+            "time. One run has no spread, so there is no interval, no distribution "
+            "and no verdict."
+        )
+    return _(
+        "One side is a single run: repeat it at least 5 times, freshly started each "
+        "time. Until then there is no interval and no verdict."
+    )
+
+
+def _comparability(found: Evidence) -> ComparabilityWords | None:
+    if found.baseline is None:
+        return None
+    runs = [each.run for each in found.runs]
+    others = [each.run for each in found.baseline_runs]
+    compared = sides_compared(found.cell, found.baseline, runs, others)
+    return cell_words.comparability_words(compared)
+
+
+def _width(found: Evidence) -> str:
+    if found.baseline is None or found.row.judgement is None:
+        return ""
+    band = found.cell.campaign.band_percent / 100
+    return width_advice(found.cell, found.baseline, band)

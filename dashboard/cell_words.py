@@ -1,0 +1,206 @@
+"""What the page of a cell says: its answer, its figure, its baseline, its clock."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmarks.analysis.clocks import CLOCKS, trust_unmeasured
+from benchmarks.analysis.comparability import Comparability
+from benchmarks.analysis.judgement import Judgement
+from benchmarks.analysis.shape import MIN_RUNS
+from benchmarks.models import Cell
+from benchmarks.selectors.comparisons import ComparisonRow
+from dashboard import figures, judging, wording
+from dashboard.cell_sides import has_single_figure, speeds_of
+from dashboard.wording import Text
+
+LIGHTS: dict[str, tuple[Text, Text]] = {
+    "green": (
+        gettext_lazy("comparable"),
+        gettext_lazy("Only what the campaign studies differs."),
+    ),
+    "amber": (
+        gettext_lazy("comparable with care"),
+        gettext_lazy("More than what the campaign studies differs."),
+    ),
+    "red": (gettext_lazy("not comparable"), gettext_lazy("The case itself differs.")),
+}
+
+
+@dataclass(frozen=True)
+class DifferenceWords:
+    """A property that the two sides do not share, in words."""
+
+    name: str
+    one: str
+    other: str
+    is_studied: bool
+
+
+@dataclass(frozen=True)
+class ComparabilityWords:
+    """The light as a colour's name and a word, what it means, and all differences."""
+
+    light: str
+    word: str
+    sentence: str
+    differences: tuple[DifferenceWords, ...]
+
+
+def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
+    """Return the answer in one sentence: how much of native, and how sure."""
+    platform, case = _platform(row, cell), _in_sentence(row.case)
+    if said := _no_single_figure(cell, baseline):
+        words = {"platform": platform, "case": case, "said": said}
+        return _sentence_of(_("%(case)s on %(platform)s: %(said)s.") % words)
+    if (answer := _answer(row)) is None:
+        state = wording.state_meaning(row.state) or row.reason
+        value = wording.quantity(row.value, row.unit)
+        words = {"platform": platform, "case": case, "value": value, "why": state}
+        said = _("%(case)s on %(platform)s: %(value)s; %(why)s.") % words
+        return _sentence_of(said)
+    words = {"platform": platform, "case": case, "ratio": answer[1]}
+    return f"{answer[0] % words}{_how_sure(row.judgement)}."
+
+
+def _platform(row: ComparisonRow, cell: Cell) -> str:
+    """Return the hypervisor; where there is none, the machine."""
+    if cell.system.is_native:
+        return host_name(cell)
+    parts = (row.hypervisor, row.hypervisor_version, row.virtualization)
+    return " ".join(filter(None, parts))
+
+
+def host_name(cell: Cell) -> str:
+    """Return what a cell's machine is called."""
+    host = cell.system.host
+    return host.title or host.slug
+
+
+def _in_sentence(label: str) -> str:
+    """Return a case's label as it stands within a sentence: "CPU load, read"."""
+    is_acronym = label[1:2].isupper()
+    first = label[:1] if is_acronym else label[:1].lower()
+    return (first + label[1:]).replace(" · ", ", ")
+
+
+def _sentence_of(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _answer(row: ComparisonRow) -> tuple[str, str] | None:
+    """Return the sentence for the kind of ratio there is, and the ratio."""
+    if row.scaling is not None:
+        words = _("All VMs on %(platform)s reach %(ratio)s of one machine in %(case)s")
+        return words, figures.ratio(row.scaling)
+    if row.relative is not None:
+        words = _("%(platform)s reaches %(ratio)s of the reference in %(case)s")
+        return words, figures.ratio(row.relative)
+    if row.efficiency is not None:
+        words = _("%(platform)s reaches %(ratio)s of native in %(case)s")
+        return words, figures.ratio(row.efficiency)
+    return None
+
+
+def _how_sure(judgement: Judgement | None) -> str:
+    if judgement is None:
+        return ""
+    if judgement.verdict != "refused" or judgement.label.startswith("indicative"):
+        return f": {judging.verdict_words(judgement)}"
+    if judgement.label == "single run":
+        return _("; no verdict: single run")
+    reason = judgement.sentences[0].rstrip(".") if judgement.sentences else ""
+    return _("; no verdict: %(why)s") % {"why": reason[:1].lower() + reason[1:]}
+
+
+def _no_single_figure(cell: Cell, baseline: Cell | None) -> str:
+    """Return why no single figure may stand here; nothing where it may."""
+    if not has_single_figure(cell):
+        said = _sentence(cell)
+        return _("%(shape)s; no single figure, no verdict") % {"shape": said}
+    if baseline is not None and not has_single_figure(baseline):
+        said = _sentence(baseline)
+        words = _("no single figure, no verdict; the baseline has %(shape)s")
+        return words % {"shape": said}
+    return ""
+
+
+def _sentence(cell: Cell) -> str:
+    """Return what was found in the runs, no percentage parted from its sign."""
+    said = str((cell.shape or {}).get("sentence", ""))
+    return said.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def figure_text(cell: Cell) -> str:
+    """Return the mean of a cell, or what stands in its place: speeds, or a range."""
+    unit = cell.case.unit
+    if has_single_figure(cell):
+        return wording.quantity(cell.mean, unit, whole=cell.sample_count == 1)
+    if speeds := speeds_of(cell):
+        low, high = (speed.label for speed in speeds)
+        return _("%(low)s or %(high)s") % {"low": low, "high": high}
+    if cell.minimum is None or cell.maximum is None:
+        return ""
+    low, high = figures.brief(cell.minimum), wording.quantity(cell.maximum, unit)
+    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+
+
+def shape_text(cell: Cell, samples: int) -> str:
+    """Return what the runs of a side look like, or why nothing can be said of it."""
+    if said := _sentence(cell):
+        is_of_runs = cell.n >= MIN_RUNS
+        words = said if is_of_runs else _("of its samples: %(shape)s") % {"shape": said}
+        return f"{_sentence_of(words)}."
+    if samples < 2:
+        return _("Single run: it has no shape yet.")
+    return _("Too few runs to look at their shape: it takes 5.")
+
+
+def clock_text(cell: Cell) -> str:
+    """Return whose clock timed a side, and how far it may be trusted."""
+    if cell.clock in CLOCKS:
+        is_virtual = not cell.system.is_native
+        return trust_unmeasured(cell.clock, 0.0, is_virtual=is_virtual).sentence
+    if cell.clock:
+        return _("Timed by several clocks: %(clock)s.") % {"clock": cell.clock}
+    return _("Nobody stated whose clock timed these runs.")
+
+
+def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
+    """Return which baseline this is and why it is this one."""
+    words = [f"{wording.state_name(row.state)}: {wording.state_meaning(row.state)}."]
+    if baseline is not None and baseline.campaign_id != cell.campaign_id:
+        title = baseline.campaign.title
+        words.append(_("It comes from the campaign “%(title)s”.") % {"title": title})
+    if baseline is None and row.baseline_value is not None:
+        words.append(_("Its runs are not yours to see."))
+    if row.state != "paired":  # what a pair is was just said
+        words.append(row.reason)
+    return _sentence_of(" ".join(filter(None, words)))
+
+
+def comparability_words(found: Comparability) -> ComparabilityWords:
+    """Return the light in words, unwanted differences first."""
+    word, sentence = LIGHTS[found.light]
+    is_same = not (found.studied or found.unwanted)
+    everything = [(each, False) for each in found.unwanted]
+    everything += [(each, True) for each in found.studied]
+    return ComparabilityWords(
+        light=found.light,
+        word=str(word),
+        sentence=_("Nothing differs.") if is_same else str(sentence),
+        differences=tuple(
+            DifferenceWords(
+                wording.property_name(each.name),
+                _stated(each.name, each.one),
+                _stated(each.name, each.other),
+                is_studied,
+            )
+            for each, is_studied in everything
+        ),
+    )
+
+
+def _stated(name: str, value: str) -> str:
+    return wording.property_value(name, value) or _("not stated")

@@ -1,0 +1,29 @@
+"""The page of one cell, and what its runs were read from."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.cell_page import cell_page
+from dashboard.cell_reading import reading_of
+from dashboard.viewers import campaign_or_404, query_of, viewer_of
+
+
+@require_safe
+def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> HttpResponse:
+    """Show everything a cell stands on: both sides, their samples, shapes, runs."""
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    page = cell_page(viewer, campaign, cell_id, query_of(request))
+    return render(request, "dashboard/cell.html", {"campaign": campaign, "page": page})
+
+
+@require_safe
+def show_reading(
+    request: HttpRequest, lab: str, slug: str, cell_id: int, run_id: int
+) -> HttpResponse:
+    """Show what a tool printed in one run beside what was read from it: a part."""
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    reading = reading_of(viewer, campaign, cell_id, run_id)
+    return render(request, "dashboard/_reading.html", {"reading": reading})
