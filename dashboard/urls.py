@@ -3,7 +3,15 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from dashboard.views import campaigns, comparisons, flags, overview, rereads, runs
+from dashboard.views import (
+    campaigns,
+    comparisons,
+    exports,
+    flags,
+    overview,
+    rereads,
+    runs,
+)
 
 app_name = "dashboard"
 
@@ -13,6 +21,8 @@ urlpatterns = [
     path("", overview.show_overview, name="overview"),
     path(CAMPAIGN, campaigns.show_campaign, name="campaign"),
     path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
+    path(f"{CAMPAIGN}compare.<str:form>", exports.export_comparison, name="export"),
+    path(f"{CAMPAIGN}cite.<str:form>", exports.export_citation, name="cite"),
     path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
     path(f"{CAMPAIGN}flags/", flags.list_flags, name="flags"),
     path(f"{CAMPAIGN}reread/", rereads.begin, name="begin-reread"),

@@ -5,6 +5,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from benchmarks.selectors.campaign_detail import campaign_detail
+from dashboard.citing import citation_of
+from dashboard.exports.citation import bibtex
 from dashboard.viewers import campaign_or_404, keeps, viewer_of
 
 
@@ -15,6 +17,7 @@ def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     context = {
         "campaign": campaign,
         "detail": campaign_detail(campaign),
+        "citation": bibtex(citation_of(request, campaign)),
         "may_keep": keeps(request, campaign.lab_id),
     }
     return render(request, "dashboard/campaign.html", context)
