@@ -11,6 +11,7 @@ from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
 from api.preview import PreviewView
+from api.profile import ProfileView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
 from api.systems import SystemsView, SystemView
@@ -45,6 +46,7 @@ urlpatterns = [
     path("parse/", PreviewView.as_view(), name="parse"),
     path("cells/", CellsView.as_view(), name="cells"),
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
+    path("profile/", ProfileView.as_view(), name="profile"),
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
     path("health/", HealthView.as_view(), name="health"),

@@ -29,6 +29,9 @@ PURE = (
     "benchmarks.tools",
     "benchmarks.units",
     "dashboard.charts",
+    "dashboard.exports.delimited",
+    "dashboard.exports.escaping",
+    "dashboard.exports.records",
     "dashboard.figures",
     "dashboard.upload_text",
 )

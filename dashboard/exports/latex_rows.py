@@ -86,7 +86,7 @@ def _cell(row: ComparisonRow | None, marks: Mapping[str, str]) -> str:
     if judged is None or judged.low is None or judged.high is None:
         return text
     low, high = tex(figures.ratio(judged.low)), tex(figures.ratio(judged.high))
-    return rf"\shortstack[r]{{{text}\\{{\tiny [{low}, {high}]}}}}"
+    return rf"\shortstack[r]{{\strut {text}\\{{\tiny [{low}, {high}]}}}}"
 
 
 def marks_of(cells: Iterable[ComparisonRow | None]) -> dict[str, str]:

@@ -32,7 +32,7 @@ def test_it_is_a_booktabs_table_with_caption_label_and_source(rows):
 def test_intervals_and_verdicts_stand_with_the_ratio(rows, measured):
     text = latex(comparison_table([rows[0], measured]), SOURCE)
 
-    assert r"\shortstack[r]{0.960$<$\\{\tiny [0.940, 0.980]}}" in text
+    assert r"\shortstack[r]{\strut 0.960$<$\\{\tiny [0.940, 0.980]}}" in text
     assert "slower" in text
     assert "Single runs" not in text
 

@@ -12,7 +12,7 @@ COMMANDS = {
     *("raggedright", "shortstack", "endfirsthead", "endhead", "endfoot", "par"),
     *("smallskip", "noindent", "linewidth", "allowbreak", "begingroup", "endgroup"),
     *("providecommand", "virtlabchar", "ifdefined", "Umathcode", "symbol", "else"),
-    *("fi", "leq", "geq"),
+    *("fi", "leq", "geq", "strut"),
 }
 
 
@@ -55,7 +55,7 @@ def _take(it: Reading, token: str, after: list[str]) -> None:
     elif token in ("_", "^"):
         assert it.in_math, f"{token} outside of math"
     elif token == "#":
-        assert after and after[0][0] in "12", "a parameter outside a definition"
+        assert "".join(after)[:1] in ("1", "2"), "a parameter outside a definition"
     elif token.startswith("\\") and token[1].isalpha():
         _command(it, token[1:], after)
     else:
