@@ -9,6 +9,7 @@ from dashboard.views import (
     exports,
     flags,
     overview,
+    reports,
     rereads,
     runs,
 )
@@ -23,6 +24,8 @@ urlpatterns = [
     path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
     path(f"{CAMPAIGN}compare.<str:form>", exports.export_comparison, name="export"),
     path(f"{CAMPAIGN}cite.<str:form>", exports.export_citation, name="cite"),
+    path(f"{CAMPAIGN}report/", reports.show_report, name="report"),
+    path(f"{CAMPAIGN}report.pdf", reports.download_report, name="report-pdf"),
     path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
     path(f"{CAMPAIGN}flags/", flags.list_flags, name="flags"),
     path(f"{CAMPAIGN}reread/", rereads.begin, name="begin-reread"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from benchmarks.models import Campaign, Case, Run, Sample, System
 from benchmarks.viewer import Viewer
 
-MOST_VALUES = 20_000
+MOST_VALUES = 5_000
 
 
 @dataclass(frozen=True)

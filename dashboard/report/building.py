@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.plausibility.findings import SEVERITIES
 from benchmarks.models import Campaign
 from benchmarks.selectors.campaign_detail import CampaignDetail, campaign_detail
-from benchmarks.selectors.comparison_table import comparison_table
 from benchmarks.selectors.comparisons import compared_cells, comparison_row
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.printed import printed_tables
@@ -66,7 +65,7 @@ def _sections(
         disclosure(detail),
         profile_section(campaign_profile(viewer, campaign)),
         findings(rows, verdicts.tested),
-        matrix(comparison_table(rows)),
+        *matrix(rows),
         *([printed] if printed.tables else []),
         flags_section(flags),
         _sources(detail),

@@ -77,7 +77,9 @@ def _systems(detail: CampaignDetail) -> Table:
     rows = (
         [str(at), *_system(system)] for at, system in enumerate(detail.systems, start=1)
     )
-    return plain_table(_("Systems"), [*head, _("Options"), _("Host")], rows)
+    head += [_("Options"), _("Host")]
+    weights = (2, 5, 6, 10, 3, 5, 5, 10, 7)
+    return plain_table(_("Systems"), head, rows, weights=weights)
 
 
 def _system(system: System) -> list[str]:

@@ -30,13 +30,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with ``width`` columns, the first of which is of words."""
+    """A table with ``width`` columns, the first of which is of words.
+
+    ``lead`` stands above it and ``note`` below; ``weights`` are the relative widths of
+    its columns (empty: as its contents want).
+    """
 
     caption: str
     head: tuple[Line, ...]
     lines: tuple[Line, ...]
     width: int
     note: str = ""
+    lead: str = ""
+    weights: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,11 +92,11 @@ def plain_table(
     head: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
-    note: str = "",
     numbers_from: int = 99,
+    weights: tuple[int, ...] = (),
 ) -> Table:
     """Return a table of texts under a line of headings (none if ``head`` is empty)."""
     lines = tuple(line(*row, numbers_from=numbers_from) for row in rows)
     top = (line(*head, numbers_from=numbers_from),) if head else ()
     width = len(head) or max((len(each.entries) for each in lines), default=1)
-    return Table(caption, top, lines, width, note)
+    return Table(caption, top, lines, width, weights=weights)

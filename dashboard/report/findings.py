@@ -4,15 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.models import Flag
+from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparisons import ComparisonRow
-from benchmarks.selectors.profile import Profile, ProfileRow, Share
+from benchmarks.selectors.profile import NO_SPEED, Profile, ProfileRow, Share
 from dashboard import figures, judging, wording
 from dashboard.cells import ratio_of
 from dashboard.report.document import Entry, Line, Section, Table, line, plain_table
 
-LOSSES = 10
+LOSSES = 8
 FLAGS = 60
 
 
@@ -48,7 +50,12 @@ def _profile_table(found: Profile) -> Table:
 
 def _profile_line(row: ProfileRow) -> Line:
     shares = (_share(share) for share in row.shares)
-    return Line((Entry(row.column.label), *shares))
+    return Line((Entry(_name(row.column)), *shares))
+
+
+def _name(column: Column) -> str:
+    facts = (wording.fact_in_brief(fact) for fact in column.facts if fact.value)
+    return ", ".join([column.platform, *facts])
 
 
 def _share(share: Share | None) -> Entry:
@@ -56,7 +63,7 @@ def _share(share: Share | None) -> Entry:
         return Entry("", sub=_("no case in common"), is_number=True)
     return Entry(
         figures.ratio(share.mean),
-        sub="; ".join(share_facts(share)),
+        sub="\n".join(share_facts(share)),
         shade=figures.heat(share.mean),
         is_number=True,
     )
@@ -74,10 +81,8 @@ def share_facts(share: Share) -> Iterator[str]:
             "low": figures.ratio(share.minimum),
             "high": figures.ratio(share.maximum),
         }
-    yield _("%(cases)s cases, %(runs)s runs") % {
-        "cases": share.cases,
-        "runs": share.runs,
-    }
+    cases = ngettext("%(n)s case", "%(n)s cases", share.cases) % {"n": share.cases}
+    yield f"{cases}, {wording.runs_text(share.runs)}"
     if share.cases > 1:
         yield _("worst: %(case)s") % {"case": share.worst}
     if share.doubted:
@@ -108,7 +113,8 @@ def findings(rows: Sequence[ComparisonRow], tested: int) -> Section:
 
 def _is_loss(row: ComparisonRow) -> bool:
     ratio = ratio_of(row)
-    return ratio is not None and ratio < 1 and row.scaling is None
+    is_speed = row.unit not in NO_SPEED and row.scaling is None
+    return is_speed and ratio is not None and ratio < 1
 
 
 def _losses(rows: Iterable[ComparisonRow]) -> Table:
@@ -116,13 +122,19 @@ def _losses(rows: Iterable[ComparisonRow]) -> Table:
     lines = (
         (
             row.system,
-            f"{row.tool_title}: {row.case} ({wording.scenario_name(row.scenario)})",
+            f"{row.tool_title}: {row.case} ({_circumstances(row)})",
             figures.ratio(ratio_of(row) or 0),
             _words(row),
         )
         for row in rows
     )
-    return plain_table(_("The largest losses"), head, lines)
+    return plain_table(_("The largest losses"), head, lines, weights=(5, 6, 1, 2))
+
+
+def _circumstances(row: ComparisonRow) -> str:
+    scenario = wording.scenario_name(row.scenario)
+    is_alone = row.scenario == "single" or not row.seat
+    return scenario if is_alone else f"{scenario}, {wording.seat_text(row.seat)}"
 
 
 def _words(row: ComparisonRow) -> str:
@@ -155,7 +167,8 @@ def flags_section(flags: Sequence[Flag]) -> Section:
         )
         for flag in flags[:FLAGS]
     )
-    return Section("flags", _("Flags"), tuple(texts), (plain_table("", head, rows),))
+    table = plain_table("", head, rows, weights=(3, 2, 10, 3))
+    return Section("flags", _("Flags"), tuple(texts), (table,))
 
 
 def _decisions(flag: Flag) -> Iterator[str]:

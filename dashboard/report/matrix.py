@@ -6,36 +6,67 @@ from itertools import groupby
 from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparison_columns import Column
-from benchmarks.selectors.comparison_table import CaseGroup, CaseRow, ComparisonTable
+from benchmarks.selectors.comparison_table import (
+    CaseGroup,
+    CaseRow,
+    ComparisonTable,
+    comparison_table,
+)
 from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.ordering import SCENARIOS, rank
 from dashboard import figures, judging, wording
 from dashboard.cells import SILENT, ratio_of
 from dashboard.report.document import Entry, Line, Section, Table, heading
 
-COLUMNS = 10
+COLUMNS = 14
+UPRIGHT_COLUMNS = 6
+# More than this is for a program, not for paper.
+MOST_CELLS = 3_000
 
 
-def matrix(table: ComparisonTable) -> Section:
-    """Return all cells of a comparison, as many systems a table as fit a page."""
+def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
+    """Return all cells, a section a scenario, as many systems a table as fit a page."""
+    if len(rows) > MOST_CELLS:
+        yield _too_large(len(rows))
+        return
+    scenarios = sorted({row.scenario for row in rows}, key=lambda x: rank(SCENARIOS, x))
+    for at, scenario in enumerate(scenarios):
+        table = comparison_table(row for row in rows if row.scenario == scenario)
+        title = _("The matrix: %(scenario)s") % {
+            "scenario": wording.scenario_name(scenario)
+        }
+        how = [] if at else [_how_to_read()]
+        yield Section(
+            f"matrix-{at + 1}",
+            title,
+            (*how, *_paragraphs(table)),
+            tuple(_tables(table)),
+            is_wide=len(table.head.columns) > UPRIGHT_COLUMNS,
+        )
+
+
+def _too_large(count: int) -> Section:
+    text = _("It has %(n)s cells: they are to be had as CSV.") % {"n": f"{count:,}"}
+    return Section("matrix-1", _("The matrix"), (text,))
+
+
+def _tables(table: ComparisonTable) -> Iterator[Table]:
     count = len(table.head.columns)
     parts = -(-count // COLUMNS)
-    size = -(-count // parts) if parts else 1
-    slices = [slice(start, start + size) for start in range(0, count, size)]
-    return Section(
-        "matrix",
-        _("The matrix"),
-        tuple(_paragraphs(table)),
-        tuple(_table(table, part, parts) for part in slices),
-        is_wide=True,
+    size = -(-count // parts)
+    for start in range(0, count, size):
+        yield _table(table, slice(start, start + size), parts)
+
+
+def _how_to_read() -> str:
+    return _(
+        "Ratios to the baseline of the same case: 1 is its speed, more is better. "
+        "Below a ratio its 95 % interval, or the value where there is none. Signs: "
+        "▼ slower, ▲ faster, = equivalent, ? undetermined."
     )
 
 
 def _paragraphs(table: ComparisonTable) -> Iterator[str]:
-    yield _(
-        "Ratios to the baseline of the same case: 1 is its speed, more is better. Below "
-        "a ratio its 95 % interval, or the value where there is none. Signs: ▼ slower, "
-        "▲ faster, = equivalent, ? undetermined."
-    )
     common = ", ".join(wording.fact_text(fact) for fact in table.head.constants)
     if common:
         yield _("All systems have in common: %(facts)s.") % {"facts": common}

@@ -1,12 +1,16 @@
-"""The study's own tables, number by number."""
+"""The study's own tables, number by number.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+Systems in rows and cases in columns; a table of one system has its cases in rows and
+the VMs that ran together in columns. What all numbers have in common is said once.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.models import System
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.ordering import natural
 from benchmarks.selectors.printed import PrintedTable, PrintedValue
@@ -14,9 +18,46 @@ from benchmarks.tools.labels import case_details
 from dashboard import wording
 from dashboard.report.document import Line, Section, Table, line
 
-COLUMNS = 6
-CIRCUMSTANCES = ("scenario", "vms", "seat", "load")
-Key = tuple[Any, ...]
+COLUMNS = 8
+PART = " · "
+SELF_EVIDENT = ("tool", "part", "unit")
+
+Facts = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What stands in rows and columns; ``shared`` is what is said above the table."""
+
+    by_system: bool
+    shared: Facts
+
+    def row(self, value: PrintedValue) -> Hashable:
+        """Return what tells a row from another."""
+        return value.system.pk if self.by_system else _case_key(value)
+
+    def column(self, value: PrintedValue) -> Hashable:
+        """Return what tells a column from another."""
+        seat = value.run.seat
+        return (_case_key(value), seat) if self.by_system else seat
+
+    def row_text(self, value: PrintedValue) -> str:
+        """Return the label of a row."""
+        if self.by_system:
+            return wording.system_name(value.system)
+        return self._case_text(value)
+
+    def column_text(self, value: PrintedValue) -> str:
+        """Return the heading of a column."""
+        seat = "" if _is_alone(value) else value.run.seat
+        said = wording.seat_text(seat) if seat else ""
+        if self.by_system:
+            return ", ".join(filter(None, [self._case_text(value), said]))
+        return said or _("Value")
+
+    def _case_text(self, value: PrintedValue) -> str:
+        own = {k: v for k, v in _facts(value).items() if self.shared.get(k) != v}
+        return _text(own) or value.case.label
 
 
 def originals(found: Iterable[PrintedTable]) -> Section:
@@ -31,52 +72,36 @@ def originals(found: Iterable[PrintedTable]) -> Section:
 
 def _tables(it: PrintedTable) -> Iterator[Table]:
     """Return the table, in parts if it has more columns than a page takes."""
-    systems = sorted({v.system.pk: v.system for v in it.values}.values(), key=_order)
-    cases = sorted({_key(value): value for value in it.values}.items(), key=_case_order)
-    cells: dict[tuple[int, Key], list[str]] = {}
+    systems = {value.system.pk: value.system for value in it.values}
+    layout = Layout(len(systems) > 1, _shared([_facts(value) for value in it.values]))
+    lead = [_text(layout.shared)]
+    if not layout.by_system:
+        lead += map(wording.system_name, systems.values())
+    columns = _firsts(layout.column, sorted(it.values, key=_column_order))
+    for at in range(0, len(columns), COLUMNS):
+        part = columns[at : at + COLUMNS]
+        corner = _("System") if layout.by_system else _("Case")
+        yield Table(
+            caption=": ".join(filter(None, (it.document, it.table))),
+            head=(line(corner, *map(layout.column_text, part)),),
+            lines=tuple(_lines(it, layout, part)),
+            width=len(part) + 1,
+            lead=", ".join(filter(None, lead)),
+        )
+
+
+def _lines(
+    it: PrintedTable, layout: Layout, columns: Sequence[PrintedValue]
+) -> Iterator[Line]:
+    cells: dict[tuple[Hashable, Hashable], list[str]] = {}
     for value in it.values:
-        cells.setdefault((value.system.pk, _key(value)), []).append(plain(value.value))
-    for at in range(0, len(cases) if len(systems) > 1 else 1, COLUMNS):
-        if len(systems) > 1:
-            yield _by_system(it, systems, cases[at : at + COLUMNS], cells)
-        else:
-            yield _of_one_system(it, systems[0], cases, cells)
-
-
-Cells = Mapping[tuple[int, Key], Sequence[str]]
-Cases = Sequence[tuple[Key, PrintedValue]]
-
-
-def _by_system(
-    it: PrintedTable, systems: Sequence[System], cases: Cases, cells: Cells
-) -> Table:
-    head = line(_("System"), *(_case_text(value) for _key, value in cases))
-    lines = (
-        line(wording.system_name(system), *_texts(system, cases, cells))
-        for system in systems
-    )
-    return _table(it, head, tuple(lines), len(cases) + 1)
-
-
-def _of_one_system(
-    it: PrintedTable, system: System, cases: Cases, cells: Cells
-) -> Table:
-    head = line(_("Case"), wording.system_name(system))
-    lines = (
-        line(_case_text(value), *_texts(system, [(key, value)], cells))
-        for key, value in cases
-    )
-    return _table(it, head, tuple(lines), 2)
-
-
-def _texts(system: System, cases: Cases, cells: Cells) -> Iterator[str]:
-    for key, _value in cases:
-        yield ", ".join(cells.get((system.pk, key), ()))
-
-
-def _table(it: PrintedTable, head: Line, lines: tuple[Line, ...], width: int) -> Table:
-    caption = ": ".join(filter(None, (it.document, it.table)))
-    return Table(caption, (head,), lines, width)
+        place = (layout.row(value), layout.column(value))
+        cells.setdefault(place, []).append(plain(value.value))
+    for row in _firsts(layout.row, sorted(it.values, key=_row_order)):
+        places = [(layout.row(row), layout.column(column)) for column in columns]
+        texts = [", ".join(cells.get(place, ())) for place in places]
+        if any(texts):
+            yield line(layout.row_text(row), *texts)
 
 
 def plain(value: float) -> str:
@@ -84,37 +109,64 @@ def plain(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _key(value: PrintedValue) -> Key:
+def _firsts(
+    key: Callable[[PrintedValue], Hashable], values: Iterable[PrintedValue]
+) -> list[PrintedValue]:
+    """Return the first value of each key, in order."""
+    found: dict[Hashable, PrintedValue] = {}
+    for value in values:
+        found.setdefault(key(value), value)
+    return list(found.values())
+
+
+def _case_key(value: PrintedValue) -> Hashable:
     run = value.run
-    return (value.case.pk, *(getattr(run, name) for name in CIRCUMSTANCES))
+    return (value.case.pk, run.scenario, run.vms, run.load)
 
 
-def _case_text(value: PrintedValue) -> str:
-    """Return a case with what tells it from the others of its table, and its unit."""
+def _is_alone(value: PrintedValue) -> bool:
+    return value.run.scenario == "single" and value.run.vms in (None, 1)
+
+
+def _facts(value: PrintedValue) -> dict[str, str]:
+    """Return all that is said of a number but its system and its VM."""
     case, run = value.case, value.run
     tool = tools.TOOLS.get(case.tool)
+    parts = {f"part {at}": text for at, text in enumerate(case.label.split(PART))}
     details = case_details(tool, case.parameters) if tool else case.parameters
-    alone = run.scenario == "single" and run.vms in (None, 1)
-    stated = {name: getattr(run, name) for name in CIRCUMSTANCES[alone * 4 :]}
-    facts = {**details, **{name: str(text) for name, text in stated.items() if text}}
-    said = [wording.fact_text(Fact(name, str(text))) for name, text in facts.items()]
-    unit = f" ({case.unit})" if case.unit else ""
-    title = tool.title if tool else case.tool
-    return ", ".join([f"{title} {case.label}", *said]) + unit
+    stated = {"scenario": run.scenario, "vms": str(run.vms or ""), "load": run.load}
+    if _is_alone(value):
+        stated["vms"] = ""
+    named = {"tool": tool.title if tool else case.tool, **parts, **details, **stated}
+    return {name: str(text) for name, text in named.items() if text} | {
+        "unit": case.unit
+    }
 
 
-def _order(system: System) -> Any:
-    return (not system.is_native, natural(system.label))
+def _shared(said: Sequence[Facts]) -> dict[str, str]:
+    return {
+        name: text
+        for name, text in said[0].items()
+        if all(other.get(name) == text for other in said)
+    }
 
 
-def _case_order(item: tuple[Key, PrintedValue]) -> Any:
-    value = item[1]
-    seat = value.run.seat
-    return (
-        value.case.tool,
-        natural(value.case.label),
-        value.case.pk,
-        value.run.vms or 0,
-        not seat.isdigit(),
-        natural(seat),
+def _text(facts: Facts) -> str:
+    texts = (
+        text
+        if name.split(" ")[0] in SELF_EVIDENT
+        else wording.fact_text(Fact(name, text))
+        for name, text in facts.items()
     )
+    return ", ".join(filter(None, texts))
+
+
+def _row_order(value: PrintedValue) -> Any:
+    system = value.system
+    return (not system.is_native, natural(system.label), *_column_order(value))
+
+
+def _column_order(value: PrintedValue) -> Any:
+    case, run = value.case, value.run
+    seat = (not run.seat.isdigit(), natural(run.seat))
+    return (case.tool, natural(case.label), case.pk, run.vms or 0, seat)
