@@ -104,13 +104,18 @@ def not_stated() -> str:
 
 
 def _host(host: Host) -> Table:
+    """Return a machine's facts, and the names of those that nobody stated."""
     facts = dict(host.facts)
-    rows = []
+    rows, silent = [], []
     for name, keys in ON_HOSTS:
-        found = [(key, facts.pop(key)) for key in keys if key in facts]
-        text = "; ".join(fact_text(value) for _key, value in found)
-        rows.append([str(name), text or not_stated()])
+        found = [fact_text(facts.pop(key)) for key in keys if key in facts]
+        if found:
+            rows.append([str(name), "; ".join(found)])
+        else:
+            silent.append(str(name))
     rows += [[wording.fact_name(key), fact_text(value)] for key, value in facts.items()]
+    if silent:
+        rows.append([not_stated(), ", ".join(silent)])
     title = f"{host.slug}: {host.title}" if host.title else host.slug
     return plain_table(_("Machine %(name)s") % {"name": title}, (), rows)
 

@@ -37,8 +37,10 @@ def profile_section(found: Profile) -> Section:
         )
     if found.is_relative:
         notes.append(_("Ratios are to the campaign's reference system, not to native."))
-    table = _profile_table(found)
-    return Section("profile", _("Overhead profile"), tuple(notes), (table,))
+    if not found.rows:
+        notes.append(_("Nothing here has a ratio: there is no profile."))
+    tables = (_profile_table(found),) if found.rows else ()
+    return Section("profile", _("Overhead profile"), tuple(notes), tables)
 
 
 def _profile_table(found: Profile) -> Table:
@@ -108,7 +110,8 @@ def findings(rows: Sequence[ComparisonRow], tested: int) -> Section:
         (row for row in rows if _is_loss(row)), key=lambda row: ratio_of(row) or 0
     )
     texts = (verdicts, corrected) if tested else (verdicts,)
-    return Section("findings", _("Findings"), texts, (_losses(ranked[:LOSSES]),))
+    tables = (_losses(ranked[:LOSSES]),) if ranked else ()
+    return Section("findings", _("Findings"), texts, tables)
 
 
 def _is_loss(row: ComparisonRow) -> bool:

@@ -1,7 +1,7 @@
 """The study's own tables, number by number.
 
-Systems in rows and cases in columns; a table of one system has its cases in rows and
-the VMs that ran together in columns. What all numbers have in common is said once.
+Systems in rows and cases in columns, or the other way round where that takes fewer
+columns. What all numbers have in common is said once.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
+from benchmarks.models import System
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.ordering import natural
 from benchmarks.selectors.printed import PrintedTable, PrintedValue
@@ -27,9 +28,13 @@ Facts = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Layout:
-    """What stands in rows and columns; ``shared`` is what is said above the table."""
+    """What stands in rows and columns; ``shared`` is what is said above the table.
+
+    Systems and cases, or the other way round; VMs that ran together are columns.
+    """
 
     by_system: bool
+    systems: Mapping[int, str]
     shared: Facts
 
     def row(self, value: PrintedValue) -> Hashable:
@@ -38,26 +43,46 @@ class Layout:
 
     def column(self, value: PrintedValue) -> Hashable:
         """Return what tells a column from another."""
-        seat = value.run.seat
-        return (_case_key(value), seat) if self.by_system else seat
+        other = _case_key(value) if self.by_system else value.system.pk
+        return (other, value.run.seat)
 
     def row_text(self, value: PrintedValue) -> str:
         """Return the label of a row."""
         if self.by_system:
-            return wording.system_name(value.system)
+            return self.systems[value.system.pk]
         return self._case_text(value)
 
     def column_text(self, value: PrintedValue) -> str:
         """Return the heading of a column."""
         seat = "" if _is_alone(value) else value.run.seat
-        said = wording.seat_text(seat) if seat else ""
+        said = [wording.seat_text(seat)] if seat else []
         if self.by_system:
-            return ", ".join(filter(None, [self._case_text(value), said]))
-        return said or _("Value")
+            said.insert(0, self._case_text(value))
+        elif len(self.systems) > 1:
+            said.insert(0, self.systems[value.system.pk])
+        return ", ".join(said) or _("Value")
 
     def _case_text(self, value: PrintedValue) -> str:
         own = {k: v for k, v in _facts(value).items() if self.shared.get(k) != v}
         return _text(own) or value.case.label
+
+
+def _layout(values: Sequence[PrintedValue]) -> Layout:
+    """Return the layout with the fewest columns that a page takes."""
+    systems = {value.system.pk: value.system for value in values}
+    hosts = {system.host_id for system in systems.values()}
+    names = {
+        pk: _name(system, with_host=len(hosts) > 1) for pk, system in systems.items()
+    }
+    cases = {(_case_key(value), value.run.seat) for value in values}
+    fits = len(cases) <= COLUMNS or len(systems) > COLUMNS
+    shared = _shared([_facts(value) for value in values])
+    return Layout(len(systems) > 1 and fits, names, shared)
+
+
+def _name(system: System, *, with_host: bool) -> str:
+    name = wording.system_name(system)
+    return f"{name}, {system.host.slug}" if with_host else name
 
 
 def originals(found: Iterable[PrintedTable]) -> Section:
@@ -72,11 +97,10 @@ def originals(found: Iterable[PrintedTable]) -> Section:
 
 def _tables(it: PrintedTable) -> Iterator[Table]:
     """Return the table, in parts if it has more columns than a page takes."""
-    systems = {value.system.pk: value.system for value in it.values}
-    layout = Layout(len(systems) > 1, _shared([_facts(value) for value in it.values]))
+    layout = _layout(it.values)
     lead = [_text(layout.shared)]
-    if not layout.by_system:
-        lead += map(wording.system_name, systems.values())
+    if len(layout.systems) == 1:
+        lead += layout.systems.values()
     columns = _firsts(layout.column, sorted(it.values, key=_column_order))
     for at in range(0, len(columns), COLUMNS):
         part = columns[at : at + COLUMNS]
