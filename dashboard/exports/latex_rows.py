@@ -11,7 +11,7 @@ from dashboard.cells import SILENT, ratio_of
 from dashboard.exports.escaping import tex
 
 END = r" \\"
-LABEL_CM = 3.3
+LABEL_CM = 3.2
 COLUMN_CM = 1.55
 SIGNS = {"slower": r"$<$", "faster": r"$>$", "equivalent": "$=$", "undetermined": "?"}
 NOT_MEASURED = r"\textendash{}"
