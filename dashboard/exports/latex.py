@@ -22,7 +22,7 @@ from dashboard.exports.latex_rows import (
 )
 
 COLUMNS = 5
-LINES = 24
+LINES = 16
 PACKAGES = r"% \usepackage[T1]{fontenc} \usepackage{textcomp,booktabs,longtable}"
 SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
 

@@ -201,6 +201,7 @@ def test_a_chart_is_to_be_had_as_picture_and_as_numbers(visit):
     _head, *rows = csv.reader(files["CSV"].decode().splitlines())
     assert 13.08 / 52.97 in [float(ratio) for _series, ratio, _case in rows]
     assert len(rows) == page.locator(".cell[class*=heat-]").count()
+    assert rows[0][0].startswith("Xen 3.3, full: Ubuntu Server 9.04")
     assert browsing.violations(page) == []
     assert visit.errors == []
 

@@ -139,6 +139,14 @@
 /* A drawn chart as a picture, or its numbers as CSV: the buttons of `_chart_files.html`. */
 (() => {
   const SIZE = { width: 1200, scale: 2 };
+  const FRAME = 70;
+  const ENTRY = 20;
+
+  /* The colour behind a chart, however far up it is set. */
+  const ground = (element) => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return colour === "rgba(0, 0, 0, 0)" && element.parentElement ? ground(element.parentElement) : colour;
+  };
 
   const plain = (text) =>
     String(text ?? "").replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
@@ -157,11 +165,13 @@
     return rows < 0 ? place : axis.ticktext[rows];
   };
 
+  const series = ({ legendgroup, name }) => (legendgroup && legendgroup !== name ? `${legendgroup}: ${name}` : name);
+
   const numbers = ({ data, layout }) => {
     const { xaxis, yaxis } = layout;
-    const head = ["series", plain(xaxis.title?.text) || "x", plain(yaxis.title?.text) || "y"];
+    const head = ["series", plain(xaxis.title?.text) || "x", plain(yaxis.title?.text) || "row"];
     const rows = data.flatMap((trace) =>
-      Array.from(trace.x ?? [], (x, at) => [trace.name, trace.customdata?.[at] ?? named(xaxis, x), named(yaxis, trace.y[at])]));
+      Array.from(trace.x ?? [], (x, at) => [series(trace), trace.customdata?.[at] ?? named(xaxis, x), named(yaxis, trace.y[at])]));
     return [head, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
   };
 
@@ -183,8 +193,11 @@
       save(numbers(source), `${name}.csv`);
       return;
     }
-    const canvas = figure.querySelector(".chart-canvas");
-    const height = canvas.clientHeight;
-    Plotly.downloadImage(canvas, { ...SIZE, height, format: button.dataset.chartFile, filename: name });
+    const { data, layout, clientHeight } = figure.querySelector(".chart-canvas");
+    // On paper a legend cannot be scrolled, and there is nothing behind the picture.
+    const legend = FRAME + ENTRY * (data.length + 2 * new Set(data.map((trace) => trace.legendgroup)).size);
+    const height = Math.max(clientHeight, legend);
+    const whole = { ...layout, height, width: SIZE.width, autosize: false, paper_bgcolor: ground(figure) };
+    Plotly.downloadImage({ data, layout: whole }, { ...SIZE, height, format: button.dataset.chartFile, filename: name });
   });
 })();
