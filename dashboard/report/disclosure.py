@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from benchmarks.errors import shorten
 from benchmarks.models import Host, System
 from benchmarks.selectors.campaign_detail import CampaignDetail
 from dashboard import wording
@@ -47,6 +48,10 @@ ON_HYPERVISORS: Final[tuple[tuple[Text, str], ...]] = (
 )
 
 
+SYSTEMS = 200
+FACT_LENGTH = 1_000
+
+
 def disclosure(detail: CampaignDetail) -> Section:
     """Return what is known of machines and systems, and what was not stated."""
     tables = [_host(host) for host in detail.hosts]
@@ -60,6 +65,11 @@ def disclosure(detail: CampaignDetail) -> Section:
 
 def _paragraphs(detail: CampaignDetail) -> Iterator[str]:
     yield _("As stated by who measured. What was not stated is said to be so.")
+    if len(detail.systems) > SYSTEMS:
+        yield _("The first %(n)s of %(all)s systems are shown.") % {
+            "n": SYSTEMS,
+            "all": len(detail.systems),
+        }
     guests = [system for system in detail.systems if not system.is_native]
     silent = [
         str(name)
@@ -75,7 +85,8 @@ def _paragraphs(detail: CampaignDetail) -> Iterator[str]:
 def _systems(detail: CampaignDetail) -> Table:
     head = ["#", _("Hypervisor"), *(str(name) for name, _key in ON_SYSTEMS)]
     rows = (
-        [str(at), *_system(system)] for at, system in enumerate(detail.systems, start=1)
+        [str(at), *_system(system)]
+        for at, system in enumerate(detail.systems[:SYSTEMS], start=1)
     )
     head += [_("Options"), _("Host")]
     weights = (2, 5, 6, 10, 3, 5, 5, 10, 7)
@@ -121,9 +132,9 @@ def _host(host: Host) -> Table:
 
 
 def fact_text(value: Any) -> str:
-    """Write a fact; nested ones as name and value."""
+    """Write a fact; nested ones as name and value, and of a long one the beginning."""
     if isinstance(value, str):
-        return value
+        return shorten(value, FACT_LENGTH)
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {fact_text(each)}" for name, each in value.items())
     if isinstance(value, list):

@@ -14,6 +14,7 @@ from dashboard import figures, judging, wording
 from dashboard.cells import ratio_of
 from dashboard.report.document import Entry, Line, Section, Table, line, plain_table
 
+SYSTEMS = 200
 LOSSES = 8
 FLAGS = 60
 
@@ -35,6 +36,8 @@ def profile_section(found: Profile) -> Section:
                 "range says how cases differ, not how sure the mean is."
             )
         )
+    if len(found.rows) > SYSTEMS:
+        notes.append(_("The first %(n)s systems are shown.") % {"n": SYSTEMS})
     if found.is_relative:
         notes.append(_("Ratios are to the campaign's reference system, not to native."))
     if not found.rows:
@@ -46,7 +49,7 @@ def profile_section(found: Profile) -> Section:
 def _profile_table(found: Profile) -> Table:
     names = [wording.component_name(name) for name in found.components]
     head = line(_("System"), *names)
-    rows = tuple(_profile_line(row) for row in found.rows)
+    rows = tuple(_profile_line(row) for row in found.rows[:SYSTEMS])
     return Table("", (head,), rows, len(names) + 1)
 
 

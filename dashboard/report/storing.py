@@ -51,7 +51,7 @@ def _keep(path: Path, file: bytes) -> None:
         part.write(file)
     Path(part.name).replace(path)
     newest_first = sorted(
-        path.parent.glob("*.pdf"), key=lambda each: each.stat().st_mtime, reverse=True
+        path.parent.iterdir(), key=lambda each: each.stat().st_mtime, reverse=True
     )
     for old in newest_first[KEPT:]:
         old.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from benchmarks.reference.documents import reference_campaign
 from benchmarks.reference.rows import read_rows
 from benchmarks.services import campaigns, checking, intake, processing, systems
 from benchmarks.services.decisions import decide_flag
+from dashboard.report import disclosure, matrix
 from tests.dashboard.report.reading import part, texts
 
 
@@ -156,3 +157,20 @@ def test_its_queries_are_fixed(
 
     with django_assert_num_queries(25):
         made(stored)
+
+
+def test_what_is_too_much_for_paper_is_said_to_be_elsewhere(
+    campaign, pair, made, monkeypatch
+):
+    monkeypatch.setattr(matrix, "MOST_CELLS", 1)
+    monkeypatch.setattr(disclosure, "SYSTEMS", 1)
+    Host.objects.update(facts={"note": "x" * 5000})
+
+    document = made(campaign)
+
+    assert part(document, "matrix-1").tables == ()
+    assert "2 cells" in part(document, "matrix-1").paragraphs[0]
+    systems_part = part(document, "systems")
+    assert "The first 1 of 2 systems are shown." in systems_part.paragraphs
+    assert len(systems_part.tables[0].lines) == 1
+    assert max(map(len, texts(systems_part))) <= 1001
