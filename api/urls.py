@@ -14,6 +14,7 @@ from api.health import HealthView
 from api.hosts import HostsView, HostView
 from api.influence import InfluenceView
 from api.preview import PreviewView
+from api.profile import ProfileView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
 from api.systems import SystemsView, SystemView
@@ -51,6 +52,7 @@ urlpatterns = [
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
     path("coruns/", CoRunsView.as_view(), name="coruns"),
     path("energy/", EnergyView.as_view(), name="energy"),
+    path("profile/", ProfileView.as_view(), name="profile"),
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
     path("influence/", InfluenceView.as_view(), name="influence"),

@@ -114,6 +114,7 @@ def _trace(
         "legendgrouptitle": {"text": plain(group)},
         "x": [min(max(dot.ratio, 1 / FARTHEST), FARTHEST) for dot in dots],
         "y": [dot.row + lane for dot in dots],
+        "customdata": [dot.ratio for dot in dots],
         "text": [hover(dot) for dot in dots],
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {"symbol": [_mark(dot, mark) for dot in dots], "size": 9},

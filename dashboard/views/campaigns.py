@@ -5,16 +5,23 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from benchmarks.selectors.campaign_detail import campaign_detail
+from benchmarks.selectors.profile import campaign_profile
+from dashboard.citing import citation_of
+from dashboard.exports.citation import bibtex
+from dashboard.report.findings import profile_section
 from dashboard.viewers import campaign_or_404, keeps, viewer_of
 
 
 @require_safe
 def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show a campaign: what it measured on what, and how far its runs are."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
     context = {
         "campaign": campaign,
         "detail": campaign_detail(campaign),
+        "profile": profile_section(campaign_profile(viewer, campaign)),
+        "citation": bibtex(citation_of(request, campaign)),
         "may_keep": keeps(request, campaign.lab_id),
     }
     return render(request, "dashboard/campaign.html", context)

@@ -18,6 +18,7 @@ DETAILS = {
     "system": lambda: f"systems/{System.objects.get().pk}/",
     "run": lambda: f"runs/{Run.objects.get().pk}/",
     "samples": lambda: f"runs/{Run.objects.get().pk}/samples/",
+    "profile": lambda: "profile/?campaign=secret-study",
     "flag": lambda: f"flags/{Flag.objects.get().pk}/",
 }
 MISSING = {
@@ -26,6 +27,7 @@ MISSING = {
     "system": "systems/999999/",
     "run": "runs/999999/",
     "samples": "runs/999999/samples/",
+    "profile": "profile/?campaign=missing-study",
     "flag": "flags/999999/",
 }
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]

@@ -1,6 +1,8 @@
 """The pages in a real browser, used as people use them."""
 
+import csv
 import re
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -204,6 +206,51 @@ def test_the_chart_shows_as_many_marks_as_the_table_has_ratios(visit):
     expect(page.locator(".hovertext")).to_contain_text("of native")
     assert browsing.violations(page) == []
     assert visit.errors == []
+
+
+def test_a_chart_is_to_be_had_as_picture_and_as_numbers(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+    browsing.draw_chart(page)
+
+    files = {}
+    for name in ("PNG", "SVG", "CSV"):
+        with page.expect_download() as download:
+            page.locator(".chart").get_by_role("button", name=name).click()
+        files[name] = Path(download.value.path()).read_bytes()
+        assert download.value.suggested_filename.endswith(f".{name.lower()}")
+
+    assert files["PNG"].startswith(b"\x89PNG")
+    assert files["SVG"].startswith(b"<svg")
+    _head, *rows = csv.reader(files["CSV"].decode().splitlines())
+    assert 13.08 / 52.97 in [float(ratio) for _series, ratio, _case in rows]
+    assert len(rows) == page.locator(".cell[class*=heat-]").count()
+    assert rows[0][0].startswith("Xen 3.3, full: Ubuntu Server 9.04")
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def test_the_citation_is_copied(chromium, site):
+    permissions = ["clipboard-read", "clipboard-write"]
+    with browsing.window(chromium, site, permissions=permissions) as visit:
+        page = visit.open(CAMPAIGN)
+        page.get_by_role("button", name="Copy").click()
+
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith("@techreport{lmu-2010-xen,")
+        assert visit.errors == []
+
+
+def test_the_report_fits_a_phone_and_leads_to_its_parts(chromium, site):
+    with browsing.window(chromium, site, viewport={"width": 360, "height": 740}) as it:
+        page = it.open(f"{CAMPAIGN}report/")
+        page.get_by_role("link", name="The study's own tables").click()
+
+        assert page.url.endswith("#tables")
+        assert page.get_by_role("region", name="Net Linux").first.is_visible()
+        assert not browsing.is_too_wide(page)
+        assert browsing.violations(page) == []
+        assert it.errors == []
 
 
 def test_co_runs_are_drawn_beside_their_tables(visit):

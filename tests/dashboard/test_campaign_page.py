@@ -51,5 +51,19 @@ def test_its_queries_are_fixed(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(17):
         client.get(PAGE)
+
+
+def test_it_shows_what_each_system_costs_as_one_row(text, pair):
+    page = text(PAGE)
+
+    assert "Overhead profile" in page
+    assert "1 case, single run" in page
+    assert "no interval is given" in page
+
+
+def test_without_a_ratio_there_is_no_profile(text, submit, run_document):
+    submit(run_document())
+
+    assert "Overhead profile" not in text(PAGE)

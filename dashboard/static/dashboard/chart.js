@@ -169,3 +169,69 @@
   document.addEventListener("themechange", repaint);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
 })();
+
+/* A drawn chart as a picture, or its numbers as CSV: the buttons of `_chart_files.html`. */
+(() => {
+  const SIZE = { width: 1200, scale: 2 };
+  const FRAME = 70;
+  const ENTRY = 20;
+
+  /* The colour behind a chart, however far up it is set. */
+  const ground = (element) => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return colour === "rgba(0, 0, 0, 0)" && element.parentElement ? ground(element.parentElement) : colour;
+  };
+
+  const plain = (text) =>
+    String(text ?? "").replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+
+  /* RFC 4180; a text that a spreadsheet would compute begins with an apostrophe. */
+  const field = (value) => {
+    if (typeof value === "number") return String(value);
+    const text = plain(value);
+    const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(harmless) ? `"${harmless.replace(/"/g, '""')}"` : harmless;
+  };
+
+  /* What an axis calls a place: its tick if places are rows, else the number itself. */
+  const named = (axis, place) => {
+    const rows = axis.type === "log" || !axis.tickvals ? -1 : axis.tickvals.indexOf(Math.round(place));
+    return rows < 0 ? place : axis.ticktext[rows];
+  };
+
+  const series = ({ legendgroup, name }) => (legendgroup && legendgroup !== name ? `${legendgroup}: ${name}` : name);
+
+  const numbers = ({ data, layout }) => {
+    const { xaxis, yaxis } = layout;
+    const head = ["series", plain(xaxis.title?.text) || "x", plain(yaxis.title?.text) || "row"];
+    const rows = data.flatMap((trace) =>
+      Array.from(trace.x ?? [], (x, at) => [series(trace), trace.customdata?.[at] ?? named(xaxis, x), named(yaxis, trace.y[at])]));
+    return [head, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
+  };
+
+  const save = (text, name) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-chart-file]");
+    const figure = button?.closest("[data-drawn]");
+    if (!figure) return;
+    const name = figure.dataset.name || "virtlab-chart";
+    if (button.dataset.chartFile === "csv") {
+      const source = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+      save(numbers(source), `${name}.csv`);
+      return;
+    }
+    const { data, layout, clientHeight } = figure.querySelector(".chart-canvas");
+    // On paper a legend cannot be scrolled, and there is nothing behind the picture.
+    const legend = FRAME + ENTRY * (data.length + 2 * new Set(data.map((trace) => trace.legendgroup)).size);
+    const height = Math.max(clientHeight, legend);
+    const whole = { ...layout, height, width: SIZE.width, autosize: false, paper_bgcolor: ground(figure) };
+    Plotly.downloadImage({ data, layout: whole }, { ...SIZE, height, format: button.dataset.chartFile, filename: name });
+  });
+})();

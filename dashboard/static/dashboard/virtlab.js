@@ -39,6 +39,14 @@
     if (status && summary) status.textContent = summary.textContent.replace(/\s+/g, " ");
   });
 
+  for (const copier of document.querySelectorAll("[data-copy]")) {
+    copier.hidden = !navigator.clipboard;
+    copier.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(copier.dataset.copy).textContent);
+      copier.textContent = copier.dataset.copied;
+    });
+  }
+
   document.addEventListener("change", ({ target }) => {
     target.closest("form[data-submit-on-change]")?.requestSubmit();
   });

@@ -1,0 +1,75 @@
+"""/profile/: what each system of a campaign costs, component by component."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.comparisons import COMPONENTS
+from api.queries import Query, campaign_parameter
+from api.views import ApiView
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.profile import campaign_profile
+
+
+class ShareSerializer(serializers.Serializer[Any]):
+    """The geometric mean of the ratios of one component; 1 is the baseline's speed."""
+
+    component = serializers.ChoiceField(choices=COMPONENTS)
+    mean = serializers.FloatField()
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    spread = serializers.FloatField(allow_null=True)
+    minimum = serializers.FloatField()
+    maximum = serializers.FloatField()
+    worst = serializers.CharField()
+    cases = serializers.IntegerField()
+    left_out = serializers.IntegerField()
+    least_runs = serializers.IntegerField()
+    runs = serializers.IntegerField()
+    doubted = serializers.IntegerField()
+
+
+class ProfileRowSerializer(serializers.Serializer[Any]):
+    system_id = serializers.IntegerField(source="column.system_id")
+    system = serializers.CharField(source="column.label")
+    shares = ShareSerializer(source="stated", many=True)
+
+
+class ProfileSerializer(serializers.Serializer[Any]):
+    """The overhead profile: a row a system, a share a component it was compared in.
+
+    Means are over the ``cases`` that all compared systems have; ``left_out`` is how
+    many others there are. ``low`` to ``high`` is the 95 % interval over cases of this
+    kind: null where a single run stands behind one (``least_runs`` is 1). ``spread``
+    is the geometric standard deviation between cases.
+    """
+
+    campaign = serializers.CharField()
+    is_relative = serializers.BooleanField()
+    components = serializers.ListField(child=serializers.CharField())
+    systems = ProfileRowSerializer(many=True)
+
+
+class ProfileQuery(Query):
+    campaign = campaign_parameter(required=True)
+
+
+class ProfileView(ApiView):
+    """The systems of one campaign."""
+
+    query_class = ProfileQuery
+
+    @extend_schema(summary="Read a campaign's profile", responses=ProfileSerializer)
+    def get(self, request: Request) -> Response:
+        campaign = find_campaign(self.viewer, self.query["campaign"])
+        found = campaign_profile(self.viewer, campaign)
+        said = {
+            "campaign": campaign.slug,
+            "is_relative": found.is_relative,
+            "components": found.components,
+            "systems": found.rows,
+        }
+        return Response(ProfileSerializer(said).data)

@@ -1,0 +1,56 @@
+"""The tables a study printed, put together again from the samples of its runs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from benchmarks.models import Campaign, Case, Run, Sample, System
+from benchmarks.viewer import Viewer
+
+MOST_VALUES = 5_000
+
+
+@dataclass(frozen=True)
+class PrintedValue:
+    """A number where it was printed; ``value`` is in the unit of the case."""
+
+    run: Run
+    case: Case
+    repetition: int
+    value: float
+
+    @property
+    def system(self) -> System:
+        """On what it was measured."""
+        return self.run.system
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table of a document, with its numbers in the order of their uploads."""
+
+    document: str
+    table: str
+    values: tuple[PrintedValue, ...]
+
+
+def printed_tables(viewer: Viewer, campaign: Campaign) -> tuple[PrintedTable, ...]:
+    """Return a campaign's numbers by document and table; live runs have neither."""
+    runs = (
+        Run.objects.visible_to(viewer)
+        .filter(campaign=campaign, status=Run.Status.PARSED)
+        .exclude(document="")
+    )
+    samples = Sample.objects.filter(lab=campaign.lab_id, run__in=runs)
+    found = samples.select_related("run__system__host", "case")
+    by_place: dict[tuple[str, str], list[PrintedValue]] = {}
+    for value in _values(found.order_by("run", "sequence")[:MOST_VALUES]):
+        place = (value.run.document, value.run.table)
+        by_place.setdefault(place, []).append(value)
+    return tuple(
+        PrintedTable(*place, tuple(values)) for place, values in by_place.items()
+    )
+
+
+def _values(samples: Iterable[Sample]) -> Iterable[PrintedValue]:
+    for sample in samples:
+        yield PrintedValue(sample.run, sample.case, sample.repetition, sample.value)

@@ -1,0 +1,176 @@
+"""The overhead profile of a campaign: what each system costs, component by component.
+
+A system gets one geometric mean of its efficiencies a component, over the cases that
+all compared systems of the campaign have (`benchmarks.analysis.aggregation`): systems
+that were measured in different cases are not compared at all.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.analysis.aggregation import Overall, overall
+from benchmarks.analysis.gates import Gate
+from benchmarks.models import Campaign
+from benchmarks.selectors.comparison_columns import Column, column_head
+from benchmarks.selectors.comparisons import (
+    ComparisonRow,
+    compared_cells,
+    comparison_row,
+)
+from benchmarks.selectors.ordering import COMPONENTS, rank
+from benchmarks.selectors.verdicts import campaign_verdicts
+from benchmarks.viewer import Viewer
+
+SCENARIO = "single"
+RUNS_FOR_AN_INTERVAL = 2
+# A share of CPU time is no speed, however well it can be compared.
+NO_SPEED = ("%",)
+
+
+@dataclass(frozen=True)
+class Share:
+    """One component of one system: 1 is the baseline's speed.
+
+    ``low`` to ``high`` is the 95 % interval of the mean over cases of this kind; None
+    where a single run stands behind a case (``least_runs`` 1) or there is one case.
+    ``spread`` is the geometric standard deviation between cases. ``runs`` are those of
+    the system, ``doubted`` the cases whose verdict a flag withholds.
+    """
+
+    component: str
+    mean: float
+    low: float | None
+    high: float | None
+    spread: float | None
+    minimum: float
+    maximum: float
+    worst: str
+    cases: int
+    left_out: int
+    least_runs: int
+    runs: int
+    doubted: int
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """A system and its components; None where it shares no case with the others."""
+
+    column: Column
+    shares: tuple[Share | None, ...]
+
+    @property
+    def stated(self) -> list[Share]:
+        """The shares that there are."""
+        return [share for share in self.shares if share]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All compared systems of a campaign, in the order of the compare page."""
+
+    components: tuple[str, ...]
+    rows: tuple[ProfileRow, ...]
+    is_relative: bool
+    """The ratios are to the campaign's reference system, not to native."""
+
+
+def campaign_profile(viewer: Viewer, campaign: Campaign) -> Profile:
+    """Return a campaign's profile from the cells a viewer may see."""
+    filters = {"scenario": SCENARIO}
+    cells = compared_cells(viewer, campaign=campaign, filters=filters)
+    verdicts = campaign_verdicts(campaign)
+    rows = [comparison_row(cell, None, verdicts.of(cell.pk)) for cell in cells]
+    errors = verdicts.judgements.intervals.standard_error
+    noise = {pk: float(errors[at] ** 2) for pk, at in verdicts.rows.items()}
+    return profile(rows, noise)
+
+
+def profile(
+    rows: Iterable[ComparisonRow], log_variances: Mapping[int, float]
+) -> Profile:
+    """Shape compared cells, in any order, into a profile.
+
+    ``log_variances`` has the squared standard errors of the cells' log ratios; NaN or
+    nothing where they are not known.
+    """
+    found = [row for row in rows if _ratio(row) and row.unit not in NO_SPEED]
+    columns = column_head(found).columns
+    components = sorted(
+        {row.component for row in found}, key=lambda name: rank(COMPONENTS, name)
+    )
+    by_component = [
+        _shares([row for row in found if row.component == name], log_variances)
+        for name in components
+    ]
+    return Profile(
+        components=tuple(components),
+        rows=tuple(
+            ProfileRow(each, tuple(some.get(each.system_id) for some in by_component))
+            for each in columns
+        ),
+        is_relative=any(row.efficiency is None for row in found),
+    )
+
+
+def _ratio(row: ComparisonRow) -> float | None:
+    return row.relative if row.efficiency is None else row.efficiency
+
+
+def _key(row: ComparisonRow) -> tuple[Any, ...]:
+    return (row.case_id, row.vms, row.load, row.seat)
+
+
+def _shares(
+    rows: Sequence[ComparisonRow], log_variances: Mapping[int, float]
+) -> dict[int, Share]:
+    """Return the shares of one component by system."""
+    cells = {(row.system_id, _key(row)): row for row in rows}
+    systems = list(dict.fromkeys(row.system_id for row in rows))
+    keys = list(dict.fromkeys(map(_key, rows)))
+    table = [[cells.get((system, key)) for key in keys] for system in systems]
+    ratios = [[_number(_ratio(row) if row else None) for row in line] for line in table]
+    noise = [
+        [_number(log_variances.get(row.id) if row else None) for row in line]
+        for line in table
+    ]
+    labels = [str(at) for at in range(len(keys))]
+    means = overall(ratios, noise, labels)
+    return {
+        system: _share(mean, line)
+        for system, mean, line in zip(systems, means, table, strict=False)
+    }
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _share(mean: Overall, line: Sequence[ComparisonRow | None]) -> Share:
+    left_out = {int(label) for label in mean.left_out}
+    kept = [row for at, row in enumerate(line) if row and at not in left_out]
+    worst = line[int(mean.worst)]
+    least = min(min(row.n, row.baseline_n or row.n) for row in kept)
+    has_interval = least >= RUNS_FOR_AN_INTERVAL
+    return Share(
+        component=kept[0].component,
+        mean=mean.mean,
+        low=mean.low if has_interval else None,
+        high=mean.high if has_interval else None,
+        spread=mean.spread,
+        minimum=mean.minimum,
+        maximum=mean.maximum,
+        worst=f"{worst.tool_title}: {worst.case}" if worst else "",
+        cases=mean.cases,
+        left_out=len(left_out),
+        least_runs=least,
+        runs=sum(row.n for row in kept),
+        doubted=sum(map(_is_flagged, kept)),
+    )
+
+
+def _is_flagged(row: ComparisonRow) -> bool:
+    return row.judgement is not None and Gate.FLAGGED.code in row.judgement.codes

@@ -1,0 +1,26 @@
+"""A campaign as a publication: what its citation says."""
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from benchmarks.models import Campaign
+from dashboard.exports.citation import Citation
+
+
+def citation_of(request: HttpRequest, campaign: Campaign) -> Citation:
+    """Return a campaign as a publication, read today."""
+    page = reverse("dashboard:campaign", args=[campaign.lab.slug, campaign.slug])
+    name = f"{campaign.lab.slug}/{campaign.slug}"
+    return Citation(
+        key=campaign.slug,
+        title=campaign.title,
+        author=campaign.author,
+        institution=campaign.institution,
+        published=campaign.published,
+        language=campaign.language,
+        address=request.build_absolute_uri(page),
+        note=f"Campaign {name} in Virtlab {settings.VERSION}",
+        read_on=timezone.now().date(),
+    )

@@ -1,0 +1,1 @@
+"""A comparison, a citation and a report in the forms that leave the site."""

@@ -1,0 +1,162 @@
+"""A comparison as LaTeX tables with booktabs, as the compare page shows it.
+
+Columns are systems, five a table so that it fits a page; rows are cases. Long tables
+become longtable. The text is a fragment for ``input``; its first lines say which
+packages it needs.
+"""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from benchmarks.selectors.comparison_table import ComparisonTable
+from dashboard import judging, wording
+from dashboard.exports.escaping import OTHER_CHARACTER, tex
+from dashboard.exports.latex_rows import (
+    END,
+    LABEL_CM,
+    SIGNS,
+    group_lines,
+    headings,
+    marks_of,
+)
+
+COLUMNS = 5
+LINES = 16
+PACKAGES = r"% \usepackage[T1]{fontenc} \usepackage{textcomp,booktabs,longtable}"
+SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the numbers come from; ``against`` says what they are set against."""
+
+    title: str
+    slug: str
+    address: str
+    against: str
+    made_on: str
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a table is put together from."""
+
+    columns: str
+    caption: str
+    headings: list[str]
+    body: list[str]
+    notes: str
+
+
+def latex(table: ComparisonTable, source: Source) -> str:
+    """Return the tables of a comparison, each with caption, label and notes."""
+    starts = range(0, len(table.head.columns), COLUMNS)
+    tables = (
+        _table(table, source, slice(start, start + COLUMNS), (at, len(starts)))
+        for at, start in enumerate(starts, start=1)
+    )
+    head = f"% {tex(source.title)} ({source.slug}), {source.made_on}"
+    return "\n".join([head, PACKAGES, OTHER_CHARACTER, *tables]) + "\n"
+
+
+def _table(
+    table: ComparisonTable, source: Source, part: slice, place: tuple[int, int]
+) -> str:
+    columns = table.head.columns[part]
+    measured = [
+        (group, [row for row in group.rows if any(row.cells[part])])
+        for group in table.groups
+    ]
+    marks = marks_of(c for _, rows in measured for row in rows for c in row.cells[part])
+    body = [
+        line
+        for group, rows in measured
+        if rows
+        for line in group_lines(group, rows, part, marks)
+    ]
+    label = source.slug if place[1] == 1 else f"{source.slug}-{place[0]}"
+    parts = Parts(
+        columns=rf"@{{}}p{{{LABEL_CM}cm}}{'r' * len(columns)}@{{}}",
+        caption=rf"\caption{{{_caption(table, source, place)}}}\label{{tab:{label}}}",
+        headings=headings(columns),
+        body=body,
+        notes=_notes(table, source, marks),
+    )
+    return _long(parts) if len(body) > LINES else _short(parts)
+
+
+def _short(parts: Parts) -> str:
+    lines = [
+        rf"\begin{{table}}[htbp]\centering{SMALL}",
+        parts.caption,
+        rf"\begin{{tabular}}{{{parts.columns}}}",
+        r"\toprule",
+        *parts.headings,
+        r"\midrule",
+        *parts.body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        parts.notes,
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _long(parts: Parts) -> str:
+    head = [r"\toprule", *parts.headings, r"\midrule"]
+    lines = [
+        rf"\begingroup{SMALL}",
+        rf"\begin{{longtable}}{{{parts.columns}}}",
+        parts.caption + END,
+        *head,
+        r"\endfirsthead",
+        *head,
+        r"\endhead",
+        r"\bottomrule",
+        r"\endfoot",
+        *parts.body,
+        r"\end{longtable}",
+        parts.notes,
+        r"\par\endgroup",
+    ]
+    return "\n".join(lines)
+
+
+def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> str:
+    common = [wording.scenario_name(table.scenario)] if table.scenario else []
+    common += [wording.fact_text(fact) for fact in table.head.constants]
+    said = [f"{source.title}: {source.against}."]
+    if common:
+        said.append(_("In common: %(facts)s.") % {"facts": ", ".join(common)})
+    if place[1] > 1:
+        said.append(
+            _("Part %(part)s of %(all)s.") % {"part": place[0], "all": place[1]}
+        )
+    return tex(" ".join(said))
+
+
+def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str:
+    said = [tex(_("Ratios: 1 is the baseline, more is better. In italics: values."))]
+    if table.is_single_run:
+        said.append(tex(_("Single runs: there are no intervals and no verdicts.")))
+    else:
+        said.append(tex(_("In brackets: 95 % intervals. Verdicts:")))
+        signs = (
+            f"{sign} {tex(str(judging.VERDICTS[name]))}" for name, sign in SIGNS.items()
+        )
+        said.append(", ".join(signs) + ".")
+    said += [
+        rf"\textsuperscript{{{mark}}} {tex(wording.state_meaning(state))}."
+        for state, mark in marks.items()
+    ]
+    address = tex(source.address).replace("/", r"/\allowbreak{}")
+    said.append(f"{tex(_('Source:'))} {_documents(table)}{address}, {source.made_on}.")
+    text = rf"\scriptsize\raggedright {' '.join(said)}"
+    return rf"\par\smallskip\noindent\parbox{{\linewidth}}{{{text}}}"
+
+
+def _documents(table: ComparisonTable) -> str:
+    cells = (c for group in table.groups for row in group.rows for c in row.cells if c)
+    found = dict.fromkeys(cell.document for cell in cells if cell.document)
+    return "".join(f"{tex(document)}; " for document in found)

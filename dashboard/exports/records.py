@@ -1,0 +1,69 @@
+"""Cells of a comparison as flat records, the same in CSV and JSON. PURE."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.selectors.comparison_table import ComparisonTable
+from benchmarks.selectors.comparisons import ComparisonRow
+
+KINDS = ("efficiency", "relative", "scaling")
+PLAIN_BEFORE = (
+    "id",
+    "campaign",
+    "component",
+    "tool",
+    "metric",
+    "case",
+    "parameters",
+    "scenario",
+    "vms",
+    "seat",
+    "load",
+    "host",
+    "system_id",
+    "system",
+    "hypervisor",
+    "hypervisor_version",
+    "virtualization",
+    "guest_os",
+    "guest_bits",
+    "vcpus",
+    "memory_bytes",
+    "options",
+    "value",
+    "unit",
+    "better",
+    "n",
+    "baseline_value",
+    "baseline_n",
+    "baseline_system_id",
+)
+JUDGED = ("low", "high", "verdict")
+PLAIN_AFTER = ("state", "reason", "document", "table")
+FIELDS = (*PLAIN_BEFORE, "kind", "ratio", *JUDGED, "reasons", *PLAIN_AFTER)
+
+
+def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
+    """Return a record a cell, in the order of the table; None is what does not exist.
+
+    ``value`` and ``baseline_value`` are in ``unit``; ``ratio`` is of the ``kind`` that
+    is named, with ``low`` to ``high`` as its 95 % interval.
+    """
+    for group in table.groups:
+        for line in group.rows:
+            for cell in line.cells:
+                if cell is not None:
+                    yield _record(cell)
+
+
+def _record(row: ComparisonRow) -> dict[str, Any]:
+    kind = next((name for name in KINDS if getattr(row, name) is not None), None)
+    judged = {name: getattr(row.judgement, name, None) for name in JUDGED}
+    return {
+        **{name: getattr(row, name) for name in PLAIN_BEFORE},
+        "kind": kind,
+        "ratio": getattr(row, kind) if kind else None,
+        **judged,
+        "reasons": list(row.judgement.codes) if row.judgement else [],
+        **{name: getattr(row, name) for name in PLAIN_AFTER},
+    }

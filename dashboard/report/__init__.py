@@ -1,0 +1,1 @@
+"""A campaign as a report: one document of plain texts, printed or typeset."""

@@ -1,0 +1,120 @@
+"""A campaign as a report, put together from what the pages show."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from benchmarks.analysis.plausibility.findings import SEVERITIES
+from benchmarks.models import Campaign
+from benchmarks.selectors.campaign_detail import CampaignDetail, campaign_detail
+from benchmarks.selectors.comparisons import compared_cells, comparison_row
+from benchmarks.selectors.flags import visible_flags
+from benchmarks.selectors.printed import printed_tables
+from benchmarks.selectors.profile import campaign_profile
+from benchmarks.selectors.verdicts import campaign_verdicts
+from benchmarks.viewer import Viewer
+from dashboard.exports.citation import Citation, bibtex
+from dashboard.report.disclosure import disclosure, fact_text, not_stated
+from dashboard.report.document import Document, Section, plain_table
+from dashboard.report.findings import findings, flags_section, profile_section
+from dashboard.report.matrix import matrix
+from dashboard.report.method import method
+from dashboard.report.originals import originals
+
+
+@dataclass(frozen=True)
+class Making:
+    """Who made a report, when, from which version."""
+
+    made_at: datetime
+    version: str
+    who: str
+
+
+def report(
+    viewer: Viewer, campaign: Campaign, citation: Citation, making: Making
+) -> Document:
+    """Return the report of a campaign, in a fixed number of queries."""
+    detail = campaign_detail(campaign)
+    return Document(
+        title=campaign.title,
+        byline=_byline(campaign),
+        language="en",
+        facts=tuple(_facts(campaign, citation)),
+        colophon=_colophon(making),
+        sections=tuple(_sections(viewer, campaign, detail)),
+        citation=bibtex(citation),
+    )
+
+
+def _sections(
+    viewer: Viewer, campaign: Campaign, detail: CampaignDetail
+) -> list[Section]:
+    verdicts = campaign_verdicts(campaign)
+    cells = compared_cells(viewer, campaign=campaign)
+    rows = [comparison_row(cell, None, verdicts.of(cell.pk)) for cell in cells]
+    flags = sorted(
+        visible_flags(viewer, campaign=campaign),
+        key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk),
+    )
+    printed = originals(printed_tables(viewer, campaign))
+    return [
+        _about(campaign),
+        method(campaign.band_percent),
+        disclosure(detail),
+        profile_section(campaign_profile(viewer, campaign)),
+        findings(rows, verdicts.tested),
+        *matrix(rows),
+        *([printed] if printed.tables else []),
+        flags_section(flags),
+        _sources(detail),
+    ]
+
+
+def _byline(campaign: Campaign) -> str:
+    parts = (campaign.author, campaign.institution, campaign.published)
+    return ", ".join(filter(None, parts)) or campaign.lab.name
+
+
+def _facts(campaign: Campaign, citation: Citation) -> list[tuple[str, str]]:
+    return [
+        (_("Authors"), campaign.author or not_stated()),
+        (_("Institution"), campaign.institution or not_stated()),
+        (_("Date"), campaign.published or not_stated()),
+        (_("Campaign"), f"{campaign.lab.slug}/{campaign.slug}"),
+        (_("Address"), citation.address),
+    ]
+
+
+def _colophon(making: Making) -> str:
+    return _("Made on %(when)s UTC by Virtlab %(version)s for %(who)s.") % {
+        "when": making.made_at.strftime("%Y-%m-%d %H:%M"),
+        "version": making.version,
+        "who": making.who or _("anybody"),
+    }
+
+
+def _about(campaign: Campaign) -> Section:
+    rows = [[name, fact_text(levels)] for name, levels in campaign.factors.items()]
+    tables = (plain_table(_("What was varied"), (), rows),) if rows else ()
+    texts = (campaign.note,) if campaign.note else ()
+    return Section("about", _("What this is"), (*texts, _how_to_read()), tables)
+
+
+def _how_to_read() -> str:
+    return _(
+        "Read it in this order: the profile says what each system costs, the findings "
+        "what may be said of it, the matrix has every cell, and the flags say which "
+        "numbers are doubtful. A number without an interval is of a single run: it "
+        "says what was measured once, not what would be measured again."
+    )
+
+
+def _sources(detail: CampaignDetail) -> Section:
+    rows = [[document, str(count)] for document, count in detail.sources]
+    head = (_("Document"), _("Runs"))
+    if not rows:
+        return Section("sources", _("Sources"), (_("Measured here: no document."),))
+    table = plain_table("", head, rows, numbers_from=1)
+    return Section("sources", _("Sources"), (), (table,))

@@ -1,0 +1,102 @@
+"""What a report is made of: sections of paragraphs and tables of texts. PURE.
+
+Every word is a plain text. Whoever shows it, the print page or the typesetter, gets
+the same document as data and decides how it looks; nothing of it is ever markup.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a table; ``shade`` is a step of the ratios' scale or empty."""
+
+    text: str
+    sub: str = ""
+    span: int = 1
+    shade: str = ""
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row; a heading spans the table and names the rows below it."""
+
+    entries: tuple[Entry, ...]
+    is_heading: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with ``width`` columns, the first of which is of words.
+
+    ``lead`` stands above it and ``note`` below; ``weights`` are the relative widths of
+    its columns (empty: as its contents want).
+    """
+
+    caption: str
+    head: tuple[Line, ...]
+    lines: tuple[Line, ...]
+    width: int
+    note: str = ""
+    lead: str = ""
+    weights: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report; ``is_wide``: its tables want a page on its side."""
+
+    name: str
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    is_wide: bool = False
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report. ``facts`` are pairs of the title page: author, date, ..."""
+
+    title: str
+    byline: str
+    language: str
+    facts: tuple[tuple[str, str], ...]
+    colophon: str
+    sections: tuple[Section, ...]
+    citation: str
+
+    def data(self) -> dict[str, Any]:
+        """Return the report as JSON knows it."""
+        return asdict(self)
+
+
+def line(*texts: str, numbers_from: int = 1) -> Line:
+    """Return a row of texts; from ``numbers_from`` on they stand as numbers do."""
+    return Line(
+        tuple(
+            Entry(text, is_number=at >= numbers_from) for at, text in enumerate(texts)
+        )
+    )
+
+
+def heading(text: str, width: int) -> Line:
+    """Return a row that names those below it."""
+    return Line((Entry(text, span=width),), is_heading=True)
+
+
+def plain_table(
+    caption: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    numbers_from: int = 99,
+    weights: tuple[int, ...] = (),
+) -> Table:
+    """Return a table of texts under a line of headings (none if ``head`` is empty)."""
+    lines = tuple(line(*row, numbers_from=numbers_from) for row in rows)
+    top = (line(*head, numbers_from=numbers_from),) if head else ()
+    width = len(head) or max((len(each.entries) for each in lines), default=1)
+    return Table(caption, top, lines, width, weights=weights)

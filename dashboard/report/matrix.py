@@ -1,0 +1,151 @@
+"""The comparison of a report: cases in rows, systems in columns, ratios in cells."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from django.utils.translation import gettext as _
+
+from benchmarks.selectors.comparison_columns import Column
+from benchmarks.selectors.comparison_table import (
+    CaseGroup,
+    CaseRow,
+    ComparisonTable,
+    comparison_table,
+)
+from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.ordering import SCENARIOS, rank
+from dashboard import figures, judging, wording
+from dashboard.cells import SILENT, ratio_of
+from dashboard.report.document import Entry, Line, Section, Table, heading
+
+COLUMNS = 14
+UPRIGHT_COLUMNS = 6
+# More than this is for a program, not for paper.
+MOST_CELLS = 3_000
+
+
+def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
+    """Return all cells, a section a scenario, as many systems a table as fit a page."""
+    if len(rows) > MOST_CELLS:
+        yield _too_large(len(rows))
+        return
+    scenarios = sorted({row.scenario for row in rows}, key=lambda x: rank(SCENARIOS, x))
+    for at, scenario in enumerate(scenarios):
+        table = comparison_table(row for row in rows if row.scenario == scenario)
+        title = _("The matrix: %(scenario)s") % {
+            "scenario": wording.scenario_name(scenario)
+        }
+        how = [] if at else [_how_to_read()]
+        yield Section(
+            f"matrix-{at + 1}",
+            title,
+            (*how, *_paragraphs(table)),
+            tuple(_tables(table)),
+            is_wide=len(table.head.columns) > UPRIGHT_COLUMNS,
+        )
+
+
+def _too_large(count: int) -> Section:
+    text = _("It has %(n)s cells: they are to be had as CSV.") % {"n": f"{count:,}"}
+    return Section("matrix-1", _("The matrix"), (text,))
+
+
+def _tables(table: ComparisonTable) -> Iterator[Table]:
+    count = len(table.head.columns)
+    parts = -(-count // COLUMNS)
+    size = -(-count // parts)
+    for start in range(0, count, size):
+        yield _table(table, slice(start, start + size), parts)
+
+
+def _how_to_read() -> str:
+    return _(
+        "Ratios to the baseline of the same case: 1 is its speed, more is better. "
+        "Below a ratio its 95 % interval, or the value where there is none. Signs: "
+        "▼ slower, ▲ faster, = equivalent, ? undetermined."
+    )
+
+
+def _paragraphs(table: ComparisonTable) -> Iterator[str]:
+    common = ", ".join(wording.fact_text(fact) for fact in table.head.constants)
+    if common:
+        yield _("All systems have in common: %(facts)s.") % {"facts": common}
+    if table.is_single_run:
+        yield _(
+            "Every value is of a single run: there are no intervals, and no verdict is "
+            "possible."
+        )
+
+
+def _table(table: ComparisonTable, part: slice, parts: int) -> Table:
+    columns = table.head.columns[part]
+    lines = [row for group in table.groups for row in _group_lines(group, part)]
+    caption = _("Systems %(first)s to %(last)s of %(all)s") % {
+        "first": part.start + 1,
+        "last": part.start + len(columns),
+        "all": len(table.head.columns),
+    }
+    return Table(
+        caption=caption if parts > 1 else "",
+        head=tuple(_head(columns)),
+        lines=tuple(lines),
+        width=len(columns) + 1,
+        note=_states(table, part),
+    )
+
+
+def _head(columns: Sequence[Column]) -> Iterator[Line]:
+    yield _spans("", [(column.platform,) for column in columns])
+    for depth, fact in enumerate(columns[0].facts):
+        paths = [
+            (column.platform, *(each.value for each in column.facts[: depth + 1]))
+            for column in columns
+        ]
+        yield _spans(fact.name, paths)
+
+
+def _spans(name: str, paths: Sequence[tuple[str, ...]]) -> Line:
+    entries = [Entry(wording.property_name(name) if name else "")]
+    for path, members in groupby(paths):
+        text = wording.property_value(name, path[-1])
+        entries.append(Entry(text, span=len(list(members)), is_number=True))
+    return Line(tuple(entries))
+
+
+def _group_lines(group: CaseGroup, part: slice) -> Iterator[Line]:
+    rows = [row for row in group.rows if any(row.cells[part])]
+    if not rows:
+        return
+    better = str(wording.BETTER.get(group.better, ""))
+    facts = (wording.fact_text(fact) for fact in group.facts)
+    component = wording.component_name(group.component)
+    said = (f"{component}: {group.tool}", group.label, group.unit, better, *facts)
+    yield heading(" · ".join(filter(None, said)), len(rows[0].cells[part]) + 1)
+    for row in rows:
+        yield Line((Entry(_label(row)), *map(_entry, row.cells[part])))
+
+
+def _label(row: CaseRow) -> str:
+    facts = (wording.fact_text(fact) for fact in row.facts)
+    return " · ".join(filter(None, (row.label, *facts, row.unit)))
+
+
+def _entry(row: ComparisonRow | None) -> Entry:
+    if row is None:
+        return Entry("", is_number=True)
+    ratio, judged = ratio_of(row), row.judgement
+    value = "" if row.value is None else figures.brief(row.value)
+    if ratio is None:
+        state = "" if row.state in SILENT else wording.state_name(row.state)
+        return Entry(value, sub=state, is_number=True)
+    interval = judging.interval_text(judged) if judged else ""
+    text = f"{figures.ratio(ratio)} {judging.verdict_sign(judged)}".rstrip()
+    shade = figures.heat(ratio)
+    return Entry(text, sub=interval or value, shade=shade, is_number=True)
+
+
+def _states(table: ComparisonTable, part: slice) -> str:
+    cells = (c for group in table.groups for row in group.rows for c in row.cells[part])
+    states = sorted({cell.state for cell in cells if cell} - SILENT)
+    said = (f"{wording.state_name(s)}: {wording.state_meaning(s)}" for s in states)
+    return "; ".join(said)

@@ -1,0 +1,101 @@
+"""What leaves the site: a comparison as CSV, JSON or LaTeX, and a citation."""
+
+import json
+from collections.abc import Callable
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from benchmarks.models import Campaign
+from benchmarks.selectors.comparison_table import ComparisonTable
+from dashboard import wording
+from dashboard.citing import citation_of
+from dashboard.comparison_page import ComparisonPage, comparison_page
+from dashboard.exports.citation import Citation, bibtex, csl_json
+from dashboard.exports.delimited import csv_text
+from dashboard.exports.latex import Source, latex
+from dashboard.exports.records import FIELDS, records
+from dashboard.viewers import campaign_or_404, query_of, viewer_of
+
+Export = Callable[[ComparisonTable, Source], str]
+
+
+def _csv(table: ComparisonTable, source: Source) -> str:
+    return csv_text(FIELDS, records(table))
+
+
+def _json(table: ComparisonTable, source: Source) -> str:
+    said = {
+        "title": source.title,
+        "address": source.address,
+        "against": source.against,
+        "made_on": source.made_on,
+        "cells": list(records(table)),
+    }
+    return json.dumps(said, ensure_ascii=False, allow_nan=False)
+
+
+COMPARISONS: dict[str, tuple[str, Export]] = {
+    "csv": ("text/csv; charset=utf-8", _csv),
+    "json": ("application/json", _json),
+    "tex": ("application/x-tex; charset=utf-8", latex),
+}
+CITATIONS: dict[str, tuple[str, Callable[[Citation], str]]] = {
+    "bib": ("application/x-bibtex; charset=utf-8", bibtex),
+    "csl.json": ("application/vnd.citationstyles.csl+json", csl_json),
+}
+
+
+@require_safe
+def export_comparison(
+    request: HttpRequest, lab: str, slug: str, form: str
+) -> HttpResponse:
+    """Hand out what the compare page shows for the same query."""
+    if form not in COMPARISONS:
+        raise Http404("There is no such form.")
+    kind, write = COMPARISONS[form]
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    page = comparison_page(viewer, campaign, query_of(request))
+    text = write(page.table, _source(request, campaign, page))
+    return _file(text, kind, f"{campaign.slug}.{form}")
+
+
+@require_safe
+def export_citation(
+    request: HttpRequest, lab: str, slug: str, form: str
+) -> HttpResponse:
+    """Hand out how a campaign is cited."""
+    if form not in CITATIONS:
+        raise Http404("There is no such form.")
+    kind, write = CITATIONS[form]
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    return _file(write(citation_of(request, campaign)), kind, f"{campaign.slug}.{form}")
+
+
+def _source(request: HttpRequest, campaign: Campaign, page: ComparisonPage) -> Source:
+    address = reverse("dashboard:compare", args=[campaign.lab.slug, campaign.slug])
+    query = request.GET.urlencode()
+    whole = f"{address}?{query}" if query else address
+    return Source(
+        title=campaign.title,
+        slug=campaign.slug,
+        address=request.build_absolute_uri(whole),
+        against=_against(page),
+        made_on=timezone.now().date().isoformat(),
+    )
+
+
+def _against(page: ComparisonPage) -> str:
+    if page.reference is None:
+        return _("set against native")
+    return _("set against %(system)s") % {"system": wording.system_name(page.reference)}
+
+
+def _file(text: str, kind: str, name: str) -> HttpResponse:
+    disposition = f'attachment; filename="{name}"'
+    headers = {"Content-Disposition": disposition}
+    return HttpResponse(text, content_type=kind, headers=headers)

@@ -1,0 +1,34 @@
+"""/profile/: what each system of a campaign costs."""
+
+import pytest
+
+
+@pytest.fixture
+def pair(submit, run_document, xen):
+    submit(run_document(52.97), run_document(13.08, system=xen))
+
+
+def test_it_has_a_row_a_system_and_a_share_a_component(anyone, pair):
+    answer = anyone.get("profile/", campaign="study").json()
+
+    assert (answer["campaign"], answer["is_relative"]) == ("study", False)
+    assert answer["components"] == ["network"]
+    (system,) = answer["systems"]
+    assert system["system"] == "Xen 3.3 full Ubuntu Server 9.04 32-bit"
+    (share,) = system["shares"]
+    assert share["mean"] == pytest.approx(13.08 / 52.97)
+    assert (share["low"], share["high"], share["least_runs"]) == (None, None, 1)
+    assert (share["cases"], share["left_out"]) == (1, 0)
+
+
+def test_a_campaign_has_to_be_named(anyone, pair):
+    answer = anyone.get("profile/")
+
+    assert answer.status_code == 400
+    assert "campaign" in answer.json()["fields"]
+
+
+def test_an_empty_campaign_has_an_empty_profile(anyone, campaign):
+    answer = anyone.get("profile/", campaign="study").json()
+
+    assert (answer["components"], answer["systems"]) == ([], [])

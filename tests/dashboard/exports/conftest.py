@@ -1,0 +1,138 @@
+"""Comparison rows to export, some with names that mean something elsewhere."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.analysis.judgement import Judgement
+from benchmarks.selectors.comparison_table import comparison_table
+from benchmarks.selectors.comparisons import ComparisonRow
+
+HOSTILE = [
+    "\\input{/etc/passwd}",
+    "\\end{tabular}\\write18{rm}",
+    "100 % of_it & #1 ~^ {open",
+    "} closed } twice",
+    "$x$ `quoted' ''so'' \"plain\"",
+    "=cmd|' /C calc'!A0",
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    "<b>bold</b> >> <<",
+    '#panic() #read("/etc/passwd") *b* _i_ @ref <label> $ / // [x]',
+    "שלום עולם \N{RIGHT-TO-LEFT MARK}العربية 中文 🙂",
+    'a, "b"; c -- d --- e ,, f',
+    "Größe Łódź Čapek 5 µs · ≤ 2 \N{MULTIPLICATION SIGN} 3",
+]
+
+NATIVE = ComparisonRow(
+    id=1,
+    campaign="study",
+    case="Network throughput · write",
+    case_id=1,
+    tool="iometer",
+    tool_title="Iometer",
+    metric="network throughput",
+    operation="write",
+    access="",
+    parameters={"operation": "write", "target": "iSCSI"},
+    component="network",
+    better="higher",
+    system="native Ubuntu 32-bit",
+    system_id=1,
+    host="alpha",
+    hypervisor="native",
+    hypervisor_version="",
+    virtualization="",
+    guest_os="Ubuntu",
+    guest_bits=32,
+    vcpus=None,
+    memory_bytes=None,
+    hw_virt="",
+    guest_tools="",
+    options={},
+    scenario="single",
+    vms=1,
+    seat="1",
+    load="",
+    clock="",
+    value=52.97,
+    unit="MB/s",
+    n=1,
+    baseline_value=None,
+    baseline_n=None,
+    baseline_system_id=None,
+    efficiency=None,
+    relative=None,
+    scaling=None,
+    judgement=None,
+    state="native",
+    reason="",
+    document="",
+    table="",
+)
+XEN = replace(
+    NATIVE,
+    id=2,
+    system="Xen 3.3 full Ubuntu 32-bit",
+    system_id=2,
+    hypervisor="Xen",
+    hypervisor_version="3.3",
+    virtualization="full",
+    value=13.08,
+    baseline_value=52.97,
+    baseline_n=1,
+    baseline_system_id=1,
+    efficiency=13.08 / 52.97,
+    state="paired",
+)
+SLOWER = Judgement(
+    ratio=0.96,
+    low=0.94,
+    high=0.98,
+    half_width=0.02,
+    verdict="slower",
+    leaning="slower",
+    standing="verdict",
+    label="slower",
+    codes=(),
+    sentences=("The interval lies wholly below 0.98.",),
+    advice="",
+)
+MEASURED = replace(XEN, n=6, baseline_n=5, efficiency=0.96, judgement=SLOWER)
+
+
+@pytest.fixture
+def rows():
+    """A native cell and a Xen cell of one run each."""
+    return [NATIVE, XEN]
+
+
+@pytest.fixture
+def measured():
+    """A Xen cell of six runs, slower than native."""
+    return MEASURED
+
+
+@pytest.fixture
+def hostile():
+    """A table whose every text is a command somewhere."""
+    return comparison_table(
+        replace(
+            XEN,
+            id=at,
+            system_id=at,
+            case_id=at % 3,
+            case=f"{name} · {name}",
+            hypervisor=name,
+            guest_os=name,
+            options={name: name},
+            load=name,
+            unit=name[:5],
+            document=name,
+            table=name,
+            reason=name,
+            judgement=SLOWER,
+        )
+        for at, name in enumerate(HOSTILE)
+    )

@@ -1,0 +1,95 @@
+"""How a campaign is cited."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from dashboard.exports.citation import Citation, bibtex, csl_json
+from tests.dashboard.exports.conftest import HOSTILE
+
+STUDY = Citation(
+    key="lmu-2010-xen",
+    title="Parameters that influence the efficiency of virtualization: Xen 3.3",
+    author="Bastian Gebhardt",
+    institution="LMU Munich, Institut für Informatik",
+    published="2010-07-29",
+    language="de",
+    address="http://localhost/campaigns/reference/lmu-2010-xen/",
+    note="Campaign reference/lmu-2010-xen in Virtlab 1.0",
+    read_on=date(2026, 11, 21),
+)
+
+
+def test_a_study_with_an_institution_is_a_technical_report():
+    entry = bibtex(STUDY)
+
+    assert entry.startswith("@techreport{lmu-2010-xen,\n")
+    assert "  author = {Bastian Gebhardt},\n" in entry
+    assert "  institution = {LMU Munich, Institut für Informatik},\n" in entry
+    assert "  year = {2010},\n" in entry
+    assert "  month = jul,\n" in entry
+    assert "  url = {http://localhost/campaigns/reference/lmu-2010-xen/},\n" in entry
+    assert "  urldate = {2026-11-21},\n" in entry
+
+
+def test_csl_names_people_day_and_address():
+    (item,) = json.loads(csl_json(STUDY))
+
+    assert item["author"] == [{"family": "Gebhardt", "given": "Bastian"}]
+    assert item["issued"] == {"date-parts": [[2010, 7, 29]]}
+    assert item["accessed"] == {"date-parts": [[2026, 11, 21]]}
+    assert item["type"] == "report"
+    assert item["URL"] == STUDY.address
+
+
+def test_what_is_not_stated_is_left_out():
+    bare = replace(STUDY, author="", institution="", published="", language="")
+
+    assert bibtex(bare).startswith("@misc{")
+    assert not re.search(r"author|institution|year|month|language", bibtex(bare))
+    (item,) = json.loads(csl_json(bare))
+    assert not {"author", "publisher", "issued", "language"} & item.keys()
+
+
+def test_an_institution_alone_is_the_author():
+    assert "  author = {{LMU Munich, " in bibtex(replace(STUDY, author=""))
+
+
+@pytest.mark.parametrize(
+    "author",
+    [
+        "Ada Lovelace; Grace Hopper",
+        "Ada Lovelace and Grace Hopper",
+        "Ada Lovelace & Grace Hopper",
+    ],
+)
+def test_several_authors_are_parted(author):
+    assert "author = {Ada Lovelace and Grace Hopper}" in bibtex(
+        replace(STUDY, author=author)
+    )
+
+
+def test_a_day_that_is_none_is_kept_as_it_was_written():
+    (item,) = json.loads(csl_json(replace(STUDY, published="spring 2010")))
+
+    assert item["issued"] == {"raw": "spring 2010"}
+    assert "year = {spring 2010}" in bibtex(replace(STUDY, published="spring 2010"))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_ends_its_field(name):
+    entry = bibtex(replace(STUDY, title=name, author=name, institution=name, note=name))
+
+    body = entry[entry.index("@techreport") :]
+    depth, fields = 0, 0
+    for line in body.splitlines():
+        fields += depth == 1 and line.startswith("  ")
+        depth += line.count("{") - line.count("}")
+        assert depth == (0 if line == "}" else 1), line
+    assert depth == 0
+    assert fields == 9
+    (item,) = json.loads(csl_json(replace(STUDY, title=name)))
+    assert item["title"] == name

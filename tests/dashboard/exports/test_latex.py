@@ -1,0 +1,120 @@
+"""LaTeX tables: balanced, escaped, and with the numbers of the page."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.selectors.comparison_table import comparison_table
+from dashboard.exports.latex import COLUMNS, Source, latex
+from tests.dashboard.exports import tex
+
+SOURCE = Source(
+    title="A study",
+    slug="study",
+    address="http://localhost/campaigns/alpha-lab/study/compare/?bits=32&tool=a_b",
+    against="set against native",
+    made_on="2026-11-21",
+)
+
+
+def test_it_is_a_booktabs_table_with_caption_label_and_source(rows):
+    text = latex(comparison_table(rows), SOURCE)
+
+    assert tex.read(text).closed == ["tabular", "table"]
+    assert r"\caption{A study: set against native. In common: Single" in text
+    assert r"\label{tab:study}" in text
+    assert r"\toprule" in text
+    assert r"\textit{52.97} & 0.247 \\" in text
+    assert "Single runs: there are no intervals" in text
+    assert r"?bits=32\&tool=a\_b" in text
+
+
+def test_intervals_and_verdicts_stand_with_the_ratio(rows, measured):
+    text = latex(comparison_table([rows[0], measured]), SOURCE)
+
+    assert r"\shortstack[r]{\strut 0.960$<$\\{\tiny [0.940, 0.980]}}" in text
+    assert "slower" in text
+    assert "Single runs" not in text
+
+
+def test_every_row_has_as_many_cells_as_there_are_columns(rows):
+    guests = [
+        replace(
+            rows[1],
+            id=at,
+            system_id=at,
+            guest_os=f"Linux {at % 2}",
+            guest_bits=32 * (1 + at % 3),
+        )
+        for at in range(2, 5)
+    ]
+    text = latex(comparison_table([rows[0], *guests]), SOURCE)
+
+    assert set(tex.read(text).widths) == {5}
+
+
+def test_many_systems_are_parted_into_tables_that_fit(rows):
+    guests = [
+        replace(rows[1], id=at, system_id=at, guest_os=f"Linux {at}")
+        for at in range(2, 14)
+    ]
+    text = latex(comparison_table([rows[0], *guests]), SOURCE)
+
+    assert tex.read(text).closed.count("tabular") == 3
+    assert "Part 3 of 3." in text
+    assert r"\label{tab:study-3}" in text
+    assert set(tex.read(text).widths) == {COLUMNS + 1, 4}
+
+
+def test_a_long_table_is_a_longtable(rows):
+    cases = [
+        replace(rows[1], id=at, case_id=at, case=f"Case {at}") for at in range(2, 60)
+    ]
+    text = latex(comparison_table(cases), SOURCE)
+
+    assert tex.read(text).closed == ["longtable"]
+    assert text.count(r"\toprule") == 2
+
+
+def test_a_state_is_explained_below_by_its_letter(rows):
+    stale = replace(rows[1], state="stale", efficiency=0.5)
+    text = latex(comparison_table([rows[0], stale]), SOURCE)
+
+    assert r"0.500\textsuperscript{a}" in text
+    assert r"\textsuperscript{a} its native run is older" in text
+
+
+def test_a_cell_that_was_not_measured_is_a_dash(rows):
+    other = replace(rows[1], id=3, case_id=2, case="Network throughput · read")
+
+    assert r"\textendash{} & 0.247" in latex(comparison_table([*rows, other]), SOURCE)
+
+
+def test_no_name_is_a_command(hostile):
+    text = latex(hostile, replace(SOURCE, title="\\end{table} 5 % & more\n\\x"))
+
+    assert set(tex.read(text).closed) == {"tabular", "table"}
+    assert r"\textbackslash{}input\textbraceleft{}/etc/passwd" in text
+    assert r"\virtlabchar{1513}{05E9}" in text
+    assert "Größe Łódź Čapek" in text
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "a & b",
+        "50 % of",
+        "{",
+        "}",
+        "$x",
+        r"\begin{tabular}{l} a",
+        "a_b",
+        "#",
+        r"\input{x}",
+        r"\begin{table}\end{tabular}",
+        'say "x"',
+    ],
+)
+def test_the_reader_of_these_tests_sees_what_is_broken(broken):
+    with pytest.raises(AssertionError):
+        tex.read(broken)

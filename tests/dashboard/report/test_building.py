@@ -1,0 +1,176 @@
+"""A campaign's report: everything that has to be said, as plain texts."""
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from benchmarks.models import Campaign, Flag, Host, Run
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.reference.rows import read_rows
+from benchmarks.services import campaigns, checking, intake, processing, systems
+from benchmarks.services.decisions import decide_flag
+from dashboard.report import disclosure, matrix
+from tests.dashboard.report.reading import part, texts
+
+
+@pytest.fixture
+def pair(submit, run_document, xen):
+    document = {"document": "Gebhardt 2010", "table": "Net Linux"}
+    submit(run_document(52.97, **document), run_document(13.08, system=xen, **document))
+
+
+@pytest.fixture
+def study(agent):
+    """Load the Xen study as the product does."""
+    found = reference_campaign("lmu-2010-xen")
+    stored, _ = campaigns.save_campaign(lab=agent.lab, **found.campaign)
+    for each in found.hosts:
+        systems.register_host(lab=agent.lab, **each)
+    intake.submit_runs(agent=agent, documents=found.runs)
+    processing.drain()
+    return stored
+
+
+def test_every_printed_number_of_the_xen_study_stands_in_its_own_table(study, made):
+    printed = Counter(
+        (f"{row.document}: {row.table}", float(row.value))
+        for row in read_rows("lmu-2010-xen")
+    )
+
+    found = Counter(
+        (table.caption, float(number))
+        for table in part(made(study), "tables").tables
+        for line in table.lines
+        for entry in line.entries[1:]
+        for number in entry.text.split(", ")
+        if number
+    )
+
+    assert printed.total() == 337
+    assert found == printed
+
+
+def test_the_study_says_what_it_stands_on(study, made):
+    document = made(study)
+
+    assert document.byline.startswith("Bastian Gebhardt, LMU Munich")
+    assert "AMD Athlon 64 X2 4800+, 2.4 GHz" in texts(part(document, "systems"))
+    (single,) = [p for p in part(document, "matrix-1").paragraphs if "single run" in p]
+    assert "no verdict is possible" in single
+    assert "no verdict 262" in part(document, "findings").paragraphs[0]
+    assert "@techreport{lmu-2010-xen," in document.citation
+
+
+def test_its_parts_are_in_reading_order(campaign, pair, made):
+    names = [each.name for each in made(campaign).sections]
+
+    assert names == [
+        *("about", "method", "systems", "profile", "findings"),
+        *("matrix-1", "tables", "flags", "sources"),
+    ]
+
+
+def test_it_says_who_made_it_when_and_from_which_version(campaign, made):
+    assert (
+        made(campaign).colophon
+        == "Made on 2026-11-21 05:00 UTC by Virtlab 1.0 for carol."
+    )
+
+
+def test_what_nobody_stated_is_said_to_be_so(campaign, pair, made):
+    Host.objects.update(facts={"cpu": "Xeon", "disks": ["a", "b"], "cores": 2})
+
+    document = made(campaign)
+
+    said = texts(part(document, "systems"))
+    assert said[said.index("CPU") :][:4] == ["CPU", "Xeon", "Cores", "2"]
+    assert said[-2] == "not stated"
+    assert said[-1].startswith("Microcode, Threads per core (SMT), Turbo")
+    assert "a, b" in said
+    silent = part(document, "systems").paragraphs[1]
+    assert silent.startswith("Not stated of any hypervisor: CPU pinning, ballooning")
+    assert ("Authors", "not stated") in document.facts
+
+
+def test_the_matrix_has_ratio_and_value_of_each_cell(campaign, pair, made):
+    said = texts(part(made(campaign), "matrix-1"))
+
+    assert said[-3:] == ["52.97", "0.247", "13.08"]
+
+
+def test_the_profile_says_what_it_rests_on(campaign, pair, made):
+    section = part(made(campaign), "profile")
+
+    assert texts(section)[-2:] == ["0.247", "1 case, single run"]
+    assert "no interval is given" in section.paragraphs[1]
+
+
+def test_the_largest_losses_say_what_may_be_said_of_them(campaign, pair, made):
+    said = texts(part(made(campaign), "findings"))
+
+    assert said[-2:] == ["0.247", "single run"]
+
+
+def test_several_runs_come_with_interval_and_verdict(
+    campaign, submit, run_document, xen, made
+):
+    natives = [run_document(100 + at / 10) for at in range(6)]
+    guests = [run_document(80 + at / 10, system=xen) for at in range(6)]
+    submit(*natives, *guests)
+
+    document = made(campaign)
+
+    assert "0.800 ▼" in texts(part(document, "matrix-1"))
+    assert any("slower" in text for text in texts(part(document, "findings")))
+    assert any(
+        text.startswith("1 case, 6 runs") for text in texts(part(document, "profile"))
+    )
+    assert "tables" not in [each.name for each in document.sections]
+
+
+def test_flags_stand_with_what_was_decided_about_them(campaign, pair, made):
+    Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
+    checking.check_due_campaigns(timedelta(0))
+    flag = Flag.objects.first()
+    decide_flag(flag=flag, status="dismissed", note="It was meant so.", who="carol")
+
+    said = texts(part(made(campaign), "flags"))
+
+    assert flag.sentence in said
+    assert any(t.startswith("dismissed, carol, ") and "meant so" in t for t in said)
+
+
+def test_an_empty_campaign_has_a_report(campaign, made):
+    document = made(campaign)
+
+    assert part(document, "flags").paragraphs == ("Nothing was found doubtful.",)
+    assert part(document, "profile").tables == ()
+    assert part(document, "findings").tables == ()
+
+
+def test_its_queries_are_fixed(
+    campaign, pair, submit, run_document, made, django_assert_num_queries
+):
+    submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
+    stored = Campaign.objects.select_related("lab").get()
+
+    with django_assert_num_queries(25):
+        made(stored)
+
+
+def test_what_is_too_much_for_paper_is_said_to_be_elsewhere(
+    campaign, pair, made, monkeypatch
+):
+    monkeypatch.setattr(matrix, "MOST_CELLS", 1)
+    monkeypatch.setattr(disclosure, "SYSTEMS", 1)
+    Host.objects.update(facts={"note": "x" * 5000})
+
+    document = made(campaign)
+
+    assert part(document, "matrix-1").tables == ()
+    assert "2 cells" in part(document, "matrix-1").paragraphs[0]
+    systems_part = part(document, "systems")
+    assert "The first 1 of 2 systems are shown." in systems_part.paragraphs
+    assert len(systems_part.tables[0].lines) == 1
+    assert max(map(len, texts(systems_part))) <= 1001

@@ -1,0 +1,147 @@
+"""What leaves the site, and who may have it."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from benchmarks.models import Campaign, Cell
+from tests.dashboard.exports import tex
+from tests.dashboard.exports.conftest import HOSTILE
+
+STUDY = "/campaigns/alpha-lab/study/"
+ADDRESSES = [
+    *(f"compare.{form}" for form in ("csv", "json", "tex")),
+    *(f"cite.{form}" for form in ("bib", "csl.json")),
+]
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_has_the_cells_of_the_page(text, pair):
+    native, xen = table(text(f"{STUDY}compare.csv"))
+
+    assert (native["value"], native["state"]) == ("52.97", "native")
+    assert float(xen["ratio"]) == 13.08 / 52.97
+    assert (xen["verdict"], xen["reasons"]) == ("refused", "single_run")
+
+
+def test_json_has_the_same_cells_with_numbers(text, pair):
+    said = json.loads(text(f"{STUDY}compare.json"))
+
+    assert said["against"] == "set against native"
+    assert said["address"] == f"http://testserver{STUDY}compare/"
+    _, xen = said["cells"]
+    assert (xen["value"], xen["unit"], xen["id"]) == (13.08, "MB/s", pair.pk)
+
+
+def test_latex_is_a_table_with_its_address(text, pair):
+    source = text(f"{STUDY}compare.tex", data={"component": "network"})
+
+    assert tex.read(source).closed == ["tabular", "table"]
+    assert "& 0.247" in source
+    assert r"compare/\allowbreak{}?component=network" in source
+    assert "Gebhardt 2010" in source
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "tex"])
+def test_the_query_of_the_page_narrows_the_file(text, pair, form):
+    assert "13.08" not in text(f"{STUDY}compare.{form}", data={"component": "CPU"})
+
+
+def test_a_chosen_baseline_makes_ratios_relative(text, pair):
+    native = Cell.objects.get(system__hypervisor="native")
+    chosen = {"baseline": native.system_id}
+
+    (_, xen) = table(text(f"{STUDY}compare.csv", data=chosen))
+    assert xen["kind"] == "relative"
+    assert "set against native, Ubuntu" in text(f"{STUDY}compare.tex", data=chosen)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_it_is_a_file_named_after_the_campaign(client, pair, address):
+    answer = client.get(STUDY + address)
+
+    ending = address.partition(".")[2]
+    assert answer["Content-Disposition"] == f'attachment; filename="study.{ending}"'
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_what_is_private_is_not_there_for_others(
+    client, private_campaign, person, address
+):
+    private = f"/campaigns/alpha-lab/secret-study/{address}"
+    assert client.get(private).status_code == 404
+
+    client.force_login(person)
+    assert client.get(private).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "address", ["compare.xls", "compare.", "cite.ris", "cite.json"]
+)
+def test_other_endings_are_not_there(client, campaign, address):
+    assert client.get(STUDY + address).status_code == 404
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_they_are_only_read(client, campaign, address):
+    assert client.post(STUDY + address).status_code == 405
+
+
+def test_the_compare_page_offers_its_own_query(text, pair):
+    page = text(f"{STUDY}compare/", data={"component": "network"})
+
+    assert f'href="{STUDY}compare.csv?component=network"' in page
+    assert f'href="{STUDY}compare.tex?component=network"' in page
+
+
+def test_a_part_for_htmx_offers_its_own_query_too(client, pair):
+    part = client.get(
+        f"{STUDY}compare/?bits=32",
+        headers={"HX-Request": "true", "HX-Target": "comparison"},
+    )
+
+    assert f"{STUDY}compare.json?bits=32" in part.content.decode()
+
+
+def test_the_campaign_page_shows_how_it_is_cited(text, campaign):
+    page = text(STUDY)
+
+    assert "@misc{study," in page
+    assert f"{STUDY}cite.csl.json" in page
+
+
+def test_names_out_of_uploads_stay_texts(text, submit, run_document, xen):
+    for at, name in enumerate(HOSTILE):
+        name = name.replace("\N{RIGHT-TO-LEFT MARK}", "")
+        submit(
+            run_document(
+                system={**xen, "guest_os": name, "options": {"swap": name}},
+                document=name,
+                table=name,
+                load=name,
+                value=at + 1,
+            )
+        )
+    Campaign.objects.update(title=HOSTILE[1], author=HOSTILE[2], institution=HOSTILE[3])
+
+    assert set(tex.read(text(f"{STUDY}compare.tex")).closed) == {"tabular", "table"}
+    lines = table(text(f"{STUDY}compare.csv"))
+    assert len(lines) == len(HOSTILE)
+    assert not [line for line in lines if line["guest_os"][0] in "=+-@"]
+    (item,) = json.loads(text(f"{STUDY}cite.csl.json"))
+    assert item["title"] == HOSTILE[1]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "tex"])
+def test_its_queries_are_fixed(
+    client, pair, submit, run_document, django_assert_num_queries, form
+):
+    submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
+
+    with django_assert_num_queries(10):
+        client.get(f"{STUDY}compare.{form}")
