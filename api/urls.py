@@ -15,6 +15,7 @@ from api.hosts import HostsView, HostView
 from api.influence import InfluenceView
 from api.preview import PreviewView
 from api.profile import ProfileView
+from api.publishing import PublishingView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
 from api.systems import SystemsView, SystemView
@@ -53,6 +54,7 @@ urlpatterns = [
     path("coruns/", CoRunsView.as_view(), name="coruns"),
     path("energy/", EnergyView.as_view(), name="energy"),
     path("profile/", ProfileView.as_view(), name="profile"),
+    path("publishing/", PublishingView.as_view(), name="publishing"),
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
     path("influence/", InfluenceView.as_view(), name="influence"),

@@ -1,0 +1,63 @@
+"""/publishing/: what a campaign may be published as, and what is missing."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.queries import Query, campaign_parameter
+from api.views import ApiView
+from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.publishing import campaign_assessment
+
+LEVELS = ["draft", "lab", "verified"]
+
+
+class ShortCellSerializer(serializers.Serializer[Any]):
+    """A cell that keeps the campaign from the next level."""
+
+    id = serializers.IntegerField()
+    case = serializers.CharField(source="label")
+    component = serializers.CharField()
+    n = serializers.IntegerField()
+    dispersion = serializers.FloatField(allow_null=True)
+
+
+class AssessmentSerializer(serializers.Serializer[Any]):
+    """``few_runs`` have less than five; ``dispersed`` vary more than their component
+    may; ``undisclosed`` is what nobody states, by host, hypervisor, guest, benchmark.
+    """
+
+    rule_set = serializers.IntegerField()
+    level = serializers.ChoiceField(choices=LEVELS)
+    cells = serializers.IntegerField()
+    few_runs = ShortCellSerializer(many=True)
+    dispersed = ShortCellSerializer(many=True)
+    undisclosed = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField())
+    )
+
+
+class PublishingQuery(Query):
+    campaign = campaign_parameter(required=True)
+
+
+class PublishingView(ApiView):
+    """A campaign judged by the rules of publishing."""
+
+    query_class = PublishingQuery
+
+    @extend_schema(
+        summary="Judge a campaign by the rules of publishing",
+        description=f"Rule set 1: {ENOUGH_RUNS} runs a cell; a dispersion of at most "
+        + ", ".join(f"{name} {limit:.0%}" for name, limit in DISPERSION.items())
+        + f"; a disclosure of {', '.join(DISCLOSURE)}.",
+        responses=AssessmentSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        campaign = find_campaign(self.viewer, self.query["campaign"])
+        found = campaign_assessment(campaign)
+        return Response(self.shown(AssessmentSerializer, found))

@@ -1,0 +1,97 @@
+"""What a campaign may be published as, by what it states and how often it measured."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from django.db import connection
+from django.db.models import Q
+
+from benchmarks.analysis.publishing import Assessment, MeasuredCell, assess
+from benchmarks.models import Campaign, Cell, Run, System
+
+STATED_OF_SYSTEM = (
+    "hypervisor",
+    "hypervisor_version",
+    "virtualization",
+    "vcpus",
+    "memory_bytes",
+)
+
+
+def campaign_assessment(campaign: Campaign) -> Assessment:
+    """Judge a campaign by rule set 1, in four queries."""
+    systems = list(
+        System.objects.filter(cells__campaign=campaign)
+        .select_related("host")
+        .distinct()
+    )
+    of_runs = _stated_by_all_runs(campaign)
+    guests = [system for system in systems if not system.is_native]
+    return assess(
+        list(_measured(campaign)),
+        {
+            "host": _common(_names(each.host.facts) for each in systems) | of_runs,
+            "hypervisor": _common(map(_stated, guests)) | of_runs,
+            "guest": _common(_names(each.options) for each in guests) | of_runs,
+            "benchmark": of_runs | _of_campaign(campaign),
+        },
+    )
+
+
+def _measured(campaign: Campaign) -> Iterable[MeasuredCell]:
+    cells = Cell.objects.filter(campaign=campaign, n__gt=0).exclude(
+        case__better="neither"
+    )
+    for cell in cells.select_related("case").order_by("pk"):
+        mean, squares = cast(float, cell.mean), cast(float, cell.m2)  # n > 0
+        yield MeasuredCell(
+            id=cell.pk,
+            label=cell.case.label,
+            component=cell.case.component,
+            n=cell.n,
+            mean=mean,
+            variance=squares / (cell.n - 1) if cell.n > 1 else None,
+        )
+
+
+def _stated_by_all_runs(campaign: Campaign) -> frozenset[str]:
+    """Return the facts that every run of the campaign states."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT name FROM {Run._meta.db_table}, jsonb_object_keys(facts) AS name
+                WHERE campaign_id = %(campaign)s AND status = 'parsed'
+                GROUP BY name HAVING count(*) = (
+                    SELECT count(*) FROM {Run._meta.db_table}
+                    WHERE campaign_id = %(campaign)s AND status = 'parsed')""",
+            {"campaign": campaign.pk},
+        )
+        return frozenset(name for (name,) in cursor.fetchall())
+
+
+def _of_campaign(campaign: Campaign) -> frozenset[str]:
+    runs = Run.objects.filter(campaign=campaign, status=Run.Status.PARSED)
+    silent = runs.filter(Q(tool_version="") | Q(started_at=None)).values_list(
+        "tool_version", "started_at"
+    )
+    rows = list(silent.distinct()[:1000])
+    said = {
+        "tool_version": all(version for version, _ in rows),
+        "started_at": all(started for _, started in rows),
+        "author": bool(campaign.author),
+    }
+    return frozenset(name for name, is_said in said.items() if is_said)
+
+
+def _stated(system: System) -> frozenset[str]:
+    fields = {name for name in STATED_OF_SYSTEM if getattr(system, name)}
+    return _names(system.options) | fields
+
+
+def _names(facts: Any) -> frozenset[str]:
+    return frozenset(name for name, value in facts.items() if value not in ("", None))
+
+
+def _common(stated: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Return what all state; nothing is common to none."""
+    sets = list(stated)
+    return frozenset.intersection(*sets) if sets else frozenset()

@@ -1,0 +1,48 @@
+"""GET /publishing/: what a campaign may be published as."""
+
+from benchmarks.analysis.publishing import DISCLOSURE
+from benchmarks.models import Host, System
+
+
+def test_a_study_of_single_runs_is_a_draft_and_says_why(anyone, measured):
+    found = anyone.get("publishing/", campaign="study").json()
+
+    assert (found["level"], found["rule_set"], found["cells"]) == ("draft", 1, 2)
+    assert [cell["n"] for cell in found["few_runs"]] == [1, 1]
+    assert "turbo" in found["undisclosed"]["host"]
+    assert "build" not in found["undisclosed"]["hypervisor"]
+
+
+def test_five_quiet_runs_that_state_everything_are_a_labs(
+    anyone, submit, run_document, xen, campaign
+):
+    stated = {
+        names[0]: "stated"
+        for things in DISCLOSURE.values()
+        for names in things.values()
+    }
+    campaign.author = "Alice"
+    campaign.save()
+    said = {
+        "facts": stated,
+        "tool_version": "2006.07.27",
+        "started_at": "2026-03-14T09:26:53+01:00",
+    }
+    sized = {**xen, "vcpus": 1, "memory_bytes": 2**30}
+    for value in (50.0, 50.1, 50.2, 49.9, 50.0):
+        submit(run_document(value, **said), run_document(value, system=sized, **said))
+    Host.objects.update(facts=stated)
+
+    found = anyone.get("publishing/", campaign="study").json()
+
+    assert (found["level"], found["undisclosed"]) == ("lab", {})
+    assert System.objects.count() == 2
+
+
+def test_it_needs_a_campaign(anyone, db):
+    assert anyone.get("publishing/").status_code == 400
+
+
+def test_it_asks_a_fixed_number_of_times(anyone, measured, django_assert_num_queries):
+    with django_assert_num_queries(5):
+        anyone.get("publishing/", campaign="study")
