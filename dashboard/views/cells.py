@@ -6,7 +6,9 @@ from django.views.decorators.http import require_safe
 
 from dashboard.cell_page import cell_page
 from dashboard.cell_reading import reading_of
+from dashboard.claims import claim
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
+from dashboard.wording import system_name
 
 
 @require_safe
@@ -15,7 +17,11 @@ def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> HttpRe
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
     page = cell_page(viewer, campaign, cell_id, query_of(request))
-    return render(request, "dashboard/cell.html", {"campaign": campaign, "page": page})
+    found = page.evidence
+    against = system_name(found.baseline.system) if found.baseline else ""
+    said = claim(found.row, link=request.build_absolute_uri(), against=against)
+    context = {"campaign": campaign, "page": page, "claim": said}
+    return render(request, "dashboard/cell.html", context)
 
 
 @require_safe

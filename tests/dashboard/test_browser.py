@@ -267,6 +267,27 @@ def test_co_runs_are_drawn_beside_their_tables(visit):
     assert visit.errors == []
 
 
+def test_the_numbers_of_a_drawing_are_those_of_its_table(visit):
+    page = visit.open(CORUNS)
+    page.get_by_role("link", name="Iometer: Disk throughput · random read").click()
+    draw_all(page, 3)
+    drawing = page.locator("#drawn .drawing").first
+
+    files = {}
+    for name in ("CSV", "PNG"):
+        with page.expect_download() as download:
+            drawing.get_by_role("button", name=name).click()
+        files[name] = Path(download.value.path()).read_bytes()
+
+    lines = list(csv.reader(files["CSV"].decode().splitlines()))
+    cells = drawing.locator("table tr").first.locator("th").all_text_contents()
+    assert lines[0] == cells
+    assert any("16.62 MB/s" in line for line in lines)
+    assert files["PNG"].startswith(b"\x89PNG")
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
 def test_the_wait_can_be_taken_off_the_energy(visit):
     page = visit.open(ENERGY)
     page.get_by_label("Power while waiting, W").fill("110")

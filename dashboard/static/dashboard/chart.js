@@ -189,7 +189,8 @@
   const field = (value) => {
     if (typeof value === "number") return String(value);
     const text = plain(value);
-    const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    const isNumber = /^[+-]?\d+([.,]\d+)*$/.test(text);
+    const harmless = /^[=+\-@\t\r]/.test(text) && !isNumber ? `'${text}` : text;
     return /[",\r\n]/.test(harmless) ? `"${harmless.replace(/"/g, '""')}"` : harmless;
   };
 
@@ -199,6 +200,8 @@
     return rows < 0 ? place : axis.ticktext[rows];
   };
 
+  const lines = (rows) => rows.map((row) => `${row.map(field).join(",")}\r\n`).join("");
+
   const series = ({ legendgroup, name }) => (legendgroup && legendgroup !== name ? `${legendgroup}: ${name}` : name);
 
   const numbers = ({ data, layout }) => {
@@ -206,8 +209,11 @@
     const head = ["series", plain(xaxis.title?.text) || "x", plain(yaxis.title?.text) || "row"];
     const rows = data.flatMap((trace) =>
       Array.from(trace.x ?? [], (x, at) => [series(trace), trace.customdata?.[at] ?? named(xaxis, x), named(yaxis, trace.y[at])]));
-    return [head, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
+    return lines([head, ...rows]);
   };
+
+  const table = ({ rows }) =>
+    lines(Array.from(rows, ({ cells }) => Array.from(cells, (cell) => cell.textContent.trim().replace(/\s+/g, " "))));
 
   const save = (text, name) => {
     const link = document.createElement("a");
@@ -223,6 +229,11 @@
     if (!figure) return;
     const name = figure.dataset.name || "virtlab-chart";
     if (button.dataset.chartFile === "csv") {
+      const twin = figure.closest("section, article")?.querySelector("table");
+      if (twin) {
+        save(table(twin), `${name}.csv`);
+        return;
+      }
       const source = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
       save(numbers(source), `${name}.csv`);
       return;
