@@ -164,7 +164,7 @@ def _mean(side: Side, row: int) -> dict[str, Any] | None:
             "width": 6,
         },
         "meta": {"what": "mean"},
-        **hovering([side.said("mean", found.mean)]),
+        **hovering([side.said(side.mean_label, found.mean)]),
     }
 
 

@@ -62,16 +62,24 @@ def _strip(sides: Sequence[Side], cells: Sequence[Cell]) -> CellChart:
     return CellChart(
         slug="strip",
         title=_("Every sample"),
-        note=_(
-            "Each dot is a sample, each line of dots a run, the first on top. Rings "
-            "are outliers: labelled, never deleted. The box goes from quartile to "
-            "quartile of the runs, its line is the median; the diamond is the mean "
-            "with its 95 % interval."
-        ),
+        note=" ".join(_strip_words(sides)),
         figure=strip(sides, _value_title(sides)) or {},
         head=("", *(side.name for side in sides)),
         rows=tuple(zip(names, *values, strict=True)),
     )
+
+
+def _strip_words(sides: Sequence[Side]) -> list[str]:
+    words = [_("Each dot is a sample, each line of dots a run, the first on top.")]
+    if any(side.outliers for side in sides):
+        words.append(_("Rings are outliers: labelled, never deleted."))
+    if any(side.speeds for side in sides):
+        words.append(_("Tall lines are the two speeds."))
+    if any(side.box for side in sides):
+        words.append(_("The box has the quartiles and the median of the runs."))
+    if any(side.mean for side in sides):
+        words.append(_("The diamond is the mean with its 95 % interval."))
+    return words
 
 
 def _summary(side: Side, cell: Cell) -> list[tuple[str, str]]:
@@ -201,10 +209,13 @@ def _counted(side: Side) -> str:
 def _ecdf(sides: Sequence[Side]) -> CellChart:
     drawn = described(sides)
     columns = [[_said(value, side) for value in quantiles(side)] for side in drawn]
+    words = [_("How many percent of the values are at most so large.")]
+    if len(drawn) > 1:
+        words.append(_("Where the two lines lie apart, the sides differ."))
     return CellChart(
         slug="ecdf",
         title=_("Share of values up to each value"),
-        note=_("Empirical distribution: where two lines lie apart, the sides differ."),
+        note=" ".join(words),
         figure=ecdf(drawn, _value_title(sides), _("share")) or {},
         head=(_("Share"), *(side.name for side in drawn)),
         rows=tuple(

@@ -6,7 +6,13 @@ import pytest
 
 from benchmarks.analysis.mean_interval import MeanInterval
 from dashboard.cell_charts import order, strip
-from dashboard.cell_distributions import bins_of, ecdf, histogram, quantiles
+from dashboard.cell_distributions import (
+    bins_of,
+    ecdf,
+    histogram,
+    quantiles,
+    round_numbers,
+)
 from dashboard.cell_side import Side, Speed, Strand
 
 HDPARM = (
@@ -245,3 +251,16 @@ def test_bins_are_as_fine_as_the_narrower_side_needs():
 
     assert len(bins.counts[0]) == 40
     assert bins.counts[1][-1] == 5
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (55.64, 111.1, [60, 80, 100]),
+        (102.7, 112.6, [104, 106, 108, 110, 112]),
+        (0.1234, 0.1236, [0.1234, 0.12345, 0.1235, 0.12355, 0.1236]),
+        (-0.5, 0.5, [-0.4, -0.2, 0, 0.2, 0.4]),
+    ],
+)
+def test_ticks_are_round_numbers(low, high, ticks):
+    assert round_numbers(low, high) == ticks
