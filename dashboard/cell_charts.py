@@ -13,6 +13,7 @@ from dashboard.charts import SYMBOLS, plain
 SPREAD: Final = 0.5  # the share of a row over which its runs are spread
 MEAN_AT: Final = 0.4
 LARGE, MIDDLE, SMALL, RING = 9, 6, 4, 17
+MOST_TEXTS: Final = 1_000
 MANY: Final = 40  # samples of a side; more are drawn smaller
 MOST_LINES: Final = 60
 ROW_PX, PANEL_PX, FRAME_PX = 130, 230, 90
@@ -67,8 +68,15 @@ def _dots(side: Side, row: int) -> dict[str, Any]:
         "x": [value for strand, _ in runs for value in strand.values],
         "y": [lane for strand, lane in runs for _ in strand.values],
         "marker": {"symbol": marks, "size": size, "color": side.token, "opacity": 0.8},
-        **hovering([text for texts in side.sample_texts() for text in texts]),
+        **_hover(side, "x"),
     }
+
+
+def _hover(side: Side, value: str) -> dict[str, Any]:
+    """Return what each sample tells; of very many, its value and unit alone."""
+    if side.ends()[-1] > MOST_TEXTS:
+        return {"hovertemplate": f"%{{{value}}} {plain(side.unit)}<extra></extra>"}
+    return hovering([text for texts in side.sample_texts() for text in texts])
 
 
 def _size(count: int) -> int:
@@ -257,7 +265,7 @@ def _iterations(side: Side) -> list[dict[str, Any]]:
             "y": values,
             "marker": {"size": SMALL, "color": side.token, "opacity": 0.5},
             "showlegend": False,
-            **hovering([text for texts in side.sample_texts() for text in texts]),
+            **_hover(side, "y"),
         }
     ]
 

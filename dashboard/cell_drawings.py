@@ -117,7 +117,7 @@ def _paired(side: Side, cell: Cell) -> float | None:
 
 def _outliers(side: Side) -> str:
     texts = side.texts()
-    return "; ".join(texts[at] for at in side.outliers) or NONE
+    return "; ".join(f"{at + 1}. {texts[at]}" for at in side.outliers) or NONE
 
 
 def _said(value: float | None, side: Side) -> str:

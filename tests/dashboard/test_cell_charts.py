@@ -264,3 +264,10 @@ def test_bins_are_as_fine_as_the_narrower_side_needs():
 )
 def test_ticks_are_round_numbers(low, high, ticks):
     assert round_numbers(low, high) == ticks
+
+
+def test_very_many_samples_tell_their_value_alone():
+    found = dots(drawn_strip(iterated([tuple(map(float, range(1001)))])))[0]
+
+    assert "text" not in found
+    assert found["hovertemplate"] == "%{x} MB/s<extra></extra>"
