@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.location import LEAST_RUNS, hodges_lehmann
 from benchmarks.models import Cell
 from dashboard import wording
-from dashboard.cell_charts import order, strip
 from dashboard.cell_distributions import (
     QUANTILES,
     bins_of,
@@ -18,7 +17,9 @@ from dashboard.cell_distributions import (
     histogram,
     quantiles,
 )
+from dashboard.cell_order import order
 from dashboard.cell_side import Side
+from dashboard.cell_strip import strip
 from dashboard.figures import brief
 
 ROWS_SHOWN = 500

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from benchmarks.analysis.mean_interval import MeanInterval
-from dashboard.cell_charts import order, strip
 from dashboard.cell_distributions import (
     bins_of,
     ecdf,
@@ -13,7 +12,9 @@ from dashboard.cell_distributions import (
     quantiles,
     round_numbers,
 )
+from dashboard.cell_order import order
 from dashboard.cell_side import Side, Speed, Strand
+from dashboard.cell_strip import strip
 
 HDPARM = (
     108.43,
