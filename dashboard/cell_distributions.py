@@ -63,7 +63,9 @@ def histogram(
     edges = np.array(bins_of(drawn).edges)
     share = (1 - GAP * (len(drawn) - 1)) / len(drawn)
     data: list[dict[str, Any]] = []
-    layout: dict[str, Any] = {"xaxis": axis(axis_title, anchor="free", position=0)}
+    ticks = round_numbers(edges[0], edges[-1])
+    xaxis = axis(axis_title, anchor="free", position=0, tickvals=ticks)
+    layout: dict[str, Any] = {"xaxis": xaxis}
     notes: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     for at, side in enumerate(drawn):
@@ -79,6 +81,15 @@ def histogram(
     height = FRAME_PX + PANEL_PX * len(drawn)
     layout |= {"barmode": "stack", "annotations": notes, "shapes": lines}
     return figure(data, height, **layout)
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """Return some 5 round numbers from low to high; Plotly would label each bar."""
+    rough = (high - low) / 5
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = power * next(each for each in (1, 2, 5, 10) if each * power >= rough)
+    first, last = np.ceil(low / step), np.floor(high / step)
+    return [float(f"{each * step:.12g}") for each in np.arange(first, last + 1)]
 
 
 def _bars(side: Side, edges: "np.ndarray[Any, Any]") -> Iterator[dict[str, Any]]:

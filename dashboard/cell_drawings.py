@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.location import LEAST_RUNS, hodges_lehmann
 from benchmarks.models import Cell
 from dashboard import wording
-from dashboard.cell_charts import order, strip
 from dashboard.cell_distributions import (
     QUANTILES,
     bins_of,
@@ -18,7 +17,9 @@ from dashboard.cell_distributions import (
     histogram,
     quantiles,
 )
+from dashboard.cell_order import order
 from dashboard.cell_side import Side
+from dashboard.cell_strip import strip
 from dashboard.figures import brief
 
 ROWS_SHOWN = 500
@@ -62,16 +63,24 @@ def _strip(sides: Sequence[Side], cells: Sequence[Cell]) -> CellChart:
     return CellChart(
         slug="strip",
         title=_("Every sample"),
-        note=_(
-            "Each dot is a sample, each line of dots a run, the first on top. Rings "
-            "are outliers: labelled, never deleted. The box goes from quartile to "
-            "quartile of the runs, its line is the median; the diamond is the mean "
-            "with its 95 % interval."
-        ),
+        note=" ".join(_strip_words(sides)),
         figure=strip(sides, _value_title(sides)) or {},
         head=("", *(side.name for side in sides)),
         rows=tuple(zip(names, *values, strict=True)),
     )
+
+
+def _strip_words(sides: Sequence[Side]) -> list[str]:
+    words = [_("Each dot is a sample, each line of dots a run, the first on top.")]
+    if any(side.outliers for side in sides):
+        words.append(_("Rings are outliers: labelled, never deleted."))
+    if any(side.speeds for side in sides):
+        words.append(_("Tall lines are the two speeds."))
+    if any(side.box for side in sides):
+        words.append(_("The box has the quartiles and the median of the runs."))
+    if any(side.mean for side in sides):
+        words.append(_("The diamond is the mean with its 95 % interval."))
+    return words
 
 
 def _summary(side: Side, cell: Cell) -> list[tuple[str, str]]:
@@ -109,7 +118,7 @@ def _paired(side: Side, cell: Cell) -> float | None:
 
 def _outliers(side: Side) -> str:
     texts = side.texts()
-    return "; ".join(texts[at] for at in side.outliers) or NONE
+    return "; ".join(f"{at + 1}. {texts[at]}" for at in side.outliers) or NONE
 
 
 def _said(value: float | None, side: Side) -> str:
@@ -201,10 +210,13 @@ def _counted(side: Side) -> str:
 def _ecdf(sides: Sequence[Side]) -> CellChart:
     drawn = described(sides)
     columns = [[_said(value, side) for value in quantiles(side)] for side in drawn]
+    words = [_("How many percent of the values are at most so large.")]
+    if len(drawn) > 1:
+        words.append(_("Where the two lines lie apart, the sides differ."))
     return CellChart(
         slug="ecdf",
         title=_("Share of values up to each value"),
-        note=_("Empirical distribution: where two lines lie apart, the sides differ."),
+        note=" ".join(words),
         figure=ecdf(drawn, _value_title(sides), _("share")) or {},
         head=(_("Share"), *(side.name for side in drawn)),
         rows=tuple(

@@ -50,6 +50,7 @@ class Side:
     is_first_apart: bool = False
     box: tuple[float, float, float, float, float] | None = None
     mean: MeanInterval | None = None
+    mean_label: str = "mean"
     is_faint: bool = False
 
     @property

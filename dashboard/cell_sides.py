@@ -33,6 +33,7 @@ def side_of(cell: Cell, samples: CellSamples, name: str, token: str) -> Side:
         is_first_apart="first_run" in cell.shape_codes.split(","),
         box=_box(cell),
         mean=interval_of(cell),
+        mean_label=_("mean"),
         is_faint=cell.n == FAINT_RUNS,
     )
 

@@ -5,9 +5,16 @@ import json
 import pytest
 
 from benchmarks.analysis.mean_interval import MeanInterval
-from dashboard.cell_charts import order, strip
-from dashboard.cell_distributions import bins_of, ecdf, histogram, quantiles
+from dashboard.cell_distributions import (
+    bins_of,
+    ecdf,
+    histogram,
+    quantiles,
+    round_numbers,
+)
+from dashboard.cell_order import order
 from dashboard.cell_side import Side, Speed, Strand
+from dashboard.cell_strip import strip
 
 HDPARM = (
     108.43,
@@ -245,3 +252,23 @@ def test_bins_are_as_fine_as_the_narrower_side_needs():
 
     assert len(bins.counts[0]) == 40
     assert bins.counts[1][-1] == 5
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (55.64, 111.1, [60, 80, 100]),
+        (102.7, 112.6, [104, 106, 108, 110, 112]),
+        (0.1234, 0.1236, [0.1234, 0.12345, 0.1235, 0.12355, 0.1236]),
+        (-0.5, 0.5, [-0.4, -0.2, 0, 0.2, 0.4]),
+    ],
+)
+def test_ticks_are_round_numbers(low, high, ticks):
+    assert round_numbers(low, high) == ticks
+
+
+def test_very_many_samples_tell_their_value_alone():
+    found = dots(drawn_strip(iterated([tuple(map(float, range(1001)))])))[0]
+
+    assert "text" not in found
+    assert found["hovertemplate"] == "%{x} MB/s<extra></extra>"

@@ -1,6 +1,7 @@
 """The reference campaigns in the running product: every printed number is there."""
 
 import csv
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -140,13 +141,19 @@ def test_eleven_readings_are_eleven_runs_of_one_cell(reader):
 
 
 def test_a_disk_of_two_speeds_gets_no_verdict_and_no_single_figure(reader, product):
-    row = one(reader, "inqbus-2008-io", metric="buffered read", host="inqbus-server-b")
+    wanted = {"metric": "buffered read", "host": "inqbus-server-b"}
+    deadline = time.monotonic() + 30
+    while (
+        "two_speeds" not in (row := one(reader, "inqbus-2008-io", **wanted))["reasons"]
+    ):
+        assert time.monotonic() < deadline  # looked at a moment after the last run
+        time.sleep(0.2)
+
     place = f"/campaigns/first-lab/inqbus-2008-io/cells/{row['id']}/"
     with urlopen(product.url + place) as answer:
         page = answer.read().decode().replace("\N{NO-BREAK SPACE}", " ")
 
     assert row["verdict"] == "refused"
-    assert "two_speeds" in row["reasons"]
     assert "two speeds, 59 (64 %) and 109 (36 %), alternating with period 3" in page
     assert "59 MB/s (64 %) or 109 MB/s (36 %)" in page
     assert "77.23" not in page
