@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.verdicts import Mark
 from dashboard import figures, judging, wording
 
 # States that say nothing beyond the number; all others are spelled out in the cell.
@@ -12,7 +13,7 @@ SILENT = {"paired", "native"}
 VALUES = {"native", "reference"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CellView:
     """What a cell shows. ``shade`` is empty where there is no ratio to shade."""
 
@@ -25,24 +26,23 @@ class CellView:
     state: str
     sentence: str
     sign: str = ""
+    is_withheld: bool = False
+    """Whether there is a ratio of which a flag lets nothing be said."""
 
 
-def ratio_of(row: ComparisonRow) -> float | None:
-    """Return the efficiency, the ratio to a reference system, or the scaling."""
-    ratios = (row.efficiency, row.relative, row.scaling)
-    return next((ratio for ratio in ratios if ratio is not None), None)
-
-
-def cell_view(row: ComparisonRow) -> CellView:
-    """Return the texts of a cell."""
-    ratio = ratio_of(row)
-    value = wording.quantity(row.value, row.unit)
+def cell_view(
+    row: ComparisonRow, mark: Mark | None = None, show: str = "efficiency"
+) -> CellView:
+    """Return the texts of a cell; ``mark`` is its verdict where ``row`` has none."""
+    ratio, kind, shade = row.ratio, "", ""
     if ratio is not None:
         kind, shade = "ratio", figures.heat(ratio)
-        main, sub = figures.ratio(ratio), value
     else:
-        kind, shade = ("value" if row.state in VALUES else "plain"), ""
-        main, sub = figures.brief(row.value) if row.value is not None else "", row.unit
+        kind = "value" if row.state in VALUES else "plain"
+    verdict = mark.verdict if mark else row.judgement.verdict if row.judgement else ""
+    main, sub = _texts(row, show)
+    is_withheld = bool(mark and mark.is_flagged and shade)
+    heard = (sentence(row), judging.mark_sentence(mark) if mark and shade else "")
     return CellView(
         id=row.id,
         kind=kind,
@@ -51,9 +51,21 @@ def cell_view(row: ComparisonRow) -> CellView:
         sub=sub,
         n=row.n,
         state="" if row.state in SILENT and (ratio or kind == "value") else _tag(row),
-        sentence=sentence(row),
-        sign=judging.verdict_sign(row.judgement),
+        sentence=" ".join(filter(None, heard)),
+        sign=judging.FLAGGED if is_withheld else judging.verdict_sign(verdict),
+        is_withheld=is_withheld,
     )
+
+
+def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:
+    """Return what a cell says large and small."""
+    ratio = row.ratio
+    if ratio is None or show == "value":
+        return ("" if row.value is None else figures.brief(row.value)), row.unit
+    value = wording.quantity(row.value, row.unit)
+    if show == "overhead" and row.scaling is None:
+        return figures.overhead(ratio), value
+    return figures.ratio(ratio), value
 
 
 def _tag(row: ComparisonRow) -> str:
@@ -62,7 +74,7 @@ def _tag(row: ComparisonRow) -> str:
 
 def sentence(row: ComparisonRow) -> str:
     """Return the cell in full: for the tooltip and for those who hear the page."""
-    ratio = ratio_of(row)
+    ratio = row.ratio
     value = wording.quantity(row.value, row.unit, whole=True)
     runs = wording.runs_text(row.n)
     if ratio is None:

@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.selectors.comparisons import ComparisonRow
 from dashboard import figures, wording
-from dashboard.cells import ratio_of
 from dashboard.wording import Text
 
 SAYINGS: Final[Mapping[str, Text]] = {
@@ -42,7 +41,7 @@ def claim(row: ComparisonRow, *, link: str = "", against: str = "") -> Claim | R
     ``link`` is the address of the cell's evidence and ``against`` names the reference
     system where the ratio is relative. Nothing is claimed where the verdict is refused.
     """
-    judged, ratio = row.judgement, ratio_of(row)
+    judged, ratio = row.judgement, row.ratio
     if judged is None or ratio is None:
         reason = row.reason or wording.state_meaning(row.state)
         return Refusal((reason,), judged.advice if judged else "")

@@ -1,6 +1,6 @@
 """The compare page's chart: the ratios of its table as dots."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -8,13 +8,11 @@ from django.utils.translation import gettext as _
 from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow, ComparisonTable
 from dashboard import wording
-from dashboard.cells import CellView, ratio_of
+from dashboard.cells import sentence
 from dashboard.charts import Dot, Series, dot_plot
 
 
-def comparison_figure(
-    table: ComparisonTable, views: Mapping[int, CellView]
-) -> dict[str, Any] | None:
+def comparison_figure(table: ComparisonTable) -> dict[str, Any] | None:
     """Return the table's ratios as a Plotly figure; None if it has not one."""
     rows = [
         (group, row) for group in table.groups for row in group.rows if _has_ratio(row)
@@ -28,13 +26,13 @@ def comparison_figure(
     return dot_plot(
         [_row_name(group, row) for group, row in rows],
         series,
-        list(_dots([row for _group, row in rows], columns, views)),
+        list(_dots([row for _group, row in rows], columns)),
         axis_title=_("Ratio to the baseline, 1 = as fast (log scale)"),
     )
 
 
 def _has_ratio(row: CaseRow) -> bool:
-    return any(cell is not None and ratio_of(cell) is not None for cell in row.cells)
+    return any(cell is not None and cell.ratio is not None for cell in row.cells)
 
 
 def _columns_with_ratios(rows: Iterator[CaseRow]) -> list[int]:
@@ -42,21 +40,22 @@ def _columns_with_ratios(rows: Iterator[CaseRow]) -> list[int]:
         at
         for row in rows
         for at, cell in enumerate(row.cells)
-        if cell is not None and ratio_of(cell) is not None
+        if cell is not None and cell.ratio is not None
     }
     return sorted(found)
 
 
-def _dots(
-    rows: Sequence[CaseRow], columns: Sequence[Column], views: Mapping[int, CellView]
-) -> Iterator[Dot]:
-    names = [
-        ", ".join([column.platform, *_facts(column, 0)]).strip() for column in columns
-    ]
+def _dots(rows: Sequence[CaseRow], columns: Sequence[Column]) -> Iterator[Dot]:
+    names = [column_name(column) for column in columns]
     for line, row in enumerate(rows):
         for at, cell in enumerate(row.cells):
-            if cell is not None and (ratio := ratio_of(cell)) is not None:
-                yield Dot(line, at, ratio, names[at], views[cell.id].sentence)
+            if cell is not None and (ratio := cell.ratio) is not None:
+                yield Dot(line, at, ratio, names[at], sentence(cell))
+
+
+def column_name(column: Column) -> str:
+    """Return a column's platform and all that tells it from the others."""
+    return ", ".join([column.platform, *_facts(column, 0)]).strip()
 
 
 def _colour_depth(columns: Sequence[Column]) -> int:

@@ -1,6 +1,6 @@
-"""What the compare page shows for one choice: menus, table, chart."""
+"""What the compare page shows for one choice: menus, chips, table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -8,18 +8,31 @@ from urllib.parse import quote
 from django.urls import reverse
 
 from benchmarks.models import Campaign, System
-from benchmarks.selectors.comparison_table import ComparisonTable, comparison_table
-from benchmarks.selectors.comparisons import (
-    Reference,
-    compared_cells,
-    comparison_row,
+from benchmarks.selectors.comparison_rows import comparison_rows
+from benchmarks.selectors.comparison_table import (
+    ComparisonTable,
+    comparison_table,
+    rows_with_ratios,
 )
-from benchmarks.selectors.facets import facets
-from benchmarks.selectors.verdicts import campaign_verdicts
-from benchmarks.viewer import Viewer
-from dashboard.cells import CellView, cell_view
+from benchmarks.selectors.comparisons import Reference
+from benchmarks.selectors.facets import Facets, facets
+from benchmarks.selectors.verdicts import Mark, campaign_verdicts
+from dashboard.column_tools import ColumnTools, Pin, column_tools, pins
 from dashboard.comparison_figure import comparison_figure
-from dashboard.selections import NATIVE, Menu, Selection, menus, selection
+from dashboard.direct_page import DirectPage, direct_page
+from dashboard.selections import (
+    NATIVE,
+    Chip,
+    Menu,
+    Selection,
+    address,
+    chips,
+    looks,
+    menus,
+    selection,
+)
+
+DRAWN_CELLS = 2_000
 
 
 @dataclass(frozen=True)
@@ -27,13 +40,43 @@ class ComparisonPage:
     """Everything of the page that depends on what was chosen."""
 
     address: str
+    query: Mapping[str, str]
     selection: Selection
     reference: System | None
+    pinned: tuple[System, ...]
     menus: list[Menu]
+    looks: list[Menu]
+    chips: list[Chip]
     table: ComparisonTable
-    views: Mapping[int, CellView]
-    """What each cell shows, by the cell's id."""
-    figure: dict[str, Any] | None
+    marks: Mapping[int, Mark]
+    """What may be said of each cell, by the cell's id."""
+    direct: DirectPage | None = None
+    """Two systems against each other, instead of the table."""
+
+    @property
+    def tools(self) -> Iterator[ColumnTools]:
+        """What can be done with each column."""
+        return column_tools(self.table.head.columns, self.selection, self.query)
+
+    @property
+    def pins(self) -> list[Pin]:
+        """What is pinned, each with the way to let it go."""
+        return pins(self.pinned, self.query)
+
+    @property
+    def unpinned(self) -> str:
+        """The address of the whole table."""
+        return address(self.query, pin="")
+
+    @property
+    def swapped(self) -> str:
+        """The address of the direct comparison the other way round."""
+        return address(self.query, pin=",".join(self.selection.pins[::-1]))
+
+    @property
+    def search(self) -> str:
+        """The query of this page's address."""
+        return address(self.query)
 
     @property
     def is_relative(self) -> bool:
@@ -43,7 +86,12 @@ class ComparisonPage:
     @property
     def has_no_baseline(self) -> bool:
         """Whether there is not one ratio because there is nothing to compare with."""
-        return self.figure is None and "missing" in self.table.states
+        return not self.table.ratio_count and "missing" in self.table.states
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a chart of the ratios can be read."""
+        return 0 < self.table.ratio_count <= DRAWN_CELLS
 
     @property
     def evidence_link(self) -> str:
@@ -53,24 +101,56 @@ class ComparisonPage:
         return f"{self.address}?{query}"
 
 
-def comparison_page(
-    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
-) -> ComparisonPage:
+def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonPage:
     """Return the page for the choice that a URL's query names."""
     found = facets(campaign)
     chosen = selection(query, found)
-    system = chosen.reference(found)
-    reference = Reference.of(campaign, system) if system else None
-    cells = compared_cells(viewer, campaign=campaign, filters=chosen.filters())
-    verdicts = campaign_verdicts(campaign, system)
-    rows = [comparison_row(cell, reference, verdicts.of(cell.pk)) for cell in cells]
-    table, views = comparison_table(rows), {row.id: cell_view(row) for row in rows}
+    system, pinned = chosen.reference(found), chosen.pinned(found)
+    verdicts = None if len(pinned) > 1 else campaign_verdicts(campaign, system)
+    first, look = menus(chosen, found, campaign), looks(chosen, found)
     return ComparisonPage(
         address=reverse("dashboard:runs", args=[campaign.lab.slug, campaign.slug]),
+        query=query,
         selection=chosen,
         reference=system or campaign.reference_system,
-        menus=menus(chosen, found, campaign),
-        table=table,
-        views=views,
-        figure=comparison_figure(table, views),
+        pinned=pinned,
+        menus=first,
+        looks=look,
+        chips=chips([*first, *look], query),
+        table=_table(campaign, chosen, found) if verdicts else comparison_table([]),
+        marks=verdicts.marks() if verdicts else {},
+        direct=None if verdicts else direct_page(campaign, chosen.filters(), pinned),
     )
+
+
+def figure_of(campaign: Campaign, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the same table's ratios as a chart, each judged in words."""
+    table, _reference = judged_table(campaign, query)
+    return comparison_figure(table) if table.ratio_count <= DRAWN_CELLS else None
+
+
+def judged_table(
+    campaign: Campaign, query: Mapping[str, str]
+) -> tuple[ComparisonTable, System | None]:
+    """Return the same table with what may be said of each cell, and its reference."""
+    found = facets(campaign)
+    chosen = selection(query, found)
+    system = chosen.reference(found)
+    verdicts = campaign_verdicts(campaign, system)
+    table = _table(campaign, chosen, found, verdicts=verdicts)
+    return table, system or campaign.reference_system
+
+
+def _table(
+    campaign: Campaign, chosen: Selection, found: Facets, **judged: Any
+) -> ComparisonTable:
+    system = chosen.reference(found)
+    rows = comparison_rows(
+        campaign,
+        systems=found.systems,
+        filters=chosen.filters(),
+        reference=Reference.of(campaign, system) if system else None,
+        **judged,
+    )
+    shown = rows_with_ratios(rows) if chosen.only else rows
+    return comparison_table(shown, group=chosen.group, order=chosen.order)

@@ -46,6 +46,13 @@ def ratio(value: float) -> str:
     return f"{value:,.{RATIO_DECIMALS}f}"
 
 
+def overhead(ratio: float) -> str:
+    """Write what is lost of 1 in percent; it is below 0 where something is gained."""
+    lost = round(100 * (1 - ratio), 1) + 0.0
+    sign = "\N{MINUS SIGN}" if lost < 0 else ""
+    return f"{sign}{abs(lost):,.1f}\N{NO-BREAK SPACE}%"
+
+
 def heat(value: float) -> str:
     """Return the shade of a ratio: ``slow-5`` to ``slow-1``, ``even``, ``fast-1``..."""
     if value <= 0:

@@ -1,9 +1,12 @@
 """A judgement in words: the verdict, its interval, what stands against it."""
 
+from functools import cache
+
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.judgement import Judgement
+from benchmarks.selectors.verdicts import Mark
 from dashboard import figures
 from dashboard.wording import Text
 
@@ -23,6 +26,7 @@ LABELS: dict[str, Text] = {
 }
 # A sign beside the number: seen by everybody, whatever their colours.
 SIGNS = {"slower": "▼", "faster": "▲", "equivalent": "=", "undetermined": "?"}
+FLAGGED = "⚑"
 
 
 def verdict_words(judgement: Judgement) -> str:
@@ -30,9 +34,28 @@ def verdict_words(judgement: Judgement) -> str:
     return str(LABELS.get(judgement.label) or VERDICTS[judgement.verdict])
 
 
-def verdict_sign(judgement: Judgement | None) -> str:
+def verdict_name(verdict: str) -> str:
+    """Return a verdict in a word or two."""
+    return str(VERDICTS[verdict])
+
+
+def verdict_sign(verdict: str) -> str:
     """Return the verdict's sign; none where it is refused."""
-    return SIGNS.get(judgement.verdict, "") if judgement else ""
+    return SIGNS.get(verdict, "")
+
+
+def mark_sentence(mark: Mark) -> str:
+    """Return a cell's verdict where there is no room for its interval."""
+    return _mark_sentence(mark, get_language())
+
+
+@cache
+def _mark_sentence(mark: Mark, _language: str | None) -> str:
+    if mark.is_flagged:
+        return _("No verdict: a flag doubts a number.")
+    if mark.verdict == "refused":
+        return ""
+    return _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[mark.verdict]}
 
 
 def interval_text(judgement: Judgement) -> str:

@@ -1,18 +1,33 @@
 """What the reader of the compare page has chosen; all of it stands in the URL."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.models import Campaign, Run, System
+from benchmarks.selectors.comparison_columns import BY_RATIO, PLATFORM
 from benchmarks.selectors.facets import Facets
+from benchmarks.selectors.ordering import OPTIONS
 from dashboard import wording
 
 NATIVE = "native"
 ALL = "all"
 WIDE = {"baseline", "system"}
+PINS = 2
+SHOWN = {
+    "efficiency": gettext_lazy("Efficiency"),
+    "overhead": gettext_lazy("Overhead"),
+    "value": gettext_lazy("Measured value"),
+}
+ORDERS = {
+    "": gettext_lazy("By their properties"),
+    BY_RATIO: gettext_lazy("Best median first"),
+}
+KEPT = {"": gettext_lazy("All"), "ratios": gettext_lazy("Only with ratios")}
 
 
 @dataclass(frozen=True)
@@ -37,7 +52,10 @@ class Menu:
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen baseline and filters; an empty filter lets everything through."""
+    """The chosen baseline, filters and looks; an empty filter lets all through.
+
+    ``pins`` are the systems that are to be compared with each other alone.
+    """
 
     baseline: str
     scenario: str
@@ -45,6 +63,12 @@ class Selection:
     tool: str
     guest_os: str
     bits: str
+    show: str = "efficiency"
+    group: str = PLATFORM
+    order: str = ""
+    only: str = ""
+    q: str = ""
+    pins: tuple[str, ...] = ()
 
     def filters(self) -> dict[str, Any]:
         """Return the look-ups on cells; nonsense finds nothing, as it should."""
@@ -63,9 +87,16 @@ class Selection:
 
     def reference(self, facets: Facets) -> System | None:
         """Return the system to compare with; None: the native machine."""
-        return next(
-            (each for each in facets.systems if str(each.pk) == self.baseline), None
-        )
+        return next(iter(_named([self.baseline], facets)), None)
+
+    def pinned(self, facets: Facets) -> tuple[System, ...]:
+        """Return the systems that are pinned, in the order of the pins."""
+        return _named(self.pins, facets)
+
+
+def _named(keys: Iterable[str], facets: Facets) -> tuple[System, ...]:
+    systems = {str(each.pk): each for each in facets.systems}
+    return tuple(systems[key] for key in dict.fromkeys(keys) if key in systems)
 
 
 def selection(query: Mapping[str, str], facets: Facets) -> Selection:
@@ -78,7 +109,46 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
         tool=query.get("tool", ""),
         guest_os=query.get("guest_os", ""),
         bits=query.get("bits", ""),
+        show=_known(query.get("show"), SHOWN, "efficiency"),
+        group=query.get("group") or PLATFORM,
+        order=_known(query.get("order"), ORDERS, ""),
+        only=_known(query.get("only"), KEPT, ""),
+        q=query.get("q", "").strip(),
+        pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
     )
+
+
+def _known(text: str | None, texts: Mapping[str, Any], first: str) -> str:
+    return text if text and text in texts else first
+
+
+def address(query: Mapping[str, str], **changes: str) -> str:
+    """Return the query of an address with some parts changed; an empty one is left out.
+
+    >>> address({"tool": "fio", "bits": "32"}, bits="", pin="4")
+    '?tool=fio&pin=4'
+    """
+    parts = {name: text for name, text in {**query, **changes}.items() if text}
+    return f"?{urlencode(parts)}"
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A choice that narrows or changes the table, and the address without it."""
+
+    label: str
+    value: str
+    without: str
+
+
+def chips(menus: Iterable[Menu], query: Mapping[str, str]) -> list[Chip]:
+    """Return what was chosen otherwise than it stands at first."""
+    return [
+        Chip(menu.label, choice.label, address(query, **{menu.name: ""}))
+        for menu in menus
+        for choice in menu.choices
+        if menu.is_changed and choice.is_chosen
+    ]
 
 
 def menus(chosen: Selection, facets: Facets, campaign: Campaign) -> list[Menu]:
@@ -97,6 +167,29 @@ def menus(chosen: Selection, facets: Facets, campaign: Campaign) -> list[Menu]:
         _menu(chosen.guest_os, "guest_os", _("Guest OS"), everything | oses),
         _menu(chosen.bits, "bits", _("Bits"), everything | bits),
     ]
+
+
+def looks(chosen: Selection, facets: Facets) -> list[Menu]:
+    """Return the menus that change how the table looks, not what is in it."""
+    names = dict.fromkeys(
+        [PLATFORM, "virtualization", "guest_os", "guest_bits", *_options(facets)]
+    )
+    groups = {name: wording.property_name(name) for name in names}
+    return [
+        _menu(chosen.show, "show", _("Cells show"), _texts(SHOWN)),
+        _menu(chosen.group, "group", _("Group columns by"), groups),
+        _menu(chosen.order, "order", _("Order columns"), _texts(ORDERS)),
+        _menu(chosen.only, "only", _("Rows and columns"), _texts(KEPT)),
+    ]
+
+
+def _texts(lazy: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(text) for name, text in lazy.items()}
+
+
+def _options(facets: Facets) -> list[str]:
+    found = {name for system in facets.systems for name in system.options}
+    return [*(name for name in OPTIONS if name in found), *sorted(found - {*OPTIONS})]
 
 
 def _baselines(facets: Facets, campaign: Campaign) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """How stored words are put before people: properties, circumstances, states."""
 
+from functools import lru_cache
+
 from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.models import System
 from benchmarks.selectors.comparison_columns import Fact
@@ -11,6 +13,7 @@ from dashboard import figures
 Text = str | Promise
 
 PROPERTIES: dict[str, Text] = {
+    "platform": gettext_lazy("Hypervisor, version"),
     "host": gettext_lazy("Host"),
     "hypervisor": gettext_lazy("Hypervisor"),
     "hypervisor_version": gettext_lazy("Version"),
@@ -283,6 +286,12 @@ def state_meaning(state: str) -> str:
 
 def runs_text(n: int) -> str:
     """Return how many runs stand behind a number; one is called what it is."""
+    return _runs_text(n, get_language())
+
+
+@lru_cache(maxsize=1024)
+def _runs_text(n: int, _language: str | None) -> str:
+    """Do it once a language: a table says it thousands of times."""
     return ngettext("single run", "%(n)s runs", n) % {"n": n}
 
 

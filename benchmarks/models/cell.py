@@ -116,13 +116,20 @@ class Cell(models.Model):
 
         1 is the baseline's speed, more is better, whatever the metric's direction.
         """
-        if self.mean is None or baseline.mean is None:
-            return None, "One side has no runs."
         better = cast(Better, self.case.better)
-        try:
-            return efficiency(self.mean, baseline.mean, better), ""
-        except (ZeroReadingError, ValueRefusedError) as error:
-            return None, str(error)
+        return ratio_of_means(self.mean, baseline.mean, better)
+
+
+def ratio_of_means(
+    mean: float | None, baseline_mean: float | None, better: Better
+) -> tuple[float | None, str]:
+    """Return the efficiency of one mean against another, or None and why not."""
+    if mean is None or baseline_mean is None:
+        return None, "One side has no runs."
+    try:
+        return efficiency(mean, baseline_mean, better), ""
+    except (ZeroReadingError, ValueRefusedError) as error:
+        return None, str(error)
 
 
 class Efficiency(models.Model):

@@ -3,8 +3,8 @@
 What all columns have in common is told apart from what differs between them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -13,6 +13,8 @@ from benchmarks.models.study import NATIVE
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.ordering import OPTIONS, natural
 
+PLATFORM = "platform"
+BY_RATIO = "ratio"
 PROPERTIES = (
     "host",
     "virtualization",
@@ -50,7 +52,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Column:
-    """A system; ``is_edge``: another platform begins here."""
+    """A system; ``is_edge``: another group of columns begins here."""
 
     system_id: int
     label: str
@@ -59,37 +61,69 @@ class Column:
     is_edge: bool
     facts: tuple[Fact, ...]
 
+    def said(self, name: str) -> str:
+        """Return a property by which the columns differ."""
+        if name == PLATFORM:
+            return self.platform
+        return next((fact.value for fact in self.facts if fact.name == name), "")
+
 
 @dataclass(frozen=True)
 class ColumnHead:
-    """All columns in order, the headings over them, and what they have in common."""
+    """All columns in order, the headings over them, and what they have in common.
+
+    ``lead`` is the heading over all others: the property that groups the columns.
+    """
 
     columns: tuple[Column, ...]
-    platforms: tuple[Span, ...]
+    lead: Level
     levels: tuple[Level, ...]
     constants: tuple[Fact, ...]
 
 
-def column_head(rows: Iterable[ComparisonRow]) -> ColumnHead:
-    """Order the systems of these rows and say what tells them apart."""
+def column_head(
+    rows: Iterable[ComparisonRow],
+    *,
+    group: str = PLATFORM,
+    ratios: Mapping[int, float] | None = None,
+) -> ColumnHead:
+    """Order the systems of these rows and say what tells them apart.
+
+    ``group`` is the property of the uppermost heading. Within a group the columns
+    follow their properties, or where ``ratios`` are given those, best first.
+    """
     by_id = {row.system_id: row for row in rows}
     names = _properties(by_id.values())
-    systems = sorted(by_id.values(), key=partial(_order, names=names))
-    varying = [name for name in names if _tells_apart(systems, name)]
-    columns = _columns(systems, varying)
+    varying = [name for name in names if _tells_apart(by_id.values(), name)]
+    lead = group if group in varying else PLATFORM
+    order = partial(_order, lead=lead, names=names, ratios=ratios)
+    systems = sorted(by_id.values(), key=order)
+    columns = _columns(systems, varying, lead)
+    headings = [lead, *(name for name in (PLATFORM, *varying) if name != lead)]
+    levels = _levels(columns, headings)
     return ColumnHead(
         columns=columns,
-        platforms=_spans(columns, lambda column: (column.platform,)),
-        levels=_levels(columns, varying),
+        lead=levels[0],
+        levels=levels[1:],
         constants=_constants(systems, [name for name in names if name not in varying]),
     )
 
 
-def _order(row: ComparisonRow, names: Iterable[str]) -> tuple[Any, ...]:
-    return (
+def _order(
+    row: ComparisonRow,
+    lead: str,
+    names: Iterable[str],
+    ratios: Mapping[int, float] | None,
+) -> tuple[Any, ...]:
+    platform = (
         row.hypervisor != NATIVE,
         natural(row.hypervisor),
         natural(row.hypervisor_version),
+    )
+    return (
+        platform if lead == PLATFORM else natural(_stated(row, lead)),
+        -(ratios or {}).get(row.system_id, 0.0),
+        platform,
         [natural(_stated(row, name)) for name in names],
         row.system_id,
     )
@@ -106,7 +140,7 @@ def _properties(systems: Iterable[ComparisonRow]) -> list[str]:
     return [*PROPERTIES, *known, *sorted(options.difference(known))]
 
 
-def _tells_apart(systems: Sequence[ComparisonRow], name: str) -> bool:
+def _tells_apart(systems: Collection[ComparisonRow], name: str) -> bool:
     """Whether a property differs; a native machine that is silent about it does not."""
     values = {
         _stated(row, name)
@@ -125,33 +159,33 @@ def _constants(
 
 
 def _columns(
-    systems: Sequence[ComparisonRow], varying: Sequence[str]
+    systems: Sequence[ComparisonRow], varying: Sequence[str], lead: str
 ) -> tuple[Column, ...]:
     columns: list[Column] = []
     for row in systems:
         platform = f"{row.hypervisor} {row.hypervisor_version}".strip()
-        columns.append(
-            Column(
-                system_id=row.system_id,
-                label=row.system,
-                platform=platform,
-                is_native=row.hypervisor == NATIVE,
-                is_edge=bool(columns) and columns[-1].platform != platform,
-                facts=tuple(Fact(name, _stated(row, name)) for name in varying),
-            )
+        column = Column(
+            system_id=row.system_id,
+            label=row.system,
+            platform=platform,
+            is_native=row.hypervisor == NATIVE,
+            is_edge=False,
+            facts=tuple(Fact(name, _stated(row, name)) for name in varying),
         )
+        is_edge = bool(columns) and columns[-1].said(lead) != column.said(lead)
+        columns.append(replace(column, is_edge=is_edge))
     return tuple(columns)
 
 
-def _levels(columns: Sequence[Column], varying: Sequence[str]) -> tuple[Level, ...]:
+def _levels(columns: Sequence[Column], headings: Sequence[str]) -> tuple[Level, ...]:
     return tuple(
-        Level(name, _spans(columns, partial(_path, depth=depth + 1)))
-        for depth, name in enumerate(varying)
+        Level(name, _spans(columns, partial(_path, names=headings[: depth + 1])))
+        for depth, name in enumerate(headings)
     )
 
 
-def _path(column: Column, depth: int) -> tuple[str, ...]:
-    return (column.platform, *(fact.value for fact in column.facts[:depth]))
+def _path(column: Column, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(column.said(name) for name in names)
 
 
 def _spans(

@@ -7,10 +7,17 @@ of a group share: header and row labels show only what differs.
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 from benchmarks import tools
-from benchmarks.selectors.comparison_columns import ColumnHead, Fact, column_head
+from benchmarks.selectors.comparison_columns import (
+    BY_RATIO,
+    PLATFORM,
+    ColumnHead,
+    Fact,
+    column_head,
+)
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.tools.labels import case_details
@@ -56,15 +63,19 @@ class ComparisonTable:
     """The scenario of all rows; empty where they are of several."""
     states: Mapping[str, int]
     cell_count: int
+    ratio_count: int
     row_count: int
     is_single_run: bool
     """Not one value of the table is the mean of several runs."""
 
 
-def comparison_table(rows: Iterable[ComparisonRow]) -> ComparisonTable:
+def comparison_table(
+    rows: Iterable[ComparisonRow], *, group: str = PLATFORM, order: str = ""
+) -> ComparisonTable:
     """Shape the cells of one campaign, in any order, into a table."""
     found = list(rows)
-    head = column_head(found)
+    ratios = _median_ratios(found) if order == BY_RATIO else None
+    head = column_head(found, group=group, ratios=ratios)
     scenarios = {row.scenario for row in found}
     named = CIRCUMSTANCES if len(scenarios) > 1 else CIRCUMSTANCES[1:]
     groups = _groups(found, [column.system_id for column in head.columns], named)
@@ -74,9 +85,25 @@ def comparison_table(rows: Iterable[ComparisonRow]) -> ComparisonTable:
         scenario=_one(scenarios),
         states=dict(Counter(row.state for row in found).most_common()),
         cell_count=len(found),
+        ratio_count=sum(row.ratio is not None for row in found),
         row_count=sum(len(group.rows) for group in groups),
         is_single_run=bool(found) and all(row.n == 1 for row in found),
     )
+
+
+def rows_with_ratios(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
+    """Leave out the lines and the columns of a table that have not one ratio."""
+    told = [row for row in rows if row.ratio is not None]
+    keys, systems = {_row_key(row) for row in told}, {row.system_id for row in told}
+    return [row for row in rows if row.system_id in systems and _row_key(row) in keys]
+
+
+def _median_ratios(rows: Iterable[ComparisonRow]) -> dict[int, float]:
+    ratios: dict[int, list[float]] = {}
+    for row in rows:
+        if row.ratio is not None:
+            ratios.setdefault(row.system_id, []).append(row.ratio)
+    return {system_id: median(found) for system_id, found in ratios.items()}
 
 
 def _groups(
@@ -134,7 +161,7 @@ def _case_row(
 
 
 def _row_key(row: ComparisonRow) -> RowKey:
-    return (row.case_id, *(getattr(row, name) for name in CIRCUMSTANCES))
+    return (row.case_id, row.scenario, row.vms, row.load, row.seat)
 
 
 def _row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Cells set side by side: one flat row a cell, the same in the API and on pages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -8,11 +8,15 @@ from django.db.models import F, QuerySet
 
 from benchmarks import tools
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.models import Campaign, Cell, Efficiency, System
+from benchmarks.models import Campaign, Case, Cell, Efficiency, System
+from benchmarks.models.cell import ratio_of_means
+from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
 
 State = Efficiency.State
 NOT_YET = "waiting"
+CIRCUMSTANCES = ("case_id", "scenario", "vms", "seat", "load")
+OWN = (*CIRCUMSTANCES, "pk", "system_id", "clock", "mean", "n", "document", "table")
 
 
 class AnnotatedCell(Protocol):
@@ -76,12 +80,18 @@ class ComparisonRow:
     document: str
     table: str
 
+    @property
+    def ratio(self) -> float | None:
+        """The efficiency, the ratio to a reference system, or the scaling."""
+        ratios = (self.efficiency, self.relative, self.scaling)
+        return next((ratio for ratio in ratios if ratio is not None), None)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Against:
     """What a cell was set against, and what came of it."""
 
-    state: str
+    state: str = NOT_YET
     ratio: float | None = None
     baseline_value: float | None = None
     baseline_n: int | None = None
@@ -118,22 +128,38 @@ def comparison_row(
     judgement: Judgement | None = None,
 ) -> ComparisonRow:
     """Return a cell as a row, against its own baseline or a chosen reference system."""
-    against = reference.against(cell) if reference else _stored(cell)
+    own = {name: getattr(cell, name) for name in OWN}
+    shared = {
+        "campaign": cell.campaign.slug,
+        "unit": cell.case.unit,
+        **case_fields(cell.case),
+        **system_fields(cell.system),
+    }
+    against = reference.against_cell(cell) if reference else _stored(cell)
+    return compared_row(own, shared, against, judgement)
+
+
+def compared_row(
+    own: Mapping[str, Any],
+    shared: Mapping[str, Any],
+    against: Against,
+    judgement: Judgement | None,
+) -> ComparisonRow:
+    """Return a row from a cell's own values and those of its case and system."""
     is_relative = against.state == State.RELATIVE
     is_scaling = against.state == State.SCALING
     return ComparisonRow(
-        id=cell.pk,
-        campaign=cell.campaign.slug,
-        **_case_fields(cell),
-        **_system_fields(cell.system),
-        scenario=cell.scenario,
-        vms=cell.vms,
-        seat=cell.seat,
-        load=cell.load,
-        clock=cell.clock,
-        value=cell.mean,
-        unit=cell.case.unit,
-        n=cell.n,
+        **shared,
+        id=own["pk"],
+        scenario=own["scenario"],
+        vms=own["vms"],
+        seat=own["seat"],
+        load=own["load"],
+        clock=own["clock"],
+        value=own["mean"],
+        n=own["n"],
+        document=own["document"],
+        table=own["table"],
         baseline_value=against.baseline_value,
         baseline_n=against.baseline_n,
         baseline_system_id=against.baseline_system_id,
@@ -143,13 +169,11 @@ def comparison_row(
         state=against.state,
         reason=against.reason,
         judgement=judgement,
-        document=cell.document,
-        table=cell.table,
     )
 
 
-def _case_fields(cell: Cell) -> dict[str, Any]:
-    case = cell.case
+def case_fields(case: Case) -> dict[str, Any]:
+    """Return what a row says of its case."""
     return {
         "case": case.label,
         "case_id": case.pk,
@@ -164,7 +188,8 @@ def _case_fields(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _system_fields(system: System) -> dict[str, Any]:
+def system_fields(system: System) -> dict[str, Any]:
+    """Return what a row says of its system."""
     return {
         "system": system.label,
         "system_id": system.pk,
@@ -185,7 +210,7 @@ def _system_fields(system: System) -> dict[str, Any]:
 def _stored(cell: Cell) -> Against:
     stored = getattr(cell, "efficiency", None)
     if stored is None:
-        return Against(NOT_YET)
+        return Against()
     return Against(
         state=stored.state,
         ratio=stored.ratio,
@@ -198,33 +223,39 @@ def _stored(cell: Cell) -> Against:
 
 @dataclass(frozen=True)
 class Reference:
-    """The cells of a system that somebody chose to compare with."""
+    """What was measured on a system that somebody chose to compare with."""
 
     system: System
-    cells: Mapping[tuple[Any, ...], Cell]
+    measured: Mapping[tuple[Any, ...], tuple[float | None, int]]
 
     @classmethod
     def of(cls, campaign: Campaign, system: System) -> "Reference":
         """Look up a system's cells of a campaign, in one query."""
-        cells: Iterable[Cell] = Cell.objects.filter(
-            campaign=campaign, system=system, n__gt=0
-        )
-        return cls(system, {_circumstances(cell): cell for cell in cells})
+        cells = Cell.objects.filter(campaign=campaign, system=system, n__gt=0)
+        found = cells.values_list(*CIRCUMSTANCES, "mean", "n")
+        return cls(system, {tuple(row[:-2]): (row[-2], row[-1]) for row in found})
 
-    def against(self, cell: Cell) -> Against:
+    def against_cell(self, cell: Cell) -> Against:
         """Set a cell against this system's cell of the same case and scenario."""
-        if cell.system_id == self.system.pk:
+        circumstances = tuple(getattr(cell, name) for name in CIRCUMSTANCES)
+        return self.against(
+            cell.system_id, circumstances, cell.mean, cast(Better, cell.case.better)
+        )
+
+    def against(
+        self,
+        system_id: int,
+        circumstances: tuple[Any, ...],
+        mean: float | None,
+        better: Better,
+    ) -> Against:
+        """Do the same for a cell of which only its values are at hand."""
+        if system_id == self.system.pk:
             return Against(State.REFERENCE)
-        if cell.case.better == "neither":
+        if better == "neither":
             return Against(State.UNDIRECTED)
-        other = self.cells.get(_circumstances(cell))
+        other = self.measured.get(circumstances)
         if other is None:
             return Against(State.MISSING, reason="The reference has no such cell.")
-        ratio, reason = cell.ratio_to(other)
-        return Against(
-            State.RELATIVE, ratio, other.mean, other.n, self.system.pk, reason
-        )
-
-
-def _circumstances(cell: Cell) -> tuple[Any, ...]:
-    return (cell.case_id, cell.scenario, cell.vms, cell.seat, cell.load)
+        ratio, reason = ratio_of_means(mean, other[0], better)
+        return Against(State.RELATIVE, ratio, *other, self.system.pk, reason)

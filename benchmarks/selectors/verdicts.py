@@ -7,6 +7,7 @@ would stay true.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from django.db import connection
@@ -18,7 +19,7 @@ from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.judgement import Judgement, judgement_of
 from benchmarks.analysis.multiplicity import correct
 from benchmarks.analysis.student import Floats
-from benchmarks.analysis.verdicts import Judgements, judge
+from benchmarks.analysis.verdicts import Judgements, Verdict, judge
 from benchmarks.models import Campaign, Case, Cell, Efficiency, System
 from benchmarks.selectors.flags import withheld_cells
 
@@ -29,6 +30,20 @@ BETWEEN = ";"
 # Each of two meters has a gain error of its own; one meter's cancels in a ratio.
 TWO_METERS = gain_log_variance(is_same_meter=False)
 LOST_IN_GAIN = 0.0233  # 95 % of the differences that two such meters show by themselves
+
+
+class Mark(NamedTuple):
+    """A cell's verdict in one word, and whether a flag withholds it."""
+
+    verdict: str
+    is_flagged: bool
+
+
+MARKS = {
+    (int(verdict), flagged): Mark(verdict.name.lower(), flagged)
+    for verdict in Verdict
+    for flagged in (False, True)
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +57,13 @@ class Verdicts:
         """Return what may be said of a cell, or None if it is not processed yet."""
         row = self.rows.get(cell_id)
         return None if row is None else judgement_of(self.judgements, row)
+
+    def marks(self) -> dict[int, Mark]:
+        """Return what a table shows of each cell, for all of them at once."""
+        verdicts = self.judgements.verdict.tolist()
+        flagged = (self.judgements.gates & int(Gate.FLAGGED) != 0).tolist()
+        pairs = zip(verdicts, flagged, strict=True)
+        return dict(zip(self.rows, (MARKS[pair] for pair in pairs), strict=True))
 
     @property
     def tested(self) -> int:

@@ -7,7 +7,7 @@ from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
 from benchmarks.selectors.comparisons import ComparisonRow
 from dashboard import figures, wording
-from dashboard.cells import SILENT, ratio_of
+from dashboard.cells import SILENT
 from dashboard.exports.escaping import tex
 
 END = r" \\"
@@ -77,7 +77,7 @@ def _cell(row: ComparisonRow | None, marks: Mapping[str, str]) -> str:
     if row is None:
         return NOT_MEASURED
     mark = rf"\textsuperscript{{{marks[row.state]}}}" if row.state in marks else ""
-    ratio, judged = ratio_of(row), row.judgement
+    ratio, judged = row.ratio, row.judgement
     if ratio is None:
         value = "" if row.value is None else figures.brief(row.value)
         return rf"\textit{{{tex(value)}}}{mark}"

@@ -11,7 +11,6 @@ from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.profile import NO_SPEED, Profile, ProfileRow, Share
 from dashboard import figures, judging, wording
-from dashboard.cells import ratio_of
 from dashboard.report.document import Entry, Line, Section, Table, line, plain_table
 
 SYSTEMS = 200
@@ -96,7 +95,7 @@ def share_facts(share: Share) -> Iterator[str]:
 
 def findings(rows: Sequence[ComparisonRow], tested: int) -> Section:
     """Return how many cells got which verdict, and the largest losses."""
-    judged = [row.judgement for row in rows if row.judgement and ratio_of(row)]
+    judged = [row.judgement for row in rows if row.judgement and row.ratio]
     counts = Counter(judgement.verdict for judgement in judged)
     said = ", ".join(
         f"{judging.VERDICTS[name]} {counts[name]}" for name in judging.VERDICTS
@@ -110,7 +109,7 @@ def findings(rows: Sequence[ComparisonRow], tested: int) -> Section:
         "(Benjamini-Hochberg, 5 %%)."
     ) % {"tested": tested}
     ranked = sorted(
-        (row for row in rows if _is_loss(row)), key=lambda row: ratio_of(row) or 0
+        (row for row in rows if _is_loss(row)), key=lambda row: row.ratio or 0
     )
     texts = (verdicts, corrected) if tested else (verdicts,)
     tables = (_losses(ranked[:LOSSES]),) if ranked else ()
@@ -118,7 +117,7 @@ def findings(rows: Sequence[ComparisonRow], tested: int) -> Section:
 
 
 def _is_loss(row: ComparisonRow) -> bool:
-    ratio = ratio_of(row)
+    ratio = row.ratio
     is_speed = row.unit not in NO_SPEED and row.scaling is None
     return is_speed and ratio is not None and ratio < 1
 
@@ -129,7 +128,7 @@ def _losses(rows: Iterable[ComparisonRow]) -> Table:
         (
             row.system,
             f"{row.tool_title}: {row.case} ({_circumstances(row)})",
-            figures.ratio(ratio_of(row) or 0),
+            figures.ratio(row.ratio or 0),
             _words(row),
         )
         for row in rows

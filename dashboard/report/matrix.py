@@ -15,7 +15,7 @@ from benchmarks.selectors.comparison_table import (
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.ordering import SCENARIOS, rank
 from dashboard import figures, judging, wording
-from dashboard.cells import SILENT, ratio_of
+from dashboard.cells import SILENT
 from dashboard.report.document import Entry, Line, Section, Table, heading
 
 COLUMNS = 14
@@ -133,13 +133,13 @@ def _label(row: CaseRow) -> str:
 def _entry(row: ComparisonRow | None) -> Entry:
     if row is None:
         return Entry("", is_number=True)
-    ratio, judged = ratio_of(row), row.judgement
+    ratio, judged = row.ratio, row.judgement
     value = "" if row.value is None else figures.brief(row.value)
     if ratio is None:
         state = "" if row.state in SILENT else wording.state_name(row.state)
         return Entry(value, sub=state, is_number=True)
     interval = judging.interval_text(judged) if judged else ""
-    text = f"{figures.ratio(ratio)} {judging.verdict_sign(judged)}".rstrip()
+    text = f"{figures.ratio(ratio)} {judging.verdict_sign(judged.verdict if judged else '')}".rstrip()
     shade = figures.heat(ratio)
     return Entry(text, sub=interval or value, shade=shade, is_number=True)
 

@@ -1,7 +1,7 @@
 """Template filters: the wording and figures of the pages, nothing that queries."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django import template
@@ -9,11 +9,11 @@ from django.utils.translation import gettext
 
 from benchmarks import tools
 from benchmarks.models import Case, System
-from benchmarks.selectors.comparison_columns import Column, Fact
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.selectors.comparison_table import CaseGroup
 from benchmarks.tools.labels import case_details
-from dashboard import figures, flag_page, judging, wording
-from dashboard.cells import CellView
+from dashboard import figures, flag_page, grid, judging, wording
+from dashboard.comparison_page import ComparisonPage
 
 register = template.Library()
 
@@ -37,21 +37,25 @@ FILTERS: dict[str, Callable[..., str]] = {
     "runs_text": wording.runs_text,
     "verdict_words": judging.verdict_words,
     "interval_text": judging.interval_text,
+    "group_rows": grid.group_html,
+    "nothing_found": grid.nothing_found,
+    "verdict_name": judging.verdict_name,
+    "verdict_sign": judging.verdict_sign,
 }
 for name, function in FILTERS.items():
     register.filter(name, function)
 
 
 @register.filter
-def beside(cells_of_row: Sequence[Any], columns: Sequence[Column]) -> Iterator[Any]:
-    """Return each column with the cell of this row that stands in it."""
-    return zip(columns, cells_of_row, strict=True)
+def words(text: str) -> list[str]:
+    """Return the words of a text, for a loop over a few names."""
+    return text.split()
 
 
 @register.filter
-def view_of(views: Mapping[int, CellView], cell: ComparisonRow) -> CellView:
-    """Return what a cell shows."""
-    return views[cell.id]
+def is_found_in(page: ComparisonPage, group: CaseGroup) -> bool:
+    """Return whether a search leaves any row of a group."""
+    return any(grid.is_found(page.selection.q, group, row) for row in group.rows)
 
 
 @register.filter

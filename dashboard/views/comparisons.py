@@ -1,22 +1,38 @@
-"""The compare page."""
+"""The compare page, its chart and the cards of its cells."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from dashboard.comparison_page import comparison_page
+from dashboard.cell_card import cell_card
+from dashboard.comparison_page import comparison_page, figure_of
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 
 @require_safe
-@vary_on_headers("HX-Request")
+@vary_on_headers("HX-Request", "HX-Target")
 def show_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show a campaign's cases against its systems; htmx gets only what changes."""
-    viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    page = comparison_page(viewer, campaign, query_of(request))
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    page = comparison_page(campaign, query_of(request))
     is_part = request.headers.get("HX-Target") == "comparison"
     template = "_comparison.html" if is_part else "compare.html"
     context = {"campaign": campaign, "page": page}
     return render(request, f"dashboard/{template}", context)
+
+
+@require_safe
+def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Answer with the chart of the same address, once somebody comes near it."""
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    return JsonResponse(figure_of(campaign, query_of(request)) or {})
+
+
+@require_safe
+def show_card(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show what stands behind one cell, for the card beside it."""
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    card = cell_card(viewer, campaign, query_of(request))
+    return render(request, "dashboard/_cell_card.html", {"card": card})

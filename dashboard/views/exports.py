@@ -9,11 +9,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from benchmarks.models import Campaign
+from benchmarks.models import Campaign, System
 from benchmarks.selectors.comparison_table import ComparisonTable
 from dashboard import wording
 from dashboard.citing import citation_of
-from dashboard.comparison_page import ComparisonPage, comparison_page
+from dashboard.comparison_page import judged_table
 from dashboard.exports.citation import Citation, bibtex, csl_json
 from dashboard.exports.delimited import csv_text
 from dashboard.exports.latex import Source, latex
@@ -57,10 +57,9 @@ def export_comparison(
     if form not in COMPARISONS:
         raise Http404("There is no such form.")
     kind, write = COMPARISONS[form]
-    viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    page = comparison_page(viewer, campaign, query_of(request))
-    text = write(page.table, _source(request, campaign, page))
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    table, reference = judged_table(campaign, query_of(request))
+    text = write(table, _source(request, campaign, reference))
     return _file(text, kind, f"{campaign.slug}.{form}")
 
 
@@ -76,7 +75,9 @@ def export_citation(
     return _file(write(citation_of(request, campaign)), kind, f"{campaign.slug}.{form}")
 
 
-def _source(request: HttpRequest, campaign: Campaign, page: ComparisonPage) -> Source:
+def _source(
+    request: HttpRequest, campaign: Campaign, reference: System | None
+) -> Source:
     address = reverse("dashboard:compare", args=[campaign.lab.slug, campaign.slug])
     query = request.GET.urlencode()
     whole = f"{address}?{query}" if query else address
@@ -84,15 +85,15 @@ def _source(request: HttpRequest, campaign: Campaign, page: ComparisonPage) -> S
         title=campaign.title,
         slug=campaign.slug,
         address=request.build_absolute_uri(whole),
-        against=_against(page),
+        against=_against(reference),
         made_on=timezone.now().date().isoformat(),
     )
 
 
-def _against(page: ComparisonPage) -> str:
-    if page.reference is None:
+def _against(reference: System | None) -> str:
+    if reference is None:
         return _("set against native")
-    return _("set against %(system)s") % {"system": wording.system_name(page.reference)}
+    return _("set against %(system)s") % {"system": wording.system_name(reference)}
 
 
 def _file(text: str, kind: str, name: str) -> HttpResponse:

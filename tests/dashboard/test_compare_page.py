@@ -44,7 +44,9 @@ def test_a_system_can_be_the_baseline_and_then_ratios_are_relative(text, pair):
     assert f"runs/?baseline={native.system_id}&amp;cell={pair.pk}" in page
 
 
-def test_without_anything_native_it_says_what_to_do(text, submit, run_document, xen):
+def test_without_anything_native_it_says_what_to_do(
+    client, text, submit, run_document, xen
+):
     submit(run_document(system=xen))
 
     page = text(PAGE)
@@ -52,6 +54,7 @@ def test_without_anything_native_it_says_what_to_do(text, submit, run_document, 
     assert "Nothing native was measured here," in page
     assert "no baseline" in page
     assert "data-chart" not in page
+    assert client.get(f"{PAGE}chart/").json() == {}
 
 
 @pytest.mark.parametrize(
@@ -93,9 +96,9 @@ def test_htmx_gets_the_part_that_changes(client, pair):
 
 
 def test_the_chart_has_the_numbers_of_the_table(client, pair):
-    page = client.get(PAGE).context["page"]
+    figure = client.get(f"{PAGE}chart/").json()
 
-    (trace,) = page.figure["data"]
+    (trace,) = figure["data"]
     assert trace["x"] == [pytest.approx(13.08 / 52.97)]
     assert "0.247 of native" in trace["text"][0]
 
@@ -121,10 +124,18 @@ def test_its_queries_are_fixed(
     many = [{**xen, "options": {"swap": str(n)}} for n in range(8)]
     submit(*(run_document(20.0 + n, system=each) for n, each in enumerate(many)))
 
-    with django_assert_num_queries(10):
-        client.get(PAGE)
-    with django_assert_num_queries(11):
-        client.get(PAGE, {"baseline": pair.system_id})
+    native = Cell.objects.get(system__hypervisor="native").system_id
+    counts = {
+        "": 7,
+        f"?baseline={pair.system_id}": 8,
+        f"?pin={pair.system_id},{native}": 8,
+        "chart/": 7,
+        f"cell/?cell={pair.pk}": 10,
+        f"cell/?cell={pair.pk}&baseline={native}": 9,
+    }
+    for address, count in counts.items():
+        with django_assert_num_queries(count):
+            assert client.get(PAGE + address).status_code == 200
 
 
 @pytest.mark.parametrize("slug", ["nothing", "secret-study"])

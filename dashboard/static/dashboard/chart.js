@@ -128,10 +128,17 @@
     return narrow ? narrowed(traces, whole, lines, element.clientWidth) : [traces, whole];
   };
 
+  /* What to draw stands in the page, or is fetched once somebody comes near it. */
+  const numbers = async (figure) => {
+    if (!figure.dataset.source) return JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
+    const answer = await fetch(figure.dataset.source);
+    if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
+    return answer.json();
+  };
+
   const draw = async (figure) => {
     const canvas = figure.querySelector(".chart-canvas");
-    const source = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    const Plotly = await plotly(figure.dataset.plotly);
+    const [source, Plotly] = await Promise.all([numbers(figure), plotly(figure.dataset.plotly)]);
     const paintIt = () => {
       const [data, layout] = themed(source, canvas);
       return Plotly.react(canvas, data, layout, CONFIG);

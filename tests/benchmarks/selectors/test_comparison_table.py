@@ -153,12 +153,12 @@ def test_a_new_platform_begins_with_an_edge():
     esx = replace(XEN, id=3, system_id=3, hypervisor="VMware ESXi")
     head = comparison_table([NATIVE, XEN, esx]).head
 
-    assert [span.value for span in head.platforms] == [
+    assert [span.value for span in head.lead.spans] == [
         "native",
         "VMware ESXi 3.3",
         "Xen 3.3",
     ]
-    assert [span.is_edge for span in head.platforms] == [False, True, True]
+    assert [span.is_edge for span in head.lead.spans] == [False, True, True]
     assert [column.is_edge for column in head.columns] == [False, True, True]
 
 

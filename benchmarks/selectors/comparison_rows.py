@@ -1,0 +1,71 @@
+"""All rows of one campaign's comparison at once, for a table of thousands of cells."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from benchmarks.models import Campaign, Case, Cell, System
+from benchmarks.selectors.comparisons import (
+    CIRCUMSTANCES,
+    OWN,
+    Against,
+    ComparisonRow,
+    Reference,
+    case_fields,
+    compared_row,
+    system_fields,
+)
+from benchmarks.selectors.verdicts import Verdicts
+from benchmarks.tools.base import Better
+
+STORED = ("state", "ratio", "baseline_mean", "baseline_n", "baseline__system", "reason")
+
+
+def comparison_rows(
+    campaign: Campaign,
+    *,
+    systems: Iterable[System],
+    filters: Mapping[str, Any],
+    reference: Reference | None = None,
+    verdicts: Verdicts | None = None,
+) -> list[ComparisonRow]:
+    """Return the campaign's cells of these systems as rows, in two queries.
+
+    Cells come as plain values: an object each would cost more than all else.
+    ``systems`` have their hosts with them. With ``verdicts`` every row is judged in
+    words, too.
+    """
+    stored = (f"efficiency__{name}" for name in STORED)
+    cells = Cell.objects.filter(campaign=campaign, n__gt=0, **filters).order_by("pk")
+    found = list(cells.values_list(*OWN, *stored))
+    cases = Case.objects.in_bulk({values[0] for values in found})
+    of_cases = {pk: case_fields(case) for pk, case in cases.items()}
+    of_systems = {each.pk: system_fields(each) for each in systems}
+    rows = []
+    for values in found:
+        case, own = cases[values[0]], dict(zip(OWN, values, strict=False))
+        against = _against(reference, case, own, values[len(OWN) :])
+        rows.append(
+            compared_row(
+                own,
+                {"campaign": campaign.slug, "unit": case.unit}
+                | of_cases[case.pk]
+                | of_systems[own["system_id"]],
+                against,
+                verdicts.of(own["pk"]) if verdicts else None,
+            )
+        )
+    return rows
+
+
+def _against(
+    reference: Reference | None,
+    case: Case,
+    own: Mapping[str, Any],
+    stored: tuple[Any, ...],
+) -> Against:
+    if reference is None:
+        return Against(*stored) if stored[0] else Against()
+    circumstances = tuple(own[name] for name in CIRCUMSTANCES)
+    return reference.against(
+        own["system_id"], circumstances, own["mean"], cast(Better, case.better)
+    )

@@ -1,0 +1,223 @@
+/* The comparison by keyboard, its cards, its search. The page reads without all this. */
+(() => {
+  const gridOf = (element) => element.closest?.("[data-grid]");
+  const linksOf = (element) => [...element.querySelectorAll("a")];
+
+  /* 1. One tab stop for the whole table; arrow keys move within it. */
+
+  const settle = (root) => {
+    for (const grid of root.querySelectorAll("[data-grid]")) {
+      for (const link of linksOf(grid)) link.tabIndex = -1;
+      const first = grid.querySelector("tbody:not([hidden]) tr:not([hidden]) td a") ?? grid.querySelector("a");
+      if (first) first.tabIndex = 0;
+    }
+  };
+
+  const rowsOf = (grid) =>
+    [...grid.rows].filter((row) => !row.hidden && !row.parentElement.hidden && row.querySelector("td a"));
+
+  /* The link in the same column of the next row that has one. */
+  const across = (grid, link, step) => {
+    const rows = rowsOf(grid);
+    const cell = link.closest("td");
+    for (let at = rows.indexOf(cell.parentElement) + step; rows[at]; at += step) {
+      const found = rows[at].cells[cell.cellIndex]?.querySelector("a");
+      if (found) return found;
+    }
+    return null;
+  };
+
+  const along = (link, step) => {
+    const links = linksOf(link.closest("tr"));
+    return links[links.indexOf(link) + step];
+  };
+
+  const end = (grid, link, key, isFar) => {
+    const rows = rowsOf(grid).filter((row) => !("tools" in row.dataset));
+    const row = isFar ? rows.at(key === "Home" ? 0 : -1) : link.closest("tr");
+    return linksOf(row).at(key === "Home" ? 0 : -1);
+  };
+
+  const target = (grid, link, { key, ctrlKey }) => {
+    if (key === "Home" || key === "End") return end(grid, link, key, ctrlKey);
+    if (ctrlKey) return null;
+    if (key === "ArrowLeft" || key === "ArrowRight") return along(link, key === "ArrowLeft" ? -1 : 1);
+    if (key === "ArrowUp" || key === "ArrowDown") return across(grid, link, key === "ArrowUp" ? -1 : 1);
+    return null;
+  };
+
+  document.addEventListener("keydown", (event) => {
+    const grid = gridOf(event.target);
+    if (!grid || event.altKey || event.metaKey || event.target.localName !== "a") return;
+    const found = target(grid, event.target, event);
+    if (!found) return;
+    event.preventDefault();
+    found.focus();
+  });
+
+  document.addEventListener("focusin", ({ target: link }) => {
+    const grid = gridOf(link);
+    if (!grid || link.localName !== "a") return;
+    for (const other of grid.querySelectorAll('a[tabindex="0"]')) other.tabIndex = -1;
+    link.tabIndex = 0;
+  });
+
+  /* 2. One card for all cells: on hover, and where the keyboard is. */
+
+  const card = document.getElementById("cell-card");
+  const WAIT = 130;
+  const GAP = 6;
+  const known = new Map();
+  let owner = null;
+  let timer = 0;
+
+  const fetched = (link) => {
+    const address = gridOf(link).dataset.card + new URL(link.href).search;
+    if (!known.has(address)) {
+      const answer = fetch(address).then((found) => (found.ok ? found.text() : Promise.reject(new Error(String(found.status)))));
+      known.set(address, answer);
+      answer.catch(() => known.delete(address));
+    }
+    return known.get(address);
+  };
+
+  const place = (link) => {
+    const box = link.getBoundingClientRect();
+    const { offsetWidth: width, offsetHeight: height } = card;
+    const below = box.bottom + GAP;
+    const fits = below + height <= innerHeight;
+    card.style.left = `${Math.max(GAP, Math.min(box.left, innerWidth - width - GAP))}px`;
+    card.style.top = `${fits ? below : Math.max(GAP, box.top - GAP - height)}px`;
+  };
+
+  const hide = () => {
+    clearTimeout(timer);
+    owner?.removeAttribute("aria-describedby");
+    owner = null;
+    card.hidden = true;
+  };
+
+  const show = async (link) => {
+    if (owner === link) return;
+    hide();
+    owner = link;
+    try {
+      const text = await fetched(link);
+      if (owner !== link) return;
+      card.innerHTML = text;
+      card.hidden = false;
+      place(link);
+      link.setAttribute("aria-describedby", card.id);
+    } catch {
+      if (owner === link) hide(); // The cell itself still leads to its runs.
+    }
+  };
+
+  const later = (deed) => {
+    clearTimeout(timer);
+    timer = setTimeout(deed, WAIT);
+  };
+
+  const cellLink = (element) => (gridOf(element) ? element.closest(".cell")?.querySelector("a") : null);
+
+  document.addEventListener("pointerover", ({ target: element, pointerType }) => {
+    if (pointerType === "touch") return;
+    const link = cellLink(element);
+    if (link) later(() => show(link));
+    else if (card.contains(element)) clearTimeout(timer);
+    else if (owner && owner !== document.activeElement) later(hide);
+  });
+  document.addEventListener("focusin", ({ target: element }) => {
+    const link = cellLink(element);
+    if (link?.matches(":focus-visible")) later(() => show(link));
+    else hide();
+  });
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") hide();
+  });
+  document.addEventListener("scroll", () => owner && !card.hidden && (owner === document.activeElement ? place(owner) : hide()), { capture: true, passive: true });
+
+  /* 3. Searching rows: at once, without the server. */
+
+  const search = document.querySelector("[data-search]");
+  const say = (text) => {
+    document.querySelector("[data-status]").textContent = text;
+  };
+
+  const sift = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    let all = 0;
+    for (const body of document.querySelectorAll("[data-grid] tbody")) {
+      const title = body.rows[0].textContent;
+      let inside = 0;
+      for (const row of [...body.rows].slice(1)) {
+        const text = `${title} ${row.cells[0].textContent}`.toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+        inside += row.hidden ? 0 : 1;
+      }
+      body.hidden = !inside;
+      found += inside;
+      all += body.rows.length - 1;
+    }
+    const nothing = document.querySelector("[data-nothing]");
+    if (nothing) nothing.hidden = found > 0;
+    say(search.dataset.found.replace("{n}", found).replace("{all}", all));
+  };
+
+  const remember = () => {
+    const address = new URL(location.href);
+    const q = search.value.trim();
+    if (q) address.searchParams.set("q", q);
+    else address.searchParams.delete("q");
+    history.replaceState(history.state, "", address);
+  };
+
+  let typing = 0;
+  search.addEventListener("input", () => {
+    sift();
+    settle(document);
+    clearTimeout(typing);
+    typing = setTimeout(remember, 300);
+  });
+  // The form asks the server when a menu changes; this has been answered already.
+  search.addEventListener("change", (event) => event.stopPropagation());
+
+  /* 4. The address is the view: copy it, and keep the place when it changes. */
+
+  const copy = document.querySelector("[data-copy-link]");
+  copy.hidden = !navigator.clipboard;
+  copy.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(location.href);
+    say(copy.dataset.copied);
+    copy.classList.add("done");
+    setTimeout(() => copy.classList.remove("done"), 2000);
+  });
+
+  const PLACE = "compare-place";
+  const region = () => document.querySelector(".comparison");
+
+  document.addEventListener("click", ({ target: element }) => {
+    if (!element.closest("[data-keeps-place]") || !region()) return;
+    const { scrollLeft, scrollTop } = region();
+    sessionStorage.setItem(PLACE, JSON.stringify([location.pathname, scrollX, scrollY, scrollLeft, scrollTop]));
+  });
+
+  const restore = () => {
+    const [path, x, y, left, top] = JSON.parse(sessionStorage.getItem(PLACE) ?? "[]");
+    sessionStorage.removeItem(PLACE);
+    if (path !== location.pathname) return;
+    scrollTo(x, y);
+    region()?.scrollTo(left, top);
+  };
+
+  // On a phone the table comes first.
+  if (innerWidth < 640) document.querySelector("[data-looks]").open = false;
+  settle(document);
+  restore();
+  document.addEventListener("htmx:afterSwap", ({ target: element }) => {
+    hide();
+    known.clear();
+    settle(element);
+  });
+})();
