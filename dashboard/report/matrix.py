@@ -139,7 +139,8 @@ def _entry(row: ComparisonRow | None) -> Entry:
         state = "" if row.state in SILENT else wording.state_name(row.state)
         return Entry(value, sub=state, is_number=True)
     interval = judging.interval_text(judged) if judged else ""
-    text = f"{figures.ratio(ratio)} {judging.verdict_sign(judged.verdict if judged else '')}".rstrip()
+    sign = judging.verdict_sign(judged.verdict) if judged else ""
+    text = f"{figures.ratio(ratio)} {sign}".rstrip()
     shade = figures.heat(ratio)
     return Entry(text, sub=interval or value, shade=shade, is_number=True)
 

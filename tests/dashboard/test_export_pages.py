@@ -143,5 +143,5 @@ def test_its_queries_are_fixed(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(7):
         client.get(f"{STUDY}compare.{form}")
