@@ -477,3 +477,49 @@ def test_names_that_are_attacks_are_only_shown(visit, page_name):
     assert "<script>alert(1)</script>" in page.locator("main").inner_text()
     assert page.locator("a[href^='javascript:']").count() == 0
     assert page.locator("img").count() == 0
+
+
+def test_arrow_keys_move_between_cells_and_a_card_tells_more(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+    page.locator(".comparison").focus()
+    page.keyboard.press("Tab")
+    place = """[
+        document.activeElement.closest("td").cellIndex,
+        document.activeElement.closest("tr").rowIndex,
+    ]"""
+    column, row = page.evaluate(place)
+
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+
+    assert page.evaluate(place) == [column + 1, row + 1]
+    expect(page.locator("#cell-card")).to_be_visible()
+    assert page.locator(":focus").get_attribute("aria-describedby") == "cell-card"
+    page.keyboard.press("Escape")
+    assert not page.locator("#cell-card").is_visible()
+    page.keyboard.press("Control+Home")
+    assert page.evaluate(place) == [column, row]
+    assert visit.errors == []
+
+
+def test_searching_hides_rows_at_once_and_stands_in_the_address(visit):
+    page = visit.open(COMPARE)
+
+    page.get_by_label("Find rows").fill("linpack")
+
+    expect(page.locator(".case:visible")).to_have_count(2)
+    page.wait_for_url(re.compile("q=linpack"))
+    page.reload()
+    expect(page.locator(".case:visible")).to_have_count(2)
+
+
+def test_two_columns_are_pinned_and_let_go(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+
+    page.get_by_role("link", name=re.compile("^Pin")).nth(4).click()
+    page.get_by_role("link", name=re.compile("^Pin")).nth(5).click()
+
+    assert page.locator(".direct-table tbody td .ratio").count() > 0
+    page.locator(".chip-pin").first.click()
+    expect(page.locator("[data-grid]")).to_be_visible()
+    assert browsing.violations(page) == []

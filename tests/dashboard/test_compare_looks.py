@@ -1,0 +1,61 @@
+"""How the compare page is looked at: chips, pins, search, what cells show."""
+
+import pytest
+
+from benchmarks.models import Cell
+
+PAGE = "/campaigns/alpha-lab/study/compare/"
+
+
+def test_what_was_chosen_is_a_chip_that_takes_it_back(text, pair):
+    page = text(PAGE, data={"component": "network", "show": "overhead"})
+
+    assert 'class="chip" href="?show=overhead"' in page
+    assert 'class="chip" href="?component=network"' in page
+    assert 'class="chip"' not in text(PAGE)
+
+
+@pytest.mark.parametrize(
+    ("show", "said"),
+    [("efficiency", "0.247"), ("overhead", "75.3\xa0%"), ("value", "13.08")],
+)
+def test_cells_show_what_was_asked_for(text, pair, show, said):
+    assert f'<span class="main">{said}</span>' in text(PAGE, data={"show": show})
+
+
+@pytest.mark.parametrize(
+    ("words", "is_found"), [("NETWORK write", True), ("network read", False)]
+)
+def test_a_search_hides_the_rows_that_have_not_all_words(text, pair, words, is_found):
+    page = text(PAGE, data={"q": words})
+
+    assert ("<tr hidden>" in page) is not is_found
+    assert ("<tbody hidden>" in page) is not is_found
+
+
+def test_only_ratios_leaves_the_native_column_out(text, pair):
+    assert "Pin for a direct comparison: native" in text(PAGE)
+    assert ": native" not in text(PAGE, data={"only": "ratios"}).split("<table")[1]
+
+
+def test_two_pins_are_compared_directly(text, pair):
+    native = Cell.objects.get(system__hypervisor="native")
+
+    page = text(PAGE, data={"pin": f"{native.system_id},{pair.system_id}"})
+
+    assert "4.050" in page
+    assert "single run" in page
+    assert f"?pin={pair.system_id}%2C{native.system_id}" in page
+
+
+def test_a_card_tells_both_sides_and_the_reasons(text, pair):
+    card = text(f"{PAGE}cell/", data={"cell": pair.pk})
+
+    assert "13.08\xa0MB/s" in card
+    assert "52.97\xa0MB/s" in card
+    assert "Single run: it says nothing about its own chance." in card
+
+
+@pytest.mark.parametrize("cell", ["", "x", "0", "9" * 30])
+def test_a_cell_that_is_not_there_has_no_card(client, pair, cell):
+    assert client.get(f"{PAGE}cell/", {"cell": cell}).status_code == 404
