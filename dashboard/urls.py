@@ -11,6 +11,7 @@ from dashboard.views import (
     overview,
     rereads,
     runs,
+    sweeps,
     uploads,
 )
 
@@ -23,6 +24,7 @@ urlpatterns = [
     path(CAMPAIGN, campaigns.show_campaign, name="campaign"),
     path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
     path(f"{CAMPAIGN}influence/", influence.show_influence, name="influence"),
+    path(f"{CAMPAIGN}sweep/", sweeps.show_sweep, name="sweep"),
     path(f"{CAMPAIGN}runs/", runs.list_runs, name="runs"),
     path(f"{CAMPAIGN}flags/", flags.list_flags, name="flags"),
     path(f"{CAMPAIGN}reread/", rereads.begin, name="begin-reread"),
