@@ -53,7 +53,7 @@ def sweep_plot(
             "hovermode": "closest",
             "showlegend": True,
             "xaxis": _axis(titles[0], is_log[0]) | _ticks(ticks),
-            "yaxis": _axis(titles[1], is_log[1]) | {"showgrid": True},
+            "yaxis": _axis(titles[1], is_log[1]) | _height(is_log[1]),
             "legend": {
                 "orientation": "h",
                 "x": 0,
@@ -75,6 +75,14 @@ def _axis(title: str, is_log: bool) -> dict[str, Any]:
         "title": {"text": plain(title)},
         "automargin": True,
         "fixedrange": True,
+    }
+
+
+def _height(is_log: bool) -> dict[str, Any]:
+    """A linear axis begins at 0, or a small difference would look large."""
+    return {
+        "showgrid": True,
+        **({"dtick": "D2"} if is_log else {"rangemode": "tozero"}),
     }
 
 

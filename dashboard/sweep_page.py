@@ -21,6 +21,7 @@ from dashboard.sweep_words import level_text, line_name, parting_sentences
 
 PARAMETERS = ("family", "response", "systems")
 MOST_LINES = 7
+MOST_SENTENCES = 3
 STEEP = 4
 """From this factor between the lowest and the highest on, the axis is logarithmic."""
 
@@ -57,7 +58,7 @@ def sweep_page(
     families = campaign_sweeps(viewer, campaign)
     asked = query.get("family", "")
     named = (each for each in families if each.key == asked)
-    family = next(named, families[0] if families else None)
+    family = next(named, max(families, key=_richness, default=None))
     if family is None:
         return SweepPage(None, "", (), (), None, (), (), False, 0)
     lines = _lines(family, query)
@@ -65,7 +66,7 @@ def sweep_page(
     return SweepPage(
         family=family,
         title=_title(family),
-        sentences=tuple(parting_sentences(family, lines)),
+        sentences=tuple(parting_sentences(family, lines))[:MOST_SENTENCES],
         rows=_rows(families, family, lines, query),
         figure=_figure(family, lines, is_ratio),
         heads=tuple(level_text(level) for level in family.levels),
@@ -73,6 +74,10 @@ def sweep_page(
         has_intervals=any(_interval(it, is_ratio)[0] for x in lines for it in x.points),
         hidden=len(family.lines) - len(lines),
     )
+
+
+def _richness(family: Family) -> tuple[int, int]:
+    return len(family.lines), len(family.levels)
 
 
 def _lines(family: Family, query: Mapping[str, str]) -> list[Line]:
@@ -122,7 +127,8 @@ def _rows(
     kept = {name: query[name] for name in PARAMETERS if query.get(name)}
     chips = [_family_chip(each, families, family, kept) for each in families]
     rows = [ChipRow(_("Family"), tuple(chips), is_long=len(chips) > MOST_CHIPS)]
-    rows.append(ChipRow(_("Shown"), _responses(family, kept)))
+    if len(responses := _responses(family, kept)) > 1:
+        rows.append(ChipRow(_("Shown"), responses))
     if len(family.lines) > 1:
         chips = [_system_chip(it, family, lines, kept) for it in family.lines]
         rows.append(ChipRow(_("Systems"), tuple(chips), len(chips) > MOST_CHIPS))
