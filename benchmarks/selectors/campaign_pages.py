@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import BooleanField, Exists, OuterRef, Q
+from django.db.models import BooleanField, Count, Exists, OuterRef
 from django.db.models.expressions import RawSQL
 
 from benchmarks.models import Campaign, Case, Cell
@@ -25,11 +25,16 @@ def has_pages() -> dict[str, Any]:
     """Return the annotations of a campaign: has_sweep, has_network, has_history."""
     cells = Cell.objects.filter(campaign=OuterRef("pk"), n__gt=0)
     paths = cells.filter(case__parameters__has_keys=["from", "to"])
-    versions = cells.filter(
-        Q(first_at__isnull=False) | ~Q(system__hypervisor_version=""),
+    dated = cells.filter(first_at__isnull=False)
+    versions = (
+        cells.exclude(system__hypervisor_version="")
+        .values("system__hypervisor")
+        .annotate(versions=Count("system__hypervisor_version", distinct=True))
+        .filter(versions__gt=1)
+        .order_by()
     )
     return {
         "has_sweep": RawSQL(SWEPT, (), output_field=BooleanField()),
         "has_network": Exists(paths),
-        "has_history": Exists(versions),
+        "has_history": Exists(dated) | Exists(versions),
     }
