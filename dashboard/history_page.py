@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks import tools
 from benchmarks.models import Campaign
+from benchmarks.models.study import NATIVE
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.history import (
     CIRCUMSTANCES,
@@ -28,6 +29,7 @@ from dashboard.sweep_charts import Curve, Mark, sweep_plot
 
 MOST_SUBJECTS = 60
 MOST_SENTENCES = 6
+MOST_ROWS = 40
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class HistoryPage:
     table: tuple[Row, ...]
     is_over_time: bool
     undated: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the table is too long to stand open."""
+        return len(self.table) > MOST_ROWS
 
 
 def history_page(
@@ -138,21 +145,23 @@ def _points(series: Series, is_over_time: bool) -> tuple[Point, ...]:
 
 
 def _figure(told: History, is_over_time: bool) -> dict[str, Any] | None:
-    versions = {point.version for each in told.series for point in each.versions}
-    places = {name: at for at, name in enumerate(sorted(versions, key=natural))}
+    places = _places(told)
     curves = [
         Curve(
             line_name(each, told),
             at,
             each.system.is_native,
-            [_mark(told, point, is_over_time, places) for point in points],
+            [
+                _mark(told, each, point, None if is_over_time else places)
+                for point in points
+            ],
         )
         for at, each in enumerate(told.series)
         if (points := _points(each, is_over_time))
     ]
     if not curves:
         return None
-    ticks = [(float(at), name or _("not stated")) for name, at in places.items()]
+    ticks = [(float(at), " ".join(filter(None, it))) for it, at in places.items()]
     better = str(wording.BETTER.get(told.case.better, ""))
     figure = sweep_plot(
         curves,
@@ -167,15 +176,31 @@ def _figure(told: History, is_over_time: bool) -> dict[str, Any] | None:
     return figure
 
 
+def _places(told: History) -> dict[tuple[str, str], int]:
+    """Return where each version of each hypervisor stands on the axis."""
+    found = {
+        (each.system.hypervisor, point.version)
+        for each in told.series
+        for point in each.versions
+    }
+    native = [it for it in found if it[0] == NATIVE]
+    others = sorted(found.difference(native), key=lambda it: natural(" ".join(it)))
+    return {it: at for at, it in enumerate([*sorted(native), *others])}
+
+
 def _mark(
-    told: History, point: Point, is_over_time: bool, places: Mapping[str, int]
+    told: History,
+    series: Series,
+    point: Point,
+    places: Mapping[tuple[str, str], int] | None,
 ) -> Mark:
     value = wording.quantity(point.mean, told.case.unit)
     said = (point.version, day_text(point.at), value, wording.runs_text(point.n))
     text = ", ".join(filter(None, said))
-    x = float(places[point.version])
-    if is_over_time and point.at:
+    if places is None and point.at:
         x = point.at.timestamp() * 1000  # as Plotly counts dates
+    else:
+        x = float((places or {}).get((series.system.hypervisor, point.version), 0))
     return Mark(x, point.mean, point.low, point.high, text)
 
 

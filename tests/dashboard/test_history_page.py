@@ -69,6 +69,15 @@ def test_a_point_is_a_day_with_its_interval(text, submit, series):
     assert [shape["name"] for shape in drawn["layout"]["shapes"]] == ["change"]
 
 
+def test_many_points_are_folded_in_the_table(text, submit, series):
+    submit(*series(50, n=84))
+
+    page = text(PAGE)
+
+    assert "Show all 42 points" in page
+    assert page.count('<tr><th scope="row">') == 42
+
+
 def test_fewer_than_ten_runs_a_side_claim_nothing(text, submit, series):
     submit(*series(50, 25, n=9))
 
@@ -89,7 +98,7 @@ def test_versions_are_an_axis_of_their_own(text, submit, series):
 
     page = text(f"{PAGE}?axis=version")
 
-    assert figure(page)["layout"]["xaxis"]["ticktext"] == ["4.18", "4.19"]
+    assert figure(page)["layout"]["xaxis"]["ticktext"] == ["Xen 4.18", "Xen 4.19"]
     assert re.search(r"4.18 to 4.19: 0.897 times what it was \(95 %", page)
 
 

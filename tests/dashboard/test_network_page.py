@@ -147,5 +147,7 @@ def test_nonsense_in_the_address_shows_the_first_metric(text, submit, path):
 def test_it_costs_a_fixed_number_of_queries(
     client, heidelberg, django_assert_num_queries
 ):
+    checking.check_campaign(Campaign.objects.get())
+
     with django_assert_num_queries(9):
         client.get(PAGE)
