@@ -186,7 +186,9 @@ def _figure(
     heights = [mark.y for mark in shown]
     is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
     better = str(wording.BETTER.get(family.better, ""))
-    title = _("times native") if is_ratio else f"{family.unit} ({better})"
+    is_relative = any(it.row.relative is not None for x in lines for it in x.points)
+    against = _("times the reference") if is_relative else _("times native")
+    title = against if is_ratio else f"{family.unit} ({better})"
     return sweep_plot(
         [curve for curve in curves if curve.marks],
         [(level.amount, level_text(level)) for level in family.levels],
