@@ -4,6 +4,7 @@ from django.http import Http404, HttpRequest
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Membership, Run
+from benchmarks.selectors.campaign_pages import has_pages
 from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.runs import find_run
 from benchmarks.viewer import ANYONE, Viewer
@@ -39,9 +40,12 @@ def query_of(request: HttpRequest) -> dict[str, str]:
 
 
 def campaign_or_404(viewer: Viewer, lab: str, slug: str) -> Campaign:
-    """Return a campaign; a private one of others is not there at all."""
+    """Return a campaign and which pages it has something for.
+
+    A private one of others is not there at all.
+    """
     try:
-        return find_campaign(viewer, f"{lab}/{slug}")
+        return find_campaign(viewer, f"{lab}/{slug}", **has_pages())
     except NotFoundError as error:
         raise Http404(str(error)) from error
 

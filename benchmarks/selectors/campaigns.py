@@ -53,8 +53,8 @@ def visible(viewer: Viewer) -> QuerySet[Campaign]:
     return campaigns.order_by("-published", "-pk")
 
 
-def find_campaign(viewer: Viewer, name: str) -> Campaign:
-    """Return the campaign called "slug" or "lab/slug".
+def find_campaign(viewer: Viewer, name: str, **annotations: Any) -> Campaign:
+    """Return the campaign called "slug" or "lab/slug", annotated as asked for.
 
     A lab's own campaign goes before another lab's of the same slug. Raises
     NotFoundError, also for what the viewer may not know of, or
@@ -62,7 +62,7 @@ def find_campaign(viewer: Viewer, name: str) -> Campaign:
     """
     lab, _, slug = name.rpartition("/")
     wanted = Q(slug=slug) & (Q(lab__slug=lab) if lab else Q())
-    found = list(visible(viewer).filter(wanted)[:10])
+    found = list(visible(viewer).filter(wanted).annotate(**annotations)[:10])
     own = [campaign for campaign in found if campaign.lab_id in viewer.lab_ids]
     if len(own) == 1:
         return own[0]

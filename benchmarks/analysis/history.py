@@ -1,0 +1,95 @@
+"""Change points of a series of runs: where its level moved, and only if it did.
+
+Binary segmentation (Scott and Knott, Biometrics 30, 1974; Vostrikova, Soviet
+Mathematics Doklady 24, 1981) on the largest standardised difference of the means before
+and after (CUSUM: Page, Biometrika 41, 1954), each split tested by permutation: whatever
+the runs are distributed like, a series without a change gives an alarm in at most
+``ALPHA`` of cases. Both parts of a found change are searched again. Runs are taken to
+be exchangeable when nothing changed: a slow drift is reported as one or more steps.
+
+Each side needs ten runs (method, section 2: "verdict, ranking, history").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from benchmarks.analysis.student import Floats
+
+LEAST_RUNS: Final = 10
+ALPHA: Final = 0.01
+PERMUTATIONS: Final = 999
+MOST_RUNS: Final = 2000
+"""Only the latest are searched: the work grows with runs times permutations."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """A new level from run ``at`` on (0 is the first run of the series).
+
+    ``before`` and ``after`` are the means up to the neighbouring change points.
+    """
+
+    at: int
+    before: float
+    after: float
+    p_value: float
+
+    @property
+    def factor(self) -> float:
+        return self.after / self.before
+
+
+def change_points(
+    means: Sequence[float], *, seed: int = 0
+) -> tuple[ChangePoint, ...] | None:
+    """Return the change points of run means in their order; None if the method does
+    not allow any: fewer than ten runs for each of two sides, or readings of 0."""
+    values = np.asarray(means, dtype=float)[-MOST_RUNS:]
+    if len(values) < 2 * LEAST_RUNS or not np.all(values > 0):
+        return None
+    skipped = len(means) - len(values)
+    random = np.random.default_rng(seed)
+    found = _search(np.log(values), 0, random)
+    edges = [0, *(at for at, _ in found), len(values)]
+    levels = [float(values[low:high].mean()) for low, high in pairwise(edges)]
+    return tuple(
+        ChangePoint(skipped + at, levels[place], levels[place + 1], p)
+        for place, (at, p) in enumerate(found)
+    )
+
+
+def _search(
+    logs: Floats, offset: int, random: np.random.Generator
+) -> list[tuple[int, float]]:
+    if len(logs) < 2 * LEAST_RUNS:
+        return []
+    statistics = _statistics(logs[np.newaxis])[0]
+    split = LEAST_RUNS + int(np.argmax(statistics))
+    p = _p_value(logs, float(statistics.max()), random)
+    if p > ALPHA:
+        return []
+    before = _search(logs[:split], offset, random)
+    after = _search(logs[split:], offset + split, random)
+    return [*before, (offset + split, p), *after]
+
+
+def _p_value(logs: Floats, largest: float, random: np.random.Generator) -> float:
+    shuffled = random.permuted(np.tile(logs, (PERMUTATIONS, 1)), axis=1)
+    # Sums in another order differ in their last digits.
+    as_large = _statistics(shuffled).max(axis=1) >= largest * (1 - 1e-9)
+    return float((1 + as_large.sum()) / (1 + PERMUTATIONS))
+
+
+def _statistics(rows: Floats) -> Floats:
+    """Return |difference of means| over its scale, for every split that is allowed."""
+    n = rows.shape[1]
+    split = np.arange(LEAST_RUNS, n - LEAST_RUNS + 1)
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    sums = np.cumsum(centred, axis=1)[:, split - 1]
+    return np.asarray(np.abs(sums) / np.sqrt(split * (n - split) / n), dtype=float)

@@ -1,0 +1,88 @@
+"""Paths between the nodes of a network: from a to b, against from b to a.
+
+A path that begins and ends in one host never passes the wire: it is told apart, for
+memory is its medium. Two directions that differ clearly are named; with several runs
+the interval of their ratio (`intervals`) must leave 1, with single runs the factor
+alone must be large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
+from benchmarks.analysis.plausibility.limits import INSIDE
+
+Medium = Literal["loopback", "inside", "wire", "unknown"]
+Ends = tuple[str, str]
+
+CLEAR: Final = 1.25
+"""A smaller difference of two directions is not worth a reader's time."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The mean of a path's runs, with what its interval needs."""
+
+    n: int
+    mean: float
+    m2: float
+    resolution: float | None
+
+
+@dataclass(frozen=True)
+class Asymmetry:
+    """Two directions that differ: ``factor`` is that of ``larger`` to its way back.
+
+    ``low`` and ``high`` are its interval; None for single runs.
+    """
+
+    larger: Ends
+    factor: float
+    low: float | None
+    high: float | None
+
+
+def medium_of(scenario: str, ends: Ends, hosts: tuple[str, str]) -> Medium:
+    """Return what carries a path, from what was stated; nothing is guessed."""
+    if ends[0] == ends[1]:
+        return "loopback"
+    if scenario in INSIDE or (hosts[0] and hosts[0] == hosts[1]):
+        return "inside"
+    if scenario == "inter-host" or all(hosts):
+        return "wire"
+    return "unknown"
+
+
+def asymmetries(paths: Mapping[Ends, Reading]) -> tuple[Asymmetry, ...]:
+    """Return the pairs whose directions differ clearly, the largest factor first."""
+    found = []
+    for ends, there in paths.items():
+        back = paths.get((ends[1], ends[0]))
+        if ends[0] < ends[1] and back and min(there.mean, back.mean) > 0:
+            larger = ends if there.mean >= back.mean else (ends[1], ends[0])
+            found.append(_asymmetry(larger, paths))
+    clear = [each for each in found if each.factor >= CLEAR and (each.low or 2) > 1]
+    return tuple(sorted(clear, key=lambda each: -each.factor))
+
+
+def _asymmetry(larger: Ends, paths: Mapping[Ends, Reading]) -> Asymmetry:
+    above, below = paths[larger], paths[larger[1], larger[0]]
+    found = log_ratio_intervals(_rollups(above), _rollups(below), [True])
+    low, high = float(found.low[0]), float(found.high[0])
+    has_interval = np.isfinite(low)
+    return Asymmetry(
+        larger,
+        above.mean / below.mean,
+        low if has_interval else None,
+        high if has_interval else None,
+    )
+
+
+def _rollups(reading: Reading) -> Rollups:
+    digits = np.nan if reading.resolution is None else reading.resolution
+    return Rollups.of([reading.n], [reading.mean], [reading.m2], [digits])

@@ -1,0 +1,224 @@
+"""One case on one host over dates and hypervisor versions, across campaigns."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+from django.db.models import Avg, Q
+
+from benchmarks.analysis.history import ChangePoint, change_points
+from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.means import mean_intervals
+from benchmarks.models import Campaign, Case, Cell, Sample, System
+from benchmarks.models.study import visible_campaigns
+from benchmarks.selectors.ordering import natural
+from benchmarks.viewer import Viewer
+
+CIRCUMSTANCES = ("scenario", "vms", "seat", "load")
+IDENTITY = (
+    "host_id",
+    "hypervisor",
+    "virtualization",
+    "guest_os",
+    "guest_bits",
+    "vcpus",
+    "memory_bytes",
+)
+MOST_RUNS = 20_000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A case on a host in its circumstances, and how much of a history it has."""
+
+    case_id: int
+    label: str
+    tool: str
+    host: str
+    host_id: int
+    circumstances: tuple[object, ...]
+    versions: int
+    """The most versions of one hypervisor."""
+    is_dated: bool
+
+    @property
+    def has_history(self) -> bool:
+        return self.is_dated or self.versions > 1
+
+
+@dataclass(frozen=True)
+class DatedRun:
+    """The mean of a run, of which version, and when it began (None: not stated)."""
+
+    started_at: datetime | None
+    mean: float
+    version: str
+    campaign: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """Runs of one day, or of one version, with the interval of their mean."""
+
+    version: str
+    at: datetime | None
+    n: int
+    mean: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Series:
+    """The runs of systems that differ in nothing but the hypervisor's version."""
+
+    system: System
+    runs: tuple[DatedRun, ...]
+    """Those with a date in their order, then the others."""
+
+    @property
+    def dated(self) -> tuple[DatedRun, ...]:
+        return tuple(run for run in self.runs if run.started_at)
+
+    @cached_property
+    def changes(self) -> tuple[ChangePoint, ...] | None:
+        """The change points over time; None where the method allows none."""
+        return change_points([run.mean for run in self.dated])
+
+    @cached_property
+    def days(self) -> tuple[Point, ...]:
+        keyed = groupby(self.dated, key=lambda run: (_day(run), run.version))
+        return _points([list(runs) for _, runs in keyed])
+
+    @cached_property
+    def versions(self) -> tuple[Point, ...]:
+        by_version: dict[str, list[DatedRun]] = defaultdict(list)
+        for run in self.runs:
+            by_version[run.version].append(run)
+        return _points([by_version[name] for name in sorted(by_version, key=natural)])
+
+
+@dataclass(frozen=True)
+class History:
+    """A subject's series, each as one line."""
+
+    case: Case
+    subject: Subject
+    series: tuple[Series, ...]
+
+
+def subjects(viewer: Viewer, campaign: Campaign) -> tuple[Subject, ...]:
+    """Return what was measured in a campaign, the richest history first.
+
+    Other visible campaigns count where they measured the same case on the same host.
+    """
+    own = Cell.objects.filter(campaign=campaign, n__gt=0)
+    seen = Cell.objects.visible_to(viewer).filter(
+        n__gt=0,
+        case__in=own.values("case"),
+        system__host__in=own.values("system__host"),
+    )
+    names = (
+        *("case_id", "case__label", "case__tool", "system__host__slug"),
+        *("system__host_id", *CIRCUMSTANCES),
+        *("system__hypervisor", "system__hypervisor_version", "first_at"),
+    )
+    groups: dict[tuple[object, ...], list[tuple[object, ...]]] = defaultdict(list)
+    for row in seen.values_list(*names):
+        groups[row[:9]].append(row[9:])
+    found = [_subject(key, rows) for key, rows in groups.items()]
+    return tuple(sorted(found, key=_richness))
+
+
+def _subject(key: tuple[object, ...], rows: Sequence[tuple[object, ...]]) -> Subject:
+    versions: dict[object, set[object]] = defaultdict(set)
+    for hypervisor, version, _ in rows:
+        if version:
+            versions[hypervisor].add(version)
+    return Subject(
+        case_id=int(str(key[0])),
+        label=str(key[1]),
+        tool=str(key[2]),
+        host=str(key[3]),
+        host_id=int(str(key[4])),
+        circumstances=key[5:],
+        versions=max((len(each) for each in versions.values()), default=0),
+        is_dated=any(row[2] for row in rows),
+    )
+
+
+def _richness(subject: Subject) -> tuple[object, ...]:
+    return (
+        not subject.is_dated,
+        -subject.versions,
+        subject.tool,
+        natural(subject.label),
+        subject.host,
+        natural(str(subject.circumstances)),
+    )
+
+
+def history(viewer: Viewer, subject: Subject) -> History:
+    """Return the runs of a subject, in three queries."""
+    same = dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True))
+    seen = Q(visible_campaigns(viewer, "run__campaign__"))
+    rows = (
+        Sample.objects.filter(
+            seen,
+            case_id=subject.case_id,
+            run__system__host_id=subject.host_id,
+            **{f"run__{name}": value for name, value in same.items()},
+        )
+        .values_list("run", "run__system", "run__campaign__slug", "run__started_at")
+        .annotate(Avg("value"))
+        .order_by("run__started_at", "run")[:MOST_RUNS]
+    )
+    found = list(rows)
+    systems = System.objects.in_bulk({row[1] for row in found})
+    lines: dict[object, list[tuple[System, DatedRun]]] = defaultdict(list)
+    for _run, system_id, campaign, started_at, mean in found:
+        system = systems[system_id]
+        run = DatedRun(started_at, mean, system.hypervisor_version, campaign)
+        lines[_identity(system)].append((system, run))
+    series = (
+        Series(members[-1][0], tuple(run for _, run in members))
+        for members in lines.values()
+    )
+    ordered = sorted(series, key=lambda it: (not it.system.is_native, it.system.label))
+    return History(Case.objects.get(pk=subject.case_id), subject, tuple(ordered))
+
+
+def _identity(system: System) -> tuple[object, ...]:
+    options = tuple(sorted(system.options.items()))
+    return (*(getattr(system, name) for name in IDENTITY), options)
+
+
+def _day(run: DatedRun) -> object:
+    return run.started_at.date() if run.started_at else None
+
+
+def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[Point, ...]:
+    members = [[run.mean for run in group] for group in groups]
+    firsts = [group[0] for group in groups]
+    rollups = Rollups.of(
+        [len(each) for each in members],
+        [np.mean(each) for each in members],
+        [np.var(each) * len(each) for each in members],
+        [np.nan] * len(members),
+    )
+    low, high = mean_intervals(rollups)
+    return tuple(
+        Point(
+            version=first.version,
+            at=first.started_at,
+            n=len(each),
+            mean=float(np.mean(each)),
+            low=None if np.isnan(low[at]) else float(low[at]),
+            high=None if np.isnan(high[at]) else float(high[at]),
+        )
+        for at, (first, each) in enumerate(zip(firsts, members, strict=True))
+    )

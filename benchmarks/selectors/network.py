@@ -1,0 +1,199 @@
+"""A campaign's network as matrices: what went from x to y, one matrix a setting."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from benchmarks import tools, units
+from benchmarks.analysis.paths import (
+    Asymmetry,
+    Ends,
+    Medium,
+    Reading,
+    asymmetries,
+    medium_of,
+)
+from benchmarks.analysis.plausibility.limits import line_rate_bit_per_s
+from benchmarks.errors import UnitError
+from benchmarks.models import Campaign, Cell, Flag
+from benchmarks.selectors.comparison_columns import PROPERTIES, Fact
+from benchmarks.selectors.comparisons import compared_cells
+from benchmarks.selectors.flags import visible_flags
+from benchmarks.selectors.ordering import OPTIONS, natural, rank
+from benchmarks.viewer import Viewer
+
+ENDS = ("from", "to", "from_host", "to_host")
+PLACES = ("single", "inter-vm", "same-host", "inter-host")
+TRAITS = ("hypervisor", "hypervisor_version", *PROPERTIES)
+
+
+@dataclass(frozen=True)
+class Path:
+    """A cell as what went from one node to another, in the unit of its metric."""
+
+    cell: Cell
+    ends: Ends
+    hosts: tuple[str, str]
+    medium: Medium
+    line_rate: float | None
+    """What the sender's card carries, in the unit of the value; None: not stated, or
+    the path does not pass it, or the value is no throughput."""
+    flags: tuple[Flag, ...]
+
+    @property
+    def value(self) -> float:
+        return self.cell.mean or 0.0
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All paths measured under one setting of the systems (``tuned yes``)."""
+
+    setting: tuple[Fact, ...]
+    paths: Mapping[Ends, Path]
+
+    @cached_property
+    def asymmetries(self) -> tuple[Asymmetry, ...]:
+        return asymmetries({ends: _reading(path) for ends, path in self.paths.items()})
+
+
+@dataclass(frozen=True)
+class NetworkMetric:
+    """One metric under equal parameters, with a matrix for each setting, in order."""
+
+    key: str
+    tool: str
+    metric: str
+    unit: str
+    better: str
+    parameters: Mapping[str, str]
+    nodes: tuple[tuple[str, str], ...]
+    """Name and host of each node, those of one host beside each other."""
+    matrices: tuple[Matrix, ...]
+
+
+def campaign_network(viewer: Viewer, campaign: Campaign) -> tuple[NetworkMetric, ...]:
+    """Return the metrics of a campaign that know from where to where they were
+    measured, in eight queries."""
+    named = {"case__parameters__has_keys": ["from", "to"]}
+    cells = list(compared_cells(viewer, campaign=campaign, filters=named))
+    flags = _flags(viewer, campaign)
+    groups: dict[str, list[Path]] = defaultdict(list)
+    for cell in cells:
+        groups[_key(cell)].append(_path(cell, flags.get(cell.pk, ())))
+    found = [_metric(key, paths) for key, paths in groups.items()]
+    return tuple(sorted(found, key=_order))
+
+
+def _flags(viewer: Viewer, campaign: Campaign) -> dict[int, list[Flag]]:
+    found: dict[int, list[Flag]] = defaultdict(list)
+    standing = visible_flags(viewer, campaign=campaign).exclude(status="dismissed")
+    for flag in standing.prefetch_related("cells"):
+        for cell in flag.cells.all():
+            found[cell.pk].append(flag)
+    return found
+
+
+def _key(cell: Cell) -> str:
+    case = cell.case
+    others = {k: v for k, v in case.parameters.items() if k not in ENDS}
+    return json.dumps([case.tool, case.metric, sorted(others.items()), cell.load])
+
+
+def _path(cell: Cell, flags: Iterable[Flag]) -> Path:
+    named = cell.case.parameters
+    ends = (named["from"], named["to"])
+    hosts = (named.get("from_host", ""), named.get("to_host", ""))
+    medium = medium_of(cell.scenario, ends, hosts)
+    rate = line_rate_bit_per_s(cell.system.host.facts) if medium == "wire" else None
+    return Path(cell, ends, hosts, medium, _in_unit(rate, cell), tuple(flags))
+
+
+def _in_unit(rate: float | None, cell: Cell) -> float | None:
+    if rate is None or cell.case.better != "higher":
+        return None
+    try:
+        return units.convert(rate, "bit/s", cell.case.unit)
+    except UnitError:
+        return None
+
+
+def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
+    names = _settings(paths)
+    by_setting: dict[tuple[Fact, ...], dict[Ends, Path]] = defaultdict(dict)
+    for path in paths:
+        stated = _traits(path)
+        setting = tuple(Fact(name, stated.get(name, "")) for name in names)
+        by_setting[setting][path.ends] = path
+    case = paths[0].cell.case
+    return NetworkMetric(
+        key=key,
+        tool=case.tool,
+        metric=case.metric,
+        unit=case.unit,
+        better=case.better,
+        parameters={k: v for k, v in case.parameters.items() if k not in ENDS},
+        nodes=_nodes(paths),
+        matrices=tuple(
+            Matrix(setting, by_setting[setting])
+            for setting in sorted(by_setting, key=_setting_order)
+        ),
+    )
+
+
+def _settings(paths: Sequence[Path]) -> list[str]:
+    """What was set differently between measurements of the same path.
+
+    A trait that goes with the sender (dom0 of the nodes, guests of the VMs) tells
+    nothing that its name does not; one that one sender had in two ways is a setting.
+    """
+    ways: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for path in paths:
+        for name, value in _traits(path).items():
+            ways[name, path.ends[0]].add(value)
+    names = {name for (name, _), values in ways.items() if len(values) > 1}
+    return sorted(names, key=lambda name: rank((*TRAITS, *OPTIONS), name))
+
+
+def _traits(path: Path) -> dict[str, str]:
+    system = path.cell.system
+    stated = {name: getattr(system, name) for name in TRAITS if name != "host"}
+    stated |= {"host": system.host.slug, "scenario": _state(path.cell.scenario)}
+    stated |= {"vms": path.cell.vms, "seat": path.cell.seat} | dict(system.options)
+    return {name: str(value) for name, value in stated.items() if value is not None}
+
+
+def _state(scenario: str) -> str:
+    """A scenario that says more than between which places was measured."""
+    return "" if scenario in PLACES else scenario
+
+
+def _setting_order(setting: Sequence[Fact]) -> list[Any]:
+    """``off`` and ``no`` before ``on`` and ``yes``, all others in natural order."""
+    values = [fact.value for fact in setting]
+    return [(value not in {"", "no", "off"}, natural(value)) for value in values]
+
+
+def _nodes(paths: Iterable[Path]) -> tuple[tuple[str, str], ...]:
+    hosts: dict[str, str] = {}
+    for path in paths:
+        for end, host in zip(path.ends, path.hosts, strict=True):
+            hosts[end] = hosts.get(end) or host
+    # A host is a node of its own: it stands before its guests.
+    order = sorted(
+        hosts.items(), key=lambda it: (natural(it[1]), it[0] != it[1], natural(it[0]))
+    )
+    return tuple(order)
+
+
+def _order(metric: NetworkMetric) -> tuple[Any, ...]:
+    names = [each.name for each in tools.get(metric.tool).metrics]
+    return (metric.tool, rank(names, metric.metric), metric.key)
+
+
+def _reading(path: Path) -> Reading:
+    cell = path.cell
+    return Reading(cell.n, path.value, cell.m2 or 0.0, cell.resolution)

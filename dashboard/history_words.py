@@ -1,0 +1,134 @@
+"""A history in words: what changed when, or why nobody can say."""
+
+from collections.abc import Iterator
+from copy import copy
+from datetime import datetime
+from itertools import pairwise
+from math import isfinite
+
+import numpy as np
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from benchmarks.analysis.history import LEAST_RUNS, ChangePoint
+from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
+from benchmarks.selectors.history import DatedRun, History, Series
+from dashboard import figures, wording
+
+
+def day_text(at: datetime | None) -> str:
+    """Return the day of a run."""
+    return date_format(at, "Y-m-d") if at else ""
+
+
+def line_name(series: Series, told: History) -> str:
+    """Return a system without its version, and without what all others are too."""
+    system = copy(series.system)
+    system.hypervisor_version = ""
+    name = wording.system_name(system)
+    others = [each.system for each in told.series]
+    same_guest = {(each.guest_os, each.guest_bits) for each in others}
+    if len(same_guest) == 1 and len(others) > 1:
+        system.guest_os, system.guest_bits = "", None
+        name = wording.system_name(system)
+    return name
+
+
+def sentences(told: History, is_over_time: bool) -> Iterator[str]:
+    """Say what changed, one line after the other; those that changed come first."""
+    said = [
+        (name, each, list(_told(each, name, is_over_time)))
+        for each in told.series
+        for name in [line_name(each, told)]
+    ]
+    for _name, _series, lines in sorted(said, key=lambda it: not it[1].changes):
+        yield from lines
+
+
+def _told(series: Series, name: str, is_over_time: bool) -> Iterator[str]:
+    if not is_over_time:
+        yield from _over_versions(series, name)
+        return
+    changes, n = series.changes, len(series.dated)
+    words = {"system": name, "n": n, "least": LEAST_RUNS}
+    if changes is None:
+        yield (
+            _(
+                "%(system)s: %(n)s dated runs. A change point needs %(least)s on each "
+                "side, so none is looked for."
+            )
+            % words
+        )
+    elif not changes:
+        yield _("%(system)s: no change beyond chance in %(n)s dated runs.") % words
+    else:
+        for change in changes:
+            yield _change(series, name, change)
+
+
+def _change(series: Series, name: str, change: ChangePoint) -> str:
+    before, after = series.dated[change.at - 1], series.dated[change.at]
+    words = {
+        "system": name,
+        "day": day_text(after.started_at),
+        "factor": figures.ratio(change.factor),
+        "p": f"{change.p_value:.3f}",
+        "versions": _versions(before, after),
+    }
+    return (
+        _(
+            "%(system)s: from %(day)s on %(factor)s times what it was before"
+            "%(versions)s (permutation test, p = %(p)s)."
+        )
+        % words
+    )
+
+
+def _versions(before: DatedRun, after: DatedRun) -> str:
+    if before.version == after.version:
+        return ""
+    return _(", with the version going from %(old)s to %(new)s") % {
+        "old": before.version or "?",
+        "new": after.version or "?",
+    }
+
+
+def _over_versions(series: Series, name: str) -> Iterator[str]:
+    for old, new in pairwise(series.versions):
+        words = {
+            "system": name,
+            "old": old.version or "?",
+            "new": new.version or "?",
+            "least": LEAST_RUNS,
+        }
+        ratio, low, high = _ratio(series, old.version, new.version)
+        if min(old.n, new.n) < LEAST_RUNS or not isfinite(low):
+            said = _(
+                "%(system)s, %(old)s to %(new)s: no change is claimed. It needs "
+                "%(least)s runs of each version, and an interval."
+            )
+        elif low <= 1 <= high:
+            said = _(
+                "%(system)s, %(old)s to %(new)s: no clear change (%(low)s to %(high)s "
+                "times)."
+            )
+        else:
+            said = _(
+                "%(system)s, %(old)s to %(new)s: %(ratio)s times what it was (95 %% "
+                "interval %(low)s to %(high)s)."
+            )
+        written = zip(("ratio", "low", "high"), (ratio, low, high), strict=True)
+        yield said % {**words, **{key: figures.ratio(it) for key, it in written}}
+
+
+def _ratio(series: Series, old: str, new: str) -> tuple[float, float, float]:
+    sides = [
+        np.array([run.mean for run in series.runs if run.version == version])
+        for version in (new, old)
+    ]
+    after, before = (
+        Rollups.of([len(it)], [it.mean()], [it.var() * len(it)], [np.nan])
+        for it in sides
+    )
+    found = log_ratio_intervals(after, before, [True])
+    return float(found.ratio[0]), float(found.low[0]), float(found.high[0])

@@ -1,0 +1,161 @@
+"""The paths of a network in words: what a setting changed, which way is slower."""
+
+from collections.abc import Iterator, Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from benchmarks.analysis.paths import Asymmetry, Ends
+from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.selectors.network import Matrix, NetworkMetric, Path
+from dashboard import figures, wording
+
+
+def setting_name(matrix: Matrix) -> str:
+    """Return under which setting a matrix was measured."""
+    return ", ".join(_fact(each) for each in matrix.setting) or _("As measured")
+
+
+def _fact(fact: Fact) -> str:
+    if fact.name == "tuned" and fact.value in {"no", "off"}:
+        return _("before tuning")
+    if fact.name == "tuned" and fact.value in {"yes", "on"}:
+        return _("after tuning")
+    return wording.fact_text(fact) if fact.value else _("not stated")
+
+
+def ends_text(ends: Ends) -> str:
+    """Return a path as it is read: ``vm4 → node7``."""
+    return f"{ends[0]} → {ends[1]}"
+
+
+def _times(factor: float) -> str:
+    return figures.exact(float(f"{factor:.3g}"))
+
+
+def medium_name(path: Path) -> str:
+    """Return what a path goes over."""
+    return {
+        "loopback": _("loopback"),
+        "inside": _("within the host"),
+        "wire": _("over the wire"),
+        "unknown": _("over what was not stated"),
+    }[path.medium]
+
+
+def path_sentence(path: Path, asymmetry: Asymmetry | None) -> str:
+    """Return a path in full, for its tooltip and for those who hear the page."""
+    value = wording.quantity(path.value, path.cell.case.unit, whole=True)
+    runs = wording.runs_text(path.cell.n)
+    parts = [f"{ends_text(path.ends)}: {value}, {medium_name(path)}, {runs}."]
+    if asymmetry:
+        words = (ends_text(asymmetry.larger), _times(asymmetry.factor))
+        parts.append(_("%s carries %s times what comes back.") % words)
+    parts.extend(flag.sentence for flag in path.flags)
+    return " ".join(parts)
+
+
+def sentences(metric: NetworkMetric) -> Iterator[str]:
+    """Say what the setting changed, which directions differ, how near the wire is."""
+    if len(metric.matrices) == 2:
+        yield from _change(metric, *metric.matrices)
+    if metric.better == "higher":
+        told = [_asymmetry(matrix) for matrix in reversed(metric.matrices)]
+        yield from [each for each in told if each][:1]
+        yield from _wire(metric)
+    yield from _doubts(metric)
+
+
+def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Iterator[str]:
+    both = [ends for ends in after.paths if _ratio(before, after, ends)]
+    if not both or metric.better not in ("higher", "lower"):
+        return
+    ranked = sorted(both, key=lambda ends: _ratio(before, after, ends))
+    if metric.better == "lower":
+        ranked.reverse()
+    better, worse = ranked[-1], ranked[0]
+    words = {
+        "setting": setting_name(after),
+        "n": len(both),
+        "best": ends_text(better),
+        "gain": _times(_ratio(before, after, better)),
+        "worst": ends_text(worse),
+        "loss": _times(_ratio(before, after, worse)),
+    }
+    said = _(
+        "%(setting)s, of %(n)s paths measured both times, %(best)s gained the most "
+        "(%(gain)s times what it was) and %(worst)s the least (%(loss)s times)."
+    )
+    yield _sentence(said % words, [*before.paths.values(), *after.paths.values()])
+
+
+def _ratio(before: Matrix, after: Matrix, ends: Ends) -> float:
+    """The change of a path; 0 where there is none to speak of."""
+    old, new = before.paths.get(ends), after.paths.get(ends)
+    return new.value / old.value if old and new and old.value > 0 else 0.0
+
+
+def _asymmetry(matrix: Matrix) -> str:
+    if not matrix.asymmetries:
+        return ""
+    first = matrix.asymmetries[0]
+    path, back = matrix.paths[first.larger], matrix.paths[first.larger[::-1]]
+    unit = path.cell.case.unit
+    words = {
+        "setting": setting_name(matrix),
+        "path": ends_text(first.larger),
+        "factor": _times(first.factor),
+        "more": wording.quantity(path.value, unit),
+        "less": wording.quantity(back.value, unit),
+        "medium": medium_name(path),
+    }
+    said = _(
+        "The way matters: %(setting)s, %(path)s carries %(factor)s times what comes "
+        "back (%(more)s against %(less)s, %(medium)s)"
+    )
+    others = len(matrix.asymmetries) - 1
+    more = ngettext(
+        "; %(n)s other pair differs by more than a quarter.",
+        "; %(n)s other pairs differ by more than a quarter.",
+        others,
+    )
+    end = more % {"n": others} if others else "."
+    return _sentence(said % words + end, [path, back])
+
+
+def _wire(metric: NetworkMetric) -> Iterator[str]:
+    """Say how much of the wire the best path has, for the last setting."""
+    paths = metric.matrices[-1].paths.values()
+    rated = [path for path in paths if path.line_rate]
+    if not rated:
+        return
+    best = max(rated, key=lambda path: path.value / (path.line_rate or 1))
+    worst = min(rated, key=lambda path: path.value / (path.line_rate or 1))
+    yield _(
+        "The wire carries %(rate)s: %(best)s has %(most)d %% of it, %(worst)s "
+        "%(least)d %%."
+    ) % {
+        "rate": wording.quantity(best.line_rate, metric.unit),
+        "best": ends_text(best.ends),
+        "most": round(100 * best.value / (best.line_rate or 1)),
+        "worst": ends_text(worst.ends),
+        "least": round(100 * worst.value / (worst.line_rate or 1)),
+    }
+
+
+def _doubts(metric: NetworkMetric) -> Iterator[str]:
+    paths = [path for matrix in metric.matrices for path in matrix.paths.values()]
+    flagged = sum(bool(path.flags) for path in paths)
+    if flagged:
+        yield ngettext(
+            "%(n)s of %(all)s paths is flagged: read it with the doubts below.",
+            "%(n)s of %(all)s paths are flagged: read them with the doubts below.",
+            flagged,
+        ) % {"n": flagged, "all": len(paths)}
+
+
+def _sentence(text: str, paths: Sequence[Path]) -> str:
+    """Begin with a capital, and say so where nothing was measured twice."""
+    single = all(path.cell.n == 1 for path in paths)
+    said = text[:1].upper() + text[1:]
+    return f"{said} {_('Single runs.')}" if single else said

@@ -1,0 +1,68 @@
+"""Paths of a network: their medium, and directions that differ."""
+
+import pytest
+
+from benchmarks.analysis.paths import Reading, asymmetries, medium_of
+
+
+def single(mean):
+    return Reading(1, mean, 0.0, 0.01)
+
+
+def several(mean, deviation, n=6):
+    return Reading(n, mean, (n - 1) * deviation**2, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "ends", "hosts", "medium"),
+    [
+        ("same-host", ("vm3", "vm3"), ("a", "a"), "loopback"),
+        ("same-host", ("vm3", "vm4"), ("", ""), "inside"),
+        ("single", ("vm3", "vm4"), ("a", "a"), "inside"),
+        ("inter-vm", ("vm3", "vm4"), ("", ""), "inside"),
+        ("inter-host", ("vm3", "vm2"), ("", ""), "wire"),
+        ("single", ("vm3", "vm2"), ("a", "b"), "wire"),
+        ("single", ("vm3", "vm2"), ("a", ""), "unknown"),
+    ],
+)
+def test_a_path_within_a_host_is_told_from_one_over_the_wire(
+    scenario, ends, hosts, medium
+):
+    assert medium_of(scenario, ends, hosts) == medium
+
+
+def test_the_larger_direction_is_named_and_the_largest_factor_comes_first():
+    paths = {
+        ("a", "b"): single(10),
+        ("b", "a"): single(30),
+        ("a", "c"): single(50),
+        ("c", "a"): single(10),
+    }
+
+    found = asymmetries(paths)
+
+    assert [(each.larger, each.factor) for each in found] == [
+        (("a", "c"), 5.0),
+        (("b", "a"), 3.0),
+    ]
+    assert found[0].low is None
+
+
+def test_one_direction_alone_and_a_loopback_are_no_asymmetry():
+    assert asymmetries({("a", "b"): single(10), ("a", "a"): single(90)}) == ()
+
+
+def test_a_small_difference_and_a_reading_of_zero_are_not_named():
+    near = {("a", "b"): single(10), ("b", "a"): single(12)}
+    zero = {("a", "b"): single(0), ("b", "a"): single(12)}
+
+    assert asymmetries(near) == asymmetries(zero) == ()
+
+
+def test_several_runs_must_agree_that_the_directions_differ():
+    noisy = {("a", "b"): several(10, 5), ("b", "a"): several(14, 6)}
+    clear = {("a", "b"): several(10, 0.1), ("b", "a"): several(14, 0.1)}
+
+    assert asymmetries(noisy) == ()
+    (found,) = asymmetries(clear)
+    assert 1.3 < found.low < found.factor < found.high < 1.5

@@ -1,0 +1,124 @@
+"""Sweep, network and history in a real browser: drawn, in the dark, on a phone."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from pytest_django.live_server_helper import LiveServer
+
+from benchmarks.models import Agent, Lab
+from benchmarks.services import campaigns, intake, processing, systems
+from tests.dashboard import browsing
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+CAMPAIGN = "/campaigns/alpha-lab/lines/"
+EVIL = "<b>bold</b><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def orm_beside_playwright():
+    """Let the tests query while Playwright's event loop runs in the same thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, django_db_blocker):
+    """Serve one campaign with sizes, paths and dates, and a hostile name in each."""
+    with django_db_blocker.unblock():
+        load()
+        server = LiveServer("127.0.0.1")
+        yield server.url
+        server.stop()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        call_command("flush", interactive=False, verbosity=0)
+
+
+def load():
+    lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+    agent = Agent.objects.create(lab=lab, name="alice")
+    campaigns.save_campaign(lab=lab, slug="lines", title="Lines", visibility="public")
+    systems.register_host(lab=lab, slug="alpha", facts={"network": "Gigabit Ethernet"})
+    sizes = [
+        ({"block_size": size}, name, 10.0 * at + 3)
+        for at, size in enumerate(("4 KiB", "32 KiB", "1 MiB", "4 MiB"))
+        for name in ("native", EVIL)
+    ]
+    paths = [
+        ({"from": start, "to": end}, "Xen", value)
+        for start, end, value in (("a", EVIL, 90.0), (EVIL, "a", 30.0))
+    ]
+    dates = [({"operation": "write"}, "Xen", 50.0 + at % 3) for at in range(24)]
+    documents = [run(at, *it) for at, it in enumerate([*sizes, *paths, *dates])]
+    intake.submit_runs(agent=agent, documents=documents)
+    processing.drain()
+
+
+def run(number, parameters, hypervisor, value):
+    sample = {"metric": "network throughput", "parameters": parameters}
+    began = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=number)
+    return {
+        "key": f"00000000-0000-4000-8000-{number:012}",
+        "campaign": "lines",
+        "system": {"host": "alpha", "hypervisor": hypervisor, "guest_os": "os"},
+        "tool": "iometer",
+        "started_at": began.isoformat(),
+        "samples": [{**sample, "value": value, "unit": "MB/s"}],
+    }
+
+
+@pytest.fixture(scope="module")
+def chromium(site):
+    with browsing.chromium() as started:
+        yield started
+
+
+@pytest.fixture(params=["dark", "phone"])
+def visit(request, chromium, site):
+    options = {
+        "dark": {"color_scheme": "dark"},
+        "phone": {"viewport": {"width": 360, "height": 740}},
+    }
+    with browsing.window(chromium, site, **options[request.param]) as opened:
+        yield opened
+
+
+def check(visit, page):
+    assert not browsing.is_too_wide(page)
+    assert browsing.violations(page) == []
+    assert page.evaluate("window.intrusions") == []
+    assert visit.errors == []
+
+
+def test_a_sweep_draws_every_cell_of_its_table(visit):
+    page = visit.open(f"{CAMPAIGN}sweep/")
+    browsing.draw_chart(page)
+
+    points = page.locator(".chart .scatterlayer .point").count()
+    assert points == page.locator(".sweep-table td small").count() == 8
+    check(visit, page)
+
+
+def test_a_network_is_read_without_a_chart(visit):
+    page = visit.open(f"{CAMPAIGN}network/")
+
+    assert page.locator("td.medium").count() == 2
+    assert page.locator("td .mark").first.inner_text() == "⇄"
+    assert "30" in page.locator("td.medium").first.inner_text()
+    check(visit, page)
+
+
+def test_a_history_draws_its_days(visit):
+    page = visit.open(f"{CAMPAIGN}history/")
+    browsing.draw_chart(page)
+
+    points = page.locator(".chart .scatterlayer .point").count()
+    assert points == page.locator("tbody tr").count() > 0
+    check(visit, page)

@@ -1,0 +1,173 @@
+"""The history page: made runs with dates and versions, and campaigns without."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from benchmarks.models import Campaign
+from benchmarks.selectors.history import history, subjects
+from benchmarks.viewer import ANYONE
+
+PAGE = "/campaigns/alpha-lab/study/history/"
+BEGIN = datetime(2026, 3, 1, 8, tzinfo=UTC)
+
+
+@pytest.fixture
+def series(run_document, xen):
+    """Make a run every twelve hours: ``levels`` one after the other."""
+
+    def make(*levels, n=14, versions=("4.18", "4.19"), dated=True, **changes):
+        random = np.random.default_rng(11)
+        documents = []
+        for at, level in enumerate(level for level in levels for _ in range(n)):
+            version = versions[min(at // n, len(versions) - 1)]
+            began = BEGIN + timedelta(hours=12 * at)
+            stated = {"started_at": began.isoformat()} if dated else {}
+            documents.append(
+                run_document(
+                    round(level * (1 + random.normal(0, 0.005)), 3),
+                    system={**xen, "hypervisor_version": version},
+                    **stated,
+                    **changes,
+                )
+            )
+        return documents
+
+    return make
+
+
+def figure(page):
+    (source,) = re.findall(r'<script type="application/json">(.*?)</script>', page)
+    return json.loads(source)
+
+
+def findings(page):
+    return re.findall(r'<p class="finding">(.*?)</p>', page)
+
+
+def test_a_step_is_dated_and_named_with_its_version(text, submit, series):
+    submit(*series(50, 45))
+
+    (said,) = findings(text(PAGE))
+
+    assert "from 2026-03-08 on 0.897 times what it was before" in said
+    assert "with the version going from 4.18 to 4.19" in said
+
+
+def test_a_point_is_a_day_with_its_interval(text, submit, series):
+    submit(*series(50, 45))
+
+    drawn = figure(text(PAGE))
+
+    (line,) = drawn["data"]
+    assert len(line["x"]) == 14
+    assert all(bar > 0 for bar in line["error_y"]["array"])
+    assert drawn["layout"]["xaxis"]["type"] == "date"
+    assert [shape["name"] for shape in drawn["layout"]["shapes"]] == ["change"]
+
+
+def test_many_points_are_folded_in_the_table(text, submit, series):
+    submit(*series(50, n=84))
+
+    page = text(PAGE)
+
+    assert "Show all 42 points" in page
+    assert page.count('<tr><th scope="row">') == 42
+
+
+def test_fewer_than_ten_runs_a_side_claim_nothing(text, submit, series):
+    submit(*series(50, 25, n=9))
+
+    (said,) = findings(text(PAGE))
+
+    assert "18 dated runs. A change point needs 10 on each side" in said
+    assert figure(text(PAGE))["layout"]["shapes"] == []
+
+
+def test_a_quiet_series_is_said_to_be_quiet(text, submit, series):
+    submit(*series(50, 50))
+
+    assert "no change beyond chance in 28 dated runs" in findings(text(PAGE))[0]
+
+
+def test_versions_are_an_axis_of_their_own(text, submit, series):
+    submit(*series(50, 45))
+
+    page = text(f"{PAGE}?axis=version")
+
+    assert figure(page)["layout"]["xaxis"]["ticktext"] == ["Xen 4.18", "Xen 4.19"]
+    assert re.search(r"4.18 to 4.19: 0.897 times what it was \(95 %", page)
+
+
+def test_runs_without_dates_still_have_their_versions(text, submit, series):
+    submit(*series(50, 45, n=4, dated=False))
+
+    page = text(PAGE)
+
+    assert "a point is a version" in page
+    assert "no change is claimed" in findings(page)[0]
+
+
+def test_runs_without_a_date_are_counted_not_drawn(text, submit, series):
+    submit(*series(50, 45), *series(50, n=3, dated=False))
+
+    assert "3 runs do not say when they began" in text(PAGE)
+
+
+def test_the_same_host_and_case_of_another_campaign_belong_to_it(
+    text, submit, series, lab
+):
+    Campaign.objects.create(lab=lab, slug="later", title="Later", visibility="public")
+    submit(*series(50), *series(45, versions=("4.20",), campaign="later"))
+
+    assert "4.20" in text(f"{PAGE}?axis=version")
+
+
+def test_what_is_private_elsewhere_stays_out(text, submit, series, private_campaign):
+    submit(*series(50), *series(45, versions=("4.20",), campaign="secret-study"))
+
+    assert "4.20" not in text(PAGE)
+    (subject,) = subjects(ANYONE, Campaign.objects.get(slug="study"))
+    assert sum(len(it.runs) for it in history(ANYONE, subject).series) == 14
+
+
+def test_a_campaign_without_dates_and_versions_says_what_is_missing(
+    text, submit, run_document
+):
+    submit(run_document())
+
+    page = text(PAGE)
+
+    assert "No run says when it began" in page
+    assert "started_at" in page
+    assert "/study/history/" not in text("/campaigns/alpha-lab/study/")
+
+
+def test_the_tab_stands_where_there_is_a_history(text, submit, series):
+    submit(*series(50, n=2))
+
+    assert "/study/history/" in text("/campaigns/alpha-lab/study/")
+
+
+def test_a_private_history_is_not_there(client, private_campaign):
+    answer = client.get("/campaigns/alpha-lab/secret-study/history/")
+
+    assert answer.status_code == 404
+
+
+def test_nonsense_in_the_address_shows_the_first_subject(text, submit, series):
+    submit(*series(50, n=2))
+
+    assert "single" not in findings(text(f"{PAGE}?subject=1|%27|%00&axis=x"))
+
+
+def test_it_costs_a_fixed_number_of_queries(
+    client, submit, series, django_assert_num_queries
+):
+    submit(*series(50, 45))
+
+    with django_assert_num_queries(5):
+        client.get(PAGE)

@@ -1,0 +1,153 @@
+"""The network page: the Heidelberg tables as matrices, and made ones."""
+
+import html
+import re
+
+import pytest
+
+from benchmarks.models import Campaign
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.selectors.network import campaign_network
+from benchmarks.services import campaigns, checking, systems
+from benchmarks.viewer import ANYONE
+
+PAGE = "/campaigns/alpha-lab/heidelberg-2007-xen/network/"
+MADE = "/campaigns/alpha-lab/study/network/"
+CELL = r'<td class="num medium medium-(\w+)([^"]*)" title="([^"]*)">(.*?)<small>(.*?)<'
+
+
+@pytest.fixture
+def heidelberg(lab, submit):
+    study = reference_campaign("heidelberg-2007-xen")
+    campaigns.save_campaign(lab=lab, **study.campaign)
+    for host in study.hosts:
+        systems.register_host(lab=lab, **host)
+    submit(*(run for run in study.runs if run["tool"] == "netperf"))
+
+
+@pytest.fixture
+def path(run_document):
+    def make(value, start, end, **changes):
+        document = run_document(value, **changes)
+        document["samples"][0]["parameters"] = {"from": start, "to": end}
+        return document
+
+    return make
+
+
+def cells(page):
+    """Every path of a page by its ends: medium, classes, number, share of the line."""
+    found = re.findall(CELL, page)
+    return [
+        (html.unescape(title).split(":")[0], medium, classes, main, sub)
+        for medium, classes, title, main, sub in found
+    ]
+
+
+def test_the_study_shows_before_after_and_the_change(text, heidelberg):
+    page = text(PAGE)
+
+    assert re.findall(r'<h3 id="matrix-\d">(.*?)</h3>', page) == [
+        "before tuning",
+        "after tuning",
+        "Change",
+    ]
+    assert len(cells(page)) == 8 + 25 + 8
+
+
+def test_every_printed_throughput_is_found_again(heidelberg):
+    metric = campaign_network(ANYONE, Campaign.objects.get())[0]
+    before, after = metric.matrices
+
+    assert metric.unit == "MB/s"
+    assert before.paths["node7", "vm3"].value == 3.31
+    assert after.paths["node7", "vm3"].value == 31.76
+    assert after.paths["vm4", "node7"].value == 293.56
+    assert (len(before.paths), len(after.paths)) == (8, 25)
+    # Nodes of one host stand together, the host first.
+    assert [name for name, _ in metric.nodes] == ["node6", "vm2", "node7", "vm3", "vm4"]
+
+
+def test_paths_over_the_wire_tell_their_share_of_the_line(text, heidelberg):
+    page = text(PAGE)
+    by_path = {name: (medium, sub) for name, medium, _, _, sub in cells(page)[8:33]}
+
+    assert "the line carries 125" in page
+    assert by_path["node6 → node7"] == ("wire", "90 % of line")
+    assert by_path["vm4 → node7"] == ("inside", "")
+    assert by_path["vm4 → vm4"] == ("loopback", "")
+
+
+def test_sentences_name_the_change_the_asymmetry_and_the_wire(text, heidelberg):
+    said = re.findall(r'<p class="finding">(.*?)</p>', text(PAGE))
+
+    assert said[0].startswith("After tuning, of 8 paths measured both times, node7 → ")
+    assert "vm4 → node7 carries 9.19 times what comes back" in said[1]
+    assert "within the host" in said[1]
+    assert said[1].endswith("Single runs.")
+    assert "node6 → node7 has 90 % of it" in said[2]
+
+
+def test_every_metric_has_its_chip(text, heidelberg):
+    page = text(PAGE)
+
+    assert "netperf: Service demand" in page
+    assert len(set(re.findall(r'href="\?metric=(\d)"', page))) == 5
+    assert "us/" in text(f"{PAGE}?metric=3")
+
+
+def test_flags_are_shown_at_their_paths(text, heidelberg):
+    checking.check_campaign(Campaign.objects.get())
+
+    page = text(PAGE)
+
+    assert "31 of 33 paths are flagged" in page
+    assert page.count("⚑</b>") == 31 + 1  # and the legend
+    assert "is in MiB/s, not MB/s" in page.split("What is doubtful here")[1]
+
+
+def test_a_made_network_without_settings_is_one_matrix(text, submit, path):
+    submit(path(50, "a", "b"), path(20, "b", "a"))
+
+    page = text(MADE)
+
+    assert "As measured" in page
+    assert len(cells(page)) == 2
+    assert page.count("⇄</b>") == 2 + 1  # and the legend
+    assert "a → b carries 2.5 times what comes back" in page
+
+
+def test_names_from_people_stay_text(text, submit, path):
+    submit(path(50, "<script>alert(1)</script>", "b"))
+
+    assert "<script>alert(1)" not in text(MADE)
+
+
+def test_a_campaign_without_paths_says_what_to_give(text, submit, run_document):
+    submit(run_document())
+
+    page = text(MADE)
+
+    assert "from where to where" in page
+    assert "/study/network/" not in text("/campaigns/alpha-lab/study/")
+
+
+def test_a_private_network_is_not_there(client, private_campaign):
+    answer = client.get("/campaigns/alpha-lab/secret-study/network/")
+
+    assert answer.status_code == 404
+
+
+def test_nonsense_in_the_address_shows_the_first_metric(text, submit, path):
+    submit(path(50, "a", "b"))
+
+    assert "As measured" in text(f"{MADE}?metric=-1%27%00")
+
+
+def test_it_costs_a_fixed_number_of_queries(
+    client, heidelberg, django_assert_num_queries
+):
+    checking.check_campaign(Campaign.objects.get())
+
+    with django_assert_num_queries(9):
+        client.get(PAGE)
