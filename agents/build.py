@@ -1,15 +1,20 @@
 """Pack the agent into one file that any Python from 3.6 on runs; the same bytes twice.
 
-    python -m agents.build dist/virtlab-agent.pyz
+    python -m agents.build dist/virtlab-agent.pyz [--with-binaries FOLDER]
+
+A folder of binaries holds our kernels as static programs, named `linpack-linux-x86_64`
+or `memory-windows-i686.exe`, for machines without a compiler.
 
 A zip behind a `#!` line, as `zipapp` makes it, but with names in order, one date for
 all and no permissions of the builder's: the same sources (and zlib) give the same
 checksum.
 """
 
+import argparse
 import hashlib
 import io
 import os
+import re
 import sys
 import zipfile
 from typing import Dict, List
@@ -19,16 +24,17 @@ SHEBANG = b"#!/usr/bin/env python3\n"
 _DATE = (2010, 7, 29, 0, 0, 0)
 _MAIN = b"import sys\nfrom agents.__main__ import main\n\nsys.exit(main())\n"
 _LEFT_OUT = ("agents/build.py",)
+_ENDINGS = (".py", ".c", ".h")
 
 
 def sources(folder: str) -> Dict[str, bytes]:
-    """Return the agent's modules by their names in the archive."""
+    """Return the agent's modules and kernels by their names in the archive."""
     found = {"__main__.py": _MAIN}
     for parent, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(parent, name)
             place = "agents/" + os.path.relpath(path, folder).replace(os.sep, "/")
-            if name.endswith(".py") and place not in _LEFT_OUT:
+            if name.endswith(_ENDINGS) and place not in _LEFT_OUT:
                 with open(path, "rb") as file:
                     found[place] = file.read()
     return found
@@ -47,9 +53,22 @@ def packed(files: Dict[str, bytes]) -> bytes:
     return SHEBANG + archive.getvalue()
 
 
-def build() -> bytes:
-    """Return the agent of the sources beside this file."""
-    return packed(sources(os.path.dirname(os.path.abspath(__file__))))
+def binaries(folder: str) -> Dict[str, bytes]:
+    """Return the kernels' programs in a folder by their names in the archive."""
+    found = {}
+    for name in os.listdir(folder):
+        if not re.fullmatch(r"(linpack|memory)-[a-z]+-\w+(\.exe)?", name):
+            sys.exit("%s: no name like linpack-linux-x86_64" % name)
+        place = "agents/kernels/prebuilt/" + name.replace(".exe", "")
+        with open(os.path.join(folder, name), "rb") as file:
+            found[place] = file.read()
+    return found
+
+
+def build(folder: str = "") -> bytes:
+    """Return the agent of the sources beside this file, with a folder's binaries."""
+    files = sources(os.path.dirname(os.path.abspath(__file__)))
+    return packed(dict(files, **(binaries(folder) if folder else {})))
 
 
 def checksum(content: bytes) -> str:
@@ -59,8 +78,11 @@ def checksum(content: bytes) -> str:
 
 def main(arguments: List[str]) -> None:
     """Write the agent and its checksum beside it."""
-    path = arguments[0]
-    content = build()
+    parser = argparse.ArgumentParser(prog="python -m agents.build")
+    parser.add_argument("path")
+    parser.add_argument("--with-binaries", default="", metavar="FOLDER")
+    options = parser.parse_args(arguments)
+    path, content = options.path, build(options.with_binaries)
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as file:
         file.write(content)

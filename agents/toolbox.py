@@ -23,6 +23,21 @@ class Program(NamedTuple):
         return "apt install " + self.package
 
 
+class Kernel(Program):
+    """One of our own, whose program is compiled where it runs."""
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> Optional[str]:
+        """Return its compiler, or where its program came with."""
+        from agents.kernels.building import find_compiler, prebuilt_program
+
+        kernel = self.tool.partition("-")[2]
+        inside = "inside the agent" if prebuilt_program(kernel) else None
+        return find_compiler() or inside
+
+
 PROGRAMS = (
     Program("ab", "ab", "apache2-utils"),
     Program("bonnie", "bonnie++", "bonnie++"),
@@ -42,6 +57,8 @@ PROGRAMS = (
     Program("stress-ng", "stress-ng", "stress-ng"),
     Program("sysbench", "sysbench", "sysbench"),
     Program("tiotest", "tiotest", ""),
+    Kernel("virtlab-linpack", "cc", "gcc"),
+    Kernel("virtlab-memory", "cc", "gcc"),
     Program("wrk", "wrk", "wrk"),
 )
 

@@ -24,5 +24,5 @@ def run(options: argparse.Namespace) -> int:
         return exits.DONE
     for tool, path, advice in found:
         state = "installed: %s" % path if path else "missing:   %s" % advice
-        Console().result("%-10s  %s" % (tool, state))
+        Console().result("%-15s  %s" % (tool, state))
     return exits.DONE

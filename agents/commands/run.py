@@ -37,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--file-mib", type=int, default=256, help="its size: 256")
     parser.add_argument("--peer", default="", help="the machine network tools talk to")
     parser.add_argument("--device", default="", help="the disk that hdparm reads")
+    kernels = parser.add_argument_group("virtlab-linpack and virtlab-memory")
+    kernels.add_argument("--sizes", default="", help="1000,2000,4000,8000")
+    kernels.add_argument("--budget-s", type=int, default=1200, help="LINPACK's: 1200")
+    kernels.add_argument("--bits", type=int, default=0, choices=(32, 64))
     parser.add_argument("--later", action="store_true", help="send nothing now")
     add_system_arguments(parser)
     add_run_arguments(parser)
@@ -50,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
     from agents.platform_facts import gather_platform
     from agents.quiet import Quiet
 
-    steps = _steps(options)
     enrolment = load_enrolment()
+    steps = _steps(options, enrolment.time_server)
     facts = gather_platform()
     job = Job(
         steps=steps,
@@ -68,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     return sent or (exits.FAILED if failed else exits.DONE)
 
 
-def _steps(options: argparse.Namespace) -> List[Any]:
+def _steps(options: argparse.Namespace, time_server: str) -> List[Any]:
     from agents.measuring.runners import Wishes, steps_of
 
     wishes = Wishes(
@@ -78,6 +82,10 @@ def _steps(options: argparse.Namespace) -> List[Any]:
         peer=options.peer,
         device=options.device,
         file_mib=options.file_mib,
+        sizes=options.sizes,
+        budget_s=options.budget_s,
+        bits=options.bits,
+        time_server=time_server,
     )
     return [step for tool in options.tools for step in steps_of(tool, wishes)]
 

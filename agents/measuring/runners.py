@@ -4,10 +4,10 @@ A step is one start of one program; its output is one upload. The fio steps are 
 studies' Iometer pattern: block sizes x reading and writing x sequential and random.
 """
 
-import shutil
 from typing import Callable, Dict, List, NamedTuple
 
 from agents.errors import UsageError
+from agents.kernels.running import linpack_argv, memory_argv
 from agents.toolbox import PROGRAMS
 
 FIO_BLOCKS = ("4k", "32k", "256k", "1m", "4m")
@@ -38,6 +38,10 @@ class Wishes(NamedTuple):
     peer: str = ""
     device: str = ""
     file_mib: int = 256
+    sizes: str = ""
+    budget_s: int = 1200
+    bits: int = 0
+    time_server: str = ""
 
 
 class Step(NamedTuple):
@@ -58,7 +62,7 @@ def steps_of(tool: str, wishes: Wishes) -> List[Step]:
             "what it printed." % (tool, ", ".join(sorted(RUNNERS)))
         )
     program = next(each for each in PROGRAMS if each.tool == tool)
-    if shutil.which(program.program) is None:
+    if program.path is None:
         raise UsageError("%s is not installed: %s" % (tool, program.advice))
     return runner(wishes)
 
@@ -168,6 +172,20 @@ def _mbw(wishes: Wishes) -> List[Step]:
     return [Step("mbw", "128 MiB", ["mbw", "-n", "10", "128"], _FIXED_WORK_S)]
 
 
+def _virtlab_linpack(wishes: Wishes) -> List[Step]:
+    """The first solution of a size is begun whatever it takes: twice the budget."""
+    argv = linpack_argv(wishes.sizes, wishes.budget_s, wishes.bits, wishes.time_server)
+    limit_s = 2 * wishes.budget_s + _FIXED_WORK_S
+    return [Step("virtlab-linpack", "all sizes", argv, limit_s)]
+
+
+def _virtlab_memory(wishes: Wishes) -> List[Step]:
+    """Some 720 rows, each of a hundredth of the time that tools are given."""
+    argv = memory_argv(wishes.seconds / 100, wishes.bits, wishes.time_server)
+    limit_s = 50 * wishes.seconds + _FIXED_WORK_S
+    return [Step("virtlab-memory", "all", argv, limit_s)]
+
+
 def _timed(tool: str, name: str, argv: List[str], wishes: Wishes) -> Step:
     return Step(tool, name, argv, 3 * wishes.seconds + _GRACE_S)
 
@@ -184,4 +202,6 @@ RUNNERS: Dict[str, Callable[[Wishes], List[Step]]] = {
     "stress-ng": _stress_ng,
     "sysbench": _sysbench,
     "tiotest": _tiotest,
+    "virtlab-linpack": _virtlab_linpack,
+    "virtlab-memory": _virtlab_memory,
 }

@@ -50,7 +50,8 @@ def test_other_sources_give_other_bytes():
 
 
 def test_it_holds_all_our_modules_in_order_and_nothing_else(agent):
-    ours = {f"agents/{path.relative_to(FOLDER)}" for path in FOLDER.rglob("*.py")}
+    paths = [path for end in ("py", "c", "h") for path in FOLDER.rglob(f"*.{end}")]
+    ours = {f"agents/{path.relative_to(FOLDER)}" for path in paths}
 
     assert names(agent) == sorted((ours - {"agents/build.py"}) | {"__main__.py"})
 

@@ -8,7 +8,7 @@ from agents.toolbox import PROGRAMS
 
 
 @pytest.fixture(autouse=True)
-def installed(monkeypatch):
+def installed(monkeypatch, home):
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
 
 

@@ -1,0 +1,1 @@
+"""Our own kernels in C, LINPACK and memory: their sources travel inside the agent."""

@@ -1,0 +1,175 @@
+"""A kernel's program: compiled where it will run, or taken from inside the agent.
+
+A program is kept in the agent's folder under a checksum of all that made it, so that
+another compiler, other flags or other sources give another program.
+"""
+
+import hashlib
+import os
+import pkgutil
+import platform
+import shutil
+import subprocess
+import sys
+from typing import Dict, List, Optional, Tuple
+
+from agents.errors import UsageError
+from agents.files import write_durably
+from agents.home import home
+
+COMPILERS = ("cc", "gcc", "clang", "tcc")
+FLAGS = ("-O2", "-std=c99")
+SOURCES = {
+    "linpack": ("linpack.c", "solve.h", "clock.h"),
+    "memory": ("memory.c", "sweep.h", "clock.h"),
+}
+# Windows has its sockets, and C libraries before glibc 2.17 their clocks, apart.
+_LIBRARIES = (["-lws2_32"],) if os.name == "nt" else ([], ["-lrt"])
+_PATIENCE_S = 120.0
+_INTEL = {"x86_64", "amd64", "i386", "i486", "i586", "i686", "x86"}
+
+
+class CannotCompileError(UsageError):
+    """The compiler that is here does not make this program."""
+
+
+def find_compiler() -> Optional[str]:
+    """Return the first C compiler on the path."""
+    return next(filter(None, map(shutil.which, COMPILERS)), None)
+
+
+def program_of(kernel: str, bits: int = 0) -> str:
+    """Return a program's path; compile it if need be. ``bits``: 0 as the machine is.
+
+    Raises UsageError with the package to install if there is no way to have it.
+    """
+    compiler = find_compiler()
+    prebuilt = prebuilt_program(kernel, bits)
+    if compiler:
+        try:
+            return compiled(kernel, compiler, bits)
+        except CannotCompileError:
+            if prebuilt is None:
+                raise
+    if prebuilt is None:
+        raise UsageError(
+            "There is no C compiler for %s (looked for %s), and none was built before "
+            "for %s: apt install gcc libc6-dev"
+            % (kernel, ", ".join(COMPILERS), machine_name(bits))
+        )
+    return _kept(prebuilt, kernel)
+
+
+def compiled(kernel: str, compiler: str, bits: int = 0) -> str:
+    """Return the path of a program of our sources, from an earlier time or made now."""
+    sources = sources_of(kernel)
+    flags = [*FLAGS, *(["-m%d" % bits] if bits else [])]
+    folder = os.path.join(_store(), _key(sources, compiler, flags))
+    program = os.path.join(folder, _file_name(kernel))
+    if os.path.isfile(program):
+        return program
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for name, content in sources.items():
+        write_durably(os.path.join(folder, name), content)
+    beside = "%s.%d" % (program, os.getpid())
+    _compile(compiler, flags, os.path.join(folder, kernel + ".c"), beside)
+    os.replace(beside, program)
+    return program
+
+
+def sources_of(kernel: str) -> Dict[str, bytes]:
+    """Return the sources of a kernel by their names."""
+    found = {}
+    for name in SOURCES[kernel]:
+        content = pkgutil.get_data("agents.kernels", name)
+        if content is None:
+            raise UsageError("This agent holds no %s: get it anew." % name)
+        found[name] = content
+    return found
+
+
+def prebuilt_program(kernel: str, bits: int = 0) -> Optional[bytes]:
+    """Return the program for this machine that was packed into the agent, if any."""
+    name = "prebuilt/%s-%s" % (kernel, machine_name(bits))
+    try:
+        return pkgutil.get_data("agents.kernels", name)
+    except OSError:
+        return None
+
+
+def machine_name(bits: int = 0) -> str:
+    """Return what a program must be made for: `linux-x86_64`, `windows-i686`."""
+    width = bits or (64 if sys.maxsize > 2**32 else 32)
+    machine = platform.machine().lower()
+    if machine in _INTEL:
+        machine = "x86_64" if width == 64 else "i686"
+    return "%s-%s" % (platform.system().lower(), machine)
+
+
+def compiler_argv(compiler: str, flags: List[str], source: str, to: str) -> List[str]:
+    """Return how a program is compiled; it prints the compiler's name and flags."""
+    told = " ".join([os.path.basename(compiler), *flags])
+    defined = ['-DVIRTLAB_FLAGS="%s"' % told, '-DVIRTLAB_BUILT="where it ran"']
+    return [compiler, *flags, *defined, "-o", to, source]
+
+
+def _compile(compiler: str, flags: List[str], source: str, to: str) -> None:
+    said = ""
+    for libraries in _LIBRARIES:
+        argv = [*compiler_argv(compiler, flags, source, to), *libraries]
+        code, said = _said(argv)
+        if code == 0:
+            return
+    raise CannotCompileError(_why(compiler, flags, said))
+
+
+def _why(compiler: str, flags: List[str], said: str) -> str:
+    last = (said.strip().splitlines() or ["it said nothing"])[-1]
+    advice = "apt install gcc-multilib" if "-m32" in flags else "apt install libc6-dev"
+    words = " ".join([compiler, *flags])
+    return "%s does not compile our kernels: %s. Try: %s" % (words, last, advice)
+
+
+def _said(argv: List[str]) -> Tuple[int, str]:
+    try:
+        program = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    except OSError as error:
+        return 1, str(error)
+    try:
+        printed, _ = program.communicate(timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.communicate()
+        return 1, "no end within %.0f s" % _PATIENCE_S
+    return int(program.returncode), printed.decode("utf-8", "replace")
+
+
+def _key(sources: Dict[str, bytes], compiler: str, flags: List[str]) -> str:
+    known = os.stat(compiler)
+    parts = [compiler, str(known.st_size), str(known.st_mtime), *flags]
+    digest = hashlib.sha256("\n".join(parts).encode())
+    for name in sorted(sources):
+        digest.update(sources[name])
+    return digest.hexdigest()[:16]
+
+
+def _kept(content: bytes, kernel: str) -> str:
+    folder = os.path.join(_store(), hashlib.sha256(content).hexdigest()[:16])
+    program = os.path.join(folder, _file_name(kernel))
+    if not os.path.isfile(program):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        write_durably(program, content, 0o700)
+    return program
+
+
+def _store() -> str:
+    return os.path.join(home(), "kernels")
+
+
+def _file_name(kernel: str) -> str:
+    return "virtlab-" + kernel + (".exe" if os.name == "nt" else "")
