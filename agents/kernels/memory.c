@@ -113,48 +113,51 @@ static wishes_t read_wishes(int count, char **words)
     return wishes;
 }
 
-/* How many passes take the minimum time; its search warms the caches up. */
-static uint64_t enough(
-    const type_t *type, int operation, void *memory, size_t count, double seconds)
+/* How many passes should take the minimum time. */
+static uint64_t more(uint64_t passes, double took_s, double least_s)
 {
-    uint64_t passes = 1;
+    if (took_s < least_s / 16)
+        return passes * 8;
+    return (uint64_t)((double)passes * least_s / took_s * 1.1) + 1;
+}
+
+/* Repeat it until it took the minimum time: what was too short warmed the caches up. */
+static uint64_t measure(
+    const type_t *type, int operation, size_t bytes, int turn, uint64_t passes,
+    const wishes_t *wishes, server_t *server, void *memory)
+{
+    size_t count = bytes / type->bytes;
     for (;;) {
-        double began_s = now_s(), took_s;
-        type->sweep(operation, memory, count, passes);
-        took_s = now_s() - began_s;
-        if (took_s >= seconds || passes > UINT64_MAX / 16)
+        stamp_t first = stamp(server);
+        double began_s = now_s();
+        double sum = type->sweep(operation, memory, count, passes);
+        double ended_s = now_s();
+        stamp_t last = stamp(server);
+        if (ended_s - began_s >= wishes->seconds) {
+            outcome_t outcome = type->check(operation, memory, count, passes, sum);
+            printf(
+                "row %-5s %-8s %10lu %3d", OPERATIONS[operation].name, type->name,
+                (unsigned long)bytes, turn);
+            print_times(
+                between(server, first, began_s, ended_s, last),
+                (double)passes * (double)bytes * OPERATIONS[operation].arrays * 1e-6);
+            printf(" %.17g %s\n", outcome.sum, outcome.is_right ? "right" : "WRONG");
             return passes;
-        passes = took_s < seconds / 16
-            ? passes * 8
-            : (uint64_t)((double)passes * seconds / took_s * 1.1) + 1;
+        }
+        passes = more(passes, ended_s - began_s, wishes->seconds);
     }
 }
 
-static void measure(
+static void repeat(
     const type_t *type, int operation, size_t bytes, const wishes_t *wishes,
     server_t *server, void *memory)
 {
-    size_t count = bytes / type->bytes;
-    uint64_t passes;
+    uint64_t passes = 1;
     int turn;
-    type->fill(memory, count);
-    passes = enough(type, operation, memory, count, wishes->seconds);
-    for (turn = 1; turn <= wishes->repetitions; turn++) {
-        outcome_t outcome;
-        stamp_t first = stamp(server), last;
-        double began_s = now_s(), ended_s;
-        double sum = type->sweep(operation, memory, count, passes);
-        ended_s = now_s();
-        last = stamp(server);
-        outcome = type->check(operation, memory, count, passes, sum);
-        printf(
-            "row %-5s %-8s %10lu %3d", OPERATIONS[operation].name, type->name,
-            (unsigned long)bytes, turn);
-        print_times(
-            between(server, first, began_s, ended_s, last),
-            (double)passes * (double)bytes * OPERATIONS[operation].arrays * 1e-6);
-        printf(" %.17g %s\n", outcome.sum, outcome.is_right ? "right" : "WRONG");
-    }
+    type->fill(memory, bytes / type->bytes);
+    for (turn = 1; turn <= wishes->repetitions; turn++)
+        passes = measure(
+            type, operation, bytes, turn, passes, wishes, server, memory);
 }
 
 static void run_operation(
@@ -163,10 +166,10 @@ static void run_operation(
 {
     int place;
     if (operation > WRITE)
-        measure(type, operation, wishes->array_bytes, wishes, server, memory);
+        repeat(type, operation, wishes->array_bytes, wishes, server, memory);
     else
         for (place = 0; place < wishes->block_count; place++)
-            measure(type, operation, wishes->blocks[place], wishes, server, memory);
+            repeat(type, operation, wishes->blocks[place], wishes, server, memory);
 }
 
 /* For three of the largest. */

@@ -1,0 +1,47 @@
+"""The kernels, compiled once for all tests, and a time server for them."""
+
+import subprocess
+import threading
+
+import pytest
+
+from agents.kernels import building
+from agents.timing.server import TimeServer
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    """A folder of the agent that keeps what was compiled."""
+    return tmp_path_factory.mktemp("agent")
+
+
+@pytest.fixture
+def at_home(store, monkeypatch):
+    monkeypatch.setenv("VIRTLAB_AGENT", str(store))
+    return store
+
+
+@pytest.fixture
+def kernel(at_home):
+    """Run a kernel with these words; return what it printed."""
+
+    def run(name, *words, code=0):
+        program = building.program_of(name)
+        done = subprocess.run(
+            [program, *map(str, words)], capture_output=True, text=True, timeout=20
+        )
+        assert done.returncode == code, done.stderr
+        return done.stdout or done.stderr
+
+    return run
+
+
+@pytest.fixture
+def time_server():
+    server = TimeServer("127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield server
+    server.stop()
+    thread.join()
+    server.close()
