@@ -124,10 +124,11 @@ def _compile(compiler: str, flags: List[str], source: str, to: str) -> None:
 
 
 def _why(compiler: str, flags: List[str], said: str) -> str:
-    last = (said.strip().splitlines() or ["it said nothing"])[-1]
+    lines = [line for line in said.splitlines() if line.strip()] or ["no reason given"]
+    wrong = next((line for line in lines if "error" in line), lines[-1]).rstrip(".")
     advice = "apt install gcc-multilib" if "-m32" in flags else "apt install libc6-dev"
     words = " ".join([compiler, *flags])
-    return "%s does not compile our kernels: %s. Try: %s" % (words, last, advice)
+    return "%s does not compile our kernels: %s. Try: %s" % (words, wrong, advice)
 
 
 def _said(argv: List[str]) -> Tuple[int, str]:
