@@ -1,0 +1,166 @@
+"""Our own kernels' outputs: whose clock is read, what is marked, what is refused."""
+
+import pytest
+
+from benchmarks import reading
+from benchmarks.errors import ParseError
+from tests.data.rebuild import DATA
+
+LINPACK = (DATA / "virtlab-linpack" / "gcc-time-server.txt").read_text()
+MEMORY = (DATA / "virtlab-memory" / "gcc-time-server.txt").read_text()
+BUDGET = (DATA / "virtlab-linpack" / "tcc-budget.txt").read_text()
+FAILED = (DATA / "virtlab-linpack" / "failed-residual.txt").read_text()
+
+
+def read(text):
+    (run,) = reading.read(text)
+    return run
+
+
+def codes(run):
+    return {mark.code for mark in run.warnings}
+
+
+def times(run, n):
+    return [
+        each.value
+        for each in run.readings
+        if each.metric == "time" and each.parameters["n"] == n
+    ]
+
+
+def columns(text, start):
+    """The cells of the rows that begin so, without warm-ups."""
+    lines = [line.split() for line in text.splitlines() if line.startswith(start)]
+    return [cells for cells in lines if cells[3] != "warm-up"]
+
+
+def test_the_time_servers_times_are_read_and_both_are_kept():
+    run = read(LINPACK)
+
+    rows = columns(LINPACK, "row double   1000")
+    single = columns(LINPACK, "row single   1000")
+    assert times(run, 1000) == [float(row[5]) for row in [*rows, *single]]
+    assert run.facts["clock, double, n=1000"] == "time server"
+    assert run.facts["local s, double, n=1000"] == " ".join(row[4] for row in rows)
+    assert run.facts["bound s, double, n=1000"] == " ".join(row[6] for row in rows)
+
+
+def test_performance_is_by_the_same_clock_as_time():
+    for each in read(LINPACK).readings:
+        if each.metric == "performance" and each.parameters["n"] == 1000:
+            rows = columns(LINPACK, f"row {each.parameters['precision']}   1000")
+            assert each.value == float(rows[each.repetition - 1][8])
+
+
+def test_a_size_that_the_time_server_missed_is_by_the_machines_clock():
+    rows = columns(LINPACK, "row double   1000")
+    line = next(
+        each for each in LINPACK.splitlines() if each.split()[:4] == rows[3][:4]
+    )
+    cells = line.split()
+    lost = " ".join([*cells[:5], "-", "-", cells[7], "-", cells[9]])
+
+    run = read(LINPACK.replace(line, lost))
+
+    assert run.facts["clock, double, n=1000"] == "the machine's own"
+    assert times(run, 1000)[:10] == [float(row[4]) for row in rows]
+    assert "time_server" in codes(run)
+
+
+def test_a_bound_beyond_two_percent_is_not_preferred():
+    run = read(LINPACK.replace("0.233812   0.000020", "0.233812   0.005000"))
+
+    assert run.facts["clock, double, n=1000"] == "the machine's own"
+    assert run.facts["clock, single, n=1000"] == "time server"
+
+
+def test_each_repetition_is_an_iteration_and_the_warm_up_none():
+    run = read(LINPACK)
+
+    first = [each for each in run.readings if each.parameters["n"] == 100]
+    repetitions = [each.repetition for each in first if each.metric == "time"]
+    assert repetitions == [*range(1, 11)] * 2
+    assert "warm-up s, double, n=100" in run.facts
+    assert "warm-up s, double, n=1000" not in run.facts
+
+
+def test_what_the_budget_left_out_is_marked():
+    marks = [mark.sentence for mark in read(BUDGET).warnings]
+
+    assert "LINPACK skipped single 1000 after 0: the budget would be exceeded." in marks
+
+
+def test_a_failed_residual_is_a_mark_and_no_number():
+    run = read(FAILED)
+
+    assert codes(run) == {"residual_check"}
+    assert {each.metric for each in run.readings} == {"time", "performance"}
+    assert "residual, double, n=100" not in run.facts
+
+
+def test_a_singular_matrix_has_no_rows_and_is_refused():
+    head = LINPACK[: LINPACK.index("row ")]
+
+    run = read(f"{head}residual double 100: singular failed\nend\n")
+
+    assert run.status == "rejected"
+    assert "residual check of n = 100" in str(run.problem)
+
+
+@pytest.mark.parametrize("text", [LINPACK, MEMORY, BUDGET])
+def test_a_cut_output_is_refused_wherever_it_was_cut(text):
+    lines = text.splitlines(keepends=True)
+
+    for end in range(1, len(lines), 3):
+        assert read("".join(lines[:end])).status == "rejected"
+
+
+@pytest.mark.parametrize("text", [LINPACK, MEMORY])
+def test_an_output_without_its_head_is_refused(text):
+    tool = "virtlab-memory" if text is MEMORY else "virtlab-linpack"
+
+    (run,) = reading.read(text[text.index("row ") :], tool=tool)
+
+    assert "head is missing" in str(run.problem)
+
+
+@pytest.mark.parametrize("text", [LINPACK, MEMORY])
+def test_a_newer_format_is_refused(text):
+    assert "update Virtlab" in str(read(text.replace(" 1.0\n", " 2.0\n", 1)).problem)
+
+
+def test_a_size_without_its_check_is_refused():
+    lines = LINPACK.splitlines(keepends=True)
+    text = "".join(line for line in lines if not line.startswith("residual single 100"))
+
+    assert "residual was not checked" in str(read(text).problem)
+
+
+def test_memory_is_read_by_block_and_by_array():
+    parameters = [each.parameters for each in read(MEMORY).readings]
+
+    assert {each["block"] for each in parameters if "block" in each} == {
+        *("1 KiB", "32 KiB", "1 MiB", "8 MiB")
+    }
+    assert {each["operation"] for each in parameters if "array" in each} == {
+        *("copy", "scale", "add", "triad")
+    }
+    assert {each["type"] for each in parameters} == {"integer", "floating point"}
+
+
+def test_memorys_rates_are_the_time_servers():
+    run = read(MEMORY)
+
+    rows = [line.split() for line in MEMORY.splitlines() if line.startswith("row ")]
+    assert [each.value for each in run.readings] == [float(row[9]) for row in rows]
+    assert codes(run) == set()
+
+
+def test_wrong_numbers_left_in_memory_are_marked():
+    assert codes(read(MEMORY.replace(" right\n", " WRONG\n", 1))) == {"wrong_result"}
+
+
+def test_netlibs_linpack_is_another_tool():
+    with pytest.raises(ParseError, match="not of LINPACK"):
+        reading.read(LINPACK, tool="linpack")
