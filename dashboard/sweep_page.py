@@ -14,7 +14,6 @@ from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.sweeps import Family, Line, Point, campaign_sweeps
 from benchmarks.viewer import Viewer
 from dashboard import figures, judging, wording
-from dashboard.cells import ratio_of
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
 from dashboard.sweep_charts import Curve, Mark, sweep_plot
 from dashboard.sweep_words import level_text, line_name, parting_sentences
@@ -148,7 +147,7 @@ def _responses(family: Family, kept: Mapping[str, str]) -> tuple[Chip, ...]:
     is_ratio = kept.get("response") == "efficiency"
     names = {"value": _("Measured value")}
     points = [point for line in family.lines for point in line.points]
-    if is_ratio or any(ratio_of(point.row) is not None for point in points):
+    if is_ratio or any(point.row.ratio is not None for point in points):
         is_relative = any(point.row.relative is not None for point in points)
         names["efficiency"] = _("Relative") if is_relative else _("Efficiency")
     return tuple(
@@ -202,7 +201,7 @@ def _curve(family: Family, line: Line, is_ratio: bool) -> Curve:
     name = line_name(line, family)
     marks = []
     for point in line.points:
-        height = ratio_of(point.row) if is_ratio else point.row.value
+        height = point.row.ratio if is_ratio else point.row.value
         if height is None:
             continue
         low, high = _interval(point, is_ratio)
@@ -236,7 +235,7 @@ def _table_row(
 def _table_cell(point: Point | None, is_ratio: bool) -> TableCell | None:
     if point is None or point.row.value is None:
         return None
-    row, ratio = point.row, ratio_of(point.row)
+    row, ratio = point.row, point.row.ratio
     value = wording.quantity(row.value, row.unit)
     if is_ratio and ratio is None:
         return None

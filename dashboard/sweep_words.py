@@ -8,7 +8,6 @@ from benchmarks.analysis.sweeps import Level, Parting
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.sweeps import Family, Line
 from dashboard import figures, wording
-from dashboard.cells import ratio_of
 
 
 def level_text(level: Level) -> str:
@@ -48,7 +47,7 @@ def _why_nothing(lines: Sequence[Line]) -> Iterator[str]:
             "Single runs: the lines join what was measured, and nobody can say which "
             "of their differences would come again. Five runs a level allow a verdict."
         )
-    elif all(ratio_of(point.row) is None for point in points):
+    elif all(point.row.ratio is None for point in points):
         yield _("Nothing was measured that these systems could be compared with.")
     else:
         yield _("Not every level has a verdict, so where systems part cannot be said.")
@@ -56,7 +55,7 @@ def _why_nothing(lines: Sequence[Line]) -> Iterator[str]:
 
 def _sentence(family: Family, line: Line, parting: Parting) -> str:
     points, at = line.points, parting.at
-    ratios = [ratio_of(point.row) or 0.0 for point in points]
+    ratios = [point.row.ratio or 0.0 for point in points]
     words = {
         "system": line_name(line, family),
         "other": _other(line),
@@ -91,4 +90,4 @@ def _other(line: Line) -> str:
 
 
 def _lowest(line: Line) -> float:
-    return min(ratio_of(point.row) or 0.0 for point in line.points)
+    return min(point.row.ratio or 0.0 for point in line.points)

@@ -35,6 +35,7 @@ IDENTITIES: Final[Mapping[str, tuple[Identity, ...]]] = {
     ),
     "linpack": (linpack,),
     "intel-linpack": (linpack,),
+    "virtlab-linpack": (linpack,),
     "hpl": (linpack,),
     "iometer": (blocks("disk throughput", "IOps", "block_size"),),
     "fio": (blocks("throughput", "IOPS", "block"),),
