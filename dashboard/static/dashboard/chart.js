@@ -148,6 +148,7 @@
     canvas.removeAttribute("aria-busy");
     figure.dataset.drawn = "";
     figure.repaint = paintIt;
+    figure.source = source;
   };
 
   const near = new IntersectionObserver((entries) => {
@@ -241,8 +242,7 @@
         save(table(twin), `${name}.csv`);
         return;
       }
-      const source = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-      save(numbers(source), `${name}.csv`);
+      save(numbers(figure.source), `${name}.csv`);
       return;
     }
     const { data, layout, clientHeight } = figure.querySelector(".chart-canvas");
