@@ -41,6 +41,11 @@ PAGES = {
     "compare-relative": "campaigns/first-lab/uoc-2012-kvm/compare/",
     "compare-empty": f"{CAMPAIGN}compare/?component=power",
     "influence": "campaigns/first-lab/lmu-2010-esxi/influence/?component=network",
+    "coruns": f"{CAMPAIGN}co-runs/?component=disk",
+    "energy": "campaigns/first-lab/uoc-2012-kvm/energy/",
+    "network": "campaigns/first-lab/heidelberg-2007-xen/network/",
+    "sweep": "campaigns/first-lab/uoc-2012-kvm/sweep/",
+    "flags": "campaigns/first-lab/lmu-2010-esxi/flags/",
     "runs": f"{CAMPAIGN}runs/",
     "sign-in": "login/",
     "not-found": "nowhere/",
@@ -157,4 +162,9 @@ def take(page: Page, path: Path, errors: list[str]) -> Iterator[str]:
 
 if __name__ == "__main__":
     given = [*sys.argv[1:], "http://127.0.0.1:8000/"]
-    sys.exit(main(given[0], Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "var")))
+    sys.exit(
+        main(
+            f"{given[0].rstrip('/')}/",
+            Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "var"),
+        )
+    )
