@@ -145,17 +145,21 @@ def gain_log_variance(
     return sum(each**2 for each in gain_errors) / 3
 
 
+def gain_margin(gain_error: float = GAIN_ERROR) -> float:
+    """The largest difference that two meters show by themselves in 95 % of cases.
+
+    The sum of two uniform errors of +-a stays within 2a (1 - sqrt(0.05)): 2.33 % for
+    +-1.5 %.
+    """
+    return 2 * gain_error * (1 - math.sqrt(0.05))
+
+
 def is_lost_in_gain(
     ratio: float, *, is_same_meter: bool, gain_error: float = GAIN_ERROR
 ) -> bool:
-    """Whether two meters' gain errors alone could make this difference.
-
-    The sum of two uniform errors of +-a stays within 2a (1 - sqrt(0.05)) in 95 % of
-    cases: 2.33 % for +-1.5 %.
-    """
+    """Whether two meters' gain errors alone could make this difference."""
     _demand_positive(ratio=ratio)
-    margin = 2 * gain_error * (1 - math.sqrt(0.05))
-    return not is_same_meter and max(ratio, 1 / ratio) < 1 + margin
+    return not is_same_meter and max(ratio, 1 / ratio) < 1 + gain_margin(gain_error)
 
 
 def _readings(times_s: Sequence[float], watts: Sequence[float]) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from benchmarks.analysis.energy import gain_log_variance
+from benchmarks.analysis.energy import gain_log_variance, gain_margin
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.judgement import Judgement, judgement_of
@@ -29,7 +29,6 @@ ARRAY_HEAD_BYTES = 20
 BETWEEN = ";"
 # Each of two meters has a gain error of its own; one meter's cancels in a ratio.
 TWO_METERS = gain_log_variance(is_same_meter=False)
-LOST_IN_GAIN = 0.0233  # 95 % of the differences that two such meters show by themselves
 
 
 class Mark(NamedTuple):
@@ -121,7 +120,7 @@ def _lost_in_gain(columns: Columns) -> NDArray[np.bool_]:
     """Whether two power meters may disagree by as much as the two sides do."""
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
-    return np.asarray(columns.has_two_meters & (off < np.log1p(LOST_IN_GAIN)))
+    return np.asarray(columns.has_two_meters & (off < np.log1p(gain_margin())))
 
 
 def _rollups(n: Floats, mean: Floats, m2: Floats, decimals: Floats) -> Rollups:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from benchmarks.analysis.influence.factors import Combination, Factor, Term
 from benchmarks.analysis.influence.lenth import Lenth
 from benchmarks.analysis.influence.model import Alias, LevelPairs
 from benchmarks.analysis.influence.noise import Scatter
+from benchmarks.analysis.multiplicity import benjamini_hochberg
 
 Strength = Literal["clear", "possible", "none", "unjudged"]
 Kind = Literal["replicated", "contrasts", "residual", "unjudged", "constant"]
@@ -119,14 +118,5 @@ def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
 
 
 def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Benjamini and Hochberg's adjusted p values (J. R. Stat. Soc. B 57, 1995, 289).
-
-    The i-th smallest of m becomes the least of m p_j / j over all j >= i.
-    """
-    m = len(p_values)
-    order = np.argsort(p_values, kind="stable")
-    raised = np.asarray(p_values)[order] * m / np.arange(1, m + 1)
-    least = np.minimum.accumulate(raised[::-1])[::-1]
-    result = np.empty(m)
-    result[order] = np.minimum(least, 1.0)
-    return tuple(result.tolist())
+    """Benjamini and Hochberg's adjusted p values (J. R. Stat. Soc. B 57, 1995, 289)."""
+    return tuple(benjamini_hochberg(p_values).adjusted.tolist())
