@@ -13,6 +13,7 @@ from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
 from api.influence import InfluenceView
+from api.power import PowerView
 from api.preview import PreviewView
 from api.profile import ProfileView
 from api.publishing import PublishingView
@@ -53,6 +54,7 @@ urlpatterns = [
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
     path("coruns/", CoRunsView.as_view(), name="coruns"),
     path("energy/", EnergyView.as_view(), name="energy"),
+    path("power/", PowerView.as_view(), name="power"),
     path("profile/", ProfileView.as_view(), name="profile"),
     path("publishing/", PublishingView.as_view(), name="publishing"),
     path("flags/", FlagsView.as_view(), name="flags"),

@@ -209,6 +209,12 @@ class HostExistsError(AlreadyExistsError):
     remedy = "A changed machine is another host: give it another slug."
 
 
+class MeterExistsError(AlreadyExistsError):
+    code = "meter_exists"
+    kind = "power meter"
+    remedy = "Another meter at this machine needs another name."
+
+
 class BatchRefusedError(BenchmarksError):
     """Uploads of which at least one is bad; none of them was stored.
 

@@ -3,6 +3,13 @@
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, Lab, Membership, Token
+from benchmarks.models.power import (
+    DueEnergy,
+    Meter,
+    PowerChunk,
+    RunEnergy,
+    RunWindow,
+)
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
 from benchmarks.models.study import Campaign, CoRun, Host, Session, System
@@ -15,15 +22,20 @@ __all__ = [
     "CoRun",
     "Decision",
     "DueCheck",
+    "DueEnergy",
     "Efficiency",
     "Flag",
     "Host",
     "Lab",
     "Membership",
+    "Meter",
     "OutboxItem",
+    "PowerChunk",
     "Reread",
     "Run",
+    "RunEnergy",
     "RunOutput",
+    "RunWindow",
     "Sample",
     "Session",
     "System",
