@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
+from benchmarks.analysis.energy import MIN_COVERAGE, PerWork, per_work
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.run import Run
 from benchmarks.models.study import Host, visible_campaigns
@@ -146,6 +147,42 @@ class RunEnergy(models.Model):
 
     def __str__(self) -> str:
         return f"energy of {self.run}"
+
+    @property
+    def coverage(self) -> float:
+        """Which part of the window was measured."""
+        return self.covered_s / self.duration_s
+
+    @property
+    def is_covered(self) -> bool:
+        """Enough of the window was measured to speak of its energy."""
+        return self.mean_w is not None and self.coverage >= MIN_COVERAGE
+
+    @property
+    def is_shared(self) -> bool:
+        """It belongs to runs that overlapped, not to each of them."""
+        return self.together > 1
+
+    @property
+    def energy_j(self) -> float | None:
+        """The work's energy: mean power x duration, if enough was measured."""
+        if self.mean_w is None or not self.is_covered:
+            return None
+        return self.mean_w * self.duration_s
+
+    @property
+    def above_idle_j(self) -> float | None:
+        """What the work took on top of the machine's idle power."""
+        if self.energy_j is None or self.idle_w is None:
+            return None
+        return self.energy_j - self.idle_w * self.duration_s
+
+    @property
+    def per_work(self) -> PerWork | None:
+        """The energy set against what was done with it."""
+        if not self.energy_j:
+            return None
+        return per_work(self.energy_j, self.duration_s, self.operations)
 
 
 class DueEnergy(models.Model):

@@ -10,6 +10,8 @@ import pytest
 from api.urls import urlpatterns
 from benchmarks.models import Flag, Host, Run, System
 from benchmarks.services import checking
+from benchmarks.services.power import keep_power
+from tests.power_logs import piece, power
 
 # Addresses of one thing, and how to find the private one.
 DETAILS = {
@@ -31,6 +33,7 @@ MISSING = {
     "flag": "flags/999999/",
 }
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
+LISTS += ["power"]
 ANALYSES = ["influence", "coruns", "energy", "publishing"]
 BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
@@ -38,12 +41,13 @@ OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
 
 @pytest.fixture
-def secret(submit, run_document, campaign, private_campaign):
+def secret(submit, run_document, campaign, private_campaign, agent):
     """A doubtful run that nobody outside the lab may know of, and nothing else."""
     campaign.delete()
     submit(run_document(campaign="secret-study"))
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
     checking.check_due_campaigns(timedelta(0))
+    keep_power(agent=agent, document=piece(power(range(3))))
 
 
 @pytest.fixture(params=OUTSIDERS)
