@@ -89,29 +89,20 @@ class WorkEnergySerializer(serializers.Serializer[Any]):
     edge_error_j = serializers.FloatField(source="energy.edge_error_j", **NULLABLE)
     clock_error_s = serializers.FloatField(source="energy.clock_error_s", **NULLABLE)
     operations = serializers.FloatField(source="energy.operations", **NULLABLE)
-    joules_per_operation = serializers.SerializerMethodField()
-    operations_per_joule = serializers.SerializerMethodField()
-    energy_delay_js = serializers.SerializerMethodField()
+    joules_per_operation = serializers.FloatField(
+        source="energy.per_work.joules_per_operation", **NULLABLE
+    )
+    operations_per_joule = serializers.FloatField(
+        source="energy.per_work.operations_per_joule", **NULLABLE
+    )
+    energy_delay_js = serializers.FloatField(
+        source="energy.per_work.energy_delay_js", **NULLABLE
+    )
     sentence = serializers.CharField()
 
     @extend_schema_field(serializers.ListField(child=serializers.IntegerField()))
     def get_run_ids(self, work: MeteredWork) -> list[int]:
         return [run.pk for run in work.runs]
-
-    @extend_schema_field(serializers.FloatField(**NULLABLE))
-    def get_joules_per_operation(self, work: MeteredWork) -> float | None:
-        found = work.energy.per_work
-        return found and found.joules_per_operation
-
-    @extend_schema_field(serializers.FloatField(**NULLABLE))
-    def get_operations_per_joule(self, work: MeteredWork) -> float | None:
-        found = work.energy.per_work
-        return found and found.operations_per_joule
-
-    @extend_schema_field(serializers.FloatField(**NULLABLE))
-    def get_energy_delay_js(self, work: MeteredWork) -> float | None:
-        found = work.energy.per_work
-        return found and found.energy_delay_js
 
 
 class EnergySerializer(serializers.Serializer[Any]):
