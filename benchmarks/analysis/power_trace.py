@@ -90,12 +90,17 @@ def trace_of_power(times_s: Sequence[float], watts: Sequence[float]) -> Trace:
 
 
 def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace:
-    """Return readings of a counter that never falls as steps of mean power."""
+    """Return readings of a counter as steps of mean power.
+
+    Where it fell it was begun anew: nobody knows what that step took.
+    """
     times, counts = _readings(times_s, joules)
-    if (np.diff(counts) < 0).any():
-        raise ValueError("a counter of joules must not fall")
+    rose = np.diff(counts) >= 0
     power = np.diff(counts) / np.diff(times)
-    return Trace(times[:-1], times[1:], power, power, 0.0, is_counted=True)
+    trace = Trace(times[:-1], times[1:], power, power, 0.0, is_counted=True)
+    if not rose.any():
+        raise ValueError("a counter of joules must not fall")
+    return trace.take(rose)
 
 
 def joined(traces: Iterable[Trace]) -> Trace | None:

@@ -90,18 +90,25 @@ def _stamps(logs: Sequence[UUID]) -> dict[UUID, list[Any]]:
 def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | None:
     first = documents[0]
     way = way_of(first["axis"], stamps)
-    samples = [each for document in documents for each in document["samples"]]
-    if way is None or len(samples) < 2:
+    counted = _counted(first)
+    told = {
+        sample[0]: sum(sample[at] for at in counted)
+        for document in documents
+        for sample in document["samples"]
+    }
+    if way is None or len(told) < 2:
         return None
-    times_s = way.seconds([each[0] for each in samples])
-    counted = [at for at, name in _counted(first)]
-    told = [sum(each[at] for at in counted) for each in samples]
+    moments_us = sorted(told)
+    amounts = [told[moment_us] for moment_us in moments_us]
     made = trace_of_counter if first["measures"] == "energy" else trace_of_power
-    return LogTrace(way, made(times_s.tolist(), told))
+    try:
+        return LogTrace(way, made(way.seconds(moments_us).tolist(), amounts))
+    except ValueError:  # a counter that only fell tells nothing
+        return None
 
 
-def _counted(document: Document) -> list[tuple[int, str]]:
+def _counted(document: Document) -> list[int]:
     """Return the columns of a sample that make up the machine's power."""
     channels = document["channels"]
     total = document.get("total") or channels
-    return [(at, name) for at, name in enumerate(channels, start=1) if name in total]
+    return [at for at, name in enumerate(channels, start=1) if name in total]
