@@ -80,7 +80,7 @@ def record(
         recorder.finish()
         stop.close()
     console.say("%d readings are kept" % recorder.readings)
-    return exits.DONE if options.later else deliver_and_say(enrolment, spool, console)
+    return _sent(options, enrolment, spool, console)
 
 
 def recover(spool: Spool, console: Console) -> None:
@@ -103,9 +103,8 @@ def send_csv(
     try:
         stamp = TimePath(enrolment.time_server or enrolment.server).stamp()
     except NoTimeError as error:
-        raise AgentError(
-            "Without a time server nobody knows when: %s" % error
-        ) from None
+        said = "Without a time server nobody knows when: %s" % error
+        raise AgentError(said) from None
     spool, log = open_spool(), log_of_text(source, host, text)
     pieces = list(pieces_of(rows))
     for number, samples in enumerate(pieces, start=1):
@@ -119,7 +118,15 @@ def send_csv(
         spool.save(document, POWER)
     count = sum(len(samples) for samples in pieces)
     console.say("%d of %d rows told watts and are kept" % (count, len(rows)))
-    return exits.DONE if options.later else deliver_and_say(enrolment, spool, console)
+    return _sent(options, enrolment, spool, console)
+
+
+def _sent(
+    options: argparse.Namespace, enrolment: Enrolment, spool: Spool, console: Console
+) -> int:
+    if options.later:
+        return exits.DONE
+    return deliver_and_say(enrolment, spool, console, "piece")
 
 
 def _text(path: str) -> str:

@@ -15,6 +15,7 @@ import re
 import uuid
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
+from agents.errors import SpoolFullError
 from agents.files import forget, names_in
 from agents.power.source import Reading, Source
 from agents.spool import POWER, Spool
@@ -68,7 +69,7 @@ class Journal:
     def add(self, reading: Reading) -> None:
         """Write a reading; from here on it is not lost."""
         values = [round(each, 6) for each in reading.values]
-        self._write([reading.moment_us] + values)
+        self._write([reading.moment_us, *values])
         self.samples += 1
 
     def add_stamp(self, stamp: Stamp) -> None:
@@ -88,11 +89,21 @@ class Journal:
         try:
             _save(self.path, spool)
         finally:
-            self._file.close()
+            self.close()
+
+    def close(self) -> None:
+        """Leave the piece where it is, to whoever comes next."""
+        self._file.close()
 
     def _write(self, line: Any) -> None:
         # One write of a whole line: a kill leaves it out or in, not in half.
-        self._file.write(json.dumps(line).encode() + b"\n")
+        try:
+            self._file.write(json.dumps(line).encode() + b"\n")
+        except OSError as error:
+            raise SpoolFullError(
+                "The reading was NOT kept: %s: %s. What was kept before stays."
+                % (self.path, error.strerror)
+            ) from error
 
 
 def save_abandoned(folder: str, spool: Spool) -> int:

@@ -95,7 +95,7 @@ class Rapl(Source):
 def zones_of(folder: str) -> List[Zone]:
     """Return the zones below a folder; one that is there twice (mmio) counts once."""
     found: Dict[str, Zone] = {}
-    for entry in names_in(folder):
+    for entry in sorted(names_in(folder), key=lambda each: ("mmio" in each, each)):
         path = os.path.join(folder, entry)
         if _ZONE.fullmatch(entry) and os.path.exists(os.path.join(path, "energy_uj")):
             limit = whole_number_of(os.path.join(path, "max_energy_range_uj")) or 0

@@ -1,4 +1,4 @@
-"""The recorder: reads a meter again and again and keeps what it says, piece by piece."""
+"""Reads a meter again and again and keeps what it says, piece by piece."""
 
 import time
 from typing import Optional
@@ -45,7 +45,7 @@ class Recorder:
                 self._journal = self._next()
             # From the time it was due, not from now: the readings keep their pace.
             due_s = max(due_s + pause_s, time.monotonic())
-            stop.wait(min(due_s, end_s) - time.monotonic() if pause_s else 0)
+            stop.wait(max(0.0, min(due_s, end_s) - time.monotonic()))
 
     def finish(self) -> None:
         """Take the last stamp, and let the last piece go into the spool."""

@@ -68,7 +68,7 @@ def moment_us(text: str) -> int:
     if found is None:
         raise UsageError('"%s" is no moment such as 2026-03-14T09:26:53+01:00' % text)
     parts = [int(found.group(each)) for each in range(1, 7)]
-    seconds = calendar.timegm(tuple(parts) + (0, 0, 0)) - _zone_s(found.group(8))
+    seconds = calendar.timegm((*parts, 0, 0, 0)) - _zone_s(found.group(8))
     part = (found.group(7) or ".0").replace(",", ".")
     return seconds * 1000000 + round(float("0" + part) * 1e6)
 
@@ -87,18 +87,34 @@ def log_of_text(source: Source, host: str, text: str) -> Log:
     return log_of(source, host, "wall", log)
 
 
+class _Units(NamedTuple):
+    """What a number of each column is, as the header says it."""
+
+    microseconds: float = 1e6
+    watts: float = 1.0
+
+
 def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
-    """Yield line, moment and watts; a first line without a number is the header."""
+    """Yield line, moment and watts; a first line without a moment is the header."""
+    units = _Units()
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         cells = _cells(line)
-        moment = _moment_of(cells[0])
+        moment = _moment_of(cells[0], units)
         if moment is None and number == 1:
+            units = _units(cells)
             continue
         if moment is None or len(cells) < 2:
             raise UsageError("Line %d is no row of a time and watts." % number)
-        yield number, moment, _watts_of(cells[1], number)
+        yield number, moment, _watts_of(cells[1], units, number)
+
+
+def _units(header: List[str]) -> _Units:
+    is_ms = re.search(r"ms\W?$", header[0].lower())
+    told = re.search(r"milli|kilo|m(?=w)|k(?=w)", "".join(header[1:2]).lower())
+    scale = {"m": 1e-3, "k": 1e3}[told.group()[0]] if told else 1.0
+    return _Units(1e3 if is_ms else 1e6, scale)
 
 
 def _cells(line: str) -> List[str]:
@@ -106,20 +122,21 @@ def _cells(line: str) -> List[str]:
     return [cell.strip(' "\t') for cell in line.split(separator)]
 
 
-def _moment_of(cell: str) -> Optional[int]:
+def _moment_of(cell: str, units: _Units) -> Optional[int]:
     if _DATE.match(cell):
         return moment_us(cell)
     number = _number(cell)
-    return None if number is None else round(number * 1e6)
+    return None if number is None else round(number * units.microseconds)
 
 
-def _watts_of(cell: str, line: int) -> Optional[float]:
+def _watts_of(cell: str, units: _Units, line: int) -> Optional[float]:
+    """Return the watts of a cell; 0 W of a machine that runs is no reading."""
     if not cell:
         return None
-    watts = _number(cell)
-    if watts is None:
+    number = _number(cell)
+    if number is None:
         raise UsageError('Line %d: "%s" are no watts.' % (line, cell[:40]))
-    return watts or None
+    return number * units.watts or None
 
 
 def _number(cell: str) -> Optional[float]:

@@ -1,10 +1,11 @@
-"""Watts up? Pro, ES and .NET: a meter between the wall and the machine, on a serial line.
+"""Watts up? Pro, ES and .NET: a meter between wall and machine, on a serial line.
 
 It is told to send a packet a second, `#d,-,18,972,2277,433,...;`: watts and volts in
 tenths, amperes in thousandths, `_` for what is switched off. No packet says when it was
 measured: that is when we read it, at most a second later.
 """
 
+import contextlib
 import importlib
 import os
 import re
@@ -27,6 +28,7 @@ _FIELD_COUNTS = (16, 18)
 # Watts cannot exceed volts x amperes; so much more may be their last digits.
 _SLACK_W = 5.0
 OFF = b"_"
+_SCALES = (10, 10, 1000)
 
 
 class Packet(NamedTuple):
@@ -65,7 +67,8 @@ class WattsUp(Source):
         try:
             self._packet(FIRST_PATIENCE_S)
         except MissedError as missed:
-            raise SourceError("%s: %s. Is it a Watts up?" % (self.device, missed))
+            said = "%s: %s. Is it a Watts up?" % (self.device, missed)
+            raise SourceError(said) from None
 
     def read(self) -> Reading:
         """Return the next packet's power."""
@@ -83,10 +86,8 @@ class WattsUp(Source):
 
     def close(self) -> None:
         if self._line is not None:
-            try:
+            with contextlib.suppress(OSError):  # one that is gone logs no more
                 os.write(self._line, STOP_LOGGING)
-            except OSError:
-                pass  # it is gone, so it logs no more
             self._disconnect()
 
     def notes(self) -> List[str]:
@@ -165,8 +166,7 @@ def packet_of(count: bytes, fields: bytes) -> Optional[Packet]:
         return None
     told = [None if cell == OFF else int(cell) for cell in cells[:3]]
     watts, volts, amperes = (
-        None if each is None else each / scale
-        for each, scale in zip(told, (10, 10, 1000))
+        None if each is None else each / _SCALES[at] for at, each in enumerate(told)
     )
     packet = Packet(watts, volts, amperes)
     return packet if _is_possible(packet) else None
