@@ -91,7 +91,7 @@ def test_one_finds_why_a_verdict_is_refused_and_reads_the_upload(chromium, site)
 
         expect(page.locator(".verdict")).to_contain_text("no verdict")
         expect(page.locator(".verdict")).to_contain_text("The runs have two speeds")
-        expect(page.get_by_role("group", name="Comparable")).to_contain_text("Host")
+        expect(page.get_by_role("region", name="Comparable")).to_contain_text("Host")
         table = page.get_by_text("The same as a table").first
         table.focus()
         page.keyboard.press("Enter")
