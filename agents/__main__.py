@@ -14,6 +14,7 @@ COMMANDS = (
     ("detect", "say what this machine stands on, and its facts"),
     ("list", "say which tools are installed, and how to install the others"),
     ("run", "run installed tools, keep what they print, and send it"),
+    ("plan", "follow a plan of the server: take a seat, run its steps, meet others"),
     ("push", "keep what tools printed, and send it"),
     ("power", "read a power meter of this machine, and send what it says"),
     ("spool", "look at what waits to be sent; send, retry"),

@@ -13,6 +13,13 @@ from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
 from api.influence import InfluenceView
+from api.plan_agents import (
+    PartFinishView,
+    PartMeetView,
+    PlanNextView,
+    PlanSeatsView,
+)
+from api.plans import PlanStepsView, PlansView, PlanView
 from api.power import PowerView
 from api.preview import PreviewView
 from api.profile import ProfileView
@@ -60,6 +67,13 @@ urlpatterns = [
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
     path("influence/", InfluenceView.as_view(), name="influence"),
+    path("plans/", PlansView.as_view(), name="plans"),
+    path("plans/<int:pk>/", PlanView.as_view(), name="plan"),
+    path("plans/<int:pk>/steps/", PlanStepsView.as_view(), name="plan-steps"),
+    path("plans/<int:pk>/seats/", PlanSeatsView.as_view(), name="plan-seats"),
+    path("plans/<int:pk>/next/", PlanNextView.as_view(), name="plan-next"),
+    path("plan-parts/<int:pk>/meet/", PartMeetView.as_view(), name="part-meet"),
+    path("plan-parts/<int:pk>/finish/", PartFinishView.as_view(), name="part-finish"),
     path("health/", HealthView.as_view(), name="health"),
     path("time/", TimeView.as_view(), name="time"),
     path("schema/", SchemaView.as_view(), name="schema"),

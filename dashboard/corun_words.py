@@ -12,7 +12,7 @@ from benchmarks.selectors.coruns import CoRun, Seats
 from dashboard import figures, wording
 
 PARALLEL = "parallel"
-UNDER_LOAD = "under CPU load"
+BESIDE_OTHER_WORK = ("under CPU load", "combined")
 SEATS_NAMED = 6
 EVEN = 0.995
 """J = 1 / (1 + CV^2): the VMs vary by 7 % around their mean."""
@@ -103,7 +103,7 @@ def target_texts(corun: CoRun) -> list[str]:
 
 def _interference_text(corun: CoRun) -> str:
     words = {"ratio": figures.ratio(corun.figures.interference or 0.0)}
-    if corun.of.scenario == UNDER_LOAD:
+    if corun.of.scenario in BESIDE_OTHER_WORK:
         return _("Under load %(ratio)s of what one VM alone does.") % words
     return _("%(ratio)s of what as many VMs do without the other load.") % words
 

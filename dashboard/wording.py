@@ -49,6 +49,7 @@ SCENARIOS: dict[str, Text] = {
     "inter-vm": gettext_lazy("Between VMs"),
     "same-host": gettext_lazy("Within a host"),
     "inter-host": gettext_lazy("Between hosts"),
+    "combined": gettext_lazy("Different work at once"),
 }
 
 BETTER: dict[str, Text] = {

@@ -3,6 +3,7 @@
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, Lab, Membership, Token
+from benchmarks.models.plan import Plan, PlanPart, PlanSeat, PlanStep
 from benchmarks.models.power import (
     DueEnergy,
     Meter,
@@ -30,6 +31,10 @@ __all__ = [
     "Membership",
     "Meter",
     "OutboxItem",
+    "Plan",
+    "PlanPart",
+    "PlanSeat",
+    "PlanStep",
     "PowerChunk",
     "Reread",
     "Run",

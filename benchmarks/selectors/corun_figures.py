@@ -18,6 +18,8 @@ from benchmarks.analysis.plausibility import limits
 from benchmarks.selectors.ordering import SCENARIOS
 
 SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
+MIXED = "combined"
+BESIDE_OTHER_WORK = (UNDER_LOAD, MIXED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,7 @@ def corun_figures(of: Evidence) -> CoRunFigures:
 
 
 def _sum(of: Evidence, is_whole: bool) -> tuple[float | None, bool]:
-    if of.better == "lower" or of.scenario == UNDER_LOAD:
+    if of.better == "lower" or of.scenario in BESIDE_OTHER_WORK:
         return None, False
     if is_whole:
         return sum(of.seats), False
@@ -150,7 +152,7 @@ def _ratio(
 
 def _interference(of: Evidence, total: float | None) -> float | None:
     """Set what is left under another load against the same without it."""
-    if of.scenario == UNDER_LOAD:
+    if of.scenario in BESIDE_OTHER_WORK:
         under, alone = (of.seats[0] if of.seats else None), of.single
     elif of.scenario == COMBINED:
         under, alone = total, of.alone

@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from api.urls import urlpatterns
-from benchmarks.models import Flag, Host, Run, System
+from benchmarks.models import Flag, Host, Plan, Run, System
 from benchmarks.services import checking
+from benchmarks.services.plans import create_plan
 from benchmarks.services.power import keep_power
 from tests.power_logs import piece, power
 
@@ -22,6 +23,8 @@ DETAILS = {
     "samples": lambda: f"runs/{Run.objects.get().pk}/samples/",
     "profile": lambda: "profile/?campaign=secret-study",
     "flag": lambda: f"flags/{Flag.objects.get().pk}/",
+    "plan": lambda: f"plans/{Plan.objects.get().pk}/",
+    "plan-steps": lambda: f"plans/{Plan.objects.get().pk}/steps/",
 }
 MISSING = {
     "campaign": "campaigns/missing/",
@@ -31,11 +34,16 @@ MISSING = {
     "samples": "runs/999999/samples/",
     "profile": "profile/?campaign=missing-study",
     "flag": "flags/999999/",
+    "plan": "plans/999999/",
+    "plan-steps": "plans/999999/steps/",
 }
+# What only agents ask, with a token of the plan's lab: tests/api/test_plan_agents.py.
+AGENTS = {"plan-seats", "plan-next", "part-meet", "part-finish"}
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
 LISTS += ["power"]
+LISTS += ["plans"]
 ANALYSES = ["influence", "coruns", "energy", "publishing"]
-BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
+BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", "plans", *ANALYSES]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
@@ -48,6 +56,18 @@ def secret(submit, run_document, campaign, private_campaign, agent):
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
     checking.check_due_campaigns(timedelta(0))
     keep_power(agent=agent, document=piece(power(range(3))))
+    create_plan(
+        campaign=private_campaign,
+        who="alice",
+        title="A secret plan",
+        design={
+            "systems": [{"system": System.objects.get().pk}],
+            "tools": [{"tool": "hackbench"}],
+            "repetitions": 1,
+            "warm_up": 0,
+        },
+        budget_s=60,
+    )
 
 
 @pytest.fixture(params=OUTSIDERS)
@@ -59,7 +79,7 @@ def outsider(request, token, other_token, other_read_token):
 def test_every_address_is_classified():
     named = {pattern.name for pattern in urlpatterns}
 
-    assert named == {*DETAILS, *LISTS, *ANALYSES, *WITHOUT_LABS}
+    assert named == {*DETAILS, *LISTS, *ANALYSES, *WITHOUT_LABS, *AGENTS}
     assert DETAILS.keys() == MISSING.keys()
 
 
