@@ -2,7 +2,7 @@
 
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
-from benchmarks.models.lab import Agent, Lab, Membership, Token
+from benchmarks.models.lab import Agent, Deed, Invitation, Lab, Membership, Token
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
 from benchmarks.models.study import Campaign, CoRun, Host, Session, System
@@ -14,10 +14,12 @@ __all__ = [
     "Cell",
     "CoRun",
     "Decision",
+    "Deed",
     "DueCheck",
     "Efficiency",
     "Flag",
     "Host",
+    "Invitation",
     "Lab",
     "Membership",
     "OutboxItem",

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from api.urls import urlpatterns
-from benchmarks.models import Flag, Host, Run, System
+from benchmarks.models import Case, Flag, Host, Run, System
 from benchmarks.services import checking
 
 # Addresses of one thing, and how to find the private one.
@@ -20,6 +20,7 @@ DETAILS = {
     "samples": lambda: f"runs/{Run.objects.get().pk}/samples/",
     "profile": lambda: "profile/?campaign=secret-study",
     "flag": lambda: f"flags/{Flag.objects.get().pk}/",
+    "case": lambda: f"cases/{Case.objects.get().pk}/",
 }
 MISSING = {
     "campaign": "campaigns/missing/",
@@ -29,10 +30,29 @@ MISSING = {
     "samples": "runs/999999/samples/",
     "profile": "profile/?campaign=missing-study",
     "flag": "flags/999999/",
+    "case": "cases/999999/",
 }
-LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
+LISTS = [
+    "campaigns",
+    "hosts",
+    "systems",
+    "runs",
+    "cases",
+    "cells",
+    "comparisons",
+    "flags",
+]
 ANALYSES = ["influence", "coruns", "energy", "publishing"]
-BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
+BY_CAMPAIGN = [
+    "systems",
+    "runs",
+    "cases",
+    "cells",
+    "comparisons",
+    "flags",
+    *ANALYSES,
+]
+OF_ONES_LABS = ["agents"]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
@@ -55,7 +75,7 @@ def outsider(request, token, other_token, other_read_token):
 def test_every_address_is_classified():
     named = {pattern.name for pattern in urlpatterns}
 
-    assert named == {*DETAILS, *LISTS, *ANALYSES, *WITHOUT_LABS}
+    assert named == {*DETAILS, *LISTS, *ANALYSES, *OF_ONES_LABS, *WITHOUT_LABS}
     assert DETAILS.keys() == MISSING.keys()
 
 
@@ -77,6 +97,20 @@ def test_the_lab_reads_its_own(reader, secret, name):
 def test_lists_hold_nothing_private(anyone, reader, secret, outsider, name):
     assert anyone.get(f"{name}/", token=outsider).json()["results"] == []
     assert len(reader.get(f"{name}/").json()["results"]) == 1
+
+
+@pytest.mark.parametrize("name", OF_ONES_LABS)
+def test_a_list_of_ones_own_labs_holds_no_other_labs(
+    anyone, reader, secret, outsider, name
+):
+    labs = {
+        each["lab"] for each in anyone.get(f"{name}/", token=outsider).json()["results"]
+    }
+
+    assert labs <= {"beta-lab"}
+    assert {each["lab"] for each in reader.get(f"{name}/").json()["results"]} == {
+        "alpha-lab"
+    }
 
 
 @pytest.mark.parametrize("name", ANALYSES)
