@@ -2,8 +2,10 @@
 
 from django.urls import path, re_path, register_converter
 
+from api.agents import AgentsView
 from api.bulk import BulkView
 from api.campaigns import CampaignsView, CampaignView
+from api.cases import CasesView, CaseView
 from api.cells import CellsView
 from api.comparisons import ComparisonsView
 from api.coruns import CoRunsView
@@ -46,8 +48,11 @@ register_converter(CampaignName, "campaign")
 
 app_name = "api"
 urlpatterns = [
+    path("agents/", AgentsView.as_view(), name="agents"),
     path("campaigns/", CampaignsView.as_view(), name="campaigns"),
     path("campaigns/<campaign:slug>/", CampaignView.as_view(), name="campaign"),
+    path("cases/", CasesView.as_view(), name="cases"),
+    path("cases/<int:pk>/", CaseView.as_view(), name="case"),
     path("hosts/", HostsView.as_view(), name="hosts"),
     path("hosts/<int:pk>/", HostView.as_view(), name="host"),
     path("systems/", SystemsView.as_view(), name="systems"),

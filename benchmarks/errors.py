@@ -231,3 +231,34 @@ class BatchRefusedError(BenchmarksError):
             f"{len(problems)} of the runs cannot be taken, so none was stored: "
             f"{next(iter(problems.values()))}"
         )
+
+
+class PlaceError(BenchmarksError):
+    """A change of a lab's people that the lab or the person's role does not allow."""
+
+    code = "place"
+
+
+class InvitationError(BenchmarksError):
+    """An invitation that cannot be accepted any more, or not by this person."""
+
+    code = "invitation"
+
+
+class TokenRefusedError(BenchmarksError):
+    """A token that would be good for nothing, or for nobody."""
+
+    code = "token_refused"
+
+
+class TooManyAttemptsError(BenchmarksError):
+    """Somebody tries passwords faster than a person does."""
+
+    code = "too_many_attempts"
+    status = 429
+
+    def __init__(self, wait_s: int) -> None:
+        self.wait_s = wait_s
+        super().__init__(
+            f"Too many attempts. Wait {-(-wait_s // 60)} min, then try again."
+        )

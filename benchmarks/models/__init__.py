@@ -2,7 +2,7 @@
 
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
-from benchmarks.models.lab import Agent, Lab, Membership, Token
+from benchmarks.models.lab import Agent, Deed, Invitation, Lab, Membership, Token
 from benchmarks.models.plan import Plan, PlanPart, PlanSeat, PlanStep
 from benchmarks.models.power import (
     DueEnergy,
@@ -22,11 +22,13 @@ __all__ = [
     "Cell",
     "CoRun",
     "Decision",
+    "Deed",
     "DueCheck",
     "DueEnergy",
     "Efficiency",
     "Flag",
     "Host",
+    "Invitation",
     "Lab",
     "Membership",
     "Meter",

@@ -1,6 +1,6 @@
 """Cases, the cells that summarise their runs, and how cells compare to native."""
 
-from typing import cast
+from typing import Any, cast
 
 from django.db import models
 from django.utils import timezone
@@ -11,6 +11,17 @@ from benchmarks.models.lab import Lab
 from benchmarks.models.study import Campaign, Session, System, visible_campaigns
 from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
+
+
+class CaseQuerySet(models.QuerySet["Case"]):
+    """Cases, scoped."""
+
+    def measured_for(self, viewer: Viewer, **cells: Any) -> "CaseQuerySet":
+        """Return those that a visible cell has a value of; ``cells`` narrows which."""
+        measured = Cell.objects.visible_to(viewer).filter(
+            case_id=models.OuterRef("pk"), n__gt=0, **cells
+        )
+        return self.filter(models.Exists(measured))
 
 
 class Case(models.Model):
@@ -24,6 +35,8 @@ class Case(models.Model):
     component = models.CharField(max_length=20, db_index=True)
     label = models.CharField(max_length=300)
     fingerprint = models.CharField(max_length=64, unique=True)
+
+    objects = CaseQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.label

@@ -73,9 +73,12 @@ def find_campaign(viewer: Viewer, name: str, **annotations: Any) -> Campaign:
     return found[0]
 
 
-def overview(viewer: Viewer) -> list[CampaignCard]:
-    """Return every visible campaign with its numbers, in a fixed number of queries."""
-    return _cards(list(visible(viewer)))
+def overview(viewer: Viewer, **only: Any) -> list[CampaignCard]:
+    """Return every visible campaign with its numbers, in a fixed number of queries.
+
+    ``only`` narrows them, for example to those of one lab.
+    """
+    return _cards(list(visible(viewer).filter(**only)))
 
 
 def card_of(campaign: Campaign) -> CampaignCard:

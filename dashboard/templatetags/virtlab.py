@@ -12,7 +12,7 @@ from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.comparison_table import CaseGroup
 from benchmarks.tools.labels import case_details
-from dashboard import figures, flag_page, grid, judging, wording
+from dashboard import figures, flag_page, grid, judging, lab_words, wording
 from dashboard.comparison_page import ComparisonPage
 
 register = template.Library()
@@ -41,6 +41,9 @@ FILTERS: dict[str, Callable[..., str]] = {
     "nothing_found": grid.nothing_found,
     "verdict_name": judging.verdict_name,
     "verdict_sign": judging.verdict_sign,
+    "role_name": lab_words.role_name,
+    "role_meaning": lab_words.role_meaning,
+    "deed_text": lab_words.deed_text,
 }
 for name, function in FILTERS.items():
     register.filter(name, function)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from api.urls import urlpatterns
-from benchmarks.models import Flag, Host, Plan, Run, System
+from benchmarks.models import Case, Flag, Host, Plan, Run, System
 from benchmarks.services import checking
 from benchmarks.services.plans import create_plan
 from benchmarks.services.power import keep_power
@@ -25,6 +25,7 @@ DETAILS = {
     "flag": lambda: f"flags/{Flag.objects.get().pk}/",
     "plan": lambda: f"plans/{Plan.objects.get().pk}/",
     "plan-steps": lambda: f"plans/{Plan.objects.get().pk}/steps/",
+    "case": lambda: f"cases/{Case.objects.get().pk}/",
 }
 MISSING = {
     "campaign": "campaigns/missing/",
@@ -36,14 +37,23 @@ MISSING = {
     "flag": "flags/999999/",
     "plan": "plans/999999/",
     "plan-steps": "plans/999999/steps/",
+    "case": "cases/999999/",
 }
 # What only agents ask, with a token of the plan's lab: tests/api/test_plan_agents.py.
 AGENTS = {"plan-seats", "plan-next", "part-meet", "part-finish"}
-LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
-LISTS += ["power"]
-LISTS += ["plans"]
 ANALYSES = ["influence", "coruns", "energy", "publishing"]
-BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", "plans", *ANALYSES]
+FACTS = [
+    "systems",
+    "runs",
+    "cases",
+    "cells",
+    "comparisons",
+    "flags",
+    "plans",
+]
+LISTS = ["campaigns", "hosts", "power", *FACTS]
+BY_CAMPAIGN = [*FACTS, *ANALYSES]
+OF_ONES_LABS = ["agents"]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
@@ -79,7 +89,7 @@ def outsider(request, token, other_token, other_read_token):
 def test_every_address_is_classified():
     named = {pattern.name for pattern in urlpatterns}
 
-    assert named == {*DETAILS, *LISTS, *ANALYSES, *WITHOUT_LABS, *AGENTS}
+    assert named == {*DETAILS, *LISTS, *ANALYSES, *OF_ONES_LABS, *WITHOUT_LABS, *AGENTS}
     assert DETAILS.keys() == MISSING.keys()
 
 
@@ -101,6 +111,20 @@ def test_the_lab_reads_its_own(reader, secret, name):
 def test_lists_hold_nothing_private(anyone, reader, secret, outsider, name):
     assert anyone.get(f"{name}/", token=outsider).json()["results"] == []
     assert len(reader.get(f"{name}/").json()["results"]) == 1
+
+
+@pytest.mark.parametrize("name", OF_ONES_LABS)
+def test_a_list_of_ones_own_labs_holds_no_other_labs(
+    anyone, reader, secret, outsider, name
+):
+    labs = {
+        each["lab"] for each in anyone.get(f"{name}/", token=outsider).json()["results"]
+    }
+
+    assert labs <= {"beta-lab"}
+    assert {each["lab"] for each in reader.get(f"{name}/").json()["results"]} == {
+        "alpha-lab"
+    }
 
 
 @pytest.mark.parametrize("name", ANALYSES)
