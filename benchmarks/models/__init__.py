@@ -3,6 +3,7 @@
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, Lab, Membership, Token
+from benchmarks.models.report import Report
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
 from benchmarks.models.study import Campaign, CoRun, Host, Session, System
@@ -21,6 +22,7 @@ __all__ = [
     "Lab",
     "Membership",
     "OutboxItem",
+    "Report",
     "Reread",
     "Run",
     "RunOutput",
