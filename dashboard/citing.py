@@ -11,6 +11,16 @@ from dashboard.exports.citation import Citation
 
 def citation_of(request: HttpRequest, campaign: Campaign) -> Citation:
     """Return a campaign as a publication, read today."""
+    return citation_at(site_of(request), campaign)
+
+
+def site_of(request: HttpRequest) -> str:
+    """Return the address of this site, as its reader knows it."""
+    return request.build_absolute_uri("/").rstrip("/")
+
+
+def citation_at(site: str, campaign: Campaign) -> Citation:
+    """Return a campaign of a site as a publication, read today."""
     page = reverse("dashboard:campaign", args=[campaign.lab.slug, campaign.slug])
     name = f"{campaign.lab.slug}/{campaign.slug}"
     return Citation(
@@ -20,7 +30,7 @@ def citation_of(request: HttpRequest, campaign: Campaign) -> Citation:
         institution=campaign.institution,
         published=campaign.published,
         language=campaign.language,
-        address=request.build_absolute_uri(page),
+        address=f"{site}{page}",
         note=f"Campaign {name} in Virtlab {settings.VERSION}",
         read_on=timezone.now().date(),
     )

@@ -1,5 +1,6 @@
 """Who is looking at a page, what they ask for, and what of it they may see."""
 
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest
 
 from benchmarks.errors import NotFoundError
@@ -12,10 +13,20 @@ from benchmarks.viewer import ANYONE, Viewer
 
 def viewer_of(request: HttpRequest) -> Viewer:
     """Return the viewer: a signed-in person sees the labs they belong to."""
-    if not request.user.is_authenticated:
+    return viewer_named(person_of(request))
+
+
+def viewer_named(person: User | None) -> Viewer:
+    """Return a person as a viewer; nobody sees what anybody sees."""
+    if person is None:
         return ANYONE
-    labs = Membership.objects.filter(user=request.user).values_list("lab_id", flat=True)
+    labs = Membership.objects.filter(user=person).values_list("lab_id", flat=True)
     return Viewer(frozenset(labs))
+
+
+def person_of(request: HttpRequest) -> User | None:
+    """Return who is signed in."""
+    return request.user if request.user.is_authenticated else None
 
 
 def keeps(request: HttpRequest, lab_id: int) -> bool:

@@ -41,6 +41,7 @@ PURE = (
     "dashboard.figures",
     "dashboard.raw_lines",
     "dashboard.upload_text",
+    "dashboard.vector",
     "dashboard.influence_bars",
 )
 WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}

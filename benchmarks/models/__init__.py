@@ -11,6 +11,7 @@ from benchmarks.models.power import (
     RunEnergy,
     RunWindow,
 )
+from benchmarks.models.report import Report
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
 from benchmarks.models.study import Campaign, CoRun, Host, Session, System
@@ -38,6 +39,7 @@ __all__ = [
     "PlanSeat",
     "PlanStep",
     "PowerChunk",
+    "Report",
     "Reread",
     "Run",
     "RunEnergy",

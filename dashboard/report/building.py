@@ -1,6 +1,7 @@
 """A campaign as a report, put together from what the pages show."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -15,12 +16,19 @@ from benchmarks.selectors.profile import campaign_profile
 from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
+from dashboard.report.charts import profile_chart
 from dashboard.report.disclosure import disclosure, fact_text, not_stated
 from dashboard.report.document import Document, Section, plain_table
 from dashboard.report.findings import findings, flags_section, profile_section
 from dashboard.report.matrix import matrix
 from dashboard.report.method import method
+from dashboard.report.numbering import numbered
 from dashboard.report.originals import originals
+from dashboard.report.studied import (
+    corun_section,
+    energy_section,
+    influence_section,
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ def report(
         language="en",
         facts=tuple(_facts(campaign, citation)),
         colophon=_colophon(making),
-        sections=tuple(_sections(viewer, campaign, detail)),
+        sections=tuple(numbered(_sections(viewer, campaign, detail))),
         citation=bibtex(citation),
     )
 
@@ -51,6 +59,7 @@ def report(
 def _sections(
     viewer: Viewer, campaign: Campaign, detail: CampaignDetail
 ) -> list[Section]:
+    """Return what a report says, part by part; a part without anything is left out."""
     verdicts = campaign_verdicts(campaign)
     cells = compared_cells(viewer, campaign=campaign)
     rows = [comparison_row(cell, None, verdicts.of(cell.pk)) for cell in cells]
@@ -63,13 +72,28 @@ def _sections(
         _about(campaign),
         method(campaign.band_percent),
         disclosure(detail),
-        profile_section(campaign_profile(viewer, campaign)),
+        _profile(viewer, campaign),
         findings(rows, verdicts.tested),
         *matrix(rows),
+        *_beyond_cells(viewer, campaign),
         *([printed] if printed.tables else []),
         flags_section(flags),
         _sources(detail),
     ]
+
+
+def _profile(viewer: Viewer, campaign: Campaign) -> Section:
+    found = campaign_profile(viewer, campaign)
+    return replace(profile_section(found), charts=profile_chart(found))
+
+
+def _beyond_cells(viewer: Viewer, campaign: Campaign) -> Iterator[Section]:
+    parts = (
+        influence_section(viewer, campaign),
+        corun_section(campaign),
+        energy_section(campaign),
+    )
+    yield from filter(None, parts)
 
 
 def _byline(campaign: Campaign) -> str:

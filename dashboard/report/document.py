@@ -43,6 +43,24 @@ class Table:
     note: str = ""
     lead: str = ""
     weights: tuple[int, ...] = ()
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture of numbers that stand in tables of its section.
+
+    ``svg`` is a whole SVG document of ours, ``alt`` what it tells somebody who cannot
+    see it. ``of`` are the places of its tables in the section (none: all of them);
+    ``source`` names them once they are numbered.
+    """
+
+    caption: str
+    alt: str
+    svg: str
+    of: tuple[int, ...] = ()
+    number: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,20 @@ class Section:
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     is_wide: bool = False
+    charts: tuple[Chart, ...] = ()
+
+    @property
+    def plates(self) -> list[Chart]:
+        """The charts of the whole section."""
+        return [chart for chart in self.charts if not chart.of]
+
+    @property
+    def blocks(self) -> list[tuple[list[Chart], Table]]:
+        """Each table with the charts that draw it, which stand above it."""
+        return [
+            ([chart for chart in self.charts if at in chart.of], table)
+            for at, table in enumerate(self.tables)
+        ]
 
 
 @dataclass(frozen=True)

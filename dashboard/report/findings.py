@@ -54,10 +54,11 @@ def _profile_table(found: Profile) -> Table:
 
 def _profile_line(row: ProfileRow) -> Line:
     shares = (_share(share) for share in row.shares)
-    return Line((Entry(_name(row.column)), *shares))
+    return Line((Entry(system_name(row.column)), *shares))
 
 
-def _name(column: Column) -> str:
+def system_name(column: Column) -> str:
+    """Return what a system is called in the profile."""
     facts = (wording.fact_in_brief(fact) for fact in column.facts if fact.value)
     return ", ".join([column.platform, *facts])
 

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.gates import Gate
 from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_table import (
     CaseGroup,
@@ -16,6 +17,7 @@ from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.ordering import SCENARIOS, rank
 from dashboard import figures, judging, wording
 from dashboard.cells import SILENT
+from dashboard.report.charts import ratio_chart
 from dashboard.report.document import Entry, Line, Section, Table, heading
 
 COLUMNS = 14
@@ -31,7 +33,8 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
         return
     scenarios = sorted({row.scenario for row in rows}, key=lambda x: rank(SCENARIOS, x))
     for at, scenario in enumerate(scenarios):
-        table = comparison_table(row for row in rows if row.scenario == scenario)
+        members = [row for row in rows if row.scenario == scenario]
+        table = comparison_table(members)
         title = _("The matrix: %(scenario)s") % {
             "scenario": wording.scenario_name(scenario)
         }
@@ -42,6 +45,7 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
             (*how, *_paragraphs(table)),
             tuple(_tables(table)),
             is_wide=len(table.head.columns) > UPRIGHT_COLUMNS,
+            charts=ratio_chart(members),
         )
 
 
@@ -134,6 +138,8 @@ def _entry(row: ComparisonRow | None) -> Entry:
     if row is None:
         return Entry("", is_number=True)
     ratio, judged = row.ratio, row.judgement
+    if judged and Gate.TWO_SPEEDS.code in judged.codes:
+        return Entry(_("two speeds"), sub=_("no single figure"), is_number=True)
     value = "" if row.value is None else figures.brief(row.value)
     if ratio is None:
         state = "" if row.state in SILENT else wording.state_name(row.state)

@@ -1,19 +1,18 @@
 """The study's own tables, number by number.
 
-Systems in rows and cases in columns, or the other way round where that takes fewer
+Rows and columns stand in the order in which the study has them, as it was uploaded:
+systems in rows and cases in columns, or the other way round where that takes fewer
 columns. What all numbers have in common is said once.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
 from benchmarks.models import System
 from benchmarks.selectors.comparison_columns import Fact
-from benchmarks.selectors.ordering import natural
 from benchmarks.selectors.printed import PrintedTable, PrintedValue
 from benchmarks.tools.labels import case_details
 from dashboard import wording
@@ -101,7 +100,7 @@ def _tables(it: PrintedTable) -> Iterator[Table]:
     lead = [_text(layout.shared)]
     if len(layout.systems) == 1:
         lead += layout.systems.values()
-    columns = _firsts(layout.column, sorted(it.values, key=_column_order))
+    columns = _firsts(layout.column, it.values)
     for at in range(0, len(columns), COLUMNS):
         part = columns[at : at + COLUMNS]
         corner = _("System") if layout.by_system else _("Case")
@@ -121,7 +120,7 @@ def _lines(
     for value in it.values:
         place = (layout.row(value), layout.column(value))
         cells.setdefault(place, []).append(plain(value.value))
-    for row in _firsts(layout.row, sorted(it.values, key=_row_order)):
+    for row in _firsts(layout.row, it.values):
         places = [(layout.row(row), layout.column(column)) for column in columns]
         texts = [", ".join(cells.get(place, ())) for place in places]
         if any(texts):
@@ -183,14 +182,3 @@ def _text(facts: Facts) -> str:
         for name, text in facts.items()
     )
     return ", ".join(filter(None, texts))
-
-
-def _row_order(value: PrintedValue) -> Any:
-    system = value.system
-    return (not system.is_native, natural(system.label), *_column_order(value))
-
-
-def _column_order(value: PrintedValue) -> Any:
-    case, run = value.case, value.run
-    seat = (not run.seat.isdigit(), natural(run.seat))
-    return (case.tool, natural(case.label), case.pk, run.vms or 0, seat)

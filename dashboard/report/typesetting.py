@@ -33,7 +33,8 @@ def _typeset(
     # Imported where it is needed: 80 MB that no other page has a use for.
     import typst
 
-    said = {**document.data(), "citation_title": _("Citation")}
+    words = {"citation": _("Citation"), "table": _("Table"), "figure": _("Figure")}
+    said = {**document.data(), "words": words}
     compiler = typst.Compiler(
         SOURCE.read_bytes(),
         root=SOURCE.parent,

@@ -1,49 +1,120 @@
-"""The report of a campaign: a page to print, and a PDF."""
+"""The report of a campaign: a page to print, and a PDF that a task makes."""
+
+import logging
+import time
+from functools import partial
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from kombu.exceptions import OperationalError
 
-from benchmarks.models import Campaign
-from dashboard.citing import citation_of
+from benchmarks.models import Campaign, Report
+from benchmarks.services.reports import UNFINISHED, ask_report, revive
+from dashboard.citing import citation_of, site_of
 from dashboard.report.building import Making, report
-from dashboard.report.document import Document
-from dashboard.report.storing import stored
-from dashboard.report.typesetting import pdf
-from dashboard.viewers import campaign_or_404, viewer_of
+from dashboard.report.making import edition
+from dashboard.tasks import make_report
+from dashboard.viewers import campaign_or_404, person_of, viewer_of
+
+logger = logging.getLogger(__name__)
+PATIENCE_S = 1.5
+"""A usual report is made in less: who asks gets the file and never sees the wait."""
+LOOK_EVERY_S = 0.05
+STEPS = [str(stage) for stage in Report.Stage if stage != Report.Stage.FAILED]
 
 
 @require_safe
 def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show a campaign's report as a page to print."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    context = {
-        "campaign": campaign,
-        "report": _report(request, campaign, _now(request)),
-    }
-    return render(request, "dashboard/report.html", context)
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    who = request.user.get_username() if request.user.is_authenticated else ""
+    making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
+    said = report(viewer, campaign, citation_of(request, campaign), making)
+    return render(
+        request, "dashboard/report.html", {"campaign": campaign, "report": said}
+    )
 
 
 @require_safe
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Hand out a campaign's report as a PDF."""
+    """Hand out a campaign's report as a PDF, or show how far its making is."""
     campaign = campaign_or_404(viewer_of(request), lab, slug)
-    making = _now(request)
-    document = _report(request, campaign, making)
-    folder = settings.VAR / "reports"
-    file = stored(folder, document, making.who, lambda: pdf(document, making.made_at))
-    name = f'inline; filename="{campaign.slug}.pdf"'
+    asked = _when_done(_asked(request, campaign))
+    if asked.stage != Report.Stage.DONE:
+        return redirect("dashboard:report-making", asked.pk)
+    return _file(asked)
+
+
+@require_safe
+def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
+    """Show how far a report is; the page looks again by itself until it is there."""
+    asked = _own_or_404(request, report_id)
+    if revive(asked):
+        _send(asked.pk)
+    context = {
+        "campaign": asked.campaign,
+        "asked": asked,
+        "done": STEPS.index(asked.stage) if asked.stage in STEPS else 0,
+        "total": len(STEPS) - 1,
+        "is_unfinished": asked.stage in UNFINISHED,
+    }
+    return render(request, "dashboard/report_making.html", context)
+
+
+@require_safe
+def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
+    """Hand out the report that somebody waited for."""
+    asked = _own_or_404(request, report_id)
+    if asked.stage != Report.Stage.DONE:
+        return redirect("dashboard:report-making", asked.pk)
+    return _file(asked)
+
+
+def _own_or_404(request: HttpRequest, report_id: int) -> Report:
+    """Return a report that this reader asked for, of a campaign still to be seen."""
+    reports = Report.objects.select_related("campaign__lab")
+    asked = get_object_or_404(reports, pk=report_id, person=person_of(request))
+    campaign = asked.campaign
+    campaign_or_404(viewer_of(request), campaign.lab.slug, campaign.slug)
+    return asked
+
+
+def _file(asked: Report) -> HttpResponse:
+    name = f'inline; filename="{asked.campaign.slug}.pdf"'
     headers = {"Content-Disposition": name, "Cache-Control": "private, no-cache"}
-    return HttpResponse(file, content_type="application/pdf", headers=headers)
+    content = bytes(asked.content)
+    return HttpResponse(content, content_type="application/pdf", headers=headers)
 
 
-def _now(request: HttpRequest) -> Making:
-    who = request.user.get_username() if request.user.is_authenticated else ""
-    return Making(made_at=timezone.now(), version=settings.VERSION, who=who)
+def _asked(request: HttpRequest, campaign: Campaign) -> Report:
+    """Return the reader's report, and see to it that somebody makes it."""
+    asked, is_to_make = ask_report(
+        campaign=campaign,
+        person=person_of(request),
+        site=site_of(request),
+        edition=edition(),
+    )
+    if is_to_make:
+        transaction.on_commit(partial(_send, asked.pk))
+    return asked
 
 
-def _report(request: HttpRequest, campaign: Campaign, making: Making) -> Document:
-    citation = citation_of(request, campaign)
-    return report(viewer_of(request), campaign, citation, making)
+def _send(report_id: int) -> None:
+    try:
+        make_report.apply_async((report_id,), retry=False)
+    except (OperationalError, OSError) as error:
+        # Who waits asks again, and after a while it is sent again.
+        logger.warning("Redis took no report to make (%s).", error)
+
+
+def _when_done(asked: Report) -> Report:
+    deadline = time.monotonic() + PATIENCE_S
+    while asked.stage in UNFINISHED and time.monotonic() < deadline:
+        time.sleep(LOOK_EVERY_S)
+        asked.refresh_from_db(fields=["stage", "content"])
+    return asked

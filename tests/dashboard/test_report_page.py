@@ -1,17 +1,50 @@
 """The report as a page and as a file."""
 
 import pytest
+from django.utils import timezone
+from kombu.exceptions import OperationalError
 
-from benchmarks.models import Campaign
+from benchmarks.models import Campaign, Report
+from benchmarks.services.reports import SILENT
+from config.celery import app
+from dashboard.report import making
+from dashboard.report.making import make_report
+from dashboard.views import reports
 from tests.dashboard.exports.conftest import HOSTILE
 
 STUDY = "/campaigns/alpha-lab/study/"
 
 
 @pytest.fixture(autouse=True)
-def folder(settings, tmp_path):
-    settings.VAR = tmp_path
-    return tmp_path / "reports"
+def no_patience(monkeypatch):
+    """Who asks is sent to the page of the making at once."""
+    monkeypatch.setattr(reports, "PATIENCE_S", 0)
+
+
+@pytest.fixture
+def asked(client, monkeypatch, django_capture_on_commit_callbacks):
+    """Ask for a report; return the answer and the ids that were sent to be made."""
+
+    def ask(address=f"{STUDY}report.pdf"):
+        sent = []
+        monkeypatch.setattr(reports, "_send", sent.append)
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = client.get(address)
+        return answer, sent
+
+    return ask
+
+
+@pytest.fixture
+def file_of(client, asked):
+    """Ask for a report, make it as the task does, and return the file."""
+
+    def get(address=f"{STUDY}report.pdf"):
+        for report_id in asked(address)[1]:
+            make_report(report_id)
+        return client.get(address)
+
+    return get
 
 
 def test_the_page_says_what_the_report_says(text, pair):
@@ -35,15 +68,94 @@ def test_the_page_says_what_the_report_says(text, pair):
     assert f"{STUDY}report.pdf" in page
 
 
-def test_the_file_is_a_pdf_and_kept(client, pair, folder):
-    answer = client.get(f"{STUDY}report.pdf")
-    again = client.get(f"{STUDY}report.pdf")
+def test_the_file_is_a_pdf_and_kept(client, pair, file_of, asked):
+    answer = file_of()
+    again, sent = asked()
 
     assert answer["Content-Type"] == "application/pdf"
     assert answer["Content-Disposition"] == 'inline; filename="study.pdf"'
     assert answer.content.startswith(b"%PDF")
     assert answer.content == again.content
-    assert len(list(folder.iterdir())) == 1
+    assert sent == []
+
+
+def test_who_waits_sees_how_far_it_is_without_reloading(client, pair, asked):
+    answer, (report_id,) = asked()
+    assert answer.url == f"/reports/{report_id}/"
+    waiting = client.get(answer.url).content.decode()
+    assert 'hx-trigger="every 500ms"' in waiting
+    assert "Waiting for its turn" in waiting
+    assert client.get(f"/reports/{report_id}.pdf").url == answer.url
+
+    make_report(report_id)
+
+    done = client.get(answer.url).content.decode()
+    assert "hx-trigger" not in done
+    assert f'href="/reports/{report_id}.pdf"' in done
+    assert client.get(f"/reports/{report_id}.pdf").content.startswith(b"%PDF")
+
+
+def test_a_report_is_queued_for_the_workers(pair, monkeypatch):
+    sent = []
+    task = reports.make_report
+    monkeypatch.setattr(task, "apply_async", lambda args, **how: sent.append(args))
+
+    reports._send(5)
+
+    assert sent == [(5,)]
+    assert app.tasks["dashboard.tasks.make_report"] == task
+
+
+def test_without_redis_the_page_waits_and_asks_again_later(client, pair, monkeypatch):
+    def refuse(args, **how):
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr(reports.make_report, "apply_async", refuse)
+
+    reports._send(5)
+
+    assert client.get(f"{STUDY}report.pdf").status_code == 302
+
+
+def test_one_that_lost_its_maker_is_sent_again(client, pair, asked, monkeypatch):
+    answer, (report_id,) = asked()
+    Report.objects.update(seen_at=timezone.now() - 2 * SILENT)
+    sent = []
+    monkeypatch.setattr(reports, "_send", sent.append)
+
+    client.get(answer.url)
+    client.get(answer.url)
+
+    assert sent == [report_id]
+
+
+def test_one_that_failed_says_so_and_is_made_when_asked_for_again(
+    client, pair, asked, monkeypatch
+):
+    answer, (report_id,) = asked()
+    with monkeypatch.context() as broken:
+        broken.setattr(making, "pdf", lambda *given: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            make_report(report_id)
+
+    assert "It could not be made." in client.get(answer.url).content.decode()
+    assert asked()[1] == [report_id]
+
+
+def test_whoever_did_not_ask_for_it_does_not_find_it(client, pair, asked, person):
+    answer, _sent = asked()
+    client.force_login(person)
+
+    assert client.get(answer.url).status_code == 404
+    assert client.get(answer.url[:-1] + ".pdf").status_code == 404
+
+
+def test_what_is_hidden_meanwhile_is_not_handed_out(client, pair, asked):
+    _answer, (report_id,) = asked()
+    make_report(report_id)
+    Campaign.objects.update(visibility="private")
+
+    assert client.get(f"/reports/{report_id}.pdf").status_code == 404
 
 
 @pytest.mark.parametrize("address", ["report/", "report.pdf"])
@@ -54,7 +166,7 @@ def test_what_is_private_is_not_there_for_others(
     assert client.get(private).status_code == 404
 
     client.force_login(person)
-    assert client.get(private).status_code == 200
+    assert client.get(private).status_code in (200, 302)
     assert client.post(private).status_code == 405
 
 
@@ -63,7 +175,7 @@ def test_the_campaign_page_leads_to_it(text, campaign):
     assert f'href="{STUDY}report.pdf"' in text(STUDY)
 
 
-def test_names_are_shown_and_never_run(client, text, submit, run_document, xen):
+def test_names_are_shown_and_never_run(file_of, text, submit, run_document, xen):
     name = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
     submit(
         run_document(system={"guest_os": name}, document=name, table=name),
@@ -75,4 +187,4 @@ def test_names_are_shown_and_never_run(client, text, submit, run_document, xen):
 
     assert "<script>alert" not in page
     assert "<img" not in page
-    assert client.get(f"{STUDY}report.pdf").content.startswith(b"%PDF")
+    assert file_of().content.startswith(b"%PDF")

@@ -4,6 +4,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.services import campaigns, intake, processing, systems
 from benchmarks.viewer import ANYONE
 from dashboard.exports.citation import Citation
 from dashboard.report.building import Making, report
@@ -30,3 +32,15 @@ def made():
         return report(ANYONE, campaign, citation, MAKING)
 
     return make
+
+
+@pytest.fixture
+def study(agent):
+    """Load the Xen study as the product does."""
+    found = reference_campaign("lmu-2010-xen")
+    stored, _ = campaigns.save_campaign(lab=agent.lab, **found.campaign)
+    for each in found.hosts:
+        systems.register_host(lab=agent.lab, **each)
+    intake.submit_runs(agent=agent, documents=found.runs)
+    processing.drain()
+    return stored

@@ -1,0 +1,66 @@
+"""Reports that are asked for, made by a task, kept for a while."""
+
+import hashlib
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.models import Campaign, Report
+from benchmarks.selectors.stamps import campaign_stamp
+
+KEPT = 50
+SILENT = timedelta(seconds=30)
+"""After this the maker of a report is taken for dead."""
+UNFINISHED = (Report.Stage.WAITING, Report.Stage.COLLECTING, Report.Stage.TYPESETTING)
+
+
+@transaction.atomic
+def ask_report(
+    *, campaign: Campaign, person: User | None, site: str, edition: str
+) -> tuple[Report, bool]:
+    """Return the report for a reader, and whether somebody has to make it.
+
+    ``edition`` is what the report depends on beside the campaign: day, version of the
+    product, language. One that failed, or whose maker fell silent, is made anew.
+    """
+    stamp = _stamp(campaign, person, site, edition)
+    now = timezone.now()
+    report, is_new = Report.objects.get_or_create(
+        campaign=campaign, stamp=stamp, defaults={"person": person, "site": site}
+    )
+    is_to_make = is_new or report.stage == Report.Stage.FAILED or revive(report)
+    if is_to_make:
+        report.stage, report.seen_at = Report.Stage.WAITING, now
+        _forget_old(report)
+    report.asked_at = now
+    report.save(update_fields=["stage", "asked_at", "seen_at"])
+    return report, is_to_make
+
+
+def revive(report: Report) -> bool:
+    """Note that a report has lost its maker; False where it has one, or is done."""
+    if report.stage not in UNFINISHED:
+        return False
+    now = timezone.now()
+    silent = Report.objects.filter(pk=report.pk, seen_at__lt=now - SILENT)
+    return bool(silent.update(stage=Report.Stage.WAITING, seen_at=now))
+
+
+def note_stage(*, report: Report, stage: str, content: bytes = b"") -> None:
+    """Note how far the making of a report is; with its last stage comes the file."""
+    report.stage, report.content, report.seen_at = stage, content, timezone.now()
+    report.save(update_fields=["stage", "content", "seen_at"])
+
+
+def _stamp(campaign: Campaign, person: User | None, site: str, edition: str) -> str:
+    said = (campaign_stamp(campaign), person.pk if person else 0, site, edition)
+    return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def _forget_old(kept: Report) -> None:
+    """Forget those that were asked for least."""
+    others = Report.objects.exclude(pk=kept.pk).order_by("-asked_at", "-pk")
+    old = others.values_list("pk", flat=True)[KEPT - 1 :]
+    Report.objects.filter(pk__in=list(old)).delete()

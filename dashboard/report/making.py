@@ -1,0 +1,48 @@
+"""The making of a report as a file: who asked for it reads how far it is."""
+
+import logging
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import get_language
+
+from benchmarks.models import Report
+from benchmarks.services.reports import UNFINISHED, note_stage
+from dashboard.citing import citation_at
+from dashboard.report.building import Making, report
+from dashboard.report.document import Document
+from dashboard.report.typesetting import pdf
+from dashboard.viewers import viewer_named
+
+logger = logging.getLogger(__name__)
+Stage = Report.Stage
+
+
+def edition() -> str:
+    """Return what a report depends on beside its campaign: day, version, language."""
+    return f"{timezone.now().date()} {settings.VERSION} {get_language()}"
+
+
+def make_report(report_id: int) -> None:
+    """Make a report that somebody asked for; doing it twice changes nothing."""
+    asked = Report.objects.select_related("campaign__lab", "person").get(pk=report_id)
+    if asked.stage not in UNFINISHED:
+        return
+    try:
+        note_stage(report=asked, stage=Stage.COLLECTING)
+        document, making = _document(asked)
+        note_stage(report=asked, stage=Stage.TYPESETTING)
+        file = pdf(document, making.made_at)
+    except Exception:
+        note_stage(report=asked, stage=Stage.FAILED)
+        logger.exception("The report %s could not be made", report_id)
+        raise
+    note_stage(report=asked, stage=Stage.DONE, content=file)
+
+
+def _document(asked: Report) -> tuple[Document, Making]:
+    who = asked.person.get_username() if asked.person else ""
+    making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
+    citation = citation_at(asked.site, asked.campaign)
+    viewer = viewer_named(asked.person)
+    return report(viewer, asked.campaign, citation, making), making

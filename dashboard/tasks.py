@@ -1,0 +1,11 @@
+"""What Celery runs for pages."""
+
+from celery import shared_task
+
+from dashboard.report import making
+
+
+@shared_task
+def make_report(report_id: int) -> None:
+    """Make a report that somebody waits for."""
+    making.make_report(report_id)

@@ -1,0 +1,86 @@
+"""A reader of the PDF files that Typst writes: the texts as they stand on paper."""
+
+import re
+import zlib
+from collections.abc import Iterator
+
+OBJECT = re.compile(rb"(\d+) 0 obj(.*?)endobj", re.DOTALL)
+STREAM = re.compile(rb"stream\r?\n(.*?)\r?\n?endstream", re.DOTALL)
+BLOCK = re.compile(rb"\bBT\b(.*?)\bET\b", re.DOTALL)
+SAID = re.compile(rb"/ActualText\((?:[^\\()]|\\.)*\)", re.DOTALL)
+FONT = re.compile(rb"/(f\d+) [\d.]+ Tf")
+ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
+Glyphs = dict[int, str]
+
+
+def texts(file: bytes) -> list[str]:
+    """Return every text of a file that is shown in one go, page by page."""
+    objects = {int(number): body for number, body in OBJECT.findall(file)}
+    pages = [body for body in objects.values() if b"/Type/Page/" in body]
+    assert pages, "not a PDF file as Typst writes it"
+    return [text for page in pages for text in _page(objects, page)]
+
+
+def _page(objects: dict[int, bytes], page: bytes) -> Iterator[str]:
+    resources = objects[_reference(page, b"Resources")]
+    fonts = {
+        name: _glyphs(objects, objects[int(number)])
+        for name, number in re.findall(rb"/(f\d+) (\d+) 0 R", resources)
+    }
+    content = _content(objects[_reference(page, b"Contents")])
+    for block in BLOCK.findall(content):
+        yield "".join(_shown(block, fonts)).replace("\u200b", "")
+
+
+def _shown(block: bytes, fonts: dict[bytes, Glyphs]) -> Iterator[str]:
+    _before, *parts = FONT.split(SAID.sub(b"", block))
+    for name, part in zip(parts[::2], parts[1::2], strict=True):
+        for string in _strings(part):
+            codes = ESCAPE.sub(_unescaped, string)
+            pairs = zip(codes[::2], codes[1::2], strict=True)
+            yield "".join(fonts[name].get(a * 256 + b, "?") for a, b in pairs)
+
+
+def _strings(block: bytes) -> Iterator[bytes]:
+    """Cut strings out; brackets that close each other need no escape within one."""
+    depth = start = at = 0
+    while at < len(block):
+        letter = block[at : at + 1]
+        if letter == b"\\":
+            at += 1
+        elif letter == b"(":
+            start = start if depth else at + 1
+            depth += 1
+        elif letter == b")":
+            depth -= 1
+            if not depth:
+                yield block[start:at]
+        at += 1
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    text = found[1]
+    if text.isdigit():
+        return bytes([int(text, 8)])
+    return LETTERS.get(text, text)
+
+
+def _reference(body: bytes, name: bytes) -> int:
+    found = re.search(rb"/" + name + rb" (\d+) 0 R", body)
+    assert found, f"no {name.decode()}"
+    return int(found[1])
+
+
+def _content(body: bytes) -> bytes:
+    found = STREAM.search(body)
+    assert found
+    return zlib.decompress(found[1]) if b"FlateDecode" in body else found[1]
+
+
+def _glyphs(objects: dict[int, bytes], font: bytes) -> Glyphs:
+    table = _content(objects[_reference(font, b"ToUnicode")]).decode("ascii", "replace")
+    return {
+        int(code, 16): bytes.fromhex(text).decode("utf-16-be")
+        for code, text in re.findall(r"<([0-9A-F]{4})> <([0-9A-F]+)>", table)
+    }
