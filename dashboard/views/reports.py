@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.models import Campaign
 from dashboard.citing import citation_of
+from dashboard.figures import NEUTRAL, written_as
 from dashboard.report.building import Making, report
 from dashboard.report.document import Document
 from dashboard.report.storing import stored
@@ -46,4 +47,5 @@ def _now(request: HttpRequest) -> Making:
 
 def _report(request: HttpRequest, campaign: Campaign, making: Making) -> Document:
     citation = citation_of(request, campaign)
-    return report(viewer_of(request), campaign, citation, making)
+    with written_as(NEUTRAL):  # the file is kept, and is the same for all readers
+        return report(viewer_of(request), campaign, citation, making)
