@@ -39,6 +39,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "dashboard.reader.ReaderLocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -94,6 +95,7 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
 
 LANGUAGE_CODE = "en"
+# The languages that pages are written in; numbers follow the reader in any case.
 LANGUAGES = [("en", "English")]
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -78,7 +78,7 @@ def sentence(row: ComparisonRow) -> str:
     value = wording.quantity(row.value, row.unit, whole=True)
     runs = wording.runs_text(row.n)
     if ratio is None:
-        meaning = row.reason or wording.state_meaning(row.state)
+        meaning = wording.said(row.reason) or wording.state_meaning(row.state)
         said = f"{value}, {runs}. {wording.state_name(row.state)}: {meaning}"
         return said.rstrip(": ")
     baseline = wording.quantity(row.baseline_value, row.unit, whole=True)
@@ -111,4 +111,4 @@ def _against(row: ComparisonRow) -> str:
 
 
 def _caution(row: ComparisonRow) -> str:
-    return "" if row.state in {"paired", "relative"} else row.reason
+    return "" if row.state in {"paired", "relative"} else wording.said(row.reason)

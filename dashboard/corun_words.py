@@ -32,7 +32,9 @@ def sum_text(check: SumCheck) -> str:
     words = {
         "printed": figures.brief(check.printed),
         "recomputed": figures.brief(check.recomputed),
-        "percent": f"{abs(check.difference) / check.recomputed * 100:.2g}",
+        "percent": figures.number(
+            abs(check.difference) / check.recomputed * 100, ".2g"
+        ),
     }
     if check.is_within_rounding:
         return _("The printed sum is that of the seats.")
@@ -65,7 +67,7 @@ def remarks(corun: CoRun) -> list[str]:
         said.append(sum_text(found.sum_check))
     if found.interference is not None:
         said.append(_interference_text(corun))
-    return [*said, *target_texts(corun), *found.reasons]
+    return [*said, *target_texts(corun), *map(wording.said, found.reasons)]
 
 
 def _missing_text(missing: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from benchmarks import tools
 from benchmarks.selectors.energy import EnergyTable, SystemEnergy
 from benchmarks.selectors.metered import MeteredRun, Window
+from dashboard import figures, wording
 from dashboard.bar_charts import Bars, Line, bar_chart, line_chart
 from dashboard.drawings import NONE, Drawing, number, ratio
 from dashboard.energy_words import conclusion
@@ -82,7 +83,7 @@ def performance_drawing(table: EnergyTable, names: Mapping[int, str]) -> Drawing
             names[each.system.pk],
             [speed],
             [each.mean_w],
-            [f"{names[each.system.pk]}: {number(speed, '1/s')}, {each.mean_w:.4g} W"],
+            [f"{names[each.system.pk]}: {_place(each, speed)}"],
             is_joined=False,
         )
         for each, speed in zip(drawn, speeds, strict=True)
@@ -126,7 +127,7 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
         return None
     step = max(1, len(log.watts) // POINTS)
     times, watts = log.times_s[::step], log.watts[::step]
-    texts = [f"{w:.4g} W, {t:.4g} s" for t, w in zip(times, watts, strict=True)]
+    texts = [_reading(*each) for each in zip(times, watts, strict=True)]
     spans = metered.windows
     ends = [end for each in spans for end in (each.start_s, each.end_s)]
     return Drawing(
@@ -154,17 +155,34 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
     )
 
 
+def _place(energy: SystemEnergy, speed: float) -> str:
+    return f"{number(speed, '1/s')}, {figures.number(energy.mean_w, '.4g')} W"
+
+
+def _reading(time_s: float, watts: float) -> str:
+    return f"{figures.number(watts, '.4g')} W, {figures.number(time_s, '.4g')} s"
+
+
+def _measured(window: Window) -> str:
+    if window.energy is None:
+        return wording.said(window.reason) or NONE
+    return f"{figures.number(100 * window.energy.coverage, '.3g')} %"
+
+
 def _window_row(window: Window, idle_w: float | None) -> tuple[str, ...]:
     named = {"tool": tools.get(window.run.tool).title, "run": window.run.pk}
     energy, work = window.energy, window.per_work
-    ends = {"start": f"{window.start_s:.6g}", "end": f"{window.end_s:.6g}"}
+    ends = {
+        "start": figures.number(window.start_s, ".6g"),
+        "end": figures.number(window.end_s, ".6g"),
+    }
     texts = (
         number(energy.energy_j if energy else None, "J"),
         number(window.above_idle_j, "J"),
         number(energy.mean_w if energy else None, "W"),
         number(idle_w, "W"),
         number(work.joules_per_operation if work else None, "J"),
-        f"{100 * energy.coverage:.3g} %" if energy else window.reason or NONE,
+        _measured(window),
         number(energy.edge_error_j if energy else None, "J"),
     )
     return (

@@ -62,14 +62,12 @@ def _overruns(known: Sequence[SystemEnergy]) -> str:
 
 
 def _longer(percent: float) -> str:
-    words = {"percent": f"{abs(percent):.1f}" if abs(percent) < 10 else _whole(percent)}
+    words = {
+        "percent": figures.number(abs(percent), ".1f" if abs(percent) < 10 else ",.0f")
+    }
     if percent < 0:
         return _("%(percent)s %% shorter") % words
     return _("%(percent)s %% longer") % words
-
-
-def _whole(percent: float) -> str:
-    return f"{abs(percent):,.0f}"
 
 
 def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
@@ -119,7 +117,7 @@ def _break_even(energy: SystemEnergy, base: SystemEnergy) -> str:
         return ""
     return _(
         "The printed order holds only if the machine waited at less than %(watts)s W."
-    ) % {"watts": f"{even_w:.3g}"}
+    ) % {"watts": figures.number(even_w, ".3g")}
 
 
 def _share(ratio: float | None) -> str:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.selectors.verdicts import Mark
-from dashboard import figures
+from dashboard import figures, wording
 from dashboard.wording import Text
 
 VERDICTS: dict[str, Text] = {
@@ -76,5 +76,6 @@ def judgement_sentence(judgement: Judgement | None) -> str:
         "interval": interval_text(judgement),
         "verdict": verdict_words(judgement),
     }
-    reason = judgement.sentences[0] if judgement.verdict == "refused" else ""
+    is_refused = judgement.verdict == "refused"
+    reason = wording.said(judgement.sentences[0]) if is_refused else ""
     return f"{interval} {reason}".rstrip()

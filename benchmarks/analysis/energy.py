@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.analysis.power_trace import Trace, trace_of_power
+from benchmarks.sentences import Sentence
 
 MIN_COVERAGE: Final = 0.9
 # Watts up? Pro: +-1.5 %, anywhere inside with the same chance.
@@ -56,16 +57,28 @@ class WorkEnergy:
         return (self.mean_w - idle_w) * self.duration_s
 
     @property
-    def sentence(self) -> str:
-        text = (
-            f"{self.energy_j:.6g} J: {self.mean_w:.4g} W over {self.duration_s:.6g} s, "
-            f"from {self.samples} samples every {self.interval_s:.3g} s"
-        )
+    def sentence(self) -> Sentence:
+        known = {
+            "energy": self.energy_j,
+            "power": self.mean_w,
+            "took": self.duration_s,
+            "samples": self.samples,
+            "every": self.interval_s,
+        }
         missing_s = self.duration_s - self.covered_s
         if missing_s <= 1e-9 * self.duration_s:
-            return f"{text}."
-        share = 100 * missing_s / self.duration_s
-        return f"{text}; {missing_s:.3g} s ({share:.2g} %) were not measured."
+            return Sentence(
+                "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} "
+                "samples every {every:.3g} s.",
+                **known,
+            )
+        return Sentence(
+            "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} samples "
+            "every {every:.3g} s; {missing:.3g} s ({share:.2g} %) were not measured.",
+            missing=missing_s,
+            share=100 * missing_s / self.duration_s,
+            **known,
+        )
 
 
 @dataclass(frozen=True, slots=True)

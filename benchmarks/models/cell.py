@@ -8,7 +8,9 @@ from django.utils import timezone
 from benchmarks.analysis.efficiency import efficiency
 from benchmarks.errors import ValueRefusedError, ZeroReadingError
 from benchmarks.models.lab import Lab
+from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Campaign, Session, System, visible_campaigns
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
 
@@ -138,11 +140,11 @@ def ratio_of_means(
 ) -> tuple[float | None, str]:
     """Return the efficiency of one mean against another, or None and why not."""
     if mean is None or baseline_mean is None:
-        return None, "One side has no runs."
+        return None, Sentence("One side has no runs.")
     try:
         return efficiency(mean, baseline_mean, better), ""
     except (ZeroReadingError, ValueRefusedError) as error:
-        return None, str(error)
+        return None, error.sentence
 
 
 class Efficiency(models.Model):
@@ -169,7 +171,7 @@ class Efficiency(models.Model):
     ratio = models.FloatField(null=True)
     baseline_mean = models.FloatField(null=True)
     baseline_n = models.PositiveIntegerField(null=True)
-    reason = models.TextField(blank=True)
+    reason = SentenceField(blank=True)
 
     class Meta:
         verbose_name_plural = "efficiencies"

@@ -8,6 +8,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from benchmarks.errors import AmbiguousCampaignError, NotFoundError
 from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run
 from benchmarks.selectors.corun_cells import IS_SEAT, TOGETHER
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 
@@ -67,7 +68,7 @@ def find_campaign(viewer: Viewer, name: str, **annotations: Any) -> Campaign:
     if len(own) == 1:
         return own[0]
     if not found:
-        raise NotFoundError("campaign", name)
+        raise NotFoundError(Sentence("campaign"), name)
     if len(found) > 1:
         raise AmbiguousCampaignError(slug, [each.lab.slug for each in found])
     return found[0]

@@ -10,6 +10,7 @@ from benchmarks import tools
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.models import Campaign, Case, Cell, Efficiency, System
 from benchmarks.models.cell import ratio_of_means
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
 
@@ -256,6 +257,8 @@ class Reference:
             return Against(State.UNDIRECTED)
         other = self.measured.get(circumstances)
         if other is None:
-            return Against(State.MISSING, reason="The reference has no such cell.")
+            return Against(
+                State.MISSING, reason=Sentence("The reference has no such cell.")
+            )
         ratio, reason = ratio_of_means(mean, other[0], better)
         return Against(State.RELATIVE, ratio, *other, self.system.pk, reason)

@@ -16,6 +16,7 @@ from benchmarks.analysis.coruns import (
 )
 from benchmarks.analysis.plausibility import limits
 from benchmarks.selectors.ordering import SCENARIOS
+from benchmarks.sentences import Sentence
 
 SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
 MIXED = "combined"
@@ -120,13 +121,13 @@ def _fairness(of: Evidence, reasons: list[str]) -> Any:
     rows = of.coruns
     if of.better == "lower":
         if not all(value > 0 for row in rows for value in row):
-            reasons.append("A seat reads 0: a time of 0 has no speed.")
+            reasons.append(Sentence("A seat reads 0: a time of 0 has no speed."))
             return None
         rows = tuple(tuple(1 / value for value in row) for row in rows)
     try:
         return fairness(rows)
     except ValueError as error:
-        reasons.append(f"No index of fairness: {error}.")
+        reasons.append(Sentence("No index of fairness: {why}.", why=error.args[0]))
         return None
 
 
@@ -173,11 +174,13 @@ def _target(
     if not is_time or of.scenario != PARALLEL or not mean:
         return None
     if virtual is None or of.vcpus is None:
-        reasons.append("No target: how many vCPUs a VM has is not stated.")
+        reasons.append(Sentence("No target: how many vCPUs a VM has is not stated."))
     elif cores is None:
-        reasons.append("No target: how many cores the machine has is not stated.")
+        reasons.append(
+            Sentence("No target: how many cores the machine has is not stated.")
+        )
     elif not of.single:
-        reasons.append("No target: one VM alone was not measured.")
+        reasons.append(Sentence("No target: one VM alone was not measured."))
     else:
         full = of.full.get(cores // of.vcpus) if cores % of.vcpus == 0 else None
         return cpu_target(

@@ -1,7 +1,7 @@
 """Template filters: the wording and figures of the pages, nothing that queries."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django import template
@@ -19,6 +19,8 @@ register = template.Library()
 
 FILTERS: dict[str, Callable[..., str]] = {
     "exact": figures.exact,
+    "said": wording.said,
+    "moment_text": wording.moment_text,
     "ratio": figures.ratio,
     "shade": figures.heat,
     "property_name": wording.property_name,
@@ -53,6 +55,12 @@ for name, function in FILTERS.items():
 def words(text: str) -> list[str]:
     """Return the words of a text, for a loop over a few names."""
     return text.split()
+
+
+@register.filter
+def all_said(sentences: Iterable[str]) -> str:
+    """Return sentences of the core in a row."""
+    return " ".join(map(wording.said, sentences))
 
 
 @register.filter
@@ -143,6 +151,12 @@ def _text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@register.simple_tag
+def separators() -> str:
+    """Return the reader's decimal sign and thousands sign, for the charts."""
+    return figures.locale().separators
 
 
 @register.simple_tag

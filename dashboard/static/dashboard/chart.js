@@ -77,6 +77,7 @@
     const axes = Object.entries(layout).filter(([name]) => /^[xy]axis/.test(name)).map(([name, own]) => [name, { ...axis, automargin: true, ...own, title: { ...own.title, font: { ...font }, standoff: 8 } }]);
     const whole = {
       ...resolved(layout),
+      separators: document.documentElement.dataset.separators,
       ...Object.fromEntries(axes),
       height: layout.height * unit,
       font,
@@ -113,6 +114,7 @@
     }));
     const whole = {
       ...layout,
+      separators: document.documentElement.dataset.separators,
       height: layout.height * unit,
       font,
       paper_bgcolor: "rgba(0,0,0,0)",
@@ -193,10 +195,20 @@
   const plain = (text) =>
     String(text ?? "").replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
 
+  /* A number as files have it: a decimal point, and nothing between thousands. */
+  const [decimal, thousands] = document.documentElement.dataset.separators;
+  const part = (sign) => sign.replace(/[.]/, "\\.");
+  const written = new RegExp(`^([-+\u2212]?)(\\d{1,3}(?:${part(thousands)}\\d{3})+|\\d+)(?:${part(decimal)}(\\d+))?(?=$|\\s)`);
+  const pointed = (text) =>
+    text.replace(written, (_, sign, whole, fraction) => {
+      const number = whole.replaceAll(thousands, "") + (fraction ? `.${fraction}` : "");
+      return (sign === "\u2212" ? "-" : sign) + number;
+    });
+
   /* RFC 4180; a text that a spreadsheet would compute begins with an apostrophe. */
   const field = (value) => {
     if (typeof value === "number") return String(value);
-    const text = plain(value);
+    const text = pointed(plain(value));
     const isNumber = /^[+-]?\d+([.,]\d+)*$/.test(text);
     const harmless = /^[=+\-@\t\r]/.test(text) && !isNumber ? `'${text}` : text;
     return /[",\r\n]/.test(harmless) ? `"${harmless.replace(/"/g, '""')}"` : harmless;
