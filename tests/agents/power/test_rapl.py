@@ -78,7 +78,7 @@ def test_counters_of_root_say_what_to_do(powercap, monkeypatch):
     # Root, who runs these tests in a container, may read whatever its mode says.
     monkeypatch.setattr(rapl, "open", refuse, raising=False)
 
-    with pytest.raises(SourceError, match="by root only.*chmod a\\+r"):
+    with pytest.raises(SourceError, match=r"by root only.*chmod a\+r"):
         Rapl(str(powercap.folder)).open()
 
 
