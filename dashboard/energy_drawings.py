@@ -171,7 +171,7 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
         note=_("The tinted part is the window of the work; only that counts."),
         figure=line_chart(
             [line],
-            x_title=_("Seconds since the log began"),
+            x_title=_("Seconds since the first sample"),
             y_title="W",
             window=(min(ends), max(ends)) if ends else None,
         ),

@@ -26,10 +26,10 @@ def work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
             mode="group",
         ),
         head=(
-            *(_("System"), _("Runs"), _("Meter"), _("Work took"), _("Mean power")),
-            *(_("Idle power"), _("Energy of the work"), _("Above idle")),
-            *(_("J per operation"), _("Operations per J"), _("Energy-delay product")),
-            *(_("Ratio"), _("95 % interval")),
+            *(_("System"), _("Runs"), _("J per operation"), _("Ratio")),
+            *(_("95 % interval"), _("Energy of the work"), _("Above idle")),
+            *(_("Work took"), _("Mean power"), _("Idle power")),
+            *(_("Operations per J"), _("Energy-delay product"), _("Meter")),
         ),
         rows=tuple(_row(each, names) for each in systems),
     )
@@ -61,17 +61,17 @@ def _row(energy: LoggedSystem, names: Mapping[int, str]) -> tuple[str, ...]:
     return (
         names[energy.system.pk],
         _runs(energy),
-        energy.meter.name,
+        number(energy.joules_per_operation, "J"),
+        ratio(energy.ratio.ratio if energy.ratio else None),
+        interval_text(energy.ratio),
+        number(energy.energy_j, "J"),
+        number(energy.above_idle_j, "J"),
         number(energy.work_s, "s"),
         number(energy.mean_w, "W"),
         number(energy.idle_w, "W"),
-        number(energy.energy_j, "J"),
-        number(energy.above_idle_j, "J"),
-        number(energy.joules_per_operation, "J"),
         number(energy.operations_per_joule, "1/J"),
         number(energy.energy_delay_js, "Js"),
-        ratio(energy.ratio.ratio if energy.ratio else None),
-        interval_text(energy.ratio),
+        energy.meter.name,
     )
 
 
@@ -79,7 +79,7 @@ def _runs(energy: LoggedSystem) -> str:
     if not energy.unmeasured:
         return str(energy.n)
     words = {"n": energy.n, "all": len(energy.works)}
-    return _("%(n)s of %(all)s: too little was measured") % words
+    return _("%(n)s of %(all)s") % words
 
 
 def interval_text(found: EnergyRatio | None) -> str:

@@ -1,10 +1,9 @@
 """What the energy page shows of the logs of the machines' meters."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from benchmarks import tools
 from benchmarks.models import Campaign
@@ -15,6 +14,7 @@ from dashboard import wording
 from dashboard.drawings import NONE, Drawing, number
 from dashboard.energy_drawings import performance_drawing, power_drawing
 from dashboard.logged_drawings import work_drawing
+from dashboard.logged_words import answer, notes
 from dashboard.run_pages import number as whole_number
 from dashboard.system_names import short_names
 
@@ -25,6 +25,8 @@ class LoggedWorkload:
 
     name: str
     slug: str
+    is_cpu_only: bool
+    answer: str
     note: str
     drawings: tuple[Drawing, ...]
 
@@ -92,27 +94,14 @@ def _chosen(works: Sequence[MeteredWork], wanted: str) -> MeteredWork | None:
 def _workload(at: int, table: LoggedTable) -> LoggedWorkload:
     names = short_names(each.system for each in table.systems)
     drawn = (work_drawing(table, names), performance_drawing(table, names))
-    notes = [*_scope(table), *_unmeasured(table)]
-    drawings = tuple(filter(None, drawn))
-    return LoggedWorkload(table.workload, f"logged-{at}", " ".join(notes), drawings)
-
-
-def _scope(table: LoggedTable) -> Iterator[str]:
-    if table.is_cpu_only:
-        yield _(
-            "CPU only: the processors' own counters (RAPL), which see no supply, disk "
-            "or fan. Never compare them with power from the wall."
-        )
-
-
-def _unmeasured(table: LoggedTable) -> Iterator[str]:
-    runs = sum(each.unmeasured for each in table.systems)
-    if runs:
-        yield ngettext(
-            "Of %(n)s run too little was measured; it is left out.",
-            "Of %(n)s runs too little was measured; they are left out.",
-            runs,
-        ) % {"n": runs}
+    return LoggedWorkload(
+        name=table.workload,
+        slug=f"logged-{at}",
+        is_cpu_only=table.is_cpu_only,
+        answer=answer(table, names),
+        note=" ".join(notes(table)),
+        drawings=tuple(filter(None, drawn)),
+    )
 
 
 def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRow:

@@ -85,7 +85,7 @@ def _cases(run_ids: Sequence[int]) -> Mapping[int, frozenset[int]]:
 def _key(work: MeteredWork, cases: Mapping[int, frozenset[int]]) -> tuple[Any, ...]:
     """Return what makes two runs the same work: tool, step, circumstances, cases."""
     run = work.lead
-    done = sorted(cases.get(run.pk, ()))
+    done = tuple(sorted(cases.get(run.pk, ())))
     place = (run.scenario, run.vms or 0, run.load)
     return (run.tool, _step(work), work.meter.is_cpu_only, place, done)
 
