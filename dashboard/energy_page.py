@@ -14,6 +14,7 @@ from dashboard.energy_drawings import (
     power_drawing,
 )
 from dashboard.energy_words import answer, log_sentence
+from dashboard.logged_page import LoggedPage, logged_page
 from dashboard.run_pages import number
 from dashboard.system_names import short_names
 
@@ -52,15 +53,17 @@ class EnergyPage:
     metered: MeteredRun | None
     power: Drawing | None
     log_sentence: str
+    logged: LoggedPage
     is_empty: bool
 
 
 def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
-    """Return the page for a URL's query: ``waiting`` watts, and the ``run`` to draw."""
+    """Return the page for a query: ``waiting`` watts, ``run`` and ``work`` to draw."""
     waiting_w = _watts(query.get("waiting", ""))
     found = campaign_energy(campaign, waiting_w)
     reading = _chosen(found, number(query.get("run", "")))
     metered = metered_run(reading) if reading else None
+    logged = logged_page(campaign, query)
     return EnergyPage(
         workloads=tuple(
             _workload(at, table, waiting_w) for at, table in enumerate(found.tables)
@@ -74,7 +77,8 @@ def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
         metered=metered,
         power=power_drawing(metered) if metered else None,
         log_sentence=log_sentence(reading, metered) if reading and metered else "",
-        is_empty=not found.metered,
+        logged=logged,
+        is_empty=not found.metered and not logged.rows,
     )
 
 

@@ -81,7 +81,7 @@ def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
     words = {
         "exact": figures.brief(round(exact_j, 1)),
         "flat": figures.brief(round(flat_j, 1)),
-        "share": _share(flat_j / exact_j),
+        "share": share_text(flat_j / exact_j),
     }
     return (
         _(
@@ -99,8 +99,8 @@ def _reversal(
     words = {
         "system": names[energy.system.pk],
         "reference": names[table.reference.pk],
-        "printed": _share(energy.printed_ratio),
-        "work": _share(energy.energy_ratio),
+        "printed": share_text(energy.printed_ratio),
+        "work": share_text(energy.energy_ratio),
     }
     said = _(
         "By the printed totals “%(system)s” takes %(printed)s than “%(reference)s”, "
@@ -120,7 +120,7 @@ def _break_even(energy: SystemEnergy, base: SystemEnergy) -> str:
     ) % {"watts": figures.number(even_w, ".3g")}
 
 
-def _share(ratio: float | None) -> str:
+def share_text(ratio: float | None) -> str:
     """Return a ratio as people say it: ``15 % more``."""
     percent = 100 * ((ratio or 1.0) - 1)
     words = {"percent": figures.brief(round(abs(percent), 1))}

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from benchmarks.errors import AmbiguousCampaignError, NotFoundError
-from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run
+from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run, RunEnergy
 from benchmarks.selectors.corun_cells import IS_SEAT, TOGETHER
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
@@ -49,8 +49,11 @@ def visible(viewer: Viewer) -> QuerySet[Campaign]:
     cells = Cell.objects.filter(campaign=OuterRef("pk"), n__gt=0)
     seats = cells.filter(scenario__in=TOGETHER).filter(IS_SEAT)
     meters = cells.filter(case__component="power")
+    logged = RunEnergy.objects.filter(run__campaign=OuterRef("pk"))
     campaigns = Campaign.objects.visible_to(viewer).select_related("lab")
-    campaigns = campaigns.annotate(has_coruns=Exists(seats), has_energy=Exists(meters))
+    campaigns = campaigns.annotate(
+        has_coruns=Exists(seats), has_energy=Exists(meters) | Exists(logged)
+    )
     return campaigns.order_by("-published", "-pk")
 
 
