@@ -52,6 +52,8 @@ class ComparisonPage:
     """What may be said of each cell, by the cell's id."""
     direct: DirectPage | None = None
     """Two systems against each other, instead of the table."""
+    is_bare: bool = False
+    """Nothing has been measured in the campaign, whatever is chosen."""
 
     @property
     def tools(self) -> Iterator[ColumnTools]:
@@ -120,6 +122,7 @@ def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonP
         table=_table(campaign, chosen, found) if verdicts else comparison_table([]),
         marks=verdicts.marks() if verdicts else {},
         direct=None if verdicts else direct_page(campaign, chosen.filters(), pinned),
+        is_bare=not found.scenarios,
     )
 
 
