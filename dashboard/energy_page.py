@@ -7,6 +7,7 @@ from benchmarks.models import Campaign, Run
 from benchmarks.selectors.energy import Energy, EnergyTable, Refused, campaign_energy
 from benchmarks.selectors.metered import MeteredRun, metered_run
 from benchmarks.selectors.meters import MeterReading
+from dashboard.asked import unmet
 from dashboard.drawings import Drawing
 from dashboard.energy_drawings import (
     energy_drawing,
@@ -53,6 +54,8 @@ class EnergyPage:
     power: Drawing | None
     log_sentence: str
     is_empty: bool
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
@@ -75,6 +78,7 @@ def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
         power=power_drawing(metered) if metered else None,
         log_sentence=log_sentence(reading, metered) if reading and metered else "",
         is_empty=not found.metered,
+        unmet=unmet(query, {"waiting": waiting_w, "run": reading and reading.run.pk}),
     )
 
 

@@ -146,7 +146,7 @@
   });
   document.addEventListener("focusin", ({ target: element }) => {
     const link = cellLink(element);
-    if (link !== owner) hide(); // It would lie over what has the focus now.
+    if (!link || link !== owner) hide(); // It would lie over what has the focus now.
     if (link?.matches(":focus-visible")) later(() => show(link));
   });
   document.addEventListener("keydown", ({ key }) => {
