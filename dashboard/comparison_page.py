@@ -17,6 +17,7 @@ from benchmarks.selectors.comparison_table import (
 from benchmarks.selectors.comparisons import Reference
 from benchmarks.selectors.facets import Facets, facets
 from benchmarks.selectors.verdicts import Mark, campaign_verdicts
+from dashboard.asked import unmet
 from dashboard.column_tools import ColumnTools, Pin, column_tools, pins
 from dashboard.comparison_figure import comparison_figure
 from dashboard.direct_page import DirectPage, direct_page
@@ -52,6 +53,10 @@ class ComparisonPage:
     """What may be said of each cell, by the cell's id."""
     direct: DirectPage | None = None
     """Two systems against each other, instead of the table."""
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
+    is_bare: bool = False
+    """Nothing has been measured in the campaign, whatever is chosen."""
 
     @property
     def tools(self) -> Iterator[ColumnTools]:
@@ -120,7 +125,22 @@ def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonP
         table=_table(campaign, chosen, found) if verdicts else comparison_table([]),
         marks=verdicts.marks() if verdicts else {},
         direct=None if verdicts else direct_page(campaign, chosen.filters(), pinned),
+        unmet=unmet(query, _followed(chosen, system, pinned)),
+        is_bare=not found.scenarios,
     )
+
+
+def _followed(
+    chosen: Selection, system: System | None, pinned: tuple[System, ...]
+) -> dict[str, object]:
+    """Return what the parts of a query came to that do not only narrow the table."""
+    return {
+        "baseline": system.pk if system else NATIVE,
+        "pin": ",".join(str(each.pk) for each in pinned),
+        "show": chosen.show,
+        "order": chosen.order,
+        "only": chosen.only,
+    }
 
 
 def figure_of(campaign: Campaign, query: Mapping[str, str]) -> dict[str, Any] | None:

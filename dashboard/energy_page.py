@@ -7,6 +7,7 @@ from benchmarks.models import Campaign, Run
 from benchmarks.selectors.energy import Energy, EnergyTable, Refused, campaign_energy
 from benchmarks.selectors.metered import MeteredRun, metered_run
 from benchmarks.selectors.meters import MeterReading
+from dashboard.asked import unmet
 from dashboard.drawings import Drawing
 from dashboard.energy_drawings import (
     energy_drawing,
@@ -55,6 +56,8 @@ class EnergyPage:
     log_sentence: str
     logged: LoggedPage
     is_empty: bool
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
@@ -79,6 +82,7 @@ def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
         log_sentence=log_sentence(reading, metered) if reading and metered else "",
         logged=logged,
         is_empty=not found.metered and not logged.rows,
+        unmet=unmet(query, {"waiting": waiting_w, "run": reading and reading.run.pk}),
     )
 
 

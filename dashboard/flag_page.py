@@ -14,6 +14,7 @@ from benchmarks.models import Campaign, Cell, DueCheck, Flag
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.viewer import Viewer
 from dashboard import figures
+from dashboard.asked import unmet
 from dashboard.core_texts import evidence_name
 
 EVERYTHING = "all"
@@ -62,6 +63,8 @@ class FlagPage:
     groups: tuple[RuleGroup, ...]
     has_more: bool
     unchecked: bool
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> FlagPage:
@@ -82,6 +85,7 @@ def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> F
         groups=tuple(_groups(found[:SHOWN])),
         has_more=len(found) > SHOWN,
         unchecked=DueCheck.objects.filter(campaign=campaign).exists(),
+        unmet=unmet(query, {"status": status}),
     )
 
 

@@ -155,7 +155,7 @@ def menus(chosen: Selection, facets: Facets, campaign: Campaign) -> list[Menu]:
     """Return the menus of the filter form, each with its choice marked."""
     everything = {"": _("All")}
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
-    several = {ALL: _("All scenarios")} if len(scenarios) > 1 else {}
+    several = {ALL: _("All scenarios")} if len(scenarios) != 1 else {}
     components = {name: wording.component_name(name) for name in facets.components}
     bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
     oses = {name: name for name in facets.guest_oses}

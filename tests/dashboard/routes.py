@@ -7,6 +7,7 @@ browser (`access/`), and `test_visibility.py` asks every address for what is pri
 from dashboard.urls import urlpatterns
 
 XEN = "/campaigns/alpha-lab/lmu-2010-xen/"
+ESXI = "/campaigns/alpha-lab/lmu-2010-esxi/"
 UOC = "/campaigns/alpha-lab/uoc-2012-kvm/"
 NETWORK = "/campaigns/alpha-lab/heidelberg-2007-xen/"
 DISKS = "/campaigns/alpha-lab/inqbus-2008-io/"
@@ -24,7 +25,7 @@ PAGES = {
         f"{UOC}compare/?show=value&q=hdd",
         f"{BARE}compare/",
     ),
-    "influence": (f"{XEN}influence/?component=network", f"{BARE}influence/"),
+    "influence": (f"{ESXI}influence/?component=network", f"{BARE}influence/"),
     "coruns": (f"{XEN}co-runs/", f"{BARE}co-runs/"),
     "energy": (f"{UOC}energy/", f"{BARE}energy/"),
     "cell": (

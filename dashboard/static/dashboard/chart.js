@@ -1,10 +1,12 @@
 /* Draw the charts of a page once they come near the window: Plotly is large. */
 (() => {
   const CONFIG = { displaylogo: false, responsive: true, displayModeBar: false };
+  // Nothing is dragged: a zoom would be for mice only, and stop a finger that scrolls.
   const NARROW = 820;
   const LEGEND_LINE = 17;
   const LABEL = 16;
   const LETTER = 6.2;
+  const WAIT_MS = 30_000;
   let loading = null;
 
   const plotly = (src) => {
@@ -12,7 +14,11 @@
       const script = document.createElement("script");
       script.src = src;
       script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error(`${src} could not be loaded`));
+      script.onerror = () => {
+        loading = null; // The next attempt asks again.
+        script.remove();
+        reject(new Error(`${src} could not be loaded`));
+      };
       document.head.append(script);
     });
     return loading;
@@ -83,6 +89,7 @@
       font,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
+      dragmode: false,
       margin: { l: 8, r: 16, t: 28, b: 40 },
       hoverlabel: { bgcolor: colours.raised, bordercolor: colours["line-strong"], font: { ...font, color: colours.ink }, align: "left" },
     };
@@ -119,6 +126,7 @@
       font,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
+      dragmode: false,
       margin: { l: 8, r: 16, t: 8, b: 48 },
       xaxis: { ...layout.xaxis, ...axis, title: { ...layout.xaxis.title, font: { ...font }, standoff: 12 } },
       yaxis: { ...layout.yaxis, ...axis, showgrid: Boolean(layout.yaxis.showgrid) },
@@ -133,9 +141,16 @@
   /* What to draw stands in the page, or is fetched once somebody comes near it. */
   const numbers = async (figure) => {
     if (!figure.dataset.source) return JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    const answer = await fetch(figure.dataset.source);
+    const answer = await fetch(figure.dataset.source, { signal: AbortSignal.timeout(WAIT_MS) });
     if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
     return answer.json();
+  };
+
+  /* A picture to a screen reader, named by its heading: its table holds the numbers. */
+  const named = (canvas, figure) => {
+    const heading = figure.querySelector("h2, h3") ?? figure.closest("section, article")?.querySelector("h2, h3");
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", heading?.textContent.trim() ?? "");
   };
 
   const draw = async (figure) => {
@@ -147,19 +162,42 @@
     };
     canvas.replaceChildren();
     await paintIt();
+    named(canvas, figure);
     canvas.removeAttribute("aria-busy");
     figure.dataset.drawn = "";
     figure.repaint = paintIt;
     figure.source = source;
   };
 
+  const attempt = async (figure) => {
+    const canvas = figure.querySelector(".chart-canvas");
+    const trouble = figure.querySelector(".chart-trouble");
+    const isAgain = !trouble.hidden;
+    trouble.hidden = true;
+    canvas.hidden = false;
+    canvas.setAttribute("aria-busy", "true");
+    try {
+      await draw(figure);
+    } catch (error) {
+      console.warn(error);
+      canvas.hidden = true;
+      trouble.hidden = false;
+    }
+    if (!isAgain) return;
+    // The button is gone, or it is needed once more.
+    canvas.tabIndex = -1;
+    (canvas.hidden ? trouble.querySelector("button") : canvas).focus();
+  };
+
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest("[data-chart-again]")) attempt(target.closest("[data-chart]"));
+  });
+
   const near = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
       near.unobserve(target);
-      draw(target).catch((error) => {
-        target.querySelector(".chart-canvas").textContent = error.message;
-      });
+      attempt(target);
     }
   }, { rootMargin: "400px" });
 

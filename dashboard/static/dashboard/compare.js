@@ -66,6 +66,7 @@
 
   const card = document.getElementById("cell-card");
   const WAIT = 130;
+  const SLOW = 250;
   const GAP = 6;
   const known = new Map();
   let owner = null;
@@ -97,19 +98,35 @@
     card.hidden = true;
   };
 
+  const fill = (link, content, isBusy) => {
+    if (owner !== link) return;
+    card.replaceChildren(content);
+    card.ariaBusy = isBusy ? "true" : "false";
+    card.hidden = false;
+    place(link);
+    link.setAttribute("aria-describedby", card.id);
+  };
+
+  const part = (id) => document.getElementById(id).content.cloneNode(true);
+
+  const parsed = (text) => {
+    const answer = document.createElement("template");
+    answer.innerHTML = text;
+    return answer.content;
+  };
+
   const show = async (link) => {
     if (owner === link) return;
     hide();
     owner = link;
+    const slow = setTimeout(() => fill(link, part("card-waiting"), true), SLOW);
     try {
       const text = await fetched(link);
-      if (owner !== link) return;
-      card.innerHTML = text;
-      card.hidden = false;
-      place(link);
-      link.setAttribute("aria-describedby", card.id);
+      fill(link, parsed(text), false);
     } catch {
-      if (owner === link) hide(); // The cell itself still leads to its runs.
+      fill(link, part("card-trouble"), false);
+    } finally {
+      clearTimeout(slow);
     }
   };
 
@@ -129,8 +146,8 @@
   });
   document.addEventListener("focusin", ({ target: element }) => {
     const link = cellLink(element);
+    if (!link || link !== owner) hide(); // It would lie over what has the focus now.
     if (link?.matches(":focus-visible")) later(() => show(link));
-    else hide();
   });
   document.addEventListener("keydown", ({ key }) => {
     if (key === "Escape") hide();
@@ -200,24 +217,43 @@
   document.addEventListener("click", ({ target: element }) => {
     if (!element.closest("[data-keeps-place]") || !region()) return;
     const { scrollLeft, scrollTop } = region();
-    sessionStorage.setItem(PLACE, JSON.stringify([location.pathname, scrollX, scrollY, scrollLeft, scrollTop]));
+    const at = linksOf(document.querySelector("[data-grid]")).indexOf(element.closest("a"));
+    sessionStorage.setItem(PLACE, JSON.stringify([location.pathname, scrollX, scrollY, scrollLeft, scrollTop, at]));
   });
 
   const restore = () => {
-    const [path, x, y, left, top] = JSON.parse(sessionStorage.getItem(PLACE) ?? "[]");
+    const [path, x, y, left, top, at] = JSON.parse(sessionStorage.getItem(PLACE) ?? "[]");
     sessionStorage.removeItem(PLACE);
     if (path !== location.pathname) return;
     scrollTo(x, y);
     region()?.scrollTo(left, top);
+    const grid = document.querySelector("[data-grid]");
+    if (grid) linksOf(grid)[at]?.focus({ preventScroll: true });
   };
+
+  /* 5. What has the focus is not behind the head or the first column; a head that takes
+     most of the window scrolls with the table. */
+
+  const MOST = 0.5;
+  const unhide = () => {
+    const grid = document.querySelector("[data-grid]");
+    if (!grid) return;
+    const height = grid.tHead.offsetHeight;
+    const isTall = height > region().clientHeight * MOST;
+    grid.classList.toggle("head-scrolls", isTall);
+    region().style.scrollPaddingTop = `${isTall ? 0 : height}px`;
+  };
+  addEventListener("resize", unhide);
 
   // On a phone the table comes first.
   if (innerWidth < 640) document.querySelector("[data-looks]").open = false;
   settle(document);
+  unhide();
   restore();
   document.addEventListener("htmx:afterSwap", ({ target: element }) => {
     hide();
     known.clear();
     settle(element);
+    unhide();
   });
 })();

@@ -1,4 +1,4 @@
-"""One site for the whole folder: four studies, an empty campaign, two people."""
+"""One site for the whole folder: five studies, an empty campaign, two people."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ from benchmarks.services import campaigns, rereading
 from tests.dashboard import browsing, serving
 
 STUDIES = (
-    *("lmu-2010-xen", "uoc-2012-kvm"),
+    *("lmu-2010-xen", "lmu-2010-esxi", "uoc-2012-kvm"),
     *("heidelberg-2007-xen", "inqbus-2008-io"),
 )
 PASSWORD = "sesame-open-now"
