@@ -13,12 +13,12 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
-from benchmarks.models import Campaign, Cell
-from benchmarks.selectors.examples import Examples, visible_examples
+from benchmarks.models import Campaign
+from benchmarks.selectors.examples import Examples, Place, visible_examples
 from dashboard.viewers import viewer_of
 
 PARAMETER = "tour"
-PLACE = "tour"
+ANCHOR = "tour"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Step:
     def address(self, number: int) -> str:
         """Return where the step is shown; the # puts the keyboard at the strip."""
         kept = f"{self.query}&" if self.query else ""
-        return f"{self.path}?{kept}{PARAMETER}={number}#{PLACE}"
+        return f"{self.path}?{kept}{PARAMETER}={number}#{ANCHOR}"
 
     @property
     def own_address(self) -> str:
@@ -108,8 +108,7 @@ def _steps(found: Examples) -> Iterator[Step]:
     if found.settings:
         yield _settings(found.settings)
     if found.mistake:
-        flag = found.mistake
-        yield _mistake(flag.campaign, f"flag-{flag.pk}")
+        yield _mistake(found.mistake)
     if found.two_speeds:
         yield _two_speeds(found.two_speeds)
     if found.report:
@@ -130,7 +129,7 @@ def _memory(campaign: Campaign) -> Step:
     )
 
 
-def _single_run(cell: Cell) -> Step:
+def _single_run(cell: Place) -> Step:
     return Step(
         _("Why is there no verdict?"),
         _(
@@ -155,7 +154,7 @@ def _settings(campaign: Campaign) -> Step:
     )
 
 
-def _mistake(campaign: Campaign, anchor: str) -> Step:
+def _mistake(flag: Place) -> Step:
     return Step(
         _("Would you have seen this mistake?"),
         _(
@@ -163,13 +162,13 @@ def _mistake(campaign: Campaign, anchor: str) -> Step:
             "server found it without help, leaves the number as it was printed, and "
             "withholds the verdict until a person has decided."
         ),
-        _page("flags", campaign),
+        _page("flags", flag.campaign),
         "status=all",
-        anchor,
+        f"flag-{flag.pk}",
     )
 
 
-def _two_speeds(cell: Cell) -> Step:
+def _two_speeds(cell: Place) -> Step:
     return Step(
         _("What if a disk has two speeds?"),
         _(
