@@ -25,6 +25,7 @@ from dashboard.views import (
     sweeps,
     tokens,
     uploads,
+    words,
 )
 
 app_name = "dashboard"
@@ -66,6 +67,7 @@ urlpatterns = [
     path("runs/<int:run_id>/upload/", runs.download_upload, name="run-upload"),
     path("upload/", uploads.upload, name="upload"),
     path("upload/systems/", uploads.add_system, name="upload-system"),
+    path("words/", words.show_words, name="words"),
     path("labs/", labs.list_labs, name="labs"),
     path(LAB, labs.show_lab, name="lab"),
     path(f"{LAB}deeds/", labs.list_deeds, name="deeds"),
