@@ -1,5 +1,6 @@
 """How numbers are written and which shade a ratio gets. PURE: no Django."""
 
+from bisect import bisect_left
 from decimal import Decimal
 from math import floor, isfinite, log2, log10
 from typing import Final
@@ -58,7 +59,7 @@ def heat(value: float) -> str:
     if value <= 0:
         return f"slow-{SHADES}"
     side, slow = ("slow", value) if value < 1 else ("fast", 1 / value)
-    passed = sum(slow > edge for edge in EDGES)
+    passed = bisect_left(EDGES, slow)
     return EVEN if passed == SHADES else f"{side}-{SHADES - passed}"
 
 

@@ -10,14 +10,13 @@ from django.utils.translation import gettext
 from benchmarks import tools
 from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
-from benchmarks.selectors.comparison_table import CaseGroup
 from benchmarks.tools.labels import case_details
 from dashboard import figures, flag_page, grid, judging, wording
-from dashboard.comparison_page import ComparisonPage
 
 register = template.Library()
 
-FILTERS: dict[str, Callable[..., str]] = {
+FILTERS: dict[str, Callable[..., object]] = {
+    "grid_rows": grid.grid_rows,
     "exact": figures.exact,
     "ratio": figures.ratio,
     "shade": figures.heat,
@@ -37,8 +36,6 @@ FILTERS: dict[str, Callable[..., str]] = {
     "runs_text": wording.runs_text,
     "verdict_words": judging.verdict_words,
     "interval_text": judging.interval_text,
-    "group_rows": grid.group_html,
-    "nothing_found": grid.nothing_found,
     "verdict_name": judging.verdict_name,
     "verdict_sign": judging.verdict_sign,
 }
@@ -50,12 +47,6 @@ for name, function in FILTERS.items():
 def words(text: str) -> list[str]:
     """Return the words of a text, for a loop over a few names."""
     return text.split()
-
-
-@register.filter
-def is_found_in(page: ComparisonPage, group: CaseGroup) -> bool:
-    """Return whether a search leaves any row of a group."""
-    return any(grid.is_found(page.selection.q, group, row) for row in group.rows)
 
 
 @register.filter
