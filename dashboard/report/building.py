@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.plausibility.findings import SEVERITIES
 from benchmarks.models import Campaign
 from benchmarks.selectors.campaign_detail import CampaignDetail, campaign_detail
-from benchmarks.selectors.comparisons import compared_cells, comparison_row
+from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.printed import printed_tables
-from benchmarks.selectors.profile import campaign_profile
+from benchmarks.selectors.profile import judged_profile
 from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
@@ -42,7 +42,7 @@ def report(
         byline=_byline(campaign),
         language="en",
         facts=tuple(_facts(campaign, citation)),
-        colophon=_colophon(making),
+        colophon=colophon(making),
         sections=tuple(_sections(viewer, campaign, detail)),
         citation=bibtex(citation),
     )
@@ -52,8 +52,9 @@ def _sections(
     viewer: Viewer, campaign: Campaign, detail: CampaignDetail
 ) -> list[Section]:
     verdicts = campaign_verdicts(campaign)
-    cells = compared_cells(viewer, campaign=campaign)
-    rows = [comparison_row(cell, None, verdicts.of(cell.pk)) for cell in cells]
+    rows = comparison_rows(
+        campaign, systems=detail.systems, filters={}, verdicts=verdicts
+    )
     flags = sorted(
         visible_flags(viewer, campaign=campaign),
         key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk),
@@ -63,7 +64,7 @@ def _sections(
         _about(campaign),
         method(campaign.band_percent),
         disclosure(detail),
-        profile_section(campaign_profile(viewer, campaign)),
+        profile_section(judged_profile(rows, verdicts)),
         findings(rows, verdicts.tested),
         *matrix(rows),
         *([printed] if printed.tables else []),
@@ -87,7 +88,8 @@ def _facts(campaign: Campaign, citation: Citation) -> list[tuple[str, str]]:
     ]
 
 
-def _colophon(making: Making) -> str:
+def colophon(making: Making) -> str:
+    """Return the line at the end: who made a report, when, from which version."""
     return _("Made on %(when)s UTC by Virtlab %(version)s for %(who)s.") % {
         "when": making.made_at.strftime("%Y-%m-%d %H:%M"),
         "version": making.version,

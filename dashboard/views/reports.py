@@ -7,9 +7,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from benchmarks.models import Campaign
+from benchmarks.selectors.versions import campaign_version
 from dashboard.citing import citation_of
 from dashboard.report.building import Making, report
 from dashboard.report.document import Document
+from dashboard.report.keeping import kept_report
 from dashboard.report.storing import stored
 from dashboard.report.typesetting import pdf
 from dashboard.viewers import campaign_or_404, viewer_of
@@ -18,10 +20,13 @@ from dashboard.viewers import campaign_or_404, viewer_of
 @require_safe
 def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show a campaign's report as a page to print."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    version, citation = campaign_version(campaign), citation_of(request, campaign)
     context = {
         "campaign": campaign,
-        "report": _report(request, campaign, _now(request)),
+        "report": kept_report(version, viewer, campaign, citation, _now(request)),
+        "version": f"{version} {sorted(viewer.lab_ids)}",
     }
     return render(request, "dashboard/report.html", context)
 

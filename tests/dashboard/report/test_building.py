@@ -155,7 +155,7 @@ def test_its_queries_are_fixed(
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
     stored = Campaign.objects.select_related("lab").get()
 
-    with django_assert_num_queries(25):
+    with django_assert_num_queries(14):
         made(stored)
 
 
