@@ -95,6 +95,15 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
 
+# Parts of pages under a key that names what they were made from, in each process's own
+# memory: a page needs no Redis, and a new process of a new version starts with nothing.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 32},
+    }
+}
+
 LANGUAGE_CODE = "en"
 # The languages that pages are written in; numbers follow the reader in any case.
 LANGUAGES = [("en", "English")]

@@ -24,7 +24,6 @@ class CellView:
     sub: str
     n: int
     state: str
-    sentence: str
     sign: str = ""
     is_withheld: bool = False
     """Whether there is a ratio of which a flag lets nothing be said."""
@@ -34,15 +33,14 @@ def cell_view(
     row: ComparisonRow, mark: Mark | None = None, show: str = "efficiency"
 ) -> CellView:
     """Return the texts of a cell; ``mark`` is its verdict where ``row`` has none."""
-    ratio, kind, shade = row.ratio, "", ""
+    ratio = row.ratio
     if ratio is not None:
         kind, shade = "ratio", figures.heat(ratio)
     else:
-        kind = "value" if row.state in VALUES else "plain"
-    verdict = mark.verdict if mark else row.judgement.verdict if row.judgement else ""
-    main, sub = _texts(row, show)
+        kind, shade = "value" if row.state in VALUES else "plain", ""
     is_withheld = bool(mark and mark.is_flagged and shade)
-    heard = (sentence(row), judging.mark_sentence(mark) if mark and shade else "")
+    sign = judging.FLAGGED if is_withheld else judging.verdict_sign(_verdict(row, mark))
+    main, sub = _texts(row, show)
     return CellView(
         id=row.id,
         kind=kind,
@@ -51,10 +49,15 @@ def cell_view(
         sub=sub,
         n=row.n,
         state="" if row.state in SILENT and (ratio or kind == "value") else _tag(row),
-        sentence=" ".join(filter(None, heard)),
-        sign=judging.FLAGGED if is_withheld else judging.verdict_sign(verdict),
+        sign=sign,
         is_withheld=is_withheld,
     )
+
+
+def _verdict(row: ComparisonRow, mark: Mark | None) -> str:
+    if mark:
+        return mark.verdict
+    return row.judgement.verdict if row.judgement else ""
 
 
 def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:

@@ -100,10 +100,13 @@ class ComparisonPage:
 
     @property
     def evidence_link(self) -> str:
-        """Where the runs behind a cell are shown; the cell's id comes after it."""
+        """Where the runs behind a cell are shown; the cell's id comes after it.
+
+        Seen from the compare page: a whole address would be repeated in every cell.
+        """
         chosen = self.selection.baseline
         query = "cell=" if chosen == NATIVE else f"baseline={quote(chosen)}&cell="
-        return f"{self.address}?{query}"
+        return f"../runs/?{query}"
 
 
 def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonPage:

@@ -4,6 +4,7 @@ Every number of a page is written here, as its reader writes numbers; what leave
 site as a file keeps the decimal point (``written_as(NEUTRAL)``).
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -116,7 +117,7 @@ def heat(value: float) -> str:
     if value <= 0:
         return f"slow-{SHADES}"
     side, slow = ("slow", value) if value < 1 else ("fast", 1 / value)
-    passed = sum(slow > edge for edge in EDGES)
+    passed = bisect_left(EDGES, slow)
     return EVEN if passed == SHADES else f"{side}-{SHADES - passed}"
 
 

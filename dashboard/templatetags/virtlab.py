@@ -10,14 +10,13 @@ from django.utils.translation import gettext
 from benchmarks import tools
 from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
-from benchmarks.selectors.comparison_table import CaseGroup
 from benchmarks.tools.labels import case_details
 from dashboard import figures, flag_page, grid, judging, lab_words, wording
-from dashboard.comparison_page import ComparisonPage
 
 register = template.Library()
 
-FILTERS: dict[str, Callable[..., str]] = {
+FILTERS: dict[str, Callable[..., object]] = {
+    "grid_rows": grid.grid_rows,
     "exact": figures.exact,
     "said": wording.said,
     "moment_text": wording.moment_text,
@@ -39,8 +38,6 @@ FILTERS: dict[str, Callable[..., str]] = {
     "runs_text": wording.runs_text,
     "verdict_words": judging.verdict_words,
     "interval_text": judging.interval_text,
-    "group_rows": grid.group_html,
-    "nothing_found": grid.nothing_found,
     "verdict_name": judging.verdict_name,
     "verdict_sign": judging.verdict_sign,
     "role_name": lab_words.role_name,
@@ -63,13 +60,6 @@ def all_said(sentences: Iterable[str]) -> str:
     return " ".join(map(wording.said, sentences))
 
 
-@register.filter
-def is_found_in(page: ComparisonPage, group: CaseGroup) -> bool:
-    """Return whether a search leaves any row of a group."""
-    return any(grid.is_found(page.selection.q, group, row) for row in group.rows)
-
-
-@register.filter
 def circumstance(name: str, value: object) -> str:
     """Return a circumstance in words: ``"seat"|circumstance:run.seat``."""
     return wording.fact_text(Fact(name, str(value)))

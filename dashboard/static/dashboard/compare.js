@@ -5,11 +5,21 @@
 
   /* 1. One tab stop for the whole table; arrow keys move within it. */
 
+  const stops = new WeakMap();
+
+  const stopAt = (grid, link) => {
+    const before = stops.get(grid);
+    if (before) before.tabIndex = -1;
+    if (link) link.tabIndex = 0;
+    stops.set(grid, link);
+  };
+
   const settle = (root) => {
     for (const grid of root.querySelectorAll("[data-grid]")) {
-      for (const link of linksOf(grid)) link.tabIndex = -1;
-      const first = grid.querySelector("tbody:not([hidden]) tr:not([hidden]) td a") ?? grid.querySelector("a");
-      if (first) first.tabIndex = 0;
+      // Thousands of links: taken out of the tab order once, not at every key.
+      if (!stops.has(grid)) for (const link of linksOf(grid)) link.tabIndex = -1;
+      if (stops.get(grid)?.closest("tbody") && !stops.get(grid).closest("[hidden]")) continue;
+      stopAt(grid, grid.querySelector("tbody:not([hidden]) tr:not([hidden]) td a") ?? grid.querySelector("a"));
     }
   };
 
@@ -57,9 +67,7 @@
 
   document.addEventListener("focusin", ({ target: link }) => {
     const grid = gridOf(link);
-    if (!grid || link.localName !== "a") return;
-    for (const other of grid.querySelectorAll('a[tabindex="0"]')) other.tabIndex = -1;
-    link.tabIndex = 0;
+    if (grid && link.localName === "a") stopAt(grid, link);
   });
 
   /* 2. One card for all cells: on hover, and where the keyboard is. */
@@ -161,6 +169,12 @@
     document.querySelector("[data-status]").textContent = text;
   };
 
+  const texts = new WeakMap();
+  const textOf = (row, title) => {
+    if (!texts.has(row)) texts.set(row, `${title} ${row.cells[0].textContent}`.toLowerCase());
+    return texts.get(row);
+  };
+
   const sift = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
@@ -169,8 +183,7 @@
       const title = body.rows[0].textContent;
       let inside = 0;
       for (const row of [...body.rows].slice(1)) {
-        const text = `${title} ${row.cells[0].textContent}`.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
+        row.hidden = !words.every((word) => textOf(row, title).includes(word));
         inside += row.hidden ? 0 : 1;
       }
       body.hidden = !inside;

@@ -121,7 +121,7 @@ def test_its_queries_are_fixed(
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
     stored = Campaign.objects.select_related("lab").get()
 
-    with django_assert_num_queries(35):
+    with django_assert_num_queries(24):
         made(stored)
 
 
