@@ -18,10 +18,12 @@ NATIVE = "native"
 ALL = "all"
 WIDE = {"baseline", "system"}
 PINS = 2
+ENERGY = "energy"
 SHOWN = {
     "efficiency": gettext_lazy("Efficiency"),
     "overhead": gettext_lazy("Overhead"),
     "value": gettext_lazy("Measured value"),
+    ENERGY: gettext_lazy("Energy per work"),
 }
 ORDERS = {
     "": gettext_lazy("By their properties"),
