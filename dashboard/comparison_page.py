@@ -1,7 +1,7 @@
 """What the compare page shows for one choice: menus, chips, table."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +25,7 @@ from dashboard.direct_page import DirectPage, direct_page
 from dashboard.selections import (
     ENERGY,
     NATIVE,
+    SPEED,
     Chip,
     Menu,
     Selection,
@@ -147,9 +148,12 @@ def figure_of(campaign: Campaign, query: Mapping[str, str]) -> dict[str, Any] | 
 def judged_table(
     campaign: Campaign, query: Mapping[str, str]
 ) -> tuple[ComparisonTable, System | None]:
-    """Return the same table with what may be said of each cell, and its reference."""
+    """Return the same table with what may be said of each cell, and its reference.
+
+    Always of speeds: a file of energies would not say so in each of its lines.
+    """
     found = facets(campaign)
-    chosen = selection(query, found)
+    chosen = replace(selection(query, found), show=SPEED)
     system = chosen.reference(found)
     verdicts = campaign_verdicts(campaign, system)
     table = _table(campaign, chosen, found, verdicts=verdicts)
