@@ -2,10 +2,10 @@
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.energy_ratio import EnergyRatio
 from benchmarks.selectors.energy_rows import EnergyRow
 from dashboard import figures, wording
 from dashboard.drawings import NONE
+from dashboard.logged_words import interval_text
 
 
 def energy_texts(row: EnergyRow) -> tuple[str, str]:
@@ -15,7 +15,8 @@ def energy_texts(row: EnergyRow) -> tuple[str, str]:
         return NONE, ""
     if energy.ratio is None:
         return figures.brief(energy.mean), energy.unit
-    small = _interval(energy.ratio) or wording.quantity(row.value, row.unit)
+    cost = wording.quantity(row.value, row.unit)
+    small = interval_text(energy.ratio) if energy.ratio.has_interval else cost
     return figures.ratio(energy.ratio.ratio), small
 
 
@@ -42,10 +43,4 @@ def energy_sentence(row: EnergyRow) -> str:
         )
         % words
     )
-    return f"{said} {_interval(energy.ratio) or energy.ratio.reason}"
-
-
-def _interval(found: EnergyRatio) -> str:
-    if found.low is None or found.high is None:
-        return ""
-    return f"[{figures.ratio(found.low)}, {figures.ratio(found.high)}]"
+    return f"{said} {interval_text(energy.ratio)}"

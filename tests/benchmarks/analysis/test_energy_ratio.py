@@ -44,7 +44,7 @@ def test_what_two_meters_could_make_alone_is_refused():
     refused = energy_ratio(near, BASE, (ONE, TWO))
     assert (refused.has_interval, refused.reason) == (
         False,
-        "Two meters alone could differ by so much.",
+        "within_meters",
     )
 
 
@@ -53,7 +53,7 @@ def test_two_meters_of_unknown_accuracy_give_no_interval():
 
     found = energy_ratio(OWN, BASE, (ONE, unknown))
 
-    assert (found.low, found.reason) == (None, "Two meters of unknown accuracy.")
+    assert (found.low, found.reason) == (None, "unknown_accuracy")
     assert energy_ratio(OWN, BASE, (unknown, unknown)).has_interval
 
 
@@ -65,7 +65,7 @@ def test_a_processors_counter_is_never_set_against_the_wall():
 def test_a_single_run_has_a_ratio_and_no_interval(own, base):
     found = energy_ratio(own, base, (ONE, ONE))
 
-    assert (found.low, found.reason) == (None, "A single run has no interval.")
+    assert (found.low, found.reason) == (None, "single_run")
 
 
 @pytest.mark.parametrize(("own", "base"), [((), BASE), (OWN, ()), ((0.0, 1.0), BASE)])
@@ -76,4 +76,4 @@ def test_no_energy_has_no_ratio(own, base):
 def test_runs_that_are_all_equal_have_no_interval():
     found = energy_ratio((5.0, 5.0), (4.0, 4.0), (ONE, ONE))
 
-    assert (found.low, found.ratio) == (None, 1.25)
+    assert (found.low, found.ratio, found.reason) == (None, 1.25, "no_spread")
