@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.energy_rows import EnergyRow
 from benchmarks.selectors.verdicts import Mark
 from dashboard import figures, judging, wording
+from dashboard.energy_cells import energy_sentence, energy_texts
 
 # States that say nothing beyond the number; all others are spelled out in the cell.
-SILENT = {"paired", "native"}
+SILENT = {"paired", "native", "metered"}
 VALUES = {"native", "reference"}
 
 
@@ -62,6 +64,8 @@ def _verdict(row: ComparisonRow, mark: Mark | None) -> str:
 
 def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:
     """Return what a cell says large and small."""
+    if isinstance(row, EnergyRow):
+        return energy_texts(row)
     ratio = row.ratio
     if ratio is None or show == "value":
         return ("" if row.value is None else figures.brief(row.value)), row.unit
@@ -77,6 +81,8 @@ def _tag(row: ComparisonRow) -> str:
 
 def sentence(row: ComparisonRow) -> str:
     """Return the cell in full: for the tooltip and for those who hear the page."""
+    if isinstance(row, EnergyRow):
+        return energy_sentence(row)
     ratio = row.ratio
     value = wording.quantity(row.value, row.unit, whole=True)
     runs = wording.runs_text(row.n)

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.energy_ratio import EnergyRatio
 from benchmarks.selectors.logged_energy import LoggedSystem, LoggedTable
-from dashboard import figures
 from dashboard.bar_charts import Bars, bar_chart
-from dashboard.drawings import NONE, Drawing, number, ratio
+from dashboard.drawings import Drawing, number, ratio
+from dashboard.logged_words import interval_text
 
 
 def work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
@@ -80,12 +79,3 @@ def _runs(energy: LoggedSystem) -> str:
         return str(energy.n)
     words = {"n": energy.n, "all": len(energy.works)}
     return _("%(n)s of %(all)s") % words
-
-
-def interval_text(found: EnergyRatio | None) -> str:
-    """Return the interval of a ratio, or why there is none."""
-    if found is None:
-        return NONE
-    if found.low is None or found.high is None:
-        return found.reason
-    return f"[{figures.ratio(found.low)}, {figures.ratio(found.high)}]"

@@ -14,7 +14,7 @@ from dashboard import wording
 from dashboard.drawings import NONE, Drawing, number
 from dashboard.energy_drawings import performance_drawing, power_drawing
 from dashboard.logged_drawings import work_drawing
-from dashboard.logged_words import answer, notes
+from dashboard.logged_words import answer, notes, remarks
 from dashboard.run_pages import number as whole_number
 from dashboard.system_names import short_names
 
@@ -116,7 +116,7 @@ def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRo
         power=number(energy.mean_w, "W"),
         per_operation=number(done.joules_per_operation if done else None, "J"),
         measured=f"{100 * energy.coverage:.3g} %",
-        remark=work.sentence,
+        remark=remarks(work),
         is_chosen=is_chosen,
         is_cpu_only=work.meter.is_cpu_only,
     )

@@ -3,11 +3,35 @@
 from collections.abc import Iterator, Mapping
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
+from benchmarks.analysis.energy_ratio import EnergyRatio
 from benchmarks.selectors.logged_energy import LoggedSystem, LoggedTable
+from benchmarks.selectors.run_energies import MeteredWork
 from dashboard import figures
+from dashboard.drawings import NONE
 from dashboard.energy_words import share_text
+
+REASONS = {
+    "single_run": gettext_lazy("A single run has no interval."),
+    "unknown_accuracy": gettext_lazy("Two meters of unknown accuracy."),
+    "within_meters": gettext_lazy("Two meters alone could differ by so much."),
+    "no_spread": gettext_lazy("The runs are all equal, or too far apart."),
+}
+
+
+def interval_text(found: EnergyRatio | None) -> str:
+    """Return the interval of a ratio, or why there is none."""
+    if found is None:
+        return NONE
+    if found.low is None or found.high is None:
+        return str(REASONS[found.reason])
+    return f"[{figures.ratio(found.low)}, {figures.ratio(found.high)}]"
+
+
+def remarks(work: MeteredWork) -> str:
+    """Return what must be known of a figure."""
+    return " ".join(_(each.template) % each.words for each in work.remarks)
 
 
 def answer(table: LoggedTable, names: Mapping[int, str]) -> str:
@@ -37,12 +61,11 @@ def _sentence(
         else _("“%(system)s” takes %(share)s energy for the work than “%(reference)s”")
     ) % words
     if found.low is None or found.high is None:
-        return f"{said}. {found.reason}"
-    ends = f"{figures.ratio(found.low)}, {figures.ratio(found.high)}"
+        return f"{said}. {interval_text(found)}"
     sure = _("%(n)s runs against %(base)s") % {"n": energy.n, "base": base.n}
     is_tie = found.low <= 1 <= found.high
     tie = f" {_('That may be chance.')}" if is_tie else ""
-    return f"{said} ({figures.ratio(found.ratio)} [{ends}], {sure}).{tie}"
+    return f"{said} ({figures.ratio(found.ratio)} {interval_text(found)}, {sure}).{tie}"
 
 
 def notes(table: LoggedTable) -> Iterator[str]:

@@ -103,6 +103,14 @@ STATES: dict[str, tuple[Text, Text]] = {
             "the sum over all VMs beside one machine alone, not an efficiency"
         ),
     ),
+    "metered": (
+        gettext_lazy("metered"),
+        gettext_lazy("joules for the same work, set against the baseline's"),
+    ),
+    "unmetered": (
+        gettext_lazy("no power"),
+        gettext_lazy("no power was measured that belongs to this work alone"),
+    ),
     "waiting": (
         gettext_lazy("waiting"),
         gettext_lazy("stored, not yet compared"),

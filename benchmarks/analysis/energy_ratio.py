@@ -12,9 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from statistics import fmean
+from typing import Literal
 
 from benchmarks.analysis.energy import gain_log_variance, is_lost_in_gain
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
+
+Reason = Literal["", "single_run", "unknown_accuracy", "within_meters", "no_spread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,15 @@ class MeterFacts:
 class EnergyRatio:
     """One energy per work against another: 1.2 takes a fifth more than the reference.
 
-    ``low`` and ``high`` are None where there is no interval; ``reason`` says why.
+    ``low`` and ``high`` are None where there is no interval; ``reason`` says why:
+    a single run, two meters of unknown accuracy or alike within their errors, or runs
+    that are all equal or too far apart.
     """
 
     ratio: float
     low: float | None = None
     high: float | None = None
-    reason: str = ""
+    reason: Reason = ""
 
     @property
     def has_interval(self) -> bool:
@@ -63,10 +68,10 @@ def energy_ratio(
     if is_same_meter:
         return _with_interval(own, base, ratio, 0.0)
     if errors[0] is None or errors[1] is None:
-        return EnergyRatio(ratio, reason="Two meters of unknown accuracy.")
+        return EnergyRatio(ratio, reason="unknown_accuracy")
     known = (errors[0], errors[1])
     if is_lost_in_gain(ratio, is_same_meter=False, gain_error=max(known)):
-        return EnergyRatio(ratio, reason="Two meters alone could differ by so much.")
+        return EnergyRatio(ratio, reason="within_meters")
     extra = gain_log_variance(is_same_meter=False, gain_errors=known)
     return _with_interval(own, base, ratio, extra)
 
@@ -75,13 +80,13 @@ def _with_interval(
     own: Sequence[float], base: Sequence[float], ratio: float, extra: float
 ) -> EnergyRatio:
     if min(len(own), len(base)) < 2:
-        return EnergyRatio(ratio, reason="A single run has no interval.")
+        return EnergyRatio(ratio, reason="single_run")
     found = log_ratio_intervals(
         _rollups(own), _rollups(base), True, extra_log_variance=extra
     )
     low, high = float(found.low[0]), float(found.high[0])
     if math.isnan(low) or math.isnan(high):
-        return EnergyRatio(ratio, reason="The runs differ too much, or not at all.")
+        return EnergyRatio(ratio, reason="no_spread")
     return EnergyRatio(ratio, low, high)
 
 

@@ -1,10 +1,33 @@
 """What the meters of the machines say of a campaign's runs, and why not more."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchmarks.models import Campaign, Meter, Run, RunEnergy
+
+
+class Remark(NamedTuple):
+    """A sentence whose numbers stand apart, so that pages can translate it."""
+
+    template: str
+    words: Mapping[str, object]
+
+    def __str__(self) -> str:
+        return self.template % self.words
+
+
+UNSEEN = "Of the %(all)s s of the work the meter measured nothing."
+PARTLY = "%(missing)s s of the %(all)s s (%(share)s %%) were not measured."
+TOO_LITTLE = (
+    "%(missing)s s of the %(all)s s (%(share)s %%) were not measured: too much for an "
+    "energy."
+)
+SHARED = "%(n)s runs overlapped on the machine: this is the energy of all together."
+UNCHECKED = (
+    "When it ran was told by its own clock, which nobody set against the meter's."
+)
 
 
 @dataclass(frozen=True)
@@ -24,9 +47,14 @@ class MeteredWork:
         return self.runs[0]
 
     @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What the reader must know of this figure, in numbers."""
+        return (*_coverage(self.energy), *_doubts(self.energy))
+
+    @property
     def sentence(self) -> str:
-        """What the reader must know of this figure, in numbers; may be empty."""
-        return " ".join(filter(None, [*_coverage(self.energy), *_doubts(self)]))
+        """The same for who reads no page; may be empty."""
+        return " ".join(map(str, self.remarks))
 
 
 def run_energies(campaign: Campaign) -> tuple[MeteredWork, ...]:
@@ -46,30 +74,23 @@ def _work(rows: Sequence[RunEnergy]) -> MeteredWork:
     return MeteredWork(tuple(row.run for row in rows), rows[0])
 
 
-def _coverage(energy: RunEnergy) -> list[str]:
-    if energy.reason:
-        return [f"{energy.reason[0].upper()}{energy.reason[1:]}."]
+def _coverage(energy: RunEnergy) -> Iterator[Remark]:
     missing_s = energy.duration_s - energy.covered_s
-    if missing_s <= 1e-6 * energy.duration_s:
-        return []
-    share = 100 * missing_s / energy.duration_s
-    said = (
-        f"{missing_s:.3g} s of the {energy.duration_s:.6g} s ({share:.2g} %) were not "
-        "measured"
-    )
-    return [f"{said}." if energy.is_covered else f"{said}: too much for an energy."]
+    words = {
+        "missing": f"{missing_s:.3g}",
+        "all": f"{energy.duration_s:.6g}",
+        "share": f"{100 * missing_s / energy.duration_s:.2g}",
+    }
+    if energy.mean_w is None:
+        yield Remark(UNSEEN, words)
+    elif not energy.is_covered:
+        yield Remark(TOO_LITTLE, words)
+    elif missing_s > 1e-6 * energy.duration_s:
+        yield Remark(PARTLY, words)
 
 
-def _doubts(work: MeteredWork) -> list[str]:
-    energy, said = work.energy, []
+def _doubts(energy: RunEnergy) -> Iterator[Remark]:
     if energy.is_shared:
-        said.append(
-            f"{energy.together} runs overlapped on the machine: this is the energy of "
-            "all together."
-        )
+        yield Remark(SHARED, {"n": energy.together})
     if not energy.is_external:
-        said.append(
-            "When it ran was told by its own clock, which nobody set against the "
-            "meter's."
-        )
-    return said
+        yield Remark(UNCHECKED, {})

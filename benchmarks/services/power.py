@@ -86,11 +86,12 @@ def _set_on_the_clock(chunk: PowerChunk, document: dict[str, Any]) -> None:
     """
     pieces = PowerChunk.objects.filter(lab=chunk.lab, log=chunk.log)
     # Two pieces of one log that arrive at once must see each other's stamps.
-    known = list(pieces.select_for_update().order_by("number"))
-    way = way_of(document["axis"], (each.stamps for each in known))
+    Meter.objects.select_for_update().get(pk=chunk.meter_id)
+    known = pieces.order_by("number").values_list("stamps", flat=True)
+    way = way_of(document["axis"], known)
     if way is None:
         return
-    waiting = [each for each in known if each.first_at is None or each.pk == chunk.pk]
+    waiting = list(pieces.filter(first_at=None))
     for each in waiting:
         samples = orjson.loads(each.text)["samples"]
         ends = way.seconds([samples[0][0], samples[-1][0]])
