@@ -31,8 +31,8 @@ from dashboard.views import (
 app_name = "dashboard"
 
 CAMPAIGN = "campaigns/<slug:lab>/<slug:slug>/"
-LAB = "labs/<slug:slug>/"
-MEMBER = f"{LAB}members/<int:number>/"
+LAB = "labs/<slug:lab>/"
+MEMBER = f"{LAB}members/<int:person_id>/"
 
 urlpatterns = [
     path("", overview.show_overview, name="overview"),
@@ -75,7 +75,7 @@ urlpatterns = [
     path(f"{MEMBER}role/", members.give_role, name="give-role"),
     path(f"{MEMBER}remove/", members.remove, name="remove-member"),
     path(
-        f"{LAB}invitations/<int:number>/withdraw/",
+        f"{LAB}invitations/<int:invitation_id>/withdraw/",
         members.withdraw,
         name="withdraw-invitation",
     ),

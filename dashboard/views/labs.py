@@ -31,9 +31,9 @@ def list_labs(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def show_lab(request: HttpRequest, slug: str) -> HttpResponse:
+def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
     """Show a lab's campaigns; to its own people also machines, agents and members."""
-    place = lab_or_404(request, slug)
+    place = lab_or_404(request, lab)
     context = {"place": place, "cards": overview(viewer_of(request), lab=place.lab)}
     if place.role:
         agents = list(agents_of(frozenset({place.lab.pk})).order_by("name"))
@@ -48,8 +48,8 @@ def show_lab(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def list_deeds(request: HttpRequest, slug: str) -> HttpResponse:
+def list_deeds(request: HttpRequest, lab: str) -> HttpResponse:
     """Show who did what to a lab's people, tokens, flags and history."""
-    place = kept_lab_or_404(request, slug)
+    place = kept_lab_or_404(request, lab)
     context = {"place": place, "deeds": lab_deeds(place.lab)}
     return render(request, "dashboard/lab_deeds.html", context)

@@ -33,12 +33,12 @@ Change = Callable[..., str]
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def keep_members(request: HttpRequest, slug: str) -> HttpResponse:
+def keep_members(request: HttpRequest, lab: str) -> HttpResponse:
     """Show who belongs to a lab; make an invitation and show its link this once."""
-    place = own_lab_or_404(request, slug)
+    place = own_lab_or_404(request, lab)
     if request.method != "POST":
         return _page(request, place, InvitationForm(place.roles), 200)
-    kept_lab_or_404(request, slug)
+    kept_lab_or_404(request, lab)
     form = InvitationForm(place.roles, request.POST)
     if not form.is_valid():
         return _page(request, place, form, 422)
@@ -77,10 +77,10 @@ def _changes_members(change: Change) -> Callable[..., HttpResponse]:
     @require_POST
     @login_required
     @wraps(change)
-    def view(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-        place = own_lab_or_404(request, slug)
+    def view(request: HttpRequest, lab: str, **which: int) -> HttpResponse:
+        place = own_lab_or_404(request, lab)
         try:
-            messages.success(request, change(request, place, number))
+            messages.success(request, change(request, place, **which))
         except BenchmarksError as error:
             messages.error(request, str(error))
         still = Membership.objects.filter(lab=place.lab, user=person_of(request))
@@ -92,9 +92,9 @@ def _changes_members(change: Change) -> Callable[..., HttpResponse]:
 
 
 @_changes_members
-def give_role(request: HttpRequest, place: LabPlace, number: int) -> str:
+def give_role(request: HttpRequest, place: LabPlace, person_id: int) -> str:
     """Give a member another role."""
-    member, role = _member(place, number), request.POST.get("role", "")
+    member, role = _member(place, person_id), request.POST.get("role", "")
     if role not in Membership.Role.values:
         raise Http404("There is no such role.")
     by = person_of(request)
@@ -103,9 +103,9 @@ def give_role(request: HttpRequest, place: LabPlace, number: int) -> str:
 
 
 @_changes_members
-def remove(request: HttpRequest, place: LabPlace, number: int) -> str:
+def remove(request: HttpRequest, place: LabPlace, person_id: int) -> str:
     """Remove a member, or leave."""
-    member, by = _member(place, number), person_of(request)
+    member, by = _member(place, person_id), person_of(request)
     remove_member(lab=place.lab, by=by, member=member)
     if member == by:
         return _("You have left %(lab)s.") % {"lab": place.lab}
@@ -113,12 +113,12 @@ def remove(request: HttpRequest, place: LabPlace, number: int) -> str:
 
 
 @_changes_members
-def withdraw(request: HttpRequest, place: LabPlace, number: int) -> str:
+def withdraw(request: HttpRequest, place: LabPlace, invitation_id: int) -> str:
     """Make the link of an invitation useless."""
-    invitation = get_object_or_404(place.lab.invitations, pk=number)
+    invitation = get_object_or_404(place.lab.invitations, pk=invitation_id)
     withdraw_invitation(invitation=invitation, by=person_of(request))
     return _("The invitation of %(name)s is withdrawn.") % {"name": invitation.name}
 
 
-def _member(place: LabPlace, number: int) -> User:
-    return get_object_or_404(User, pk=number, memberships__lab=place.lab)
+def _member(place: LabPlace, person_id: int) -> User:
+    return get_object_or_404(User, pk=person_id, memberships__lab=place.lab)

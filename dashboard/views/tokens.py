@@ -24,9 +24,9 @@ ENROL = "python3 virtlab-agent.pyz enroll --server {server} --token -"
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
-def keep_tokens(request: HttpRequest, slug: str) -> HttpResponse:
+def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the agents and their tokens; make a token and show its secret this once."""
-    place = kept_lab_or_404(request, slug)
+    place = kept_lab_or_404(request, lab)
     if request.method != "POST":
         return _page(request, place, TokenForm(), 200)
     form = TokenForm(request.POST)
@@ -63,9 +63,9 @@ def _page(
 
 @require_POST
 @login_required
-def revoke(request: HttpRequest, slug: str, prefix: str) -> HttpResponse:
+def revoke(request: HttpRequest, lab: str, prefix: str) -> HttpResponse:
     """Make a token useless from the next request on."""
-    place = kept_lab_or_404(request, slug)
+    place = kept_lab_or_404(request, lab)
     tokens = Token.objects.select_related("agent", "lab").filter(lab=place.lab)
     token = get_object_or_404(tokens, prefix=prefix)
     revoke_token(token=token, person=person_of(request))

@@ -13,13 +13,14 @@ from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Lab, Membership, Token
 from benchmarks.reference.documents import reference_campaign
-from benchmarks.selectors.examples import STUDIES
+from benchmarks.selectors.examples import STUDIES, XEN
 from benchmarks.services import campaigns, checking, intake, processing, systems
 from tests.dashboard import browsing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 PASSWORD = "sesame-open-now"
+XEN_PAGE = f"/campaigns/alpha-lab/{XEN}/"
 # The question of each step, and what the reader must find on its page.
 STEPS = [
     ("What does Xen cost in memory?", "Component: Memory"),
@@ -187,6 +188,18 @@ def test_a_word_opens_and_closes_by_keyboard(chromium, site):
         expect(meaning.get_by_role("link")).to_be_focused()
         page.keyboard.press("Escape")
         expect(meaning).to_be_hidden()
+
+
+def test_a_word_is_explained_at_the_foot_of_a_phone(chromium, site):
+    phone = {"viewport": {"width": 360, "height": 740}}
+    with browsing.window(chromium, site, **phone) as visit:
+        page = visit.open(f"{XEN_PAGE}compare/?component=memory")
+        page.get_by_role("button", name="What the ratios mean").click()
+
+        meaning = page.locator("#word-efficiency-summary")
+        expect(meaning).to_be_in_viewport(ratio=1)
+        assert meaning.bounding_box()["width"] > 300
+        assert not browsing.is_too_wide(page)
 
 
 def test_a_maintainer_invites_a_person_who_joins_from_another_browser(chromium, site):
