@@ -55,9 +55,9 @@ def words(text: str) -> list[str]:
 
 
 @register.filter
-def all_said(sentences: Iterable[str]) -> str:
+def all_said(sentences: Iterable[str], between: str = " ") -> str:
     """Return sentences of the core in a row."""
-    return " ".join(map(wording.said, sentences))
+    return between.join(map(wording.said, sentences))
 
 
 @register.filter

@@ -12,7 +12,7 @@
       const script = document.createElement("script");
       script.src = src;
       script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error(`${src} could not be loaded`));
+      script.onerror = () => reject(new Error(src));
       document.head.append(script);
     });
     return loading;
@@ -158,7 +158,8 @@
       if (!isIntersecting) continue;
       near.unobserve(target);
       draw(target).catch((error) => {
-        target.querySelector(".chart-canvas").textContent = error.message;
+        target.querySelector(".chart-canvas").textContent = target.dataset.failed;
+        console.error(error);
       });
     }
   }, { rootMargin: "400px" });
