@@ -23,7 +23,7 @@ def group_html(group: CaseGroup, page: ComparisonPage) -> SafeString:
 
 def _row(row: CaseRow, group: CaseGroup, page: ComparisonPage) -> str:
     show, marks = page.selection.show, page.marks
-    link = escape(page.evidence_link)
+    link = page.evidence_link
     cells = (
         _cell(cell_view(cell, marks.get(cell.id), show), place, link)
         if cell
@@ -42,13 +42,14 @@ def _case(row: CaseRow) -> str:
     return f'<th class="case" scope="row">{name}{said}</th>'
 
 
-def _cell(view: CellView, place: Column, link: str) -> str:
+def _cell(view: CellView, place: Column, link: tuple[str, str]) -> str:
+    address = escape(str(view.id).join(link))
     look = f"heat-{view.shade}" if view.shade else f"cell-{view.kind}"
     held = " withheld" if view.is_withheld else ""
     sign = f'<span class="sign" aria-hidden="true">{view.sign}</span> '
     state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
     return (
-        f'<td class="cell {look}{held}{_edge(place)}"><a href="{link}{view.id}"'
+        f'<td class="cell {look}{held}{_edge(place)}"><a href="{address}"'
         f' aria-label="{escape(view.sentence)}">'
         f'<span class="top"><span class="n">n {view.n}</span> '
         f'<span class="main">{sign if view.sign else ""}{escape(view.main)}</span>'

@@ -102,6 +102,12 @@ STATES: dict[str, tuple[Text, Text]] = {
             "the sum over all VMs beside one machine alone, not an efficiency"
         ),
     ),
+    "no_single_figure": (
+        gettext_lazy("no single figure"),
+        gettext_lazy(
+            "its runs, or those of its baseline, are not described by one mean"
+        ),
+    ),
     "waiting": (
         gettext_lazy("waiting"),
         gettext_lazy("stored, not yet compared"),

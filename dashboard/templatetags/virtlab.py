@@ -11,8 +11,9 @@ from benchmarks import tools
 from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.comparison_table import CaseGroup
+from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.tools.labels import case_details
-from dashboard import figures, flag_page, grid, judging, wording
+from dashboard import cells, figures, flag_page, grid, judging, wording
 from dashboard.comparison_page import ComparisonPage
 
 register = template.Library()
@@ -52,6 +53,14 @@ for name, function in FILTERS.items():
 def words(text: str) -> list[str]:
     """Return the words of a text, for a loop over a few names."""
     return text.split()
+
+
+@register.filter
+def row_figure(row: ComparisonRow) -> str:
+    """Return a row's mean with all its digits and its unit, or what stands for it."""
+    return wording.quantity(row.value, row.unit, whole=True) or cells.row_figure(
+        row, row.unit
+    )
 
 
 @register.filter

@@ -31,7 +31,10 @@ MISSING = {
     "flag": "flags/999999/",
 }
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
-ANALYSES = ["influence", "coruns", "energy", "publishing"]
+ANALYSES = [
+    *("influence", "coruns", "energy", "publishing"),
+    *("sweeps", "network", "history"),
+]
 BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
