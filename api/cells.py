@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.comparisons import DOUBTS
 from api.fields import Choice, Text
 from api.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
 from api.runs import SCENARIOS
@@ -28,6 +29,7 @@ class CellSerializer(serializers.Serializer[Any]):
     """Statistics over the means of ``n`` runs, in ``unit``.
 
     ``m2`` is the sum of squared deviations from the mean: the variance is m2 / (n - 1).
+    ``mean`` is null where no single figure describes the runs; ``doubts`` says why.
     ``clock_trust`` is the worst that is known of the runs' clocks, empty if nothing is.
     """
 
@@ -52,7 +54,8 @@ class CellSerializer(serializers.Serializer[Any]):
     clock = serializers.CharField()
     clock_trust = serializers.ChoiceField(choices=ORDER)
     n = serializers.IntegerField()
-    mean = serializers.FloatField(allow_null=True)
+    mean = serializers.SerializerMethodField()
+    doubts = serializers.SerializerMethodField()
     m2 = serializers.FloatField(allow_null=True)
     minimum = serializers.FloatField(allow_null=True)
     q1 = serializers.FloatField(allow_null=True)
@@ -66,6 +69,16 @@ class CellSerializer(serializers.Serializer[Any]):
     document = serializers.CharField()
     table = serializers.CharField()
     updated_at = serializers.DateTimeField()
+
+    @extend_schema_field(serializers.FloatField(allow_null=True))
+    def get_mean(self, cell: Cell) -> float | None:
+        return None if cell.shape_codes else cell.mean
+
+    @extend_schema_field(
+        serializers.ListField(child=serializers.ChoiceField(choices=DOUBTS))
+    )
+    def get_doubts(self, cell: Cell) -> list[str]:
+        return cell.shape_codes.split(",") if cell.shape_codes else []
 
 
 class CellQuery(ListQuery):

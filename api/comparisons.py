@@ -28,6 +28,7 @@ from benchmarks.selectors.verdicts import campaign_verdicts
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
 BETTER = ("higher", "lower", "neither")
 STATES = (*Efficiency.State.values, comparisons.NOT_YET)
+DOUBTS = ("two_speeds", "periodic", "drift", "first_run")
 VERDICTS = [verdict.name.lower() for verdict in Verdict]
 STANDINGS = [standing.name.lower() for standing in Standing]
 NONE_YET: Final[dict[str, Any]] = {"default": None, "allow_null": True}
@@ -50,6 +51,11 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     ``relative`` is the same ratio against a reference system instead. Both are null
     where there is nothing to compare with, and ``reason`` says why. ``scaling`` is the
     ratio of a sum over several VMs to one machine alone.
+
+    ``value`` and all ratios are null, too, where no single figure describes the runs:
+    ``doubts`` has the codes, ``shape`` the sentence, ``speeds`` both speeds where there
+    are two, ``range`` the least and the greatest run. So is
+    ``baseline_value`` for the baseline's runs (``baseline_doubts``).
 
     ``low`` to ``high`` is the ratio's 95 % interval, and ``verdict`` what may be said:
     corrected for all cells of the campaign. Where it is refused, ``reasons`` has the
@@ -88,8 +94,15 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     load = serializers.CharField()
     clock = serializers.CharField()
     value = serializers.FloatField(allow_null=True)
+    doubts = serializers.ListField(child=serializers.ChoiceField(choices=DOUBTS))
+    shape = serializers.CharField()
+    speeds = serializers.ListField(child=serializers.FloatField())
+    range = serializers.ListField(child=serializers.FloatField(), **NONE_YET)
     unit = serializers.CharField()
     n = serializers.IntegerField()
+    baseline_doubts = serializers.ListField(
+        child=serializers.ChoiceField(choices=DOUBTS)
+    )
     baseline_value = serializers.FloatField(allow_null=True)
     baseline_n = serializers.IntegerField(allow_null=True)
     baseline_system_id = serializers.IntegerField(allow_null=True)

@@ -13,8 +13,10 @@ from api.documents import DocsView, SchemaView, UnknownAddressView
 from api.energy import EnergyView
 from api.flags import FlagsView, FlagView
 from api.health import HealthView
+from api.history import HistoryView
 from api.hosts import HostsView, HostView
 from api.influence import InfluenceView
+from api.network import NetworkView
 from api.plan_agents import (
     PartFinishView,
     PartMeetView,
@@ -28,6 +30,7 @@ from api.profile import ProfileView
 from api.publishing import PublishingView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
+from api.sweeps import SweepsView
 from api.systems import SystemsView, SystemView
 from api.time import TimeView
 
@@ -67,6 +70,9 @@ urlpatterns = [
     path("coruns/", CoRunsView.as_view(), name="coruns"),
     path("energy/", EnergyView.as_view(), name="energy"),
     path("power/", PowerView.as_view(), name="power"),
+    path("sweeps/", SweepsView.as_view(), name="sweeps"),
+    path("network/", NetworkView.as_view(), name="network"),
+    path("history/", HistoryView.as_view(), name="history"),
     path("profile/", ProfileView.as_view(), name="profile"),
     path("publishing/", PublishingView.as_view(), name="publishing"),
     path("flags/", FlagsView.as_view(), name="flags"),

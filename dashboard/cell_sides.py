@@ -48,7 +48,7 @@ def speeds_of(cell: Cell) -> list[Speed]:
     modes: list[dict[str, Any]] = (cell.shape or {}).get("modes", [])
     if len(modes) < 2:
         return []
-    centres = _told_apart(*(mode["centre"] for mode in modes))
+    centres = figures.told_apart(*(mode["centre"] for mode in modes))
     return [
         Speed(
             _("%(centre)s (%(percent)s\N{NO-BREAK SPACE}%%)")
@@ -61,12 +61,6 @@ def speeds_of(cell: Cell) -> list[Speed]:
         )
         for mode, centre in zip(modes, centres, strict=True)
     ]
-
-
-def _told_apart(low: float, high: float) -> tuple[float, float]:
-    """Round both to two digits of what lies between them, as the shape's words do."""
-    digits = figures.digits_between(low, high)
-    return round(low, digits), round(high, digits)
 
 
 def _box(cell: Cell) -> tuple[float, float, float, float, float] | None:

@@ -10,8 +10,7 @@ from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.models import Cell
-from benchmarks.selectors.comparisons import ComparisonRow
-from benchmarks.sentences import revived
+from benchmarks.selectors.comparisons import ComparisonRow, shape_sentence
 from dashboard import figures, judging, wording
 from dashboard.cell_sides import has_single_figure, speeds_of
 from dashboard.wording import Text
@@ -130,8 +129,7 @@ def _no_single_figure(cell: Cell, baseline: Cell | None) -> str:
 
 def _sentence(cell: Cell) -> str:
     """Return what was found in the runs, no percentage parted from its sign."""
-    shape = cell.shape or {}
-    found = wording.said(revived(shape.get("words") or shape.get("sentence", "")))
+    found = wording.said(shape_sentence(cell.shape or {}))
     return found.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
@@ -187,6 +185,10 @@ def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
 def comparability_words(found: Comparability) -> ComparabilityWords:
     """Return the light in words, unwanted differences first."""
     word, sentence = LIGHTS[found.light]
+    if found.light == "amber" and not found.unwanted:
+        sentence = _(
+            "Several studied things differ: the ratio is of them all together."
+        )
     is_same = not (found.studied or found.unwanted)
     everything = [(each, False) for each in found.unwanted]
     everything += [(each, True) for each in found.studied]

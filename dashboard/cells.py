@@ -39,10 +39,11 @@ def cell_view(
     if ratio is not None:
         kind, shade = "ratio", figures.heat(ratio)
     else:
-        kind, shade = "value" if row.state in VALUES else "plain", ""
+        kind, shade = "value" if row.shown_state in VALUES else "plain", ""
     is_withheld = bool(mark and mark.is_flagged and shade)
     sign = judging.FLAGGED if is_withheld else judging.verdict_sign(_verdict(row, mark))
     main, sub = _texts(row, show)
+    is_silent = row.shown_state in SILENT and bool(ratio or kind == "value")
     return CellView(
         id=row.id,
         kind=kind,
@@ -50,7 +51,9 @@ def cell_view(
         main=main,
         sub=sub,
         n=row.n,
-        state="" if row.state in SILENT and (ratio or kind == "value") else _tag(row),
+        state=""
+        if row.shown_state in SILENT and (ratio or kind == "value")
+        else _tag(row),
         sign=sign,
         is_withheld=is_withheld,
     )
@@ -68,15 +71,32 @@ def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:
         return energy_texts(row)
     ratio = row.ratio
     if ratio is None or show == "value":
-        return ("" if row.value is None else figures.brief(row.value)), row.unit
+        return row_figure(row), row.unit
     value = wording.quantity(row.value, row.unit)
     if show == "overhead" and row.scaling is None:
         return figures.overhead(ratio), value
     return figures.ratio(ratio), value
 
 
+def row_figure(row: ComparisonRow, unit: str = "") -> str:
+    """Return a row's mean, or what stands in its place: both speeds, or a range."""
+    if row.value is not None:
+        return wording.quantity(row.value, unit)
+    if row.speeds:
+        text = " | ".join(map(figures.brief, figures.told_apart(*row.speeds)))
+    elif row.range is not None:
+        low, high = map(figures.brief, row.range)
+        text = _("%(low)s to %(high)s") % {"low": low, "high": high}
+    else:
+        return ""
+    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
+
+
 def _tag(row: ComparisonRow) -> str:
-    return _("no ratio") if row.state == "paired" else wording.state_name(row.state)
+    state = row.shown_state
+    if row.speeds:
+        return _("two speeds")
+    return _("no ratio") if state == "paired" else wording.state_name(state)
 
 
 def sentence(row: ComparisonRow) -> str:
@@ -87,8 +107,10 @@ def sentence(row: ComparisonRow) -> str:
     value = wording.quantity(row.value, row.unit, whole=True)
     runs = wording.runs_text(row.n)
     if ratio is None:
-        meaning = wording.said(row.reason) or wording.state_meaning(row.state)
-        said = f"{value}, {runs}. {wording.state_name(row.state)}: {meaning}"
+        state = row.shown_state
+        meaning = wording.said(row.reason) or wording.state_meaning(state)
+        value = value or row_figure(row, row.unit)
+        said = f"{value}, {runs}. {wording.state_name(state)}: {meaning}"
         return said.rstrip(": ")
     baseline = wording.quantity(row.baseline_value, row.unit, whole=True)
     words = {

@@ -114,14 +114,14 @@ class ComparisonPage:
         return 0 < self.table.ratio_count <= DRAWN_CELLS and not self.is_energy
 
     @property
-    def evidence_link(self) -> str:
-        """Where the runs behind a cell are shown; the cell's id comes after it.
+    def evidence_link(self) -> tuple[str, str]:
+        """Where a cell's runs are shown: what stands before and after its id.
 
         Seen from the compare page: a whole address would be repeated in every cell.
         """
         chosen = self.selection.baseline
-        query = "cell=" if chosen == NATIVE else f"baseline={quote(chosen)}&cell="
-        return f"../runs/?{query}"
+        query = "" if chosen == NATIVE else f"?baseline={quote(chosen)}"
+        return "../cells/", f"/{query}"
 
 
 def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonPage:
@@ -132,7 +132,7 @@ def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonP
     verdicts = None if len(pinned) > 1 else campaign_verdicts(campaign, system)
     first, look = menus(chosen, found, campaign), looks(chosen, found)
     return ComparisonPage(
-        address=reverse("dashboard:runs", args=[campaign.lab.slug, campaign.slug]),
+        address=reverse("dashboard:campaign", args=[campaign.lab.slug, campaign.slug]),
         query=query,
         selection=chosen,
         reference=system or campaign.reference_system,

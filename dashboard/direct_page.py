@@ -7,11 +7,13 @@ from typing import Any
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.models import Campaign, System
+from benchmarks.selectors.cell_facts import systems_compared
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow, comparison_table
 from benchmarks.selectors.comparisons import ComparisonRow, Reference
 from benchmarks.selectors.verdicts import campaign_verdicts
 from dashboard import figures
+from dashboard.cell_words import ComparabilityWords, comparability_words
 from dashboard.interval_bars import IntervalBar, interval_bar, reach
 
 
@@ -50,6 +52,8 @@ class DirectPage:
     """How many cases there are of each verdict."""
     tested: int
     band_percent: str
+    comparability: ComparabilityWords
+    """Whether the two differ in one studied thing, in several, or in more."""
 
 
 def direct_page(
@@ -82,6 +86,7 @@ def direct_page(
         found,
         verdicts.tested,
         figures.number(campaign.band_percent),
+        comparability_words(systems_compared(campaign, one, other)),
     )
 
 

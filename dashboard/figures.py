@@ -149,6 +149,12 @@ def amount_of_memory(count: int) -> str:
     return f"{localized(f'{count:,}')} B"
 
 
+def told_apart(low: float, high: float) -> tuple[float, float]:
+    """Round both to two digits of what lies between them, as a shape's words do."""
+    digits = digits_between(low, high)
+    return round(low, digits), round(high, digits)
+
+
 def digits_between(low: float, high: float) -> int:
     """Return how many decimals show two digits of what lies between two numbers."""
     return 1 - floor(log10(high - low))

@@ -20,6 +20,7 @@ from dashboard.core_texts import evidence_name
 EVERYTHING = "all"
 SHOWN = 300
 SUBJECTS_SHOWN = 12
+NOT_STATED = "not stated"  # as evidence has it
 # For programs; the sentence says them in words.
 IDS = {"other_system", "other_campaign", "other_cells", "cells", "system"}
 
@@ -140,4 +141,4 @@ def _text(value: Any, depth: int = 0) -> str:
         return ", ".join(
             f"{_(evidence_name(name))} {_text(each)}" for name, each in value.items()
         )
-    return str(value)
+    return _("not stated") if value == NOT_STATED else str(value)

@@ -77,7 +77,8 @@ def _wanted_rem(view: CellView) -> float:
 def _group_rows(
     group: CaseGroup, page: ComparisonPage, views: Mapping[int, CellView]
 ) -> GroupRows:
-    signs, link = _signs(), escape(page.evidence_link)
+    before, after = map(escape, page.evidence_link)
+    signs, link = _signs(), (before, after)
     rows, found = [], [is_found(page.selection.q, group, row) for row in group.rows]
     for row, stays in zip(group.rows, found, strict=True):
         cells = (
@@ -106,14 +107,14 @@ def _case(row: CaseRow) -> str:
     return f'<th class="case" scope="row" role="rowheader">{name}{said}</th>'
 
 
-def _cell(view: CellView, sign: str, place: Column, link: str) -> str:
+def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> str:
     """Return one of thousands: a byte or an element of it counts as many times."""
     look = f"heat-{view.shade}" if view.shade else f"cell-{view.kind}"
     held = " withheld" if view.is_withheld else ""
     state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
     return (
         f'<td role="cell" class="cell {look}{held}{_edge(place)}">'
-        f'<a href="{link}{view.id}">'
+        f'<a href="{link[0]}{view.id}{link[1]}">'
         f'<span class="main">{sign}{escape(view.main)}</span> '
         f'<span class="n">n {view.n}</span> '
         f'<span class="sub">{escape(view.sub)}</span>{state}</a></td>'

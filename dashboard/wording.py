@@ -111,6 +111,12 @@ STATES: dict[str, tuple[Text, Text]] = {
         gettext_lazy("no power"),
         gettext_lazy("no power was measured that belongs to this work alone"),
     ),
+    "no_single_figure": (
+        gettext_lazy("no single figure"),
+        gettext_lazy(
+            "its runs, or those of its baseline, are not described by one mean"
+        ),
+    ),
     "waiting": (
         gettext_lazy("waiting"),
         gettext_lazy("stored, not yet compared"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from benchmarks.sentences import Sentence, joined
@@ -77,6 +77,20 @@ def comparability(
     text = Sentence("Only what is studied differs: {found}.", found=_listed(wanted))
     nothing = Sentence("Nothing differs.")
     return Comparability("green", wanted, (), text if wanted else nothing)
+
+
+def one_at_a_time(found: Comparability, platform: Collection[str]) -> Comparability:
+    """Return amber instead of green where several studied dimensions differ at once.
+
+    Then the ratio is of all of them together, and tells of none. The facts of the
+    ``platform`` (hypervisor, version, type) are one dimension.
+    """
+    names = {"" if each.name in platform else each.name for each in found.studied}
+    if found.light != "green" or len(names) <= 1:
+        return found
+    listed = _listed(found.studied)
+    text = Sentence("Several things that are studied differ: {found}.", found=listed)
+    return replace(found, light="amber", sentence=text)
 
 
 def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:

@@ -13,6 +13,8 @@ from benchmarks.analysis.intervals import NO_WARNINGS
 from benchmarks.analysis.verdicts import Judgements, Standing, Verdict
 from benchmarks.sentences import Sentence, template
 
+# No single figure describes the runs: neither does a ratio of such figures.
+SHAPELESS: Final = int(Gate.TWO_SPEEDS | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN)
 INCURABLE: Final = ~int(CURABLE)
 SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
 FEW_RUNS: Final = int(Gate.FEW_RUNS)
@@ -62,6 +64,8 @@ def judgement_of(judgements: Judgements, row: int) -> Judgement:
     """Return one row of the judgements in words."""
     ratio = judgements.intervals.ratio[row]
     log_half_width = judgements.intervals.log_half_width[row]
+    if int(judgements.gates[row]) & SHAPELESS:
+        ratio = log_half_width = np.float64(np.nan)
     verdict = Verdict(judgements.verdict[row])
     return Judgement(
         ratio=_number(ratio),

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from benchmarks.sentences import Sentence
+
 RULE_SET: Final = 1
 ENOUGH_RUNS: Final = 5
 # The largest standard deviation between runs, as a part of their mean.
@@ -24,40 +26,40 @@ DISPERSION: Final[Mapping[str, float]] = {
 }
 # What must be stated, and the names of facts by which it is; one of them is enough.
 DISCLOSURE: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
-    "host": {
-        "CPU": ("cpu", "cpu model"),
-        "microcode": ("microcode", "host_firmware"),
-        "SMT": ("smt", "threads"),
-        "turbo": ("turbo",),
-        "frequency governor": ("governor",),
-        "NUMA": ("numa", "numa nodes"),
-        "memory": ("memory", "memory_bytes", "memory bytes"),
-        "disk and its cache": ("disk", "disks", "storage"),
-        "network card and offloads": ("network", "networks", "nic"),
+    Sentence("host"): {
+        Sentence("CPU"): ("cpu", "cpu model"),
+        Sentence("microcode"): ("microcode", "host_firmware"),
+        Sentence("SMT"): ("smt", "threads"),
+        Sentence("turbo"): ("turbo",),
+        Sentence("frequency governor"): ("governor",),
+        Sentence("NUMA"): ("numa", "numa nodes"),
+        Sentence("memory"): ("memory", "memory_bytes", "memory bytes"),
+        Sentence("disk and its cache"): ("disk", "disks", "storage"),
+        Sentence("network card and offloads"): ("network", "networks", "nic"),
     },
-    "hypervisor": {
-        "name": ("hypervisor",),
-        "build": ("hypervisor_version", "hypervisor build"),
-        "type": ("virtualization",),
-        "vCPUs": ("vcpus",),
-        "pinning": ("pinning",),
-        "guest memory": ("memory_bytes",),
-        "ballooning": ("ballooning",),
-        "huge pages": ("huge_pages", "hugepages", "huge pages"),
-        "disk bus and cache": ("disk_bus", "disk bus", "storage"),
-        "network card model": ("nic_model", "nic model", "nic"),
-        "clock source": ("clocksource",),
-        "mitigations": ("mitigations",),
+    Sentence("hypervisor"): {
+        Sentence("name"): ("hypervisor",),
+        Sentence("build"): ("hypervisor_version", "hypervisor build"),
+        Sentence("type"): ("virtualization",),
+        Sentence("vCPUs"): ("vcpus",),
+        Sentence("pinning"): ("pinning",),
+        Sentence("guest memory"): ("memory_bytes",),
+        Sentence("ballooning"): ("ballooning",),
+        Sentence("huge pages"): ("huge_pages", "hugepages", "huge pages"),
+        Sentence("disk bus and cache"): ("disk_bus", "disk bus", "storage"),
+        Sentence("network card model"): ("nic_model", "nic model", "nic"),
+        Sentence("clock source"): ("clocksource",),
+        Sentence("mitigations"): ("mitigations",),
     },
-    "guest": {
-        "kernel": ("kernel",),
-        "guest tools": ("guest_tools",),
+    Sentence("guest"): {
+        Sentence("kernel"): ("kernel",),
+        Sentence("guest tools"): ("guest_tools",),
     },
-    "benchmark": {
-        "version": ("tool_version",),
-        "compiler and flags": ("compiler", "flags", "compiler flags"),
-        "who": ("author",),
-        "when": ("started_at",),
+    Sentence("benchmark"): {
+        Sentence("version"): ("tool_version",),
+        Sentence("compiler and flags"): ("compiler", "flags", "compiler flags"),
+        Sentence("who"): ("author",),
+        Sentence("when"): ("started_at",),
     },
 }
 

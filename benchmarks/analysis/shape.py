@@ -18,7 +18,7 @@ from scipy.special import stdtr
 
 from benchmarks.analysis.order import FALSE_ALARM, Order, order_of
 from benchmarks.analysis.rounding import last_place
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, joined
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -97,9 +97,10 @@ class Shape:
         return self.is_single_speed and not self.is_ordered and not self.is_first_apart
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """Two speeds, 59 (64 %) and 109 (36 %), alternating with period 3."""
-        return ", ".join([_speeds(self), *_order_words(self), *_label_words(self)])
+        parts = [_speeds(self), *_order_words(self), *_label_words(self)]
+        return joined(parts, ", ")
 
 
 def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> Shape:

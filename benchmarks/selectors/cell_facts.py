@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.analysis.advice import runs_for_width, width_sentence
-from benchmarks.analysis.comparability import Comparability, comparability
+from benchmarks.analysis.comparability import (
+    Comparability,
+    comparability,
+    one_at_a_time,
+)
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Campaign, Cell, Run, System
@@ -57,6 +61,14 @@ def sides_compared(
         {**_chosen(other, shared), **system_facts(baseline.system)},
         studied=studied_facts(cell.campaign),
     )
+
+
+def systems_compared(campaign: Campaign, one: System, other: System) -> Comparability:
+    """Compare two systems by what was stated of them; one studied thing may differ."""
+    found = comparability(
+        system_facts(one), system_facts(other), studied=studied_facts(campaign)
+    )
+    return one_at_a_time(found, ALWAYS_STUDIED)
 
 
 def system_facts(system: System) -> dict[str, str]:

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from django.db.models import Case as Choice
+from django.db.models import F, JSONField, Q, When
+
 from benchmarks.models import Campaign, Case, Cell, System
 from benchmarks.selectors.comparisons import (
     CIRCUMSTANCES,
@@ -17,7 +20,12 @@ from benchmarks.selectors.comparisons import (
 from benchmarks.selectors.verdicts import Verdicts
 from benchmarks.tools.base import Better
 
-STORED = ("state", "ratio", "baseline_mean", "baseline_n", "baseline__system", "reason")
+STORED = (
+    *("state", "ratio", "baseline_mean", "baseline_n", "baseline__system", "reason"),
+    "baseline__shape_codes",
+)
+# Shapes are long: they come only with the few cells that no single figure describes.
+SHAPE = When(~Q(shape_codes=""), then=F("shape"))
 
 
 def comparison_rows(
@@ -36,14 +44,16 @@ def comparison_rows(
     """
     stored = (f"efficiency__{name}" for name in STORED)
     cells = Cell.objects.filter(campaign=campaign, n__gt=0, **filters).order_by("pk")
-    found = list(cells.values_list(*OWN, *stored))
+    doubted = Choice(SHAPE, default=None, output_field=JSONField())
+    found = list(cells.annotate(doubted=doubted).values_list(*OWN, *stored, "doubted"))
     cases = Case.objects.in_bulk({values[0] for values in found})
     of_cases = {pk: case_fields(case) for pk, case in cases.items()}
     of_systems = {each.pk: system_fields(each) for each in systems}
     rows = []
     for values in found:
         case, own = cases[values[0]], dict(zip(OWN, values, strict=False))
-        against = _against(reference, case, own, values[len(OWN) :])
+        own["shape"] = values[-1]
+        against = _against(reference, case, own, values[len(OWN) : -1])
         rows.append(
             compared_row(
                 own,
@@ -64,7 +74,8 @@ def _against(
     stored: tuple[Any, ...],
 ) -> Against:
     if reference is None:
-        return Against(*stored) if stored[0] else Against()
+        told = (*stored[:-1], stored[-1] or "")
+        return Against(*told) if told[0] else Against()
     circumstances = tuple(own[name] for name in CIRCUMSTANCES)
     return reference.against(
         own["system_id"], circumstances, own["mean"], cast(Better, case.better)

@@ -83,7 +83,7 @@ def comparison_table(
         head=head,
         groups=groups,
         scenario=_one(scenarios),
-        states=dict(Counter(row.state for row in found).most_common()),
+        states=dict(Counter(row.shown_state for row in found).most_common()),
         cell_count=len(found),
         ratio_count=sum(row.ratio is not None for row in found),
         row_count=sum(len(group.rows) for group in groups),

@@ -10,27 +10,37 @@ from benchmarks import tools
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.models import Campaign, Case, Cell, Efficiency, System
 from benchmarks.models.cell import ratio_of_means
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, revived
 from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
 
 State = Efficiency.State
 NOT_YET = "waiting"
 CIRCUMSTANCES = ("case_id", "scenario", "vms", "seat", "load")
-OWN = (*CIRCUMSTANCES, "pk", "system_id", "clock", "mean", "n", "document", "table")
+OWN = (
+    *CIRCUMSTANCES,
+    *("pk", "system_id", "clock", "mean", "n", "document", "table"),
+    *("minimum", "maximum", "shape_codes"),
+)
+# The state of a row whose runs, or those of its baseline, no single figure describes.
+NO_SINGLE_FIGURE = "no_single_figure"
 
 
 class AnnotatedCell(Protocol):
     """What `compared_cells` adds to a cell."""
 
     baseline_system_id: int | None
+    baseline_doubts: str | None
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
     """One cell against its baseline.
 
-    ``value`` and ``baseline_value`` are means over runs in ``unit``. ``efficiency`` is
+    ``value`` and ``baseline_value`` are means over runs in ``unit``; they are None, as
+    is every ratio, where no single figure describes the runs: ``doubts`` then says why,
+    ``shape`` in words, ``speeds`` has the two speeds and ``range`` the least and the
+    greatest run. ``efficiency`` is
     set against a native baseline only (1 = native speed); ``relative`` is the same
     ratio against a reference system, and ``scaling`` that of a sum over several VMs
     against one machine alone.
@@ -80,6 +90,16 @@ class ComparisonRow:
     judgement: Judgement | None
     document: str
     table: str
+    doubts: tuple[str, ...] = ()
+    baseline_doubts: tuple[str, ...] = ()
+    shape: str = ""
+    speeds: tuple[float, ...] = ()
+    range: tuple[float, float] | None = None
+
+    @property
+    def shown_state(self) -> str:
+        """The state, or that there is no single figure."""
+        return NO_SINGLE_FIGURE if self.doubts or self.baseline_doubts else self.state
 
     @property
     def ratio(self) -> float | None:
@@ -99,6 +119,8 @@ class Against:
     baseline_n: int | None = None
     baseline_system_id: int | None = None
     reason: str = ""
+    baseline_doubts: str = ""
+    """The codes of why no single figure describes the baseline's runs."""
 
 
 def compared_cells(
@@ -118,7 +140,10 @@ def compared_cells(
         cells = cells.filter(campaign=campaign)
     return (
         cells.select_related("efficiency")
-        .annotate(baseline_system_id=F("efficiency__baseline__system_id"))
+        .annotate(
+            baseline_system_id=F("efficiency__baseline__system_id"),
+            baseline_doubts=F("efficiency__baseline__shape_codes"),
+        )
         .prefetch_related("case", "system__host", "campaign")
         .order_by("pk")
     )
@@ -130,7 +155,7 @@ def comparison_row(
     judgement: Judgement | None = None,
 ) -> ComparisonRow:
     """Return a cell as a row, against its own baseline or a chosen reference system."""
-    own = {name: getattr(cell, name) for name in OWN}
+    own = {name: getattr(cell, name) for name in (*OWN, "shape")}
     shared = {
         "campaign": cell.campaign.slug,
         "unit": cell.case.unit,
@@ -152,32 +177,63 @@ def compared_row(
     A frozen class sets its forty fields one by one; a table of thousands of rows would
     take five times as long to make as this.
     """
+    doubts, others = own["shape_codes"], against.baseline_doubts
+    ratio = None if doubts or others else against.ratio
     is_relative = against.state == State.RELATIVE
     is_scaling = against.state == State.SCALING
     row = object.__new__(ComparisonRow)
     row.__dict__.update(
-        shared,
+        _instead_of_mean(own, against) if doubts or others else {},
+        **shared,
         id=own["pk"],
         scenario=own["scenario"],
         vms=own["vms"],
         seat=own["seat"],
         load=own["load"],
         clock=own["clock"],
-        value=own["mean"],
+        value=None if doubts else own["mean"],
         n=own["n"],
         document=own["document"],
         table=own["table"],
-        baseline_value=against.baseline_value,
+        baseline_value=None if others else against.baseline_value,
         baseline_n=against.baseline_n,
         baseline_system_id=against.baseline_system_id,
-        efficiency=None if is_relative or is_scaling else against.ratio,
-        relative=against.ratio if is_relative else None,
-        scaling=against.ratio if is_scaling else None,
+        efficiency=None if is_relative or is_scaling else ratio,
+        relative=ratio if is_relative else None,
+        scaling=ratio if is_scaling else None,
         state=against.state,
-        reason=against.reason,
+        reason=_reason(own, against),
         judgement=judgement,
     )
     return row
+
+
+def _instead_of_mean(own: Mapping[str, Any], against: Against) -> dict[str, Any]:
+    """Return what a row says where one figure describes not both of its sides."""
+    shape: Mapping[str, Any] = own["shape"] or {}
+    modes = shape.get("modes", ())
+    ends = (own["minimum"], own["maximum"])
+    return {
+        "doubts": tuple(filter(None, own["shape_codes"].split(","))),
+        "baseline_doubts": tuple(filter(None, against.baseline_doubts.split(","))),
+        "shape": shape_sentence(shape),
+        "speeds": tuple(each["centre"] for each in modes) if len(modes) > 1 else (),
+        "range": ends if own["shape_codes"] and None not in ends else None,
+    }
+
+
+def _reason(own: Mapping[str, Any], against: Against) -> str:
+    if own["shape_codes"]:
+        shape = shape_sentence(own["shape"] or {})
+        return Sentence("No single figure: {shape}.", shape=shape)
+    if against.baseline_doubts:
+        return Sentence("No single figure describes the runs of the baseline.")
+    return against.reason
+
+
+def shape_sentence(shape: Mapping[str, Any]) -> str:
+    """Return what was found in a cell's runs; "two speeds, 59 (64 %) and ..."."""
+    return revived(shape.get("words") or shape.get("sentence", ""))
 
 
 def case_fields(case: Case) -> dict[str, Any]:
@@ -226,6 +282,7 @@ def _stored(cell: Cell) -> Against:
         baseline_n=stored.baseline_n,
         baseline_system_id=cast(AnnotatedCell, cell).baseline_system_id,
         reason=stored.reason,
+        baseline_doubts=cast(AnnotatedCell, cell).baseline_doubts or "",
     )
 
 
@@ -234,14 +291,14 @@ class Reference:
     """What was measured on a system that somebody chose to compare with."""
 
     system: System
-    measured: Mapping[tuple[Any, ...], tuple[float | None, int]]
+    measured: Mapping[tuple[Any, ...], tuple[float | None, int, str]]
 
     @classmethod
     def of(cls, campaign: Campaign, system: System) -> "Reference":
         """Look up a system's cells of a campaign, in one query."""
         cells = Cell.objects.filter(campaign=campaign, system=system, n__gt=0)
-        found = cells.values_list(*CIRCUMSTANCES, "mean", "n")
-        return cls(system, {tuple(row[:-2]): (row[-2], row[-1]) for row in found})
+        found = cells.values_list(*CIRCUMSTANCES, "mean", "n", "shape_codes")
+        return cls(system, {tuple(row[:-3]): tuple(row[-3:]) for row in found})
 
     def against_cell(self, cell: Cell) -> Against:
         """Set a cell against this system's cell of the same case and scenario."""
@@ -267,5 +324,7 @@ class Reference:
             return Against(
                 State.MISSING, reason=Sentence("The reference has no such cell.")
             )
-        ratio, reason = ratio_of_means(mean, other[0], better)
-        return Against(State.RELATIVE, ratio, *other, self.system.pk, reason)
+        other_mean, n, doubts = other
+        ratio, reason = ratio_of_means(mean, other_mean, better)
+        pk = self.system.pk
+        return Against(State.RELATIVE, ratio, other_mean, n, pk, reason, doubts)

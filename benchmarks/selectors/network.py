@@ -44,6 +44,10 @@ class Path:
     flags: tuple[Flag, ...]
 
     @property
+    def flag_ids(self) -> list[int]:
+        return [flag.pk for flag in self.flags]
+
+    @property
     def value(self) -> float:
         return self.cell.mean or 0.0
 
@@ -54,6 +58,16 @@ class Matrix:
 
     setting: tuple[Fact, ...]
     paths: Mapping[Ends, Path]
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """The setting as names and values."""
+        return {fact.name: fact.value for fact in self.setting}
+
+    @property
+    def sent(self) -> tuple[Path, ...]:
+        """The paths alone, in their order."""
+        return tuple(self.paths.values())
 
     @cached_property
     def asymmetries(self) -> tuple[Asymmetry, ...]:

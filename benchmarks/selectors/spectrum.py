@@ -54,6 +54,8 @@ def _binned(viewer: Viewer) -> Any:
     pairs = Cell.objects.visible_to(viewer).filter(
         efficiency__state=Efficiency.State.PAIRED,
         efficiency__ratio__gt=0,
+        shape_codes="",
+        efficiency__baseline__shape_codes="",
         scenario="single",
     )
     step = Cast(Round(Ln("efficiency__ratio") * STEPS_PER_E), FloatField())

@@ -103,8 +103,8 @@ def _points(cells: Sequence[Cell], verdicts: Verdicts) -> list[Point]:
         Point(
             Level(0),
             comparison_row(cell, judgement=verdicts.of(cell.pk)),
-            None if np.isnan(low) else float(low),
-            None if np.isnan(high) else float(high),
+            None if np.isnan(low) or cell.shape_codes else float(low),
+            None if np.isnan(high) or cell.shape_codes else float(high),
         )
         for cell, (low, high) in zip(cells, ends, strict=True)
     ]

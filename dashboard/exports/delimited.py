@@ -28,7 +28,7 @@ def _field(value: Any) -> Any:
     if isinstance(value, Mapping):
         value = "; ".join(f"{name}={each}" for name, each in value.items())
     elif isinstance(value, list | tuple):
-        value = "; ".join(value)
+        value = "; ".join(map(str, value))
     return harmless(str(value))
 
 

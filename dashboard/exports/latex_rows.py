@@ -7,7 +7,7 @@ from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
 from benchmarks.selectors.comparisons import ComparisonRow
 from dashboard import figures, wording
-from dashboard.cells import SILENT
+from dashboard.cells import SILENT, row_figure
 from dashboard.exports.escaping import tex
 
 END = r" \\"
@@ -76,11 +76,11 @@ def _label(row: CaseRow) -> str:
 def _cell(row: ComparisonRow | None, marks: Mapping[str, str]) -> str:
     if row is None:
         return NOT_MEASURED
-    mark = rf"\textsuperscript{{{marks[row.state]}}}" if row.state in marks else ""
+    state = row.shown_state
+    mark = rf"\textsuperscript{{{marks[state]}}}" if state in marks else ""
     ratio, judged = row.ratio, row.judgement
     if ratio is None:
-        value = "" if row.value is None else figures.brief(row.value)
-        return rf"\textit{{{tex(value)}}}{mark}"
+        return rf"\textit{{{tex(row_figure(row))}}}{mark}"
     sign = SIGNS.get(judged.verdict, "") if judged else ""
     text = f"{tex(figures.ratio(ratio))}{sign}{mark}"
     if judged is None or judged.low is None or judged.high is None:
@@ -91,5 +91,5 @@ def _cell(row: ComparisonRow | None, marks: Mapping[str, str]) -> str:
 
 def marks_of(cells: Iterable[ComparisonRow | None]) -> dict[str, str]:
     """Return a letter for each state that has to be explained below the table."""
-    states = sorted({cell.state for cell in cells if cell is not None} - SILENT)
+    states = sorted({cell.shown_state for cell in cells if cell is not None} - SILENT)
     return {state: chr(ord("a") + at) for at, state in enumerate(states)}

@@ -31,6 +31,7 @@ PLAIN_BEFORE = (
     "memory_bytes",
     "options",
     "value",
+    "speeds",
     "unit",
     "better",
     "n",
@@ -46,8 +47,10 @@ FIELDS = (*PLAIN_BEFORE, "kind", "ratio", *JUDGED, "reasons", *PLAIN_AFTER)
 def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
     """Return a record a cell, in the order of the table; None is what does not exist.
 
-    ``value`` and ``baseline_value`` are in ``unit``; ``ratio`` is of the ``kind`` that
-    is named, with ``low`` to ``high`` as its 95 % interval.
+    ``value`` and ``baseline_value`` are in ``unit``, None where no single figure
+    describes the runs: ``reason`` says so, and ``speeds`` has both where there are two.
+    ``ratio`` is of the ``kind`` that is named, with ``low`` to ``high`` as its 95 %
+    interval.
     """
     for group in table.groups:
         for line in group.rows:
@@ -61,6 +64,7 @@ def _record(row: ComparisonRow) -> dict[str, Any]:
     judged = {name: getattr(row.judgement, name, None) for name in JUDGED}
     return {
         **{name: getattr(row, name) for name in PLAIN_BEFORE},
+        "speeds": list(row.speeds),
         "kind": kind,
         "ratio": getattr(row, kind) if kind else None,
         **judged,

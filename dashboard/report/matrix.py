@@ -5,7 +5,6 @@ from itertools import groupby
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.gates import Gate
 from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_table import (
     CaseGroup,
@@ -16,7 +15,7 @@ from benchmarks.selectors.comparison_table import (
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.ordering import SCENARIOS, rank
 from dashboard import figures, judging, wording
-from dashboard.cells import SILENT
+from dashboard.cells import SILENT, row_figure
 from dashboard.report.charts import ratio_chart
 from dashboard.report.document import Entry, Line, Section, Table, heading
 
@@ -138,11 +137,9 @@ def _entry(row: ComparisonRow | None) -> Entry:
     if row is None:
         return Entry("", is_number=True)
     ratio, judged = row.ratio, row.judgement
-    if judged and Gate.TWO_SPEEDS.code in judged.codes:
-        return Entry(_("two speeds"), sub=_("no single figure"), is_number=True)
-    value = "" if row.value is None else figures.brief(row.value)
+    value, state = row_figure(row), row.shown_state
     if ratio is None:
-        state = "" if row.state in SILENT else wording.state_name(row.state)
+        state = "" if state in SILENT else wording.state_name(state)
         return Entry(value, sub=state, is_number=True)
     interval = judging.interval_text(judged) if judged else ""
     sign = judging.verdict_sign(judged.verdict) if judged else ""
@@ -153,6 +150,6 @@ def _entry(row: ComparisonRow | None) -> Entry:
 
 def _states(table: ComparisonTable, part: slice) -> str:
     cells = (c for group in table.groups for row in group.rows for c in row.cells[part])
-    states = sorted({cell.state for cell in cells if cell} - SILENT)
+    states = sorted({cell.shown_state for cell in cells if cell} - SILENT)
     said = (f"{wording.state_name(s)}: {wording.state_meaning(s)}" for s in states)
     return "; ".join(said)

@@ -10,8 +10,9 @@ from django.utils.translation import gettext
 from benchmarks import tools
 from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.tools.labels import case_details
-from dashboard import figures, flag_page, grid, judging, lab_words, wording
+from dashboard import cells, figures, flag_page, grid, judging, lab_words, wording
 
 register = template.Library()
 
@@ -55,9 +56,17 @@ def words(text: str) -> list[str]:
 
 
 @register.filter
-def all_said(sentences: Iterable[str]) -> str:
+def row_figure(row: ComparisonRow) -> str:
+    """Return a row's mean with all its digits and its unit, or what stands for it."""
+    return wording.quantity(row.value, row.unit, whole=True) or cells.row_figure(
+        row, row.unit
+    )
+
+
+@register.filter
+def all_said(sentences: Iterable[str], between: str = " ") -> str:
     """Return sentences of the core in a row."""
-    return " ".join(map(wording.said, sentences))
+    return between.join(map(wording.said, sentences))
 
 
 def circumstance(name: str, value: object) -> str:

@@ -41,7 +41,10 @@ MISSING = {
 }
 # What only agents ask, with a token of the plan's lab: tests/api/test_plan_agents.py.
 AGENTS = {"plan-seats", "plan-next", "part-meet", "part-finish"}
-ANALYSES = ["influence", "coruns", "energy", "publishing"]
+ANALYSES = [
+    *("influence", "coruns", "energy", "publishing"),
+    *("sweeps", "network", "history"),
+]
 FACTS = [
     "systems",
     "runs",

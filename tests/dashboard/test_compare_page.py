@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Campaign, Cell, System
 
 PAGE = "/campaigns/alpha-lab/study/compare/"
 
@@ -23,7 +23,7 @@ def test_a_native_column_shows_the_value(text, pair):
 
 
 def test_a_cell_links_to_its_evidence(text, pair):
-    assert f'<a href="../runs/?cell={pair.pk}">' in text(PAGE)
+    assert f'<a href="../cells/{pair.pk}/">' in text(PAGE)
 
 
 def test_it_says_that_single_runs_have_no_interval(text, pair, submit, run_document):
@@ -40,7 +40,7 @@ def test_a_system_can_be_the_baseline_and_then_ratios_are_relative(text, pair):
 
     assert "Ratios here are relative, not efficiencies." in page
     assert '<span class="main">0.247</span>' in page
-    assert f"runs/?baseline={native.system_id}&amp;cell={pair.pk}" in page
+    assert f"cells/{pair.pk}/?baseline={native.system_id}" in page
 
 
 def test_without_anything_native_it_says_what_to_do(
@@ -156,3 +156,33 @@ def test_members_see_their_private_campaigns(client, private_campaign, person):
 @pytest.mark.parametrize("page", ["", "compare/", "runs/"])
 def test_pages_are_for_reading(client, campaign, page):
     assert client.post(f"/campaigns/alpha-lab/study/{page}").status_code == 405
+
+
+def test_two_pinned_systems_say_what_differs_between_them(text, submit, run_document):
+    xen = {"hypervisor": "Xen", "virtualization": "full"}
+    for guest_os, tools in (("Windows", "on"), ("Linux", "off")):
+        options = {"guest_tools": tools}
+        submit(
+            run_document(40, system={**xen, "guest_os": guest_os, "options": options})
+        )
+    one, other = System.objects.filter(hypervisor="Xen").values_list("pk", flat=True)
+    page = text(f"{PAGE}?pin={one},{other}")
+
+    assert "light-amber" in page
+    assert "More than what the campaign studies differs." in page
+    assert all(each in page for each in ("Windows", "Linux", "Guest OS", "Guest tools"))
+
+
+def test_several_studied_things_at_once_are_compared_with_care(
+    text, submit, run_document, campaign
+):
+    campaign.factors = ["OS", "bits"]
+    campaign.save()
+    xen = {"hypervisor": "Xen", "virtualization": "full"}
+    for guest_os, bits in (("Windows", 32), ("Linux", 64), ("Linux", 32)):
+        system = {**xen, "guest_os": guest_os, "guest_bits": bits}
+        submit(run_document(40, system=system))
+    first, both, one = System.objects.order_by("pk").values_list("pk", flat=True)
+
+    assert "Several studied things differ" in text(f"{PAGE}?pin={first},{both}")
+    assert "light-green" in text(f"{PAGE}?pin={first},{one}")

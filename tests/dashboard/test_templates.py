@@ -50,6 +50,20 @@ def test_words_go_through_gettext(path):
     assert words == set()
 
 
+SCRIPTS = [path for path in STATIC if path.suffix == ".js"]
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_says_only_what_the_page_gave_it(path):
+    source = re.sub(r"/\*.*?\*/|^\s*//.*?$", "", path.read_text(), flags=re.S | re.M)
+    literals = re.findall(r"\"[^\"\n]*\"|`[^`\n]*`", source)
+
+    sentences = [
+        each for each in literals if re.search(r"[a-z]{2,} (?!>)[a-z]{2,} ", each)
+    ]
+    assert [each for each in sentences if "find(" not in each] == []
+
+
 def _outside(path):
     """Return a template without what stands in its translated blocks."""
     blocks = r"\{% blocktranslate.*?endblocktranslate %\}"

@@ -81,7 +81,9 @@
   let timer = 0;
 
   const fetched = (link) => {
-    const address = gridOf(link).dataset.card + new URL(link.href).search;
+    const { pathname, searchParams } = new URL(link.href);
+    searchParams.set("cell", pathname.match(/(\d+)\/$/)[1]);
+    const address = `${gridOf(link).dataset.card}?${searchParams}`;
     if (!known.has(address)) {
       const answer = fetch(address).then((found) => (found.ok ? found.text() : Promise.reject(new Error(String(found.status)))));
       known.set(address, answer);

@@ -1,0 +1,87 @@
+"""/network/: what went from x to y, a matrix a setting."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.comparisons import BETTER
+from api.queries import Query, campaign_parameter
+from api.views import ApiView
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.network import campaign_network
+
+NULLABLE: dict[str, Any] = {"allow_null": True}
+
+
+class PathSerializer(serializers.Serializer[Any]):
+    """What one node sent another, and the hosts of both (empty: not stated).
+
+    ``line_rate`` is what the sender's card carries, null where that is not known.
+    """
+
+    cell_id = serializers.IntegerField(source="cell.pk")
+    ends = serializers.ListField(child=serializers.CharField())
+    hosts = serializers.ListField(child=serializers.CharField())
+    medium = serializers.CharField()
+    value = serializers.FloatField()
+    n = serializers.IntegerField(source="cell.n")
+    line_rate = serializers.FloatField(**NULLABLE)
+    flag_ids = serializers.ListField(child=serializers.IntegerField())
+
+
+class AsymmetrySerializer(serializers.Serializer[Any]):
+    """Two directions that differ: ``factor`` is that of ``larger`` to its way back.
+
+    ``low`` to ``high`` is its interval; null for single runs.
+    """
+
+    larger = serializers.ListField(child=serializers.CharField())
+    factor = serializers.FloatField()
+    low = serializers.FloatField(**NULLABLE)
+    high = serializers.FloatField(**NULLABLE)
+
+
+class MatrixSerializer(serializers.Serializer[Any]):
+    """All paths under one setting of the systems."""
+
+    setting = serializers.DictField(source="stated", child=serializers.CharField())
+    paths = PathSerializer(source="sent", many=True)
+    asymmetries = AsymmetrySerializer(many=True)
+
+
+class NetworkMetricSerializer(serializers.Serializer[Any]):
+    """One metric under equal parameters, a matrix a setting, in order."""
+
+    tool = serializers.CharField()
+    metric = serializers.CharField()
+    unit = serializers.CharField()
+    better = serializers.ChoiceField(choices=BETTER)
+    parameters = serializers.DictField(child=serializers.CharField())
+    matrices = MatrixSerializer(many=True)
+
+
+class NetworkSerializer(serializers.Serializer[Any]):
+    results = NetworkMetricSerializer(many=True)
+
+
+class NetworkQuery(Query):
+    campaign = campaign_parameter(required=True)
+
+
+class NetworkView(ApiView):
+    """Throughputs and latencies between named nodes."""
+
+    query_class = NetworkQuery
+
+    @extend_schema(
+        summary="Read what went from where to where in a campaign",
+        operation_id="network_retrieve",
+        responses=NetworkSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        campaign = find_campaign(self.viewer, self.query["campaign"])
+        found = campaign_network(self.viewer, campaign)
+        return Response(self.shown(NetworkSerializer, {"results": found}))

@@ -1,0 +1,91 @@
+"""/sweeps/: cases that differ in one number only, as lines along an axis."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.comparisons import BETTER, COMPONENTS, NONE_YET, VERDICTS
+from api.queries import Query, campaign_parameter
+from api.views import ApiView
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.sweeps import campaign_sweeps
+
+NULLABLE: dict[str, Any] = {"allow_null": True}
+COURSES = ("keeps", "parts", "joins", "slower")
+
+
+class SweepPointSerializer(serializers.Serializer[Any]):
+    """A cell on the axis, at ``level`` of ``level_unit`` (empty: a plain number).
+
+    ``low`` to ``high`` is the 95 % interval of the mean ``value``; they are null where
+    no single figure describes the runs, and ``reason`` says so.
+    """
+
+    cell_id = serializers.IntegerField(source="row.id")
+    level = serializers.FloatField(source="level.amount")
+    level_unit = serializers.CharField(source="level.unit")
+    value = serializers.FloatField(source="row.value", **NULLABLE)
+    low = serializers.FloatField(**NULLABLE)
+    high = serializers.FloatField(**NULLABLE)
+    n = serializers.IntegerField(source="row.n")
+    ratio = serializers.FloatField(source="row.ratio", **NULLABLE)
+    verdict = serializers.ChoiceField(
+        VERDICTS, source="row.judgement.verdict", **NONE_YET
+    )
+    reason = serializers.CharField(source="row.reason")
+
+
+class SweepLineSerializer(serializers.Serializer[Any]):
+    """A system along the axis, lowest level first.
+
+    ``course`` says how it goes against its baseline where all verdicts decide: never
+    slower (``keeps``), slower from point ``course_at`` on (``parts``), slower before it
+    (``joins``), slower everywhere. Points are counted from 0.
+    """
+
+    system = serializers.CharField(source="column.label")
+    system_id = serializers.IntegerField(source="column.system_id")
+    course = serializers.ChoiceField(COURSES, source="parting.course", **NONE_YET)
+    course_at = serializers.IntegerField(source="parting.at", **NONE_YET)
+    points = SweepPointSerializer(many=True)
+
+
+class SweepSerializer(serializers.Serializer[Any]):
+    """A tool's metric over one parameter, all others and the circumstances equal."""
+
+    tool = serializers.CharField()
+    metric = serializers.CharField()
+    component = serializers.ChoiceField(choices=COMPONENTS)
+    unit = serializers.CharField()
+    better = serializers.ChoiceField(choices=BETTER)
+    axis = serializers.CharField()
+    parameters = serializers.DictField(child=serializers.CharField())
+    circumstances = serializers.DictField(child=serializers.CharField())
+    lines = SweepLineSerializer(many=True)
+
+
+class SweepsSerializer(serializers.Serializer[Any]):
+    results = SweepSerializer(many=True)
+
+
+class SweepsQuery(Query):
+    campaign = campaign_parameter(required=True)
+
+
+class SweepsView(ApiView):
+    """What becomes of a metric along a parameter."""
+
+    query_class = SweepsQuery
+
+    @extend_schema(
+        summary="Read a campaign's values along numeric parameters",
+        operation_id="sweeps_retrieve",
+        responses=SweepsSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        campaign = find_campaign(self.viewer, self.query["campaign"])
+        found = campaign_sweeps(self.viewer, campaign)
+        return Response(self.shown(SweepsSerializer, {"results": found}))

@@ -1,0 +1,140 @@
+"""A language in which every translated text is marked, and a look for what is not.
+
+Text of a page is translated, or it is somebody's: a name, a fact, a unit, raw output.
+Whatever else has a word in it never went through gettext.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.utils.translation import trans_real
+
+from dashboard import judging, wording
+
+OPEN, CLOSE = "\u27e6", "\u27e7"  # white square brackets
+MARKED = re.compile(f"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
+WORD = re.compile(r"[^\W\d_]{3,}")
+HEARD = ("title", "aria-label", "alt", "placeholder", "content", "label")
+SILENT = {"script", "style", "code", "pre", "svg"}
+
+
+class Marking(trans_real.DjangoTranslation):
+    """English, each text between brackets; ``asked`` are the texts it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("en")
+        self.asked: set[str] = set()
+
+    def gettext(self, message: str) -> str:
+        self.asked.add(message)
+        return f"{OPEN}{message}{CLOSE}"
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        self.asked.add(msgid1)
+        return f"{OPEN}{msgid1 if n == 1 else msgid2}{CLOSE}"
+
+
+@contextmanager
+def marked_language() -> Iterator[Marking]:
+    """Let all texts be marked as long as this lasts."""
+    marking = Marking()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(trans_real._translations, "en", marking)
+        patch.setattr(trans_real, "_default", marking)
+        forget()
+        yield marking
+    forget()
+
+
+def forget() -> None:
+    """Forget what was said before in another language."""
+    wording._runs_text.cache_clear()
+    judging._mark_sentence.cache_clear()
+
+
+class Texts(HTMLParser):
+    """Every text that a page shows or says, and the texts of its charts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.shown: list[str] = []
+        self._silent: list[str] = []
+        self._is_chart = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in SILENT or "mono" in (given.get("class") or "").split():
+            self._silent.append(tag)
+        self._is_chart = given.get("type") == "application/json"
+        for name, value in given.items():
+            is_said = name in HEARD or name.startswith(("data-say", "data-label"))
+            if is_said and value and not (tag == "meta" and name != "description"):
+                self.found.append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._silent and self._silent[-1] == tag:
+            self._silent.pop()
+        self._is_chart = False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_chart:
+            self.found.extend(chart_texts(json.loads(data)))
+        elif not self._silent and data.strip():
+            self.shown.append(data)
+
+
+BETWEEN = "\x1f"
+TEXTS = {"title", "text", "name", "ticktext", "hovertemplate"}
+
+
+def chart_texts(value: Any, key: str = "") -> Iterator[str]:
+    """Return what a chart shows: titles, names, ticks, what hovering tells."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            if name == "shapes":  # their names are for the scripts
+                continue
+            yield from chart_texts(
+                each, name if not isinstance(each, dict) else key or name
+            )
+    elif isinstance(value, list):
+        for each in value:
+            yield from chart_texts(each, key)
+    elif isinstance(value, str) and key in TEXTS:
+        yield re.sub(r"%\{[^}]*\}|<[^>]*>", " ", value)
+
+
+def unmarked(text: str) -> str:
+    """Return what is left of a text without its marked parts."""
+    while MARKED.search(text):
+        text = MARKED.sub(" ", text)
+    return text
+
+
+def texts_of(page: HttpResponse) -> list[str]:
+    """Return the texts of a page, or of a chart that is fetched."""
+    content = page.content.decode()
+    if page.headers["Content-Type"] == "application/json":
+        return list(chart_texts(json.loads(content)))
+    texts = Texts()
+    texts.feed(content)
+    # A translated text may hold elements: its mark opens in one and closes in another.
+    shown = unmarked(BETWEEN.join(texts.shown)).split(BETWEEN)
+    return [*texts.found, *shown]
+
+
+def untranslated(page: HttpResponse, known: set[str]) -> list[str]:
+    """Return the texts of a page with a word that is neither marked nor somebody's."""
+    parts = (part for each in texts_of(page) for part in unmarked(each).split(" · "))
+    left = (" ".join(part.split()) for part in parts)
+    return [text for text in left if text not in known and _words(text) - known]
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in WORD.findall(text)}

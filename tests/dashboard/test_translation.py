@@ -1,0 +1,154 @@
+"""Every text of every page goes through gettext, and a translator gets them all."""
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core import serializers
+from django.core.management import call_command
+from django.http import HttpResponse
+from django.test import Client
+
+from benchmarks import models, tools, units
+from benchmarks.analysis.plausibility.checking import RULES
+from benchmarks.models import Agent, Campaign, Case, Cell, Flag, Lab, Membership, Run
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.services import campaigns, checking, intake, processing, systems
+from dashboard.core_texts import UnmarkedTextError, core_texts
+from dashboard.management.commands.write_catalogue import catalogue
+from tests.dashboard.marking import WORD, marked_language, untranslated
+
+# The mark makes pytest-django set up the database; the studies are committed.
+pytestmark = pytest.mark.django_db
+
+ROOT = Path(__file__).parents[2]
+STUDIES = ("uoc-2012-kvm", "inqbus-2008-io", "heidelberg-2007-xen", "lmu-2010-esxi")
+# Proper names and words of the trade that no language changes.
+NAMES = """Virtlab OpenAPI CSV JSON LaTeX PNG SVG PDF BibTeX CSL UTC vCPU vCPUs CPU
+    Lenth Benjamini Hochberg Jain alice carol testserver http campaigns"""
+LONG = 60  # a text of so many letters is somebody's own sentence, and known as a whole
+
+
+@pytest.fixture(scope="module")
+def known(django_db_setup, django_db_blocker):
+    """Load the studies; return every word that came with them."""
+    with django_db_blocker.unblock():
+        lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+        agent = Agent.objects.create(lab=lab, name="alice")
+        carol = get_user_model().objects.create_user("carol", password="sesame-open")
+        Membership.objects.create(lab=lab, user=carol, role=Membership.Role.MAINTAINER)
+        for slug in STUDIES:
+            load(lab, agent, slug)
+        yield words_of_data()
+        call_command("flush", interactive=False, verbosity=0)
+
+
+def load(lab, agent, slug):
+    study = reference_campaign(slug)
+    campaign, _ = campaigns.save_campaign(lab=lab, **study.campaign)
+    for host in study.hosts:
+        systems.register_host(lab=lab, **host)
+    intake.submit_runs(agent=agent, documents=study.runs)
+    processing.drain()
+    checking.check_campaign(campaign)
+
+
+def words_of_data():
+    """Return the words of names, facts and cases, and whole texts: none is ours."""
+    stored = (models.Lab, models.Campaign, models.Host, models.System, models.Case)
+    rows = [serializers.serialize("python", each.objects.all()) for each in stored]
+    runs = Run.objects.only("facts", "document", "table").iterator()
+    rows += [[run.facts, run.document, run.table] for run in runs]
+    rows += [[tool.title, tool.slug] for tool in tools.TOOLS.values()]
+    rows += [[m.name, m.component] for t in tools.TOOLS.values() for m in t.metrics]
+    rows += [[*units.UNITS, *RULES, *NAMES.split()]]
+    rows += [[case.label for case in Case.objects.all()]]
+    rows += [list(Cell.objects.values_list("load", flat=True).distinct())]
+    texts = {" ".join(text.split()) for text in strings(rows)}
+    names = [word for text in texts if len(text) < LONG for word in WORD.findall(text)]
+    return {*map(str.casefold, names), *(text for text in texts if len(text) >= LONG)}
+
+
+def strings(value):
+    """Return every text within lists and mappings, with the names of facts."""
+    if isinstance(value, dict):
+        yield from strings(list(value))
+        yield from strings(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from strings(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def addresses():
+    """Return the address of every kind of page, on every study."""
+    yield from ("/", "/login/", "/upload/", "/nowhere/")
+    for campaign in Campaign.objects.all():
+        base = f"/campaigns/alpha-lab/{campaign.slug}/"
+        yield base
+        for page in ("compare", "influence", "co-runs", "energy", "sweep", "network"):
+            yield f"{base}{page}/"
+        for page in ("history", "runs", "flags", "report", "compare/chart"):
+            yield f"{base}{page}/"
+        for look in ("show=overhead", "show=value"):
+            yield f"{base}compare/?{look}"
+        pair = campaign.cells.values_list("system", flat=True).distinct()[:2]
+        if len(pair) == 2:
+            yield f"{base}compare/?pin={pair[0]},{pair[1]}"
+        for cell in cells(campaign):
+            yield f"{base}cells/{cell.pk}/"
+            yield f"{base}compare/cell/?cell={cell.pk}"
+        yield f"/runs/{campaign.runs.first().pk}/"
+
+
+def cells(campaign):
+    """Return a cell of each state, one with several speeds, and some with flags."""
+    every = campaign.cells.order_by("pk")
+    yield from every.order_by("efficiency__state", "pk").distinct("efficiency__state")
+    yield from every.exclude(shape_codes="")[:1]
+    flags = Flag.objects.filter(campaign=campaign).order_by("rule", "pk")
+    for flag in flags.distinct("rule"):
+        yield from Cell.objects.filter(flags=flag)[:1]
+
+
+@pytest.fixture
+def visitor(known, django_db_blocker):
+    """Carol, who may see and change everything of her lab."""
+    with django_db_blocker.unblock():
+        carol = Client()
+        carol.force_login(get_user_model().objects.get(username="carol"))
+        yield carol
+
+
+def test_no_page_has_a_word_that_no_translator_saw(visitor, known):
+    with marked_language():
+        pages = {each: visitor.get(each) for each in addresses()}
+
+    found = {
+        text: address
+        for address, page in pages.items()
+        for text in untranslated(page, known)
+    }
+    assert len(pages) > 100
+    assert {page.status_code for page in pages.values()} <= {200, 302, 404}
+    assert not found, "\n".join(f"{found[text]}: {text}" for text in sorted(found))
+
+
+def test_this_test_would_notice_a_word():
+    page = HttpResponse(
+        '<p>⟦marked⟧ forgotten</p><a title="heard" href="">⟦a ⟦nested⟧ one⟧</a>'
+    )
+
+    assert untranslated(page, {"xen"}) == ["heard", "forgotten"]
+
+
+def test_every_text_of_the_core_is_in_the_catalogue():
+    assert (ROOT / "dashboard/catalogue.py").read_text() == catalogue(), "make docs"
+
+
+def test_a_sentence_that_hides_its_words_is_refused(tmp_path):
+    (tmp_path / "hidden.py").write_text('Sentence(f"the {side} is slow")\n')
+
+    with pytest.raises(UnmarkedTextError, match=r"hidden\.py, line 1"):
+        core_texts(tmp_path)
