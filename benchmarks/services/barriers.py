@@ -143,7 +143,10 @@ def finish(
     """
     plan, part, now = _part(lab, part_id)
     step = part.step
-    is_current = attempt == step.attempt and step.status == Step.RUNNING
+    is_current = attempt == step.attempt and (
+        step.status == Step.RUNNING
+        or (step.status == Step.GATHERING and outcome != "done")
+    )
     is_late = attempt == step.attempt > 0 and step.vms == 1 and _is_open_to_late(step)
     if is_current or (is_late and outcome == "done"):
         _note_end(plan, part, outcome, report, now)
@@ -173,7 +176,7 @@ def _note_end(
                 setattr(part, name, value)
         part.status = Part.DONE
         part.save()
-        settle(step, now)
+        settle(plan, step, now)
         return
     part.status = Part.FAILED
     part.save()
@@ -264,7 +267,9 @@ def _idle(plan: Plan, seat: PlanSeat) -> Answer:
 
 
 def _at_work(seat: PlanSeat) -> PlanPart | None:
-    held = seat.parts.filter(status__in=PlanPart.AT_WORK)
+    held = seat.parts.filter(
+        status__in=PlanPart.AT_WORK, step__status__in=PlanStep.BUSY
+    )
     return held.select_related("step__plan", "seat__system").first()
 
 
