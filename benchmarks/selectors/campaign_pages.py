@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import BooleanField, Count, Exists, OuterRef
 from django.db.models.expressions import RawSQL
 
-from benchmarks.models import Campaign, Case, Cell
+from benchmarks.models import Campaign, Case, Cell, Plan
 
 # At least three cases that differ in the text of one parameter which begins as a
 # number. The page itself asks for known units and for lines of two levels.
@@ -22,7 +22,8 @@ SWEPT = f"""EXISTS (
 
 
 def has_pages() -> dict[str, Any]:
-    """Return the annotations of a campaign: has_sweep, has_network, has_history."""
+    """Return the annotations of a campaign: has_sweep, has_network, has_plans,
+    has_history."""
     cells = Cell.objects.filter(campaign=OuterRef("pk"), n__gt=0)
     paths = cells.filter(case__parameters__has_keys=["from", "to"])
     dated = cells.filter(first_at__isnull=False)
@@ -36,5 +37,6 @@ def has_pages() -> dict[str, Any]:
     return {
         "has_sweep": RawSQL(SWEPT, (), output_field=BooleanField()),
         "has_network": Exists(paths),
+        "has_plans": Exists(Plan.objects.filter(campaign=OuterRef("pk"))),
         "has_history": Exists(dated) | Exists(versions),
     }

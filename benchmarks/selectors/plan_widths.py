@@ -108,7 +108,8 @@ def _baseline(cell: Cell) -> Cell | None:
 
 def _rollups(cell: Cell) -> Rollups:
     digits = float("nan") if cell.resolution is None else cell.resolution
-    return Rollups.of([cell.n], [cell.mean], [cell.m2], [digits])
+    mean, m2 = cell.mean or 0.0, cell.m2 or 0.0  # null only in a cell without runs
+    return Rollups.of([cell.n], [mean], [m2], [digits])
 
 
 def _width(

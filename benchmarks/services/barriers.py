@@ -19,6 +19,7 @@ from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSeat, PlanStep, Sy
 from benchmarks.services.plan_progress import advance
 from benchmarks.services.plan_steps import (
     break_attempt,
+    expect_others,
     gather,
     is_measured,
     longest_s,
@@ -176,6 +177,7 @@ def _note_end(
                 setattr(part, name, value)
         part.status = Part.DONE
         part.save()
+        expect_others(step, now)
         settle(plan, step, now)
         return
     part.status = Part.FAILED

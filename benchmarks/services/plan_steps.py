@@ -66,6 +66,19 @@ def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
     step.parts.update(status=Part.STARTED, seen_at=now)
 
 
+def expect_others(step: PlanStep, now: datetime) -> None:
+    """Give the other seats as long again as the first to end took, and no longer.
+
+    Who took more than that did not share half of the time: it would be no co-run.
+    """
+    if step.began_at is None or step.deadline is None:
+        return
+    again = now + (now - step.began_at) + timedelta(seconds=GRACE_S)
+    if again < step.deadline:
+        step.deadline = again
+        step.save(update_fields=["deadline"])
+
+
 def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
     """End a step when all its seats have: with the spread of their starts.
 

@@ -238,6 +238,19 @@ def test_a_late_result_of_a_seat_alone_counts(campaign, system, guests, hour):
     assert steps(plan)[0].status == "done"
 
 
+def test_who_takes_far_longer_than_the_first_to_end_is_not_awaited(three, hour):
+    answers = call(three)
+    arrive(three, answers)
+    hour.passes(10)
+    three[0].finish(answers[0])
+    three[1].finish(answers[1])
+
+    hour.passes(71)
+
+    told = three[0].finish(answers[0])
+    assert told.sentence == "Seat 3 (vm-c) began and did not report an end in time."
+
+
 def test_a_late_result_of_a_co_run_does_not_count(three, hour):
     answers = call(three)
     arrive(three, answers)
