@@ -37,7 +37,7 @@ Part, Step = PlanPart.Status, PlanStep.Status
 
 
 class SeatsTakenError(BenchmarksError):
-    """All seats of a system have other guests."""
+    """All seats of a system, or the one that was asked for, have other guests."""
 
     code = "seats_taken"
     status = 409
@@ -56,9 +56,18 @@ class Answer:
 
 @transaction.atomic
 def join_plan(
-    *, plan_id: int, agent: Agent, name: str, system: int | dict[str, Any]
+    *,
+    plan_id: int,
+    agent: Agent,
+    name: str,
+    system: int | dict[str, Any],
+    instance: str = "",
 ) -> PlanSeat:
-    """Give a guest its seat on its system, the same one whenever it asks."""
+    """Give a guest its seat on its system, the same one whenever it asks.
+
+    Another guest of the same name, told by its ``instance``, is refused while the
+    first one is heard of.
+    """
     plan = _locked(agent.lab, plan_id)
     system_id = _system(agent.lab, system)
     seats = list(plan.seats.filter(system=system_id).order_by("number"))
@@ -73,10 +82,22 @@ def join_plan(
             "guest one of these names to take its place."
         )
     now = timezone.now()
-    seat.name, seat.agent, seat.seen_at = name, agent, now
+    _check_instance(seat, instance, now)
+    seat.name, seat.agent, seat.seen_at, seat.instance = name, agent, now, instance
     seat.joined_at = seat.joined_at or now
     seat.save()
     return seat
+
+
+def _check_instance(seat: PlanSeat, instance: str, now: datetime) -> None:
+    is_other = seat.instance and instance and seat.instance != instance
+    if is_other and seat.seen_at and seat.seen_at > now - PRESENT_FOR:
+        wait_s = PRESENT_FOR.total_seconds()
+        raise SeatsTakenError(
+            f'Another guest follows this plan as "{seat.name}" at this moment. Give '
+            "this one a name of its own (--as NAME), or wait "
+            f"{wait_s:.0f} s if that was this guest before it was started anew."
+        )
 
 
 @transaction.atomic

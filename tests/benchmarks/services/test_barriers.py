@@ -68,6 +68,21 @@ def test_there_are_no_more_seats_than_planned(campaign, system, guests):
         guests(plan, 3)
 
 
+def test_a_clone_with_the_same_name_is_refused_while_the_first_is_there(
+    campaign, system, agent, hour
+):
+    plan = planned(campaign, system, **parallel(2))
+    said = {"plan_id": plan.pk, "agent": agent, "name": "debian", "system": system.pk}
+    first = barriers.join_plan(**said, instance="a")
+
+    with pytest.raises(SeatsTakenError, match="--as NAME"):
+        barriers.join_plan(**said, instance="b")
+
+    assert barriers.join_plan(**said, instance="a").pk == first.pk
+    hour.passes(16)
+    assert barriers.join_plan(**said, instance="b").pk == first.pk
+
+
 def test_a_guest_of_another_system_is_told_which_are_measured(
     campaign, system, agent, host, hour
 ):
