@@ -40,6 +40,11 @@ def _example(title: str, body: dict[str, Any]) -> OpenApiExample:
 class JoinInput(StrictSerializer):
     name = Text(max_length=100, help_text="What the guest is called, the same always.")
     system = SystemField()
+    instance = Text(
+        required=False,
+        max_length=64,
+        help_text="Tells guests of one name apart; the same until a guest boots again.",
+    )
 
 
 class NextInput(StrictSerializer):

@@ -51,9 +51,7 @@ def cell_view(
         main=main,
         sub=sub,
         n=row.n,
-        state=""
-        if row.shown_state in SILENT and (ratio or kind == "value")
-        else _tag(row),
+        state="" if is_silent else _tag(row),
         sign=sign,
         is_withheld=is_withheld,
     )

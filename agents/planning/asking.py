@@ -1,11 +1,19 @@
 """What a follower of a plan asks the server; every question may be asked again."""
 
+import hashlib
 from typing import Any, Dict
 
 from agents.client import Client, RefusedError, UnreachableError
 from agents.errors import ServerAwayError, ServerRefusedError
+from agents.home import home
+from agents.timing.clocks import own_clocks
 
 Answer = Dict[str, Any]
+
+
+def instance() -> str:
+    """Return what tells this guest from its clones, which have its name."""
+    return hashlib.sha256((own_clocks().name + home()).encode()).hexdigest()[:16]
 
 
 class PlanServer:
@@ -16,7 +24,7 @@ class PlanServer:
 
     def join(self, name: str, system: Any) -> Answer:
         """Take the seat of a guest; the same one whenever it asks."""
-        said = {"name": name, "system": system}
+        said = {"name": name, "system": system, "instance": instance()}
         return self._ask("plans/%d/seats/" % self.plan, said)
 
     def next_part(self, seat: int) -> Answer:

@@ -66,20 +66,55 @@ def _is_enough(
     return np.asarray((half_width < wanted) & is_calm, dtype=bool)
 
 
-def width_sentence(runs: int, wanted: int, half_width: float) -> Sentence:
-    """Say how many more runs a side bring the interval below a width."""
+def runs_for_mean(cell: Rollups, half_width: ArrayLike) -> NDArray[np.int64]:
+    """Return how many runs make the interval of a mean itself this narrow.
+
+    As `runs_for_width` against a side that is known without error.
+    """
+    certain = Rollups.of(np.full(cell.n.shape, MOST_RUNS + 1), 1.0, 0.0, 0.0)
+    return runs_for_width(cell, certain, half_width)
+
+
+def width_sentence(
+    runs: int, wanted: int, half_width: float, *, sides: int = 2
+) -> Sentence:
+    """Say how many more runs (of both sides, or of one) narrow an interval to a width.
+
+    A mean's own interval has one side, that of a ratio two.
+    """
     percent = half_width * 100
+    if wanted and wanted <= runs:
+        return Sentence("The interval is below {percent:g} %.", percent=percent)
+    if sides == 2:
+        return _width_of_ratio(wanted, wanted - runs, percent)
+    return _width_of_mean(wanted, wanted - runs, percent)
+
+
+def _width_of_ratio(wanted: int, more: int, percent: float) -> Sentence:
     if not wanted:
         return Sentence(
             "{n} runs a side do not bring the interval below {percent:g} %.",
             n=MOST_RUNS,
             percent=percent,
         )
-    if wanted <= runs:
-        return Sentence("The interval is below {percent:g} %.", percent=percent)
     return counted(
         "{n} more run a side brings the interval below {percent:g} %.",
         "{n} more runs a side bring the interval below {percent:g} %.",
-        n=wanted - runs,
+        n=more,
+        percent=percent,
+    )
+
+
+def _width_of_mean(wanted: int, more: int, percent: float) -> Sentence:
+    if not wanted:
+        return Sentence(
+            "{n} runs do not bring the interval below {percent:g} %.",
+            n=MOST_RUNS,
+            percent=percent,
+        )
+    return counted(
+        "{n} more run brings the interval below {percent:g} %.",
+        "{n} more runs bring the interval below {percent:g} %.",
+        n=more,
         percent=percent,
     )

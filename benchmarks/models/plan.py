@@ -77,6 +77,8 @@ class PlanSeat(models.Model):
     number = models.PositiveSmallIntegerField()
     name = models.CharField(max_length=100, blank=True)
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, related_name="+")
+    instance = models.CharField(max_length=64, blank=True)
+    """Which guest it is, whatever it is called: clones have one name."""
     joined_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True)
 

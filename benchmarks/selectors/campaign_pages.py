@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import BooleanField
 from django.db.models.expressions import RawSQL
 
-from benchmarks.models import Campaign, Case, Cell, Run, RunEnergy, System
+from benchmarks.models import Campaign, Case, Cell, Plan, Run, RunEnergy, System
 from benchmarks.selectors.corun_cells import TOGETHER, TOTALS
 
 CELLS = f"{Cell._meta.db_table} AS cell"
@@ -27,6 +27,10 @@ LOGGED = f"""EXISTS (
     SELECT 1 FROM {RunEnergy._meta.db_table} AS energy
     JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
     WHERE run.campaign_id = {Campaign._meta.db_table}.id
+)"""
+PLANNED = f"""EXISTS (
+    SELECT 1 FROM {Plan._meta.db_table} AS plan
+    WHERE plan.campaign_id = {Campaign._meta.db_table}.id
 )"""
 FROM_AND_TO = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
@@ -61,6 +65,7 @@ def has_pages() -> dict[str, Any]:
         "has_energy": _claim(f"({METERED} OR {LOGGED})"),
         "has_sweep": _claim(SWEPT),
         "has_network": _claim(FROM_AND_TO),
+        "has_plans": _claim(PLANNED),
         "has_history": _claim(DATED_OR_OF_VERSIONS),
     }
 

@@ -19,6 +19,7 @@ from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSeat, PlanStep, Sy
 from benchmarks.services.plan_progress import advance
 from benchmarks.services.plan_steps import (
     break_attempt,
+    expect_others,
     gather,
     is_measured,
     longest_s,
@@ -36,7 +37,7 @@ Part, Step = PlanPart.Status, PlanStep.Status
 
 
 class SeatsTakenError(BenchmarksError):
-    """All seats of a system have other guests."""
+    """All seats of a system, or the one that was asked for, have other guests."""
 
     code = "seats_taken"
     status = 409
@@ -55,9 +56,18 @@ class Answer:
 
 @transaction.atomic
 def join_plan(
-    *, plan_id: int, agent: Agent, name: str, system: int | dict[str, Any]
+    *,
+    plan_id: int,
+    agent: Agent,
+    name: str,
+    system: int | dict[str, Any],
+    instance: str = "",
 ) -> PlanSeat:
-    """Give a guest its seat on its system, the same one whenever it asks."""
+    """Give a guest its seat on its system, the same one whenever it asks.
+
+    Another guest of the same name, told by its ``instance``, is refused while the
+    first one is heard of.
+    """
     plan = _locked(agent.lab, plan_id)
     system_id = _system(agent.lab, system)
     seats = list(plan.seats.filter(system=system_id).order_by("number"))
@@ -72,10 +82,22 @@ def join_plan(
             "guest one of these names to take its place."
         )
     now = timezone.now()
-    seat.name, seat.agent, seat.seen_at = name, agent, now
+    _check_instance(seat, instance, now)
+    seat.name, seat.agent, seat.seen_at, seat.instance = name, agent, now, instance
     seat.joined_at = seat.joined_at or now
     seat.save()
     return seat
+
+
+def _check_instance(seat: PlanSeat, instance: str, now: datetime) -> None:
+    is_other = seat.instance and instance and seat.instance != instance
+    if is_other and seat.seen_at and seat.seen_at > now - PRESENT_FOR:
+        wait_s = PRESENT_FOR.total_seconds()
+        raise SeatsTakenError(
+            f'Another guest follows this plan as "{seat.name}" at this moment. Give '
+            "this one a name of its own (--as NAME), or wait "
+            f"{wait_s:.0f} s if that was this guest before it was started anew."
+        )
 
 
 @transaction.atomic
@@ -143,7 +165,10 @@ def finish(
     """
     plan, part, now = _part(lab, part_id)
     step = part.step
-    is_current = attempt == step.attempt and step.status == Step.RUNNING
+    is_current = attempt == step.attempt and (
+        step.status == Step.RUNNING
+        or (step.status == Step.GATHERING and outcome != "done")
+    )
     is_late = attempt == step.attempt > 0 and step.vms == 1 and _is_open_to_late(step)
     if is_current or (is_late and outcome == "done"):
         _note_end(plan, part, outcome, report, now)
@@ -173,7 +198,8 @@ def _note_end(
                 setattr(part, name, value)
         part.status = Part.DONE
         part.save()
-        settle(step, now)
+        expect_others(step, now)
+        settle(plan, step, now)
         return
     part.status = Part.FAILED
     part.save()
@@ -264,7 +290,9 @@ def _idle(plan: Plan, seat: PlanSeat) -> Answer:
 
 
 def _at_work(seat: PlanSeat) -> PlanPart | None:
-    held = seat.parts.filter(status__in=PlanPart.AT_WORK)
+    held = seat.parts.filter(
+        status__in=PlanPart.AT_WORK, step__status__in=PlanStep.BUSY
+    )
     return held.select_related("step__plan", "seat__system").first()
 
 

@@ -12,7 +12,16 @@ from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.tools.labels import case_details
-from dashboard import cells, figures, flag_page, grid, judging, lab_words, wording
+from dashboard import (
+    cells,
+    figures,
+    flag_page,
+    grid,
+    judging,
+    lab_words,
+    plan_words,
+    wording,
+)
 
 register = template.Library()
 
@@ -44,6 +53,14 @@ FILTERS: dict[str, Callable[..., object]] = {
     "role_name": lab_words.role_name,
     "role_meaning": lab_words.role_meaning,
     "deed_text": lab_words.deed_text,
+    "plan_state_name": plan_words.plan_state_name,
+    "step_state_name": plan_words.step_state_name,
+    "round_name": plan_words.round_name,
+    "order_text": plan_words.order_text,
+    "budget_text": plan_words.budget_text,
+    "in_ms": plan_words.in_ms,
+    "share": plan_words.share,
+    "join_command": plan_words.join_command,
 }
 for name, function in FILTERS.items():
     register.filter(name, function)
