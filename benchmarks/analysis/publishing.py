@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from benchmarks.analysis.disclosure import undisclosed
+
 RULE_SET: Final = 1
 ENOUGH_RUNS: Final = 5
 # The largest standard deviation between runs, as a part of their mean.
@@ -22,45 +24,6 @@ DISPERSION: Final[Mapping[str, float]] = {
     "disk": 0.10,
     "power": 0.05,
 }
-# What must be stated, and the names of facts by which it is; one of them is enough.
-DISCLOSURE: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
-    "host": {
-        "CPU": ("cpu", "cpu model"),
-        "microcode": ("microcode", "host_firmware"),
-        "SMT": ("smt", "threads"),
-        "turbo": ("turbo",),
-        "frequency governor": ("governor",),
-        "NUMA": ("numa", "numa nodes"),
-        "memory": ("memory", "memory_bytes", "memory bytes"),
-        "disk and its cache": ("disk", "disks", "storage"),
-        "network card and offloads": ("network", "networks", "nic"),
-    },
-    "hypervisor": {
-        "name": ("hypervisor",),
-        "build": ("hypervisor_version", "hypervisor build"),
-        "type": ("virtualization",),
-        "vCPUs": ("vcpus",),
-        "pinning": ("pinning",),
-        "guest memory": ("memory_bytes",),
-        "ballooning": ("ballooning",),
-        "huge pages": ("huge_pages", "hugepages", "huge pages"),
-        "disk bus and cache": ("disk_bus", "disk bus", "storage"),
-        "network card model": ("nic_model", "nic model", "nic"),
-        "clock source": ("clocksource",),
-        "mitigations": ("mitigations",),
-    },
-    "guest": {
-        "kernel": ("kernel",),
-        "guest tools": ("guest_tools",),
-    },
-    "benchmark": {
-        "version": ("tool_version",),
-        "compiler and flags": ("compiler", "flags", "compiler flags"),
-        "who": ("author",),
-        "when": ("started_at",),
-    },
-}
-
 Level = Literal["draft", "lab", "verified"]
 
 
@@ -114,12 +77,8 @@ def assess(
     """
     few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
     dispersed = tuple(cell for cell in cells if _is_dispersed(cell))
-    undisclosed = {
-        group: missing
-        for group, things in DISCLOSURE.items()
-        if (missing := _missing(things, stated.get(group, frozenset())))
-    }
-    is_ready = bool(cells) and not (few or dispersed or undisclosed)
+    missing = undisclosed(stated)
+    is_ready = bool(cells) and not (few or dispersed or missing)
     level: Level = "draft"
     if is_ready:
         level = "verified" if verified_by else "lab"
@@ -128,7 +87,7 @@ def assess(
         cells=len(cells),
         few_runs=few,
         dispersed=dispersed,
-        undisclosed=undisclosed,
+        undisclosed=missing,
         verified_by=tuple(verified_by),
     )
 
@@ -136,9 +95,3 @@ def assess(
 def _is_dispersed(cell: MeasuredCell) -> bool:
     limit, dispersion = DISPERSION.get(cell.component), cell.dispersion
     return limit is not None and dispersion is not None and dispersion > limit
-
-
-def _missing(
-    things: Mapping[str, tuple[str, ...]], stated: frozenset[str]
-) -> tuple[str, ...]:
-    return tuple(thing for thing, names in things.items() if not stated & {*names})

@@ -13,6 +13,7 @@ from benchmarks.selectors.comparisons import compared_cells, comparison_row
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.printed import printed_tables
 from benchmarks.selectors.profile import campaign_profile
+from benchmarks.selectors.publishing import campaign_assessment
 from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
@@ -71,7 +72,7 @@ def _sections(
     return [
         _about(campaign),
         method(campaign.band_percent),
-        disclosure(detail),
+        disclosure(detail, campaign_assessment(campaign)),
         _profile(viewer, campaign),
         findings(rows, verdicts.tested),
         *matrix(rows),
