@@ -18,6 +18,7 @@ from dashboard.views import (
     reports,
     rereads,
     runs,
+    snapshots,
     sweeps,
     uploads,
 )
@@ -55,6 +56,19 @@ urlpatterns = [
     path("rereads/<int:reread_id>/", rereads.show, name="reread"),
     path("reports/<int:report_id>/", reports.show_making, name="report-making"),
     path("reports/<int:report_id>.pdf", reports.download_made, name="report-made"),
+    path(f"{CAMPAIGN}freeze/", snapshots.freeze, name="freeze"),
+    path("snapshots/<int:snapshot_id>/", snapshots.show, name="snapshot"),
+    path(
+        "snapshots/<int:snapshot_id>.<slug:form>",
+        snapshots.download,
+        name="snapshot-file",
+    ),
+    path(
+        "snapshots/<int:snapshot_id>/withdraw/",
+        snapshots.withdraw,
+        name="withdraw-snapshot",
+    ),
+    path("snapshots/<int:snapshot_id>/sign/", snapshots.sign, name="sign-snapshot"),
     path("runs/<int:run_id>/", runs.show_run, name="run-detail"),
     path("runs/<int:run_id>/upload/", runs.download_upload, name="run-upload"),
     path("upload/", uploads.upload, name="upload"),

@@ -6,6 +6,7 @@ from benchmarks.models.lab import Agent, Lab, Membership, Token
 from benchmarks.models.report import Report
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
+from benchmarks.models.snapshot import Signature, Snapshot, SnapshotFile
 from benchmarks.models.study import Campaign, CoRun, Host, Session, System
 
 __all__ = [
@@ -28,6 +29,9 @@ __all__ = [
     "RunOutput",
     "Sample",
     "Session",
+    "Signature",
+    "Snapshot",
+    "SnapshotFile",
     "System",
     "Token",
 ]

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_safe
 from benchmarks.selectors.campaign_detail import campaign_detail
 from benchmarks.selectors.profile import campaign_profile
 from benchmarks.selectors.publishing import campaign_assessment
+from benchmarks.selectors.snapshots import visible_snapshots
 from dashboard.citing import citation_of
 from dashboard.exports.citation import bibtex
 from dashboard.report.findings import profile_section
@@ -23,6 +24,7 @@ def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         "detail": campaign_detail(campaign),
         "profile": profile_section(campaign_profile(viewer, campaign)),
         "assessment": campaign_assessment(campaign),
+        "snapshots": visible_snapshots(viewer, campaign),
         "citation": bibtex(citation_of(request, campaign)),
         "may_keep": keeps(request, campaign.lab_id),
     }

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from api.urls import urlpatterns
-from benchmarks.models import Flag, Host, Run, System
+from benchmarks.models import Flag, Host, Run, Snapshot, System
 from benchmarks.services import checking
 
 # Addresses of one thing, and how to find the private one.
@@ -20,6 +20,8 @@ DETAILS = {
     "samples": lambda: f"runs/{Run.objects.get().pk}/samples/",
     "profile": lambda: "profile/?campaign=secret-study",
     "flag": lambda: f"flags/{Flag.objects.get().pk}/",
+    "snapshot": lambda: f"snapshots/{Snapshot.objects.get().pk}/",
+    "snapshot-file": lambda: f"snapshots/{Snapshot.objects.get().pk}/csv/",
 }
 MISSING = {
     "campaign": "campaigns/missing/",
@@ -29,21 +31,26 @@ MISSING = {
     "samples": "runs/999999/samples/",
     "profile": "profile/?campaign=missing-study",
     "flag": "flags/999999/",
+    "snapshot": "snapshots/999999/",
+    "snapshot-file": "snapshots/999999/csv/",
 }
 LISTS = ["campaigns", "hosts", "systems", "runs", "cells", "comparisons", "flags"]
+LISTS += ["snapshots"]
 ANALYSES = ["influence", "coruns", "energy", "publishing"]
 BY_CAMPAIGN = ["systems", "runs", "cells", "comparisons", "flags", *ANALYSES]
+BY_CAMPAIGN += ["snapshots"]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
 
 @pytest.fixture
-def secret(submit, run_document, campaign, private_campaign):
+def secret(submit, run_document, campaign, private_campaign, freeze):
     """A doubtful run that nobody outside the lab may know of, and nothing else."""
     campaign.delete()
     submit(run_document(campaign="secret-study"))
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
     checking.check_due_campaigns(timedelta(0))
+    freeze(private_campaign)
 
 
 @pytest.fixture(params=OUTSIDERS)
