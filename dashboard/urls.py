@@ -30,6 +30,7 @@ CAMPAIGN = "campaigns/<slug:lab>/<slug:slug>/"
 urlpatterns = [
     path("", overview.show_overview, name="overview"),
     path(CAMPAIGN, campaigns.show_campaign, name="campaign"),
+    path(f"{CAMPAIGN}processing/", campaigns.show_processing, name="processing"),
     path(f"{CAMPAIGN}compare/", comparisons.show_comparison, name="compare"),
     path(f"{CAMPAIGN}influence/", influence.show_influence, name="influence"),
     path(f"{CAMPAIGN}co-runs/", coruns.show_coruns, name="coruns"),

@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from benchmarks.selectors.campaign_detail import campaign_detail
+from benchmarks.selectors.campaigns import processing_of
 from benchmarks.selectors.profile import campaign_profile
 from benchmarks.selectors.publishing import campaign_assessment
 from benchmarks.selectors.snapshots import visible_snapshots
@@ -29,3 +30,15 @@ def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         "may_keep": keeps(request, campaign.lab_id),
     }
     return render(request, "dashboard/campaign.html", context)
+
+
+@require_safe
+def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show how far a campaign's uploads are; pages ask for it until all is done."""
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    context = {
+        "campaign": campaign,
+        "tally": processing_of(campaign),
+        "is_asked_again": True,
+    }
+    return render(request, "dashboard/_processing_live.html", context)
