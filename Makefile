@@ -69,6 +69,12 @@ test: dev browser ## run all tests (ARGS="tests/api -k upload")
 test-fast: dev ## run the tests of the pure modules: no database
 	$(PYTEST) -o addopts='--import-mode=importlib --strict-markers -ra' $(FAST) $(ARGS)
 
+# Debian: apt-get install --no-install-recommends texlive-latex-base \
+#         texlive-latex-recommended texlive-binaries
+.PHONY: test-tex
+test-tex: dev ## compile the exported LaTeX with a real TeX (texlive-latex-recommended)
+	$(PYTEST) -m tex tests/dashboard/exports $(ARGS)
+
 .PHONY: check
 check: dev lint types migrations test docs-check ## run all checks and all tests
 

@@ -9,7 +9,8 @@ from rest_framework.response import Response
 
 from api.queries import Query, campaign_parameter
 from api.views import ApiView
-from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS
+from benchmarks.analysis.disclosure import DISCLOSURE
+from benchmarks.analysis.publishing import DISPERSION, ENOUGH_RUNS
 from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.publishing import campaign_assessment
 

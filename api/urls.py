@@ -30,6 +30,7 @@ from api.profile import ProfileView
 from api.publishing import PublishingView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
+from api.snapshots import SnapshotFileView, SnapshotsView, SnapshotView
 from api.sweeps import SweepsView
 from api.systems import SystemsView, SystemView
 from api.time import TimeView
@@ -77,6 +78,13 @@ urlpatterns = [
     path("publishing/", PublishingView.as_view(), name="publishing"),
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
+    path("snapshots/", SnapshotsView.as_view(), name="snapshots"),
+    path("snapshots/<int:pk>/", SnapshotView.as_view(), name="snapshot"),
+    path(
+        "snapshots/<int:pk>/<slug:form>/",
+        SnapshotFileView.as_view(),
+        name="snapshot-file",
+    ),
     path("influence/", InfluenceView.as_view(), name="influence"),
     path("plans/", PlansView.as_view(), name="plans"),
     path("plans/<int:pk>/", PlanView.as_view(), name="plan"),

@@ -164,6 +164,12 @@ class DecisionError(BenchmarksError):
     code = "decision"
 
 
+class SnapshotError(BenchmarksError):
+    """A campaign that cannot be frozen now, or a snapshot that cannot be changed so."""
+
+    code = "snapshot"
+
+
 class WrongTokenError(BenchmarksError):
     """A token that is unknown, wrong, expired or revoked: one answer for all."""
 

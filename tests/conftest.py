@@ -2,14 +2,23 @@
 
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.models import Agent, Campaign, Host, Lab, Membership
+from benchmarks.models import Agent, Campaign, Host, Lab, Membership, Snapshot
 from benchmarks.reference.documents import reference_campaign
-from benchmarks.services import campaigns, intake, processing, systems, tokens
+from benchmarks.services import (
+    campaigns,
+    checking,
+    intake,
+    processing,
+    snapshots,
+    systems,
+    tokens,
+)
 
 
 @pytest.fixture
@@ -132,6 +141,23 @@ def submit(agent: Agent) -> Callable[..., list[Any]]:
         return submissions
 
     return take
+
+
+@pytest.fixture
+def freeze(person: Any) -> Callable[..., Snapshot]:
+    """Freeze a campaign once its runs are processed and checked."""
+
+    def frozen(campaign: Campaign, **changes: Any) -> Snapshot:
+        checking.check_due_campaigns(timedelta(0))
+        given = {
+            "person": person,
+            "licence": "free",
+            "licence_note": "",
+            "write": lambda snapshot: {"csv": b"a,b\r\n", "bib": b"@misc{x}"},
+        }
+        return snapshots.freeze_campaign(campaign=campaign, **{**given, **changes})
+
+    return frozen
 
 
 @pytest.fixture

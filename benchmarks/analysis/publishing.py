@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from benchmarks.sentences import Sentence
+from benchmarks.analysis.disclosure import undisclosed
 
 RULE_SET: Final = 1
 ENOUGH_RUNS: Final = 5
@@ -24,45 +24,6 @@ DISPERSION: Final[Mapping[str, float]] = {
     "disk": 0.10,
     "power": 0.05,
 }
-# What must be stated, and the names of facts by which it is; one of them is enough.
-DISCLOSURE: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
-    Sentence("host"): {
-        Sentence("CPU"): ("cpu", "cpu model"),
-        Sentence("microcode"): ("microcode", "host_firmware"),
-        Sentence("SMT"): ("smt", "threads"),
-        Sentence("turbo"): ("turbo",),
-        Sentence("frequency governor"): ("governor",),
-        Sentence("NUMA"): ("numa", "numa nodes"),
-        Sentence("memory"): ("memory", "memory_bytes", "memory bytes"),
-        Sentence("disk and its cache"): ("disk", "disks", "storage"),
-        Sentence("network card and offloads"): ("network", "networks", "nic"),
-    },
-    Sentence("hypervisor"): {
-        Sentence("name"): ("hypervisor",),
-        Sentence("build"): ("hypervisor_version", "hypervisor build"),
-        Sentence("type"): ("virtualization",),
-        Sentence("vCPUs"): ("vcpus",),
-        Sentence("pinning"): ("pinning",),
-        Sentence("guest memory"): ("memory_bytes",),
-        Sentence("ballooning"): ("ballooning",),
-        Sentence("huge pages"): ("huge_pages", "hugepages", "huge pages"),
-        Sentence("disk bus and cache"): ("disk_bus", "disk bus", "storage"),
-        Sentence("network card model"): ("nic_model", "nic model", "nic"),
-        Sentence("clock source"): ("clocksource",),
-        Sentence("mitigations"): ("mitigations",),
-    },
-    Sentence("guest"): {
-        Sentence("kernel"): ("kernel",),
-        Sentence("guest tools"): ("guest_tools",),
-    },
-    Sentence("benchmark"): {
-        Sentence("version"): ("tool_version",),
-        Sentence("compiler and flags"): ("compiler", "flags", "compiler flags"),
-        Sentence("who"): ("author",),
-        Sentence("when"): ("started_at",),
-    },
-}
-
 Level = Literal["draft", "lab", "verified"]
 
 
@@ -116,12 +77,8 @@ def assess(
     """
     few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
     dispersed = tuple(cell for cell in cells if _is_dispersed(cell))
-    undisclosed = {
-        group: missing
-        for group, things in DISCLOSURE.items()
-        if (missing := _missing(things, stated.get(group, frozenset())))
-    }
-    is_ready = bool(cells) and not (few or dispersed or undisclosed)
+    missing = undisclosed(stated)
+    is_ready = bool(cells) and not (few or dispersed or missing)
     level: Level = "draft"
     if is_ready:
         level = "verified" if verified_by else "lab"
@@ -130,7 +87,7 @@ def assess(
         cells=len(cells),
         few_runs=few,
         dispersed=dispersed,
-        undisclosed=undisclosed,
+        undisclosed=missing,
         verified_by=tuple(verified_by),
     )
 
@@ -138,9 +95,3 @@ def assess(
 def _is_dispersed(cell: MeasuredCell) -> bool:
     limit, dispersion = DISPERSION.get(cell.component), cell.dispersion
     return limit is not None and dispersion is not None and dispersion > limit
-
-
-def _missing(
-    things: Mapping[str, tuple[str, ...]], stated: frozenset[str]
-) -> tuple[str, ...]:
-    return tuple(thing for thing, names in things.items() if not stated & {*names})

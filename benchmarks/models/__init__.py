@@ -14,6 +14,7 @@ from benchmarks.models.power import (
 from benchmarks.models.report import Report
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
+from benchmarks.models.snapshot import Signature, Snapshot, SnapshotFile
 from benchmarks.models.study import Campaign, CoRun, Host, Session, System
 
 __all__ = [
@@ -47,6 +48,9 @@ __all__ = [
     "RunWindow",
     "Sample",
     "Session",
+    "Signature",
+    "Snapshot",
+    "SnapshotFile",
     "System",
     "Token",
 ]

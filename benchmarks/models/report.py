@@ -22,7 +22,11 @@ class Report(models.Model):
         DONE = "done"
         FAILED = "failed"
 
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="reports")
+    # Without a constraint in the database: to note one, PostgreSQL would wait for the
+    # campaign's row, which the check of a wide campaign holds for a while.
+    campaign = models.ForeignKey(
+        Campaign, models.CASCADE, db_constraint=False, related_name="reports"
+    )
     stamp = models.CharField(max_length=64)
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+"

@@ -11,8 +11,10 @@ from benchmarks.models import Campaign, Report
 from benchmarks.selectors.versions import campaign_version
 
 KEPT = 50
-SILENT = timedelta(seconds=30)
-"""After this the maker of a report is taken for dead."""
+# After this a report is taken for forgotten: nobody took it, or its maker is dead (a
+# task lives four minutes at most).
+UNTAKEN = timedelta(seconds=30)
+SILENT = timedelta(minutes=5)
 UNFINISHED = (Report.Stage.WAITING, Report.Stage.COLLECTING, Report.Stage.TYPESETTING)
 
 
@@ -44,8 +46,19 @@ def revive(report: Report) -> bool:
     if report.stage not in UNFINISHED:
         return False
     now = timezone.now()
-    silent = Report.objects.filter(pk=report.pk, seen_at__lt=now - SILENT)
+    limit = UNTAKEN if report.stage == Report.Stage.WAITING else SILENT
+    silent = Report.objects.filter(
+        pk=report.pk, stage=report.stage, seen_at__lt=now - limit
+    )
     return bool(silent.update(stage=Report.Stage.WAITING, seen_at=now))
+
+
+def take_report(report_id: int) -> Report | None:
+    """Take a waiting report in hand; None where it is taken, made or forgotten."""
+    waiting = Report.objects.filter(pk=report_id, stage=Report.Stage.WAITING)
+    if not waiting.update(stage=Report.Stage.COLLECTING, seen_at=timezone.now()):
+        return None
+    return Report.objects.select_related("campaign__lab", "person").get(pk=report_id)
 
 
 def note_stage(*, report: Report, stage: str, content: bytes = b"") -> None:

@@ -14,6 +14,7 @@ from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.printed import printed_tables
 from benchmarks.selectors.profile import judged_profile
+from benchmarks.selectors.publishing import campaign_assessment
 from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
@@ -73,7 +74,7 @@ def _sections(
     return [
         _about(campaign),
         method(campaign.band_percent),
-        disclosure(detail),
+        disclosure(detail, campaign_assessment(campaign)),
         _profile(rows, verdicts),
         findings(rows, verdicts.tested),
         *matrix(rows),

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from benchmarks.models import Report
-from benchmarks.services.reports import UNFINISHED, note_stage
+from benchmarks.services.reports import note_stage, take_report
 from dashboard.citing import citation_at
 from dashboard.report.building import Making, report
 from dashboard.report.document import Document
@@ -24,12 +24,11 @@ def edition() -> str:
 
 
 def make_report(report_id: int) -> None:
-    """Make a report that somebody asked for; doing it twice changes nothing."""
-    asked = Report.objects.select_related("campaign__lab", "person").get(pk=report_id)
-    if asked.stage not in UNFINISHED:
+    """Make a report that somebody asked for, unless another worker does."""
+    asked = take_report(report_id)
+    if asked is None:
         return
     try:
-        note_stage(report=asked, stage=Stage.COLLECTING)
         document, making = _document(asked)
         note_stage(report=asked, stage=Stage.TYPESETTING)
         file = pdf(document, making.made_at)

@@ -5,6 +5,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from benchmarks.selectors.campaign_detail import campaign_detail
+from benchmarks.selectors.campaigns import processing_of
+from benchmarks.selectors.snapshots import visible_snapshots
 from benchmarks.selectors.versions import campaign_version
 from dashboard.campaign_page import campaign_standing
 from dashboard.citing import citation_of
@@ -23,7 +25,20 @@ def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         "detail": campaign_detail(campaign),
         "profile": standing.profile,
         "assessment": standing.assessment,
+        "snapshots": visible_snapshots(viewer, campaign),
         "citation": bibtex(citation_of(request, campaign)),
         "may_keep": keeps(request, campaign.lab_id),
     }
     return render(request, "dashboard/campaign.html", context)
+
+
+@require_safe
+def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show how far a campaign's uploads are; pages ask for it until all is done."""
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    context = {
+        "campaign": campaign,
+        "tally": processing_of(campaign),
+        "is_asked_again": True,
+    }
+    return render(request, "dashboard/_processing_live.html", context)

@@ -1,6 +1,6 @@
 """GET /publishing/: what a campaign may be published as."""
 
-from benchmarks.analysis.publishing import DISCLOSURE
+from benchmarks.analysis.disclosure import DISCLOSURE
 from benchmarks.models import Host, System
 
 
@@ -17,9 +17,7 @@ def test_five_quiet_runs_that_state_everything_are_a_labs(
     anyone, submit, run_document, xen, campaign
 ):
     stated = {
-        names[0]: "stated"
-        for things in DISCLOSURE.values()
-        for names in things.values()
+        thing.facts[0]: "stated" for things in DISCLOSURE.values() for thing in things
     }
     campaign.author = "Alice"
     campaign.save()

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from api.urls import urlpatterns
-from benchmarks.models import Case, Flag, Host, Plan, Run, System
+from benchmarks.models import Case, Flag, Host, Plan, Run, Snapshot, System
 from benchmarks.services import checking
 from benchmarks.services.plans import create_plan
 from benchmarks.services.power import keep_power
@@ -26,6 +26,8 @@ DETAILS = {
     "plan": lambda: f"plans/{Plan.objects.get().pk}/",
     "plan-steps": lambda: f"plans/{Plan.objects.get().pk}/steps/",
     "case": lambda: f"cases/{Case.objects.get().pk}/",
+    "snapshot": lambda: f"snapshots/{Snapshot.objects.get().pk}/",
+    "snapshot-file": lambda: f"snapshots/{Snapshot.objects.get().pk}/csv/",
 }
 MISSING = {
     "campaign": "campaigns/missing/",
@@ -38,6 +40,8 @@ MISSING = {
     "plan": "plans/999999/",
     "plan-steps": "plans/999999/steps/",
     "case": "cases/999999/",
+    "snapshot": "snapshots/999999/",
+    "snapshot-file": "snapshots/999999/csv/",
 }
 # What only agents ask, with a token of the plan's lab: tests/api/test_plan_agents.py.
 AGENTS = {"plan-seats", "plan-next", "part-meet", "part-finish"}
@@ -53,6 +57,7 @@ FACTS = [
     "comparisons",
     "flags",
     "plans",
+    "snapshots",
 ]
 LISTS = ["campaigns", "hosts", "power", *FACTS]
 BY_CAMPAIGN = [*FACTS, *ANALYSES]
@@ -62,7 +67,7 @@ OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
 
 @pytest.fixture
-def secret(submit, run_document, campaign, private_campaign, agent):
+def secret(submit, run_document, campaign, private_campaign, agent, freeze):
     """A doubtful run that nobody outside the lab may know of, and nothing else."""
     campaign.delete()
     submit(run_document(campaign="secret-study"))
@@ -81,6 +86,7 @@ def secret(submit, run_document, campaign, private_campaign, agent):
         },
         budget_s=60,
     )
+    freeze(private_campaign)
 
 
 @pytest.fixture(params=OUTSIDERS)

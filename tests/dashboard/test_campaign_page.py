@@ -1,6 +1,9 @@
 """The page of one campaign."""
 
+from datetime import timedelta
+
 from benchmarks.models import Campaign, OutboxItem, Run
+from benchmarks.services import checking
 
 PAGE = "/campaigns/alpha-lab/study/"
 
@@ -79,3 +82,34 @@ def test_without_a_ratio_there_is_no_profile(text, submit, run_document):
     submit(run_document())
 
     assert "Overhead profile" not in text(PAGE)
+
+
+def test_what_is_still_being_read_is_shown_without_reloading(text, pair):
+    assert checking.check_due_campaigns(timedelta(0))
+    assert "hx-trigger" not in text(PAGE)
+    Run.objects.filter(pk=Run.objects.first().pk).update(status="received")
+
+    page = text(PAGE)
+    part = text(f"{PAGE}processing/")
+
+    assert "django_htmx/htmx" in page
+    for shown in (page, part):
+        assert "1 of 2 runs are read and compared." in shown
+        assert f'hx-get="{PAGE}processing/" hx-trigger="every 1s"' in shown
+
+
+def test_what_is_still_being_checked_is_said_and_then_the_end(text, pair):
+    assert "the comparison is being checked" in text(f"{PAGE}processing/")
+    checking.check_due_campaigns(timedelta(0))
+
+    done = text(f"{PAGE}processing/")
+
+    assert "hx-trigger" not in done
+    assert "all processed" in done
+    assert f'href="{PAGE}"' in done
+
+
+def test_how_far_a_private_campaign_is_nobody_learns(client, private_campaign):
+    address = "/campaigns/alpha-lab/secret-study/processing/"
+
+    assert client.get(address).status_code == 404

@@ -5,7 +5,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from benchmarks.models import Campaign, Report
-from benchmarks.services.reports import SILENT
+from benchmarks.services.reports import UNTAKEN
 from config.celery import app
 from dashboard.report import making
 from dashboard.report.making import make_report
@@ -133,7 +133,7 @@ def test_without_redis_the_page_waits_and_asks_again_later(client, pair, monkeyp
 
 def test_one_that_lost_its_maker_is_sent_again(client, pair, asked, monkeypatch):
     answer, (report_id,) = asked()
-    Report.objects.update(seen_at=timezone.now() - 2 * SILENT)
+    Report.objects.update(seen_at=timezone.now() - 2 * UNTAKEN)
     sent = []
     monkeypatch.setattr(reports, "_send", sent.append)
 
@@ -141,6 +141,23 @@ def test_one_that_lost_its_maker_is_sent_again(client, pair, asked, monkeypatch)
     client.get(answer.url)
 
     assert sent == [report_id]
+
+
+def test_one_in_the_making_is_made_once(client, pair, asked, monkeypatch):
+    answer, (report_id,) = asked()
+    made = []
+
+    def pdf_while_the_task_comes_again(document, made_at):
+        made.append(1)
+        make_report(report_id)
+        return b"%PDF-"
+
+    monkeypatch.setattr(making, "pdf", pdf_while_the_task_comes_again)
+    make_report(report_id)
+    make_report(report_id)
+
+    assert made == [1]
+    assert "Done" in client.get(answer.url).content.decode()
 
 
 def test_one_that_failed_says_so_and_is_made_when_asked_for_again(

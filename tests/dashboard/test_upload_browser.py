@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from playwright.sync_api import expect
 from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Campaign, Lab, Membership, Run
-from benchmarks.services import processing, systems
+from benchmarks.services import checking, processing, systems
 from tests.dashboard import browsing
 from tests.dashboard.serving import end_sessions
 
@@ -117,7 +118,12 @@ def test_dropped_files_are_read_corrected_stored_and_found(chromium, site):
         expect(page.locator("[data-stored-status]")).to_have_text(
             "Stored: 2 of 2 files."
         )
+        progress = page.locator("[data-processing-of]")
+        expect(progress).to_contain_text("0 of 2 runs are read and compared.")
         processing.drain()
+        expect(progress).to_contain_text("the comparison is being checked")
+        checking.check_due_campaigns(timedelta(0))
+        expect(progress).to_contain_text("all processed")
 
         stored = Run.objects.filter(part=1)
         assert {run.note for run in stored} == {

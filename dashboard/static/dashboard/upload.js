@@ -275,6 +275,20 @@
     }
   };
 
+  /* What is stored is read and compared by others: say how far they are. */
+  const follow = async (address) => {
+    const place = find("[data-processing-of]");
+    for (let wait = 200; ; wait = 1000) {
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      const answer = await fetch(address).catch(() => null);
+      if (!answer) continue; // away for a moment
+      if (!answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      place.replaceChildren(...page.body.children);
+      if (!find("[data-unfinished]", place)) return;
+    }
+  };
+
   const bySource = (entries) => {
     const groups = new Map();
     for (const entry of entries) {
@@ -294,6 +308,7 @@
     button.disabled = true;
     total.hidden = false;
     total.value = 0;
+    const campaign = campaigns.selectedOptions[0];
     const count = () => {
       const done = chosen.filter((entry) => "stored" in entry.dataset).length;
       total.value = done / chosen.length;
@@ -305,9 +320,10 @@
     );
     button.disabled = false;
     const link = find("[data-runs-link]");
-    link.href = campaigns.selectedOptions[0].dataset.runs;
+    link.href = campaign.dataset.runs;
     link.hidden = false;
     storedStatus.focus();
+    await follow(campaign.dataset.processing);
   });
 
   addEventListener("beforeunload", (event) => {

@@ -1,9 +1,10 @@
 """Rule set 1: what a campaign may be published as."""
 
-from benchmarks.analysis.publishing import DISCLOSURE, MeasuredCell, assess
+from benchmarks.analysis.disclosure import DISCLOSURE
+from benchmarks.analysis.publishing import MeasuredCell, assess
 
 EVERYTHING = {
-    group: frozenset(names[0] for names in things.values())
+    group: frozenset(thing.facts[0] for thing in things)
     for group, things in DISCLOSURE.items()
 }
 

@@ -1,0 +1,87 @@
+"""LaTeX tables in a real TeX: `make test-tex`, where there is one.
+
+The other tests read the same text with `tex.py`, everywhere.
+"""
+
+import re
+import subprocess
+
+import pytest
+
+from benchmarks.selectors.comparison_rows import comparison_rows
+from benchmarks.selectors.comparison_table import comparison_table
+from benchmarks.selectors.facets import facets
+from benchmarks.selectors.verdicts import campaign_verdicts
+from dashboard.exports.citation import bibtex
+from dashboard.exports.latex import latex
+from tests.dashboard.exports.test_citation import STUDY
+from tests.dashboard.exports.test_latex import SOURCE
+
+pytestmark = pytest.mark.tex
+
+STUDIES = [
+    "lmu-2010-xen",
+    "lmu-2010-esxi",
+    "heidelberg-2007-xen",
+    "uoc-2012-kvm",
+    "inqbus-2008-io",
+]
+DOCUMENT = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage{textcomp,booktabs,longtable}
+\usepackage[landscape,margin=1.5cm]{geometry}
+\begin{document}
+\input{table.tex}
+\end{document}
+"""
+
+
+@pytest.fixture
+def typeset(tmp_path):
+    """Put a fragment into a document, compile it, and return what TeX said."""
+
+    def compiled(fragment):
+        (tmp_path / "table.tex").write_text(fragment, encoding="utf-8")
+        (tmp_path / "document.tex").write_text(DOCUMENT)
+        command = ["pdflatex", "-halt-on-error", "-no-shell-escape", "document.tex"]
+        said = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, timeout=120, check=False
+        )
+        log = said.stdout.decode("latin-1")
+        assert said.returncode == 0, log[-3000:]
+        assert (tmp_path / "document.pdf").read_bytes().startswith(b"%PDF")
+        return log
+
+    return compiled
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_each_studys_comparison_compiles_and_fits_its_page(load_study, typeset, study):
+    campaign = load_study(study, lambda run: True)
+    rows = comparison_rows(
+        campaign,
+        systems=facets(campaign).systems,
+        filters={},
+        verdicts=campaign_verdicts(campaign),
+    )
+
+    log = typeset(latex(comparison_table(rows), SOURCE))
+
+    assert re.findall(r"Overfull \\hbox.*", log) == []
+
+
+def test_names_that_would_be_commands_compile_as_names(hostile, typeset):
+    typeset(latex(hostile, SOURCE))
+
+
+def test_a_citation_is_read_by_bibtex(tmp_path):
+    (tmp_path / "study.bib").write_text(bibtex(STUDY), encoding="utf-8")
+    wanted = "\\bibstyle{plain}\n\\bibdata{study}\n\\citation{*}\n"
+    (tmp_path / "document.aux").write_text(wanted)
+
+    said = subprocess.run(
+        ["bibtex", "document"], cwd=tmp_path, capture_output=True, check=False
+    )
+
+    assert said.returncode == 0, said.stdout.decode("latin-1")
+    assert (tmp_path / "document.bbl").read_text(encoding="utf-8").strip()
