@@ -56,6 +56,8 @@ class HistoryPage:
     table: tuple[Row, ...]
     is_over_time: bool
     undated: int
+    older: int
+    """How many runs are left out because there are later ones."""
 
     @property
     def is_long(self) -> bool:
@@ -88,6 +90,7 @@ def history_page(
         table=tuple(_table(told, is_over_time)),
         is_over_time=is_over_time,
         undated=sum(len(it.runs) - len(it.dated) for it in told.series),
+        older=told.older,
     )
 
 
