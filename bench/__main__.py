@@ -20,7 +20,9 @@ from rich.table import Table
 
 from agents.client import Client
 from bench import limits, verdicts
+from bench.fluency import bench_fluency
 from bench.judging import bench_judging
+from bench.pages import bench_pages
 from bench.parsers import bench_parsers
 from config import embedded
 from tests.product.conftest import Product, start
@@ -29,13 +31,7 @@ BULK_RUNS = 2000
 SINGLE_RUNS = 300
 PAGE_VIEWS = 40
 STUDY = "lmu-2010-xen"
-PAGES = {
-    "overview page": "/",
-    "campaign page": f"/campaigns/first-lab/{STUDY}/",
-    "flags page": f"/campaigns/first-lab/{STUDY}/flags/",
-    "compare page": f"/campaigns/first-lab/{STUDY}/compare/",
-    "comparisons API, 100 rows": f"/api/v1/comparisons/?campaign={STUDY}",
-}
+ROWS = f"/api/v1/comparisons/?campaign={STUDY}"
 EMPTY_PAGE = "/login/"  # the same web server and templates, no data
 
 
@@ -46,12 +42,20 @@ def main() -> None:
         table.add_row("first start, with all studies", f"{first_s:.1f} s", "", "")
         table.add_row("second start", f"{second_s:.1f} s", "5 s", f"{second_s / 5:.2f}")
         with _running(Path(folder) / "starts") as product:
-            for row in [*_pages(product), *_uploads(product, Path(folder) / "limit")]:
+            for row in _rows(product, Path(folder)):
                 table.add_row(*row)
-            table.add_row(*_verdicts(product, Path(folder) / "starts"))
     for row in [*bench_judging(), *bench_parsers()]:
         table.add_row(*row)
-    Console(width=100).print(table)
+    Console(width=120).print(table)
+
+
+def _rows(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
+    """Measure a running product: its pages before anything else is uploaded."""
+    yield from bench_pages(product)
+    yield _api(product)
+    yield from bench_fluency(product)
+    yield from _uploads(product, folder / "limit")
+    yield _verdicts(product, folder / "starts")
 
 
 @contextmanager
@@ -74,12 +78,11 @@ def _starts(var: Path) -> tuple[float, float]:
     return seconds[0], seconds[1]
 
 
-def _pages(product: Product) -> Iterator[tuple[str, ...]]:
-    limit_ms = _p50_ms(product.url + EMPTY_PAGE)
-    for name, path in PAGES.items():
-        p50_ms = _p50_ms(product.url + path)
-        ratio = f"{p50_ms / limit_ms:.1f} x"
-        yield f"{name}, p50", f"{p50_ms:.1f} ms", f"empty page {limit_ms:.1f} ms", ratio
+def _api(product: Product) -> tuple[str, ...]:
+    limit_ms, p50_ms = _p50_ms(product.url + EMPTY_PAGE), _p50_ms(product.url + ROWS)
+    ratio = f"{p50_ms / limit_ms:.1f} x"
+    what = "comparisons API, 100 rows, p50"
+    return what, f"{p50_ms:.1f} ms", f"empty page {limit_ms:.1f} ms", ratio
 
 
 def _p50_ms(url: str) -> float:

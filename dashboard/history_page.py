@@ -57,6 +57,8 @@ class HistoryPage:
     table: tuple[Row, ...]
     is_over_time: bool
     undated: int
+    older: int
+    """How many runs are left out because there are later ones."""
     unmet: tuple[str, ...] = ()
     """What the address asks for and is not here."""
 
@@ -92,6 +94,7 @@ def history_page(
         is_over_time=is_over_time,
         undated=sum(len(it.runs) - len(it.dated) for it in told.series),
         unmet=unmet(query, {"subject": _key(subject)}),
+        older=told.older,
     )
 
 

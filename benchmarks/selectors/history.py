@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import groupby
 
 import numpy as np
-from django.db.models import Avg, Q
+from django.db.models import Avg, Exists, F, OuterRef, Q
 
 from benchmarks.analysis.history import ChangePoint, change_points
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.means import mean_intervals
-from benchmarks.models import Campaign, Case, Cell, Sample, System
+from benchmarks.models import Campaign, Case, Cell, Run, Sample, System
 from benchmarks.models.study import visible_campaigns
 from benchmarks.selectors.ordering import natural
 from benchmarks.viewer import Viewer
@@ -28,7 +28,7 @@ IDENTITY = (
     "vcpus",
     "memory_bytes",
 )
-MOST_RUNS = 20_000
+MOST_RUNS = 2_000
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,8 @@ class History:
     case: Case
     subject: Subject
     series: tuple[Series, ...]
+    older: int = 0
+    """How many runs began before those of the series, or do not say when."""
 
 
 def subjects(viewer: Viewer, campaign: Campaign) -> tuple[Subject, ...]:
@@ -163,19 +165,23 @@ def _richness(subject: Subject) -> tuple[object, ...]:
 
 
 def history(viewer: Viewer, subject: Subject) -> History:
-    """Return the runs of a subject, in three queries."""
-    same = dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True))
-    seen = Q(visible_campaigns(viewer, "run__campaign__"))
+    """Return the latest runs of a subject, and how many older ones there are.
+
+    In three queries, and a fourth that counts where there are older ones.
+    """
+    measured = Sample.objects.filter(case_id=subject.case_id)
+    runs = Run.objects.filter(
+        Q(visible_campaigns(viewer, "campaign__")),
+        Exists(measured.filter(lab=OuterRef("lab"), run=OuterRef("pk"))),
+        system__host_id=subject.host_id,
+        **dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True)),
+    )
+    latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
     rows = (
-        Sample.objects.filter(
-            seen,
-            case_id=subject.case_id,
-            run__system__host_id=subject.host_id,
-            **{f"run__{name}": value for name, value in same.items()},
-        )
+        measured.filter(run__in=latest.values("pk"))
         .values_list("run", "run__system", "run__campaign__slug", "run__started_at")
         .annotate(Avg("value"))
-        .order_by("run__started_at", "run")[:MOST_RUNS]
+        .order_by("run__started_at", "run")
     )
     found = list(rows)
     systems = System.objects.in_bulk({row[1] for row in found})
@@ -189,7 +195,9 @@ def history(viewer: Viewer, subject: Subject) -> History:
         for members in lines.values()
     )
     ordered = sorted(series, key=lambda it: (not it.system.is_native, it.system.label))
-    return History(Case.objects.get(pk=subject.case_id), subject, tuple(ordered))
+    older = runs.count() - len(found) if len(found) == MOST_RUNS else 0
+    case = Case.objects.get(pk=subject.case_id)
+    return History(case, subject, tuple(ordered), older)
 
 
 def _identity(system: System) -> tuple[object, ...]:

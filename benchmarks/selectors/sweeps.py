@@ -139,15 +139,16 @@ def _family(key: str, axis: str, points: Sequence[Point]) -> Family | None:
     by_system: dict[int, dict[Level, Point]] = defaultdict(dict)
     for point in points:
         by_system[point.row.system_id][point.level] = point
+    swept = [found for found in by_system.values() if len(found) > 1]
+    levels = sorted({level for found in swept for level in found})
+    if len(levels) < LEAST_LEVELS:
+        return None
     columns = column_head([point.row for point in points]).columns
     lines = tuple(
         Line(column, tuple(found[level] for level in sorted(found)))
         for column in columns
         if len(found := by_system[column.system_id]) > 1
     )
-    levels = sorted({point.level for line in lines for point in line.points})
-    if len(levels) < LEAST_LEVELS:
-        return None
     row = points[0].row
     stated = {name: getattr(row, name) for name in CIRCUMSTANCES}
     return Family(

@@ -145,5 +145,5 @@ def test_nothing_is_written_here(api, factorial):
 def test_it_costs_a_fixed_number_of_queries(
     anyone, factorial, django_assert_num_queries
 ):
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(6):
         found(anyone)

@@ -164,10 +164,40 @@ def test_nonsense_in_the_address_shows_the_first_subject(text, submit, series):
     assert "single" not in findings(text(f"{PAGE}?subject=1|%27|%00&axis=x"))
 
 
+def test_of_a_long_history_the_latest_runs_are_kept_and_it_says_so(
+    text, submit, series, monkeypatch
+):
+    monkeypatch.setattr("benchmarks.selectors.history.MOST_RUNS", 10)
+    submit(*series(50, 45))
+
+    page = text(PAGE)
+
+    (line,) = figure(page)["data"]
+    assert len(line["x"]) == 5
+    assert "2026-03-14" in page
+    assert "2026-03-09" not in page
+    assert "These are the latest runs; 18 older runs are left out." in page
+
+
+def test_runs_that_do_not_say_when_are_left_out_first(
+    text, submit, series, monkeypatch
+):
+    monkeypatch.setattr("benchmarks.selectors.history.MOST_RUNS", 4)
+    submit(*series(50, n=4), *series(50, n=4, dated=False))
+
+    page = text(PAGE)
+
+    assert "4 older runs are left out" in page
+    assert "not drawn" not in page
+
+
 def test_it_costs_a_fixed_number_of_queries(
     client, submit, series, django_assert_num_queries
 ):
     submit(*series(50, 45))
 
+    with django_assert_num_queries(5):
+        client.get(PAGE)
+    submit(*series(40, 45, versions=("5.0", "5.1")))
     with django_assert_num_queries(5):
         client.get(PAGE)

@@ -284,5 +284,5 @@ def test_it_costs_a_fixed_number_of_queries(client, study, django_assert_num_que
     study(doubled)
     assert Campaign.objects.count() == 1
 
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(6):
         client.get(PAGE)

@@ -123,7 +123,7 @@ def test_a_private_campaign_is_seen_by_its_lab_only(
 def test_it_costs_a_fixed_number_of_queries(
     factorial, campaign, django_assert_num_queries
 ):
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(5):
         campaign_influence(ANYONE, campaign)
 
 

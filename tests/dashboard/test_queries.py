@@ -1,0 +1,126 @@
+"""Every page asks as often for a large campaign as for a small one."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from benchmarks.models import Cell, Flag, Run
+from benchmarks.selectors.campaign_pages import has_pages
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.viewer import ANYONE
+
+STUDY = "/campaigns/alpha-lab/study/"
+SMALL, LARGE = 2, 7
+PAGES = (
+    "/",
+    STUDY,
+    f"{STUDY}compare/",
+    f"{STUDY}compare/?scenario=all&show=overhead&q=read",
+    f"{STUDY}compare/?baseline={{system}}",
+    f"{STUDY}compare/chart/",
+    f"{STUDY}compare/cell/?cell={{cell}}",
+    f"{STUDY}compare.csv",
+    f"{STUDY}compare.json",
+    f"{STUDY}compare.tex",
+    f"{STUDY}cite.bib",
+    f"{STUDY}cells/{{cell}}/",
+    f"{STUDY}influence/",
+    f"{STUDY}co-runs/",
+    f"{STUDY}energy/",
+    f"{STUDY}sweep/",
+    f"{STUDY}network/",
+    f"{STUDY}history/",
+    f"{STUDY}runs/",
+    f"{STUDY}flags/",
+    f"{STUDY}report/",
+    "/runs/{run}/",
+)
+
+
+@pytest.fixture
+def grow(run_document, xen, submit, campaign):
+    """Measure one more system after another, each in every way that has a page."""
+
+    def to(systems):
+        for at in range(systems):
+            options = {"swap": f"disk {at}"}
+            system = {**xen, "hypervisor_version": f"4.{at}", "options": options}
+            submit(*documents(run_document, system, at))
+        for cell in campaign.cells.filter(flags=None)[: 2 * systems]:
+            flag = Flag.objects.create(
+                campaign=campaign,
+                lab=campaign.lab,
+                rule="unit_slip",
+                severity="warning",
+                sentence="It is so.",
+                fingerprint=f"{cell.pk:064}",
+            )
+            flag.cells.add(cell)
+
+    return to
+
+
+def documents(run_document, system, at):
+    day = f"2026-03-{at + 1:02}T08:00:00+00:00"
+    together = {"scenario": "parallel", "vms": 2, "corun": f"together {at}"}
+    for place in ({}, system):
+        yield run_document(samples=swept(at), started_at=day, system=place)
+        yield run_document(samples=sent(at), system=place)
+    for seat in ("1", "2"):
+        yield run_document(13.0 + at, system=system, seat=seat, **together)
+    yield run_document(samples=drawn(at), tool="watts-up", system=system)
+
+
+def swept(at):
+    return [
+        sample(50.0 + at, {"operation": "read", "block_size": f"{2**n} KiB"})
+        for n in range(4)
+    ]
+
+
+def sent(at):
+    return [sample(90.0 + at, {"operation": "read", "from": "a", "to": "b"})]
+
+
+def sample(value, parameters):
+    return {
+        "metric": "network throughput",
+        "parameters": parameters,
+        "value": value,
+        "unit": "MB/s",
+    }
+
+
+def drawn(at):
+    return [
+        {"metric": "energy", "value": 1000.0 + at, "unit": "J"},
+        {"metric": "meter time", "value": 9.0, "unit": "s"},
+    ]
+
+
+def asked(client, page):
+    cell = Cell.objects.filter(system__hypervisor="Xen").earliest("pk")
+    run = Run.objects.earliest("pk")
+    address = page.format(cell=cell.pk, system=cell.system_id, run=run.pk)
+    with CaptureQueriesContext(connection) as found:
+        answer = client.get(address)
+    assert answer.status_code == 200, address
+    return [query["sql"] for query in found]
+
+
+def test_the_campaign_has_something_for_every_page(grow, campaign):
+    grow(SMALL)
+    told = has_pages()
+    found = find_campaign(ANYONE, "alpha-lab/study", **told)
+
+    assert {name: getattr(found, name) for name in told} == dict.fromkeys(told, True)
+
+
+def test_no_page_asks_more_often_of_a_larger_campaign(client, grow):
+    grow(SMALL)
+    before = {page: len(asked(client, page)) for page in PAGES}
+    grow(LARGE)
+    after = {page: len(asked(client, page)) for page in PAGES}
+
+    assert after == before
+    assert max(after.values()) < 30
