@@ -17,9 +17,9 @@ def change_role(*, lab: Lab, by: User, member: User, role: str) -> Membership:
     Raises PlaceError where the rules or the last keeper of the lab stand in the way.
     """
     place = _locked_place(lab, member)
+    check_authority(lab=lab, by=by, roles=(place.role, role))
     if place.role == role:
         return place
-    check_authority(lab=lab, by=by, roles=(place.role, role))
     _check_that_others_keep(lab, place, becomes=role)
     about = f"{member.get_username()}: {place.role} → {role}"
     place.role = role

@@ -58,6 +58,8 @@ def test_a_viewer_changes_nobody_but_may_leave(lab, person, member):
 
     with pytest.raises(PlaceError, match="Only maintainers and admins"):
         remove_member(lab=lab, by=dora, member=emil)
+    with pytest.raises(PlaceError, match="Only maintainers and admins"):
+        change_role(lab=lab, by=dora, member=emil, role=ROLES.VIEWER)
     remove_member(lab=lab, by=dora, member=dora)
 
     assert not Membership.objects.filter(user=dora).exists()
