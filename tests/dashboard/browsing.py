@@ -5,9 +5,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from config.browser import find
+
+# Plotly alone keeps a window busy for seconds on a machine that has more to do.
+PATIENCE_MS = 20_000
+expect.set_options(timeout=PATIENCE_MS)
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -67,7 +77,7 @@ def window(browser: Browser, url: str, **options: Any) -> Iterator[Visit]:
     """Open a window of a size, a colour scheme, with or without scripts."""
     settings = {"viewport": {"width": 1440, "height": 900}, **options}
     context = browser.new_context(**settings)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE_MS)
     context.add_init_script(WATCH)
     try:
         yield Visit(context, url)

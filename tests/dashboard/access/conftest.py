@@ -11,7 +11,6 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import Client, override_settings
 from django.utils import timezone
-from playwright.sync_api import expect
 from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Campaign, Cell, Flag, Lab, Membership, Reread, Run
@@ -40,15 +39,10 @@ class Site:
 
 @pytest.fixture(scope="package", autouse=True)
 def orm_beside_playwright() -> Iterator[None]:
-    """Let the tests query while Playwright's event loop runs in the same thread.
-
-    Charts and axe take their time on a machine that does other things as well.
-    """
+    """Let the tests query while Playwright's event loop runs in the same thread."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        expect.set_options(timeout=30_000)
         yield
-        expect.set_options(timeout=5_000)
 
 
 @pytest.fixture(scope="package")
