@@ -43,6 +43,8 @@ PAGES = {
     "influence": "campaigns/first-lab/lmu-2010-esxi/influence/?component=network",
     "coruns": f"{CAMPAIGN}co-runs/?component=disk",
     "energy": "campaigns/first-lab/uoc-2012-kvm/energy/",
+    "compare-energy": "campaigns/first-lab/uoc-2012-kvm/compare/?show=energy",
+    "compare-no-power": f"{CAMPAIGN}compare/?show=energy",
     "network": "campaigns/first-lab/heidelberg-2007-xen/network/",
     "sweep": "campaigns/first-lab/uoc-2012-kvm/sweep/",
     "flags": "campaigns/first-lab/lmu-2010-esxi/flags/",

@@ -282,6 +282,21 @@ def test_the_wait_can_be_taken_off_the_energy(visit):
     assert visit.errors == []
 
 
+def test_cells_can_show_the_energy_of_the_work(visit):
+    page = visit.open("/campaigns/alpha-lab/uoc-2012-kvm/compare/")
+    page.get_by_label("Cells show").select_option("Energy per work")
+
+    expect(page.locator("#comparison")).to_contain_text("46,767")
+    assert browsing.query(page)["show"] == "energy"
+    assert browsing.violations(page) == []
+
+    page = visit.open(f"{COMPARE}?show=energy")
+    expect(page.locator("#comparison")).to_contain_text("No power was measured")
+    page.get_by_role("link", name="Show efficiency instead").click()
+    expect(page.locator("table.grid")).to_be_visible()
+    assert visit.errors == []
+
+
 def draw_all(page, count):
     """Scroll to every chart and wait until it is drawn."""
     for chart in page.locator("[data-chart]").all():
