@@ -12,7 +12,7 @@ from benchmarks.analysis.influence.factors import JOINT, Factor, Term
 from benchmarks.analysis.influence.means import Means
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.influence import Analysis, Subject
-from dashboard import wording
+from dashboard import figures, wording
 
 NBSP = "\N{NO-BREAK SPACE}"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -30,7 +30,7 @@ def times(factor: float) -> str:
     """Write a factor with the digits that tell it from 1: 2.6, 0.995."""
     away = abs(log(factor))
     decimals = 0 if factor >= 20 else 1 if factor > 1.995 else 2 if away > 0.02 else 3
-    return f"{TIMES}{NBSP}{factor:,.{decimals}f}"
+    return f"{TIMES}{NBSP}{figures.number(factor, f',.{decimals}f')}"
 
 
 def factor_name(factor: Factor) -> str:

@@ -1,0 +1,213 @@
+"""What people come for, done in a real browser on a published study."""
+
+import re
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from benchmarks.models import Agent, Cell, Flag, Lab, Membership
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.services import campaigns, checking, intake, processing, systems
+from tests.dashboard import browsing
+from tests.dashboard.exports.tex import read
+
+# The mark makes pytest-django set up the database; the site commits what it shows.
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+CAMPAIGN = "/campaigns/alpha-lab/lmu-2010-esxi/"
+COMPARE = f"{CAMPAIGN}compare/"
+TIMES = "\N{MULTIPLICATION SIGN}"
+PASSWORD = "sesame-open-now"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def orm_beside_playwright():
+    """Let the tests query while Playwright's event loop runs in the same thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, django_db_blocker):
+    """Serve the single runs of a study with its flags, and Carol who may decide."""
+    with django_db_blocker.unblock():
+        connection.close()  # another module's site may have ended it
+        lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+        carol = get_user_model().objects.create_user("carol", password=PASSWORD)
+        Membership.objects.create(lab=lab, user=carol, role=Membership.Role.MAINTAINER)
+        load_study(lab)
+        server = LiveServer("127.0.0.1")
+        yield server.url
+        server.stop()
+        end_sessions()
+        call_command("flush", interactive=False, verbosity=0)
+
+
+def load_study(lab):
+    study = reference_campaign("lmu-2010-esxi")
+    campaign, _ = campaigns.save_campaign(lab=lab, **study.campaign)
+    for host in study.hosts:
+        systems.register_host(lab=lab, **host)
+    single = [run for run in study.runs if run.get("scenario", "single") == "single"]
+    agent = Agent.objects.create(lab=lab, name="alice")
+    intake.submit_runs(agent=agent, documents=single)
+    processing.drain()
+    checking.check_campaign(campaign)
+
+
+def end_sessions():
+    """End what the server's threads left open, or the database cannot be dropped."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@pytest.fixture(scope="module")
+def chromium(site):
+    with browsing.chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def visit(chromium, site):
+    with browsing.window(chromium, site) as opened:
+        yield opened
+
+
+def test_one_finds_which_amd_v_setting_helped_disk_writes(visit):
+    page = visit.open(CAMPAIGN)
+
+    page.get_by_role("link", name="Influence").click()
+    page.get_by_role("link", name="Disk", exact=True).click()
+    page.get_by_role("link", name=re.compile("Disk throughput . random write")).click()
+
+    row = page.get_by_role("row", name=re.compile("^AMD-V .* off . on"))
+    expect(row.first).to_contain_text(re.compile(rf"{TIMES}\s[01]"))
+    expect(row.first).to_contain_text(re.compile("clear|possible|within chance"))
+    assert page.get_by_role("heading", name=re.compile("random write")).is_visible()
+    assert visit.errors == []
+
+
+def test_one_finds_why_a_verdict_is_refused(visit):
+    cell = Cell.objects.filter(efficiency__state="paired", n=1).order_by("pk").first()
+    page = visit.open(COMPARE)
+    link = page.locator(f'a[href$="/cells/{cell.pk}/"]')
+
+    link.hover()
+    card = page.locator("#cell-card")
+    why = "Single run: it says nothing about its own chance."
+    expect(card).to_contain_text(why, timeout=20_000)
+    link.click()
+
+    expect(page).to_have_url(re.compile(f"/cells/{cell.pk}/$"))
+    expect(page.locator("h1")).to_contain_text("no verdict: single run")
+    assert visit.errors == []
+
+
+def test_one_takes_a_latex_table_along(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+
+    with page.expect_download() as begun:
+        page.get_by_role("link", name="LaTeX").click()
+
+    table = begun.value.path().read_text()
+    found = read(table)  # refuses what is not balanced or not escaped
+    assert begun.value.suggested_filename == "lmu-2010-esxi.tex"
+    assert set(found.closed) & {"tabular", "longtable"}
+    assert "Network" in table
+    assert "LINPACK" not in table
+
+
+def test_one_pins_two_columns_and_reads_what_differs(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+
+    page.get_by_role("link", name=re.compile("^Pin")).nth(2).click()
+    page.get_by_role("link", name=re.compile("^Pin")).nth(3).click()
+
+    expect(page.locator(".direct h2").first).to_contain_text("against")
+    light = page.locator("#light")
+    expect(light).to_contain_text(re.compile("comparable", re.IGNORECASE))
+    differs = page.get_by_role("region", name="What differs").get_by_role("rowheader")
+    assert differs.count() > 0
+    assert visit.errors == []
+
+
+def test_the_address_shows_somebody_else_the_same(chromium, site, visit):
+    page = visit.open(f"{COMPARE}?component=network&show=overhead")
+    page.get_by_label("Find rows").fill("write")
+    page.wait_for_url(re.compile("q=write"))
+    seen = page.locator(".grid").inner_text()
+
+    with browsing.window(chromium, site) as other:
+        shared = other.open(page.url.removeprefix(site))
+
+        assert shared.locator(".grid").inner_text() == seen
+        assert shared.get_by_label("Find rows").input_value() == "write"
+        assert shared.get_by_label("Cells show").input_value() == "overhead"
+
+
+def test_one_decides_a_flag(visit):
+    flag = Flag.objects.filter(severity="error").order_by("pk").first()
+    page = visit.open(f"/login/?next={CAMPAIGN}flags/")
+    page.get_by_label("Name").fill("carol")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Sign in").click()
+
+    shown = page.locator(f"#flag-{flag.pk}")
+    shown.get_by_text("Decide", exact=True).click()
+    shown.get_by_label(re.compile("^Why")).fill("The other study prints 3108.04.")
+    shown.get_by_role("button", name=re.compile("^Confirm")).click()
+
+    page.goto(f"{visit.url}{CAMPAIGN}flags/?status=confirmed")
+    expect(page.locator(f"#flag-{flag.pk}")).to_contain_text("carol")
+    expect(page.locator(f"#flag-{flag.pk}")).to_contain_text("prints 3108.04")
+    flag.refresh_from_db()
+    assert flag.status == Flag.Status.CONFIRMED
+
+
+def test_the_keyboard_alone_leads_from_the_start_to_the_evidence(visit):
+    page = visit.open("/")
+
+    tab_to(page, f'[href="{COMPARE}"]')
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-grid]")).to_be_visible()
+    tab_to(page, ".grid tbody td a")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile(r"/cells/\d+/"))
+    expect(page.locator("h1")).to_be_visible()
+    assert visit.errors == []
+
+
+def tab_to(page, wanted):
+    """Press Tab until what is wanted has the focus."""
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"document.activeElement.matches('{wanted}')"):
+            return
+    raise AssertionError(f"Tab never comes to {wanted}")
+
+
+def test_a_german_reads_commas_in_tables_charts_and_days(chromium, site):
+    with browsing.window(chromium, site, locale="de-DE") as visit:
+        page = visit.open(f"{COMPARE}?component=network")
+        cells = page.locator(".grid tbody td .main").all_inner_texts()
+        page.locator("[data-chart]").first.scroll_into_view_if_needed()
+        page.wait_for_selector("[data-drawn]")
+        signs = page.evaluate(
+            "document.querySelector('.chart-canvas')._fullLayout.separators"
+        )
+
+        assert any(re.search(r"\d,\d{3}", each) for each in cells)
+        assert not any("." in each.replace("…", "") for each in cells if "," in each)
+        assert signs == ",."
+        assert page.locator("html").get_attribute("lang") == "en"
+        assert visit.errors == []
