@@ -2,11 +2,15 @@
 
 from typing import Any
 
-from django.db.models import BooleanField, Count, Exists, OuterRef
+from django.db.models import BooleanField, Count, Exists, OuterRef, Q
 from django.db.models.expressions import RawSQL
 
 from benchmarks.models import Campaign, Case, Cell
+from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 
+EMULATED = Q(system__hypervisor=EMULATOR) | Q(
+    system__options__layers__icontains=EMULATED_LAYER
+)
 # At least three cases that differ in the text of one parameter which begins as a
 # number. The page itself asks for known units and for lines of two levels.
 SWEPT = f"""EXISTS (
@@ -22,7 +26,10 @@ SWEPT = f"""EXISTS (
 
 
 def has_pages() -> dict[str, Any]:
-    """Return the annotations of a campaign: has_sweep, has_network, has_history."""
+    """Return the annotations of a campaign: has_sweep, has_network, has_history.
+
+    And has_emulation: a software emulator stands below a system, or is one.
+    """
     cells = Cell.objects.filter(campaign=OuterRef("pk"), n__gt=0)
     paths = cells.filter(case__parameters__has_keys=["from", "to"])
     dated = cells.filter(first_at__isnull=False)
@@ -36,5 +43,6 @@ def has_pages() -> dict[str, Any]:
     return {
         "has_sweep": RawSQL(SWEPT, (), output_field=BooleanField()),
         "has_network": Exists(paths),
+        "has_emulation": Exists(cells.filter(EMULATED)),
         "has_history": Exists(dated) | Exists(versions),
     }

@@ -1,12 +1,13 @@
 """A campaign as a report, put together from what the pages show."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.plausibility.findings import SEVERITIES
-from benchmarks.models import Campaign
+from benchmarks.models import Campaign, System
 from benchmarks.selectors.campaign_detail import CampaignDetail, campaign_detail
 from benchmarks.selectors.comparisons import compared_cells, comparison_row
 from benchmarks.selectors.flags import visible_flags
@@ -21,6 +22,7 @@ from dashboard.report.findings import findings, flags_section, profile_section
 from dashboard.report.matrix import matrix
 from dashboard.report.method import method
 from dashboard.report.originals import originals
+from dashboard.wording import emulation_words
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def _sections(
     )
     printed = originals(printed_tables(viewer, campaign))
     return [
-        _about(campaign),
+        _about(campaign, detail.systems),
         method(campaign.band_percent),
         disclosure(detail),
         profile_section(campaign_profile(viewer, campaign)),
@@ -95,10 +97,12 @@ def _colophon(making: Making) -> str:
     }
 
 
-def _about(campaign: Campaign) -> Section:
+def _about(campaign: Campaign, systems: Iterable[System]) -> Section:
     rows = [[name, fact_text(levels)] for name, levels in campaign.factors.items()]
     tables = (plain_table(_("What was varied"), (), rows),) if rows else ()
-    texts = (campaign.note,) if campaign.note else ()
+    texts = [campaign.note] if campaign.note else []
+    if any(system.is_emulated for system in systems):
+        texts.append(emulation_words())
     return Section("about", _("What this is"), (*texts, _how_to_read()), tables)
 
 

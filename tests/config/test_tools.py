@@ -1,5 +1,6 @@
 """The small tools behind `make`: sizes, browser, the Makefile itself."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -95,5 +96,40 @@ def test_the_build_machine_runs_the_command_of_the_readme():
     script = ROOT / ".ci" / "run"
 
     assert script.stat().st_mode & 0o111
-    assert "exec make test" in script.read_text()
+    assert "\nmake test\n" in script.read_text()
     assert "make test" in (ROOT / "README.md").read_text()
+
+
+def build_machine(folder, *, user, packages):
+    """Run .ci/run among programs that only say what was asked of them."""
+    said = {
+        "make": 'echo "make $*"',
+        "python3": f"echo '{packages}'",
+        "id": f"echo {user}",
+        "apt-get": 'echo "apt-get $1"',
+    }
+    for name, line in said.items():
+        (folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (folder / name).chmod(0o755)
+    return subprocess.run(
+        [ROOT / ".ci" / "run"],
+        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_build_machine_installs_the_lab_and_boots_a_guest(tmp_path):
+    done = build_machine(tmp_path, user=0, packages="qemu-system-x86")
+
+    asked = done.stdout.split("\n")[:-1]
+    assert asked == ["make test", "apt-get update", "apt-get install", "make lab-short"]
+    assert done.returncode == 0
+
+
+def test_a_build_machine_without_qemu_says_so_loudly(tmp_path):
+    done = build_machine(tmp_path, user=1000, packages="qemu-system-x86")
+
+    assert done.returncode == 0
+    assert "make lab-short WAS NOT RUN" in done.stderr
+    assert "qemu-system-x86" in done.stderr
