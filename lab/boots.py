@@ -50,7 +50,7 @@ QEMU: Final = Boot(kind="qemu", systems=(EMULATED,), start_s=120)
 KVM: Final = Boot(
     kind="kvm",
     systems=(System(name="kvm", layers=("qemu-tcg", "kvm"), seen=("kvm",)),),
-    start_s=240,
+    start_s=300,
 )
 XEN: Final = Boot(
     kind="xen",

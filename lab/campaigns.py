@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from lab.servers import Server
 # What is of the moment, or of the program that asked, is no fact of the machine.
 NOT_OF_THE_MACHINE: Final = ("platform", "evidence", "agent", "steal")
 
+TITLE: Final = "Native, container, QEMU, KVM and Xen on one machine, emulated"
 NOTE: Final = (
     "Real guests of an ordinary machine without special hardware: `make lab` "
     "(docs/lab.md). Every guest runs on QEMU's software emulation of a processor, "
@@ -48,7 +50,8 @@ def found_campaign(
     client.create_campaign(
         {
             "slug": slug,
-            "title": "Emulated guests of one machine",
+            "title": TITLE,
+            "published": time.strftime("%Y-%m-%d"),
             "note": NOTE.format(codename=codename(), beneath=_beneath(layers)),
             "visibility": "public",
         }

@@ -38,7 +38,7 @@ def write_record(
     path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
-CAMPAIGN = ("slug", "title", "note", "visibility")
+CAMPAIGN = ("slug", "title", "published", "note", "visibility")
 HOST = ("slug", "title", "facts")
 SYSTEM = (
     *("host", "hypervisor", "hypervisor_version", "virtualization", "guest_os"),

@@ -43,13 +43,16 @@ def measuring(
     clock = f"python3 clock.py check {desk.time_server} {CLOCK_S}"
     done = [f"{AGENT} {shlex.join(enroll)} < token", clock]
     done += [f"{AGENT} {shlex.join(command)}" for command in commands]
+    # On a terminal the agent's progress would overwrite itself.
     return "\n".join(
         [
+            "{",
             'cd "$(dirname "$0")"',
             "export VIRTLAB_AGENT=$PWD/agent",
             *_network(place, desk),
             f"echo 'lab: {name} is up'",
             " &&\n    ".join([*done, f"echo 'lab: {name} is done'"]),
+            "} 2>&1 | cat",
             "",
         ]
     )
