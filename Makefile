@@ -125,6 +125,7 @@ agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 .PHONY: lab
 lab: venv ## measure real guests, a container and this machine (REPETITIONS=, SERVER=)
 	@$(IN) -m lab $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
+		$(if $(ONLY),--only "$(ONLY)") \
 		$(if $(CAMPAIGN),--campaign "$(CAMPAIGN)") $(if $(RECORD),--record "$(RECORD)")
 
 .PHONY: lab-short

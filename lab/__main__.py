@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from agents.client import Client, RefusedError, UnreachableError
 from lab import needs
-from lab.boots import Visit, itinerary
+from lab.boots import KINDS, Visit, chosen, itinerary
 from lab.campaigns import facts_of_machine, found_campaign, versions_here
 from lab.desk import Desk
 from lab.errors import LabError
@@ -50,6 +50,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="lab", description=__doc__)
     parser.add_argument("--short", action="store_true", help="the least that tells")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--only", default="", help=f"of {','.join(KINDS)}")
     parser.add_argument("--campaign", default=time.strftime("lab-%Y%m%d-%H%M%S"))
     parser.add_argument("--record", type=Path, help="keep all uploads in this file")
     parser.add_argument(
@@ -70,6 +71,8 @@ def say(text: str) -> None:
 def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     folder, begun_s = lab_folder(environment), time.monotonic()
     visits = itinerary(options.repetitions, is_short=options.short)
+    if options.only:
+        visits = chosen(visits, options.only.split(","))
     with ExitStack() as stack:
         guest, tower = _images(folder, environment, is_short=options.short)
         agent = pack_agent(folder)

@@ -1,7 +1,10 @@
 """The systems of a lab, and the processes in which they run. PURE."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from lab.errors import LabError
 
 CONTAINER: Final = "systemd-nspawn"
 
@@ -86,6 +89,7 @@ TRIO: Final = Boot(
 
 MEASURED: Final = (NATIVE, NSPAWN, QEMU, KVM, XEN)
 SHORT: Final = (NATIVE, NSPAWN, QEMU)
+KINDS: Final = tuple(boot.kind for boot in (*MEASURED, TRIO, LIAR))
 TWO_PASSES: Final = 4
 """From so many repetitions on, half of them are done there and half back again."""
 
@@ -118,3 +122,13 @@ def itinerary(repetitions: int, *, is_short: bool) -> list[Visit]:
     if not is_short:
         visits.append(Visit(TRIO, repetitions))
     return [*visits, Visit(LIAR, 1 if is_short else 2)]
+
+
+def chosen(visits: Iterable[Visit], kinds: Sequence[str]) -> list[Visit]:
+    """Return the visits of these kinds of boots; raise LabError for a kind unknown."""
+    if unknown := sorted(set(kinds) - set(KINDS)):
+        known = ", ".join(KINDS)
+        raise LabError(
+            f"There is no {', '.join(unknown)} in the lab; there are {known}."
+        )
+    return [visit for visit in visits if visit.boot.kind in kinds]

@@ -50,13 +50,17 @@ class Laboratory:
 
     def visit(self, visit: Visit) -> None:
         """Start a boot, follow it to its end or its limit, and keep what it said."""
-        limit_s = visit.boot.start_s + len(visit.systems) * ROUND_S * (
-            visit.repetitions + 1
-        )
+        rounds = len(visit.systems) * visit.repetitions
+        limit_s = visit.boot.start_s + ROUND_S * rounds
         begun_s = time.monotonic()
+        try:
+            started = self._started(visit)
+        except LabError as error:
+            self.failures.append(str(error))
+            return
         programs = [
             Program(argv, self.folder / "log" / f"{name}-{int(begun_s)}.log")
-            for name, argv in self._started(visit)
+            for name, argv in started
         ]
         try:
             for program in programs:

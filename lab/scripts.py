@@ -13,6 +13,7 @@ from lab.machines import Machine, qemu, shown, xen_guest
 
 AGENT: Final = "python3 virtlab-agent.pyz"
 CLOCK_S: Final = 3
+WARM_UP: Final = "sysbench memory --time=1 run > /dev/null"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def measuring(
     enroll += ["--campaign", desk.campaign, "--host", desk.machine]
     enroll += ["--time-server", desk.time_server]
     clock = f"python3 clock.py check {desk.time_server} {CLOCK_S}"
-    done = [f"{AGENT} {shlex.join(enroll)} < token", clock]
+    done = [f"{AGENT} {shlex.join(enroll)} < token", clock, WARM_UP]
     done += [f"{AGENT} {shlex.join(command)}" for command in commands]
     # On a terminal the agent's progress would overwrite itself.
     return "\n".join(
@@ -103,7 +104,7 @@ def xen_tower(guests: Sequence[tuple[str, str]]) -> str:
             *(f"modprobe xen-{module}" for module in modules),
             "modprobe bridge; modprobe loop",
             "mkdir -p /run/xen /run/lock /run/xenstored /var/lib/xen /var/log/xen",
-            "tools=$(echo /usr/lib/xen-*/bin)",
+            "tools=$(echo /usr/lib/xen-[0-9]*/bin)",
             '"$tools/oxenstored" --pid-file /run/oxenstored.pid; sleep 1',
             '"$tools/xen-init-dom0"',
             '"$tools/xenconsoled"',

@@ -47,6 +47,7 @@ PAGES = {
     "sweep": "campaigns/first-lab/uoc-2012-kvm/sweep/",
     "flags": "campaigns/first-lab/lmu-2010-esxi/flags/",
     "runs": f"{CAMPAIGN}runs/",
+    "compare-lab": "campaigns/first-lab/virtlab-2026-emulated/compare/",
     "sign-in": "login/",
     "not-found": "nowhere/",
 }

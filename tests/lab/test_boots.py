@@ -1,6 +1,9 @@
 from collections import Counter
 
-from lab.boots import LIAR, SHORT, TRIO, itinerary
+import pytest
+
+from lab.boots import LIAR, SHORT, TRIO, chosen, itinerary
+from lab.errors import LabError
 
 
 def test_many_repetitions_go_there_and_back_again():
@@ -33,6 +36,16 @@ def test_the_short_form_has_a_guest_a_container_and_a_liar():
     visits = itinerary(1, is_short=True)
 
     assert [visit.boot for visit in visits] == [*SHORT, LIAR]
+
+
+def test_some_of_the_boots_can_be_chosen():
+    visits = itinerary(4, is_short=False)
+
+    kinds = [visit.boot.kind for visit in chosen(visits, ["kvm", "trio"])]
+
+    assert kinds == ["kvm", "kvm", "trio"]
+    with pytest.raises(LabError, match="No esxi is in the lab; there are native, "):
+        chosen(visits, ["kvm", "esxi"])
 
 
 def test_no_two_systems_have_one_name():
