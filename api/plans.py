@@ -76,6 +76,7 @@ class AdviceSerializer(serializers.Serializer[Any]):
     """What the width of a group's widest interval asks for."""
 
     system_id = serializers.IntegerField()
+    system = serializers.CharField()
     tool = serializers.CharField()
     program = serializers.CharField()
     scenario = serializers.CharField()

@@ -121,7 +121,7 @@ def _xen_guest(name: str, kind: str) -> list[str]:
     return [
         f"losetup /dev/loop0 {name}.tar",
         f"cat > {name}.cfg <<'END'\n{xen_guest(name, kind)}END",
-        f"xl create -c {name}.cfg < /dev/null",
+        f"xl create -c {name}.cfg",
         f"xl destroy {name} 2> /dev/null; sleep 1",
         "losetup -d /dev/loop0",
     ]

@@ -1,8 +1,8 @@
 """The barrier: seats of a co-run start at one moment of the time server's clock.
 
 The server names the moment when the last seat has arrived. Each seat maps it to its own
-clock by stamps, the last of them half a second before, so that a clock that runs too
-slow or too fast is still right where it matters.
+clock by stamps, the last of them half a second before; they show, too, how fast that
+clock runs, so that one which lies starts in time all the same.
 """
 
 import random
@@ -16,6 +16,7 @@ from agents.timing.stamps import Stamp
 
 STAMP_AGES_US = 1000000
 LAST_LOOK_US = 500000
+FIRST_NAP_US = 250000  # short: how fast our clock runs is not known before it
 SPIN_US = 3000
 # Who comes later than this has missed the start: what follows would be no co-run.
 MOST_LATE_US = 100000
@@ -65,22 +66,38 @@ class Gate:
 
 def wait_for(moment_us: int, stamp: Stamp, path: TimePath) -> Stamp:
     """Sleep until a moment of the time server's clock; return the last stamp taken."""
-    while left_us(moment_us, stamp) > LAST_LOOK_US:
-        time.sleep(min(STAMP_AGES_US, left_us(moment_us, stamp) - LAST_LOOK_US) / 1e6)
-        stamp = refreshed(stamp, path, 0) or stamp
-    late_us = -left_us(moment_us, stamp)
+    first, pace, nap_us = stamp, 1.0, FIRST_NAP_US
+    while left_us(moment_us, stamp, pace) > LAST_LOOK_US:
+        left = left_us(moment_us, stamp, pace) - LAST_LOOK_US
+        time.sleep(min(nap_us, left) / 1e6)
+        stamp, nap_us = refreshed(stamp, path, 0) or stamp, STAMP_AGES_US
+        pace = pace_of(first, stamp)
+    late_us = -left_us(moment_us, stamp, pace)
     if late_us > MOST_LATE_US:
         raise MissedError("learnt of the start %.2f s after it" % (late_us / 1e6))
-    time.sleep(max(0.0, (left_us(moment_us, stamp) - SPIN_US) / 1e6))
-    while left_us(moment_us, stamp) > 0:
+    time.sleep(max(0.0, (left_us(moment_us, stamp, pace) - SPIN_US) / 1e6))
+    while left_us(moment_us, stamp, pace) > 0:
         pass
     return stamp
 
 
-def left_us(moment_us: int, stamp: Stamp) -> int:
+def left_us(moment_us: int, stamp: Stamp, pace: float = 1.0) -> float:
     """Return how long it is until then, by our clock."""
     passed_us = monotonic_us() - stamp.local_monotonic_us
-    return moment_us - stamp.server_monotonic_us - passed_us
+    return (moment_us - stamp.server_monotonic_us) / pace - passed_us
+
+
+def pace_of(first: Stamp, last: Stamp) -> float:
+    """Return how fast the server's clock runs against ours; 1 if nothing else shows.
+
+    Round trips alone may make two good clocks look different.
+    """
+    own_us = last.local_monotonic_us - first.local_monotonic_us
+    server_us = last.server_monotonic_us - first.server_monotonic_us
+    hidden_us = first.round_trip_us + last.round_trip_us
+    if own_us <= 0 or abs(server_us - own_us) <= hidden_us:
+        return 1.0
+    return server_us / own_us
 
 
 def refreshed(

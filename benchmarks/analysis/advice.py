@@ -65,15 +65,29 @@ def _is_enough(
     return np.asarray((half_width < wanted) & is_calm, dtype=bool)
 
 
-def width_sentence(runs: int, wanted: int, half_width: float) -> str:
-    """Say how many more runs a side bring the interval below a width."""
+def runs_for_mean(cell: Rollups, half_width: ArrayLike) -> NDArray[np.int64]:
+    """Return how many runs make the interval of a mean itself this narrow.
+
+    As `runs_for_width` against a side that is known without error.
+    """
+    certain = Rollups.of(np.full(cell.n.shape, MOST_RUNS + 1), 1.0, 0.0, 0.0)
+    return runs_for_width(cell, certain, half_width)
+
+
+def width_sentence(
+    runs: int, wanted: int, half_width: float, *, side: str = " a side"
+) -> str:
+    """Say how many more runs a side bring the interval below a width.
+
+    ``side`` is empty for the interval of a mean, which has one side.
+    """
     percent = f"{half_width * 100:g} %"
     if not wanted:
-        return f"{MOST_RUNS} runs a side do not bring the interval below {percent}."
+        return f"{MOST_RUNS} runs{side} do not bring the interval below {percent}."
     if wanted <= runs:
         return f"The interval is below {percent}."
     more = wanted - runs
     return (
-        f"{more} more run{'s' if more > 1 else ''} a side "
+        f"{more} more run{'s' if more > 1 else ''}{side} "
         f"bring{'' if more > 1 else 's'} the interval below {percent}."
     )

@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import BooleanField, Count, Exists, OuterRef, Q
 from django.db.models.expressions import RawSQL
 
-from benchmarks.models import Campaign, Case, Cell
+from benchmarks.models import Campaign, Case, Cell, Plan
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 
 EMULATED = Q(system__hypervisor=EMULATOR) | Q(
@@ -26,9 +26,8 @@ SWEPT = f"""EXISTS (
 
 
 def has_pages() -> dict[str, Any]:
-    """Return the annotations of a campaign: has_sweep, has_network, has_history.
-
-    And has_emulation: a software emulator stands below a system, or is one.
+    """Return the annotations of a campaign: has_sweep, has_network, has_plans,
+    has_history; and has_emulation: a software emulator stands below a system.
     """
     cells = Cell.objects.filter(campaign=OuterRef("pk"), n__gt=0)
     paths = cells.filter(case__parameters__has_keys=["from", "to"])
@@ -44,5 +43,6 @@ def has_pages() -> dict[str, Any]:
         "has_sweep": RawSQL(SWEPT, (), output_field=BooleanField()),
         "has_network": Exists(paths),
         "has_emulation": Exists(cells.filter(EMULATED)),
+        "has_plans": Exists(Plan.objects.filter(campaign=OuterRef("pk"))),
         "has_history": Exists(dated) | Exists(versions),
     }

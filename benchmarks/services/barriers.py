@@ -19,6 +19,7 @@ from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSeat, PlanStep, Sy
 from benchmarks.services.plan_progress import advance
 from benchmarks.services.plan_steps import (
     break_attempt,
+    expect_others,
     gather,
     is_measured,
     longest_s,
@@ -143,7 +144,10 @@ def finish(
     """
     plan, part, now = _part(lab, part_id)
     step = part.step
-    is_current = attempt == step.attempt and step.status == Step.RUNNING
+    is_current = attempt == step.attempt and (
+        step.status == Step.RUNNING
+        or (step.status == Step.GATHERING and outcome != "done")
+    )
     is_late = attempt == step.attempt > 0 and step.vms == 1 and _is_open_to_late(step)
     if is_current or (is_late and outcome == "done"):
         _note_end(plan, part, outcome, report, now)
@@ -173,7 +177,8 @@ def _note_end(
                 setattr(part, name, value)
         part.status = Part.DONE
         part.save()
-        settle(step, now)
+        expect_others(step, now)
+        settle(plan, step, now)
         return
     part.status = Part.FAILED
     part.save()
@@ -264,7 +269,9 @@ def _idle(plan: Plan, seat: PlanSeat) -> Answer:
 
 
 def _at_work(seat: PlanSeat) -> PlanPart | None:
-    held = seat.parts.filter(status__in=PlanPart.AT_WORK)
+    held = seat.parts.filter(
+        status__in=PlanPart.AT_WORK, step__status__in=PlanStep.BUSY
+    )
     return held.select_related("step__plan", "seat__system").first()
 
 

@@ -51,7 +51,7 @@ def _end_budget(plan: Plan, now: datetime) -> None:
 
 def _time_out(plan: Plan, step: PlanStep, now: datetime) -> None:
     if silent := silent_loads(step, now - SILENT_AFTER):
-        names = _listed([str(part.seat) for part in silent])
+        names = ", ".join(str(part.seat) for part in silent)
         wait_s = SILENT_AFTER.total_seconds()
         reason = f"The load of {names} was not heard of for {wait_s:.0f} s."
         break_attempt(plan, step, reason, now)

@@ -16,6 +16,9 @@ LEAD_S = 3.0
 # What a program may take beyond its own limit, for stamps and a slow connection.
 GRACE_S = 60.0
 
+# Who begins farther apart did not start together.
+MOST_SPREAD_US = 100_000
+
 Part, Step = PlanPart.Status, PlanStep.Status
 
 
@@ -63,14 +66,37 @@ def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
     step.parts.update(status=Part.STARTED, seen_at=now)
 
 
-def settle(step: PlanStep, now: datetime) -> None:
-    """End a step when all its seats have: with the spread of their starts."""
+def expect_others(step: PlanStep, now: datetime) -> None:
+    """Give the other seats as long again as the first to end took, and no longer.
+
+    Who took more than that did not share half of the time: it would be no co-run.
+    """
+    if step.began_at is None or step.deadline is None:
+        return
+    again = now + (now - step.began_at) + timedelta(seconds=GRACE_S)
+    if again < step.deadline:
+        step.deadline = again
+        step.save(update_fields=["deadline"])
+
+
+def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
+    """End a step when all its seats have: with the spread of their starts.
+
+    Seats that began too far apart try again; what the last attempt gave is kept, and
+    its spread says what it is.
+    """
     parts = list(step.parts.all())
     if any(part.status != Part.DONE for part in parts):
         return
     measured = [part for part in parts if part.role == MEASURED]
+    spread = spread_us([part.began_us for part in parts])
+    if (spread or 0) > MOST_SPREAD_US and step.attempt < plan.most_attempts:
+        apart = f"The seats began {(spread or 0) / 1000:.0f} ms apart"
+        limit = f"{MOST_SPREAD_US / 1000:.0f} ms are allowed"
+        break_attempt(plan, step, f"{apart}; {limit}.", now)
+        return
     step.status, step.ended_at, step.reason = Step.DONE, now, ""
-    step.spread_us = spread_us([part.began_us for part in parts])
+    step.spread_us = spread
     step.overlap = shared_part([(part.began_us, part.ended_us) for part in measured])
     step.deadline = None
     step.save()

@@ -12,7 +12,7 @@ from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.comparison_table import CaseGroup
 from benchmarks.tools.labels import case_details
-from dashboard import figures, flag_page, grid, judging, wording
+from dashboard import figures, flag_page, grid, judging, plan_words, wording
 from dashboard.comparison_page import ComparisonPage
 
 register = template.Library()
@@ -41,6 +41,14 @@ FILTERS: dict[str, Callable[..., str]] = {
     "nothing_found": grid.nothing_found,
     "verdict_name": judging.verdict_name,
     "verdict_sign": judging.verdict_sign,
+    "plan_state_name": plan_words.plan_state_name,
+    "step_state_name": plan_words.step_state_name,
+    "round_name": plan_words.round_name,
+    "order_text": plan_words.order_text,
+    "budget_text": plan_words.budget_text,
+    "in_ms": plan_words.in_ms,
+    "share": plan_words.share,
+    "join_command": plan_words.join_command,
 }
 for name, function in FILTERS.items():
     register.filter(name, function)

@@ -1,13 +1,17 @@
 """Starting a program: its output, its time, and its end if it finds none."""
 
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 
 from agents.measuring import execution
 from agents.measuring.execution import execute
+
+ROOT = Path(__file__).parents[3]
 
 
 def shell(script, limit_s=10.0):
@@ -87,3 +91,33 @@ def test_a_flood_is_cut_and_no_result(monkeypatch):
 
 def test_it_reads_nothing_from_us():
     assert shell("cat").output == b""
+
+
+def test_somebody_may_end_it_sooner(monkeypatch):
+    monkeypatch.setattr(execution, "_LOOK_AGAIN_S", 0.05)
+    answers = iter([False, True])
+    began = time.monotonic()
+
+    done = execute(["sleep", "60"], 90.0, is_enough=lambda: next(answers))
+
+    assert time.monotonic() - began < 5
+    assert not done.is_timed_out
+    assert done.exit_code == -9
+
+
+def test_it_dies_with_an_agent_that_is_killed():
+    agent = (
+        "from agents.measuring.execution import execute; execute(['sleep', '62.5'], 90)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", agent], cwd=ROOT)
+    deadline = time.monotonic() + 20
+    while not running("62.5") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert running("62.5")
+
+    parent.kill()
+    parent.wait()
+
+    while running("62.5") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not running("62.5")

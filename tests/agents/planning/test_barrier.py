@@ -1,0 +1,147 @@
+"""The moment of a start, mapped from the time server's clock to clocks that lie."""
+
+import threading
+import time
+
+import pytest
+
+from agents.measuring.bracket import TimePath
+from agents.planning import barrier
+from agents.planning.barrier import (
+    Gate,
+    MissedError,
+    ReleasedError,
+    pace_of,
+    wait_for,
+    window_of,
+)
+from agents.timing import stamps
+from agents.timing.clocks import Clocks, own_clocks
+from agents.timing.server import TimeServer
+from agents.timing.stamps import Stamp
+
+TRUE = own_clocks()
+
+
+@pytest.fixture
+def path():
+    server = TimeServer("127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield TimePath(f"udp://127.0.0.1:{server.port}")
+    server.stop()
+    thread.join(5)
+    server.close()
+
+
+@pytest.fixture
+def lie(monkeypatch):
+    """Let this machine's clock, and its sleep, run at another pace."""
+
+    def run_at(pace):
+        zero_us = TRUE.monotonic_us()
+        lying_us = lambda: int(zero_us + (TRUE.monotonic_us() - zero_us) * pace)  # noqa: E731
+        clocks = Clocks("guest", TRUE.wall_us, lying_us)
+        sleep = time.sleep
+        monkeypatch.setattr(stamps, "own_clocks", lambda: clocks)
+        monkeypatch.setattr(barrier, "monotonic_us", lying_us)
+        monkeypatch.setattr(barrier.time, "sleep", lambda s: sleep(s / pace))
+
+    return run_at
+
+
+def stamp(server_us, local_us, trip_us=100):
+    return Stamp("clock", 10**15 + server_us, server_us, 0, local_us, trip_us, 8)
+
+
+@pytest.mark.parametrize("pace", [1.0, 0.5, 1.25])
+def test_it_starts_in_time_whatever_the_pace_of_the_clock(path, lie, pace):
+    lie(pace)
+    first = path.stamp()
+    moment_us = first.server_monotonic_us + 1_500_000
+
+    wait_for(moment_us, first, path)
+
+    assert TRUE.monotonic_us() - moment_us == pytest.approx(0, abs=60_000)
+
+
+def test_who_learns_of_it_too_late_has_missed_it(path):
+    now = path.stamp()
+
+    with pytest.raises(MissedError, match="after it"):
+        wait_for(now.server_monotonic_us - 500_000, now, path)
+
+
+def test_round_trips_are_no_reason_to_doubt_a_clock():
+    assert pace_of(stamp(0, 0), stamp(1_000_150, 1_000_000)) == 1.0
+    assert pace_of(stamp(0, 0), stamp(1_000_150, 500_000)) == pytest.approx(2.0003)
+    assert pace_of(stamp(0, 0), stamp(0, 0)) == 1.0
+
+
+def test_a_window_is_stretched_as_the_clock_ran():
+    clock = {
+        "start": stamp(1_000_000, 0)._asdict(),
+        "end": stamp(3_000_000, 1_000_000)._asdict(),
+        "external_us": 2_000_000,
+    }
+
+    window = window_of(clock, began_us=250_000, local_us=500_000)
+
+    assert (window.began_us, window.ended_us) == (1_500_000, 2_500_000)
+    assert window.began_wall_us == 10**15 + 1_500_000
+    assert window_of({"unknown": "nobody answered"}, 0, 1) is None
+
+
+class Server:
+    """Answers what it is told to, one after the other."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+
+    def meet(self, part, **said):
+        self.asked.append(said)
+        told = {"sentence": "", "wait_s": 0.0, "starts_at_us": None}
+        return {**told, **self.answers.pop(0)}
+
+
+def test_a_seat_alone_starts_at_once_with_a_fresh_stamp(path):
+    server = Server({"state": "start"})
+
+    stamp, silence = Gate(server, {}, 90.0, print)(path)
+
+    assert (stamp.exchanges, silence) == (8, "")
+    assert server.asked[0]["limit_s"] == 90.0
+    assert server.asked[0]["clock"] == stamp.clock
+
+
+def test_it_asks_until_the_moment_is_known(path):
+    moment_us = path.stamp().server_monotonic_us + 300_000
+    waits = {"state": "wait", "sentence": "Waiting for seat 2 (vm-b)."}
+    said = []
+
+    Gate(
+        Server(waits, waits, {"state": "start", "starts_at_us": moment_us}),
+        {},
+        1.0,
+        said.append,
+    )(path)
+
+    assert said == ["Waiting for seat 2 (vm-b)."] * 2
+    assert TRUE.monotonic_us() >= moment_us - 20_000
+
+
+def test_a_released_seat_starts_nothing(path):
+    gate = Gate(Server({"state": "released", "sentence": "Too late."}), {}, 1.0, print)
+
+    with pytest.raises(ReleasedError, match="Too late"):
+        gate(path)
+
+
+def test_without_a_time_server_it_says_so_and_names_no_clock():
+    server = Server({"state": "start"})
+
+    found, silence = Gate(server, {}, 1.0, print)(TimePath("tcp://127.0.0.1:9"))
+
+    assert found is None
+    assert "does not answer" in silence
+    assert "clock" not in server.asked[0]

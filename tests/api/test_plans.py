@@ -1,0 +1,142 @@
+"""/plans/: made whole, shown as far as they are, followed by agents of their lab."""
+
+import pytest
+
+from benchmarks.models import Plan, PlanPart, System
+
+
+@pytest.fixture
+def system(lab, host):
+    return System.objects.create(
+        lab=lab, host=host, hypervisor="KVM", fingerprint="kvm-on-alpha"
+    )
+
+
+@pytest.fixture
+def document(campaign, system):
+    return {
+        "campaign": campaign.slug,
+        "title": "Two guests",
+        "systems": [{"system": system.pk, "seats": 2}],
+        "tools": [{"tool": "hackbench"}],
+        "scenarios": [{"kind": "parallel", "vms": 2}],
+        "repetitions": 1,
+        "warm_up": 0,
+        "budget_s": 600,
+    }
+
+
+@pytest.fixture
+def plan(api, document):
+    answer = api.post("plans/", document)
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def test_it_is_made_and_read_again(anyone, plan):
+    shown = anyone.get(f"plans/{plan['id']}/").json()
+
+    assert shown["steps"]["waiting"] == 1
+    assert [seat["number"] for seat in shown["seats"]] == [1, 2]
+    assert (shown["barriers"], shown["start_spreads_us"]) == ([], [])
+
+
+def test_it_is_listed_by_campaign_and_status(anyone, plan):
+    found = anyone.get("plans/", campaign="study", status="open").json()["results"]
+
+    assert [each["id"] for each in found] == [plan["id"]]
+    assert anyone.get("plans/", status="done").json()["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code"),
+    [
+        ({"tools": [{"tool": "hackbrench"}]}, 422, "unknown_tool"),
+        ({"tools": [{"tool": "fio", "options": {"peer": "-x"}}]}, 422, "plan"),
+        ({"scenarios": [{"kind": "parallel", "vms": 3}]}, 422, "plan"),
+        ({"systems": [{"system": 999_999}]}, 422, "unknown_system"),
+        ({"order": "shuffled"}, 400, "invalid"),
+        ({"budget": 60}, 400, "invalid"),
+        ({"campaign": "missing"}, 404, "not_found"),
+    ],
+)
+def test_a_bad_plan_is_refused_in_words(api, document, change, status, code):
+    answer = api.post("plans/", {**document, **change})
+
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert not Plan.objects.exists()
+
+
+def test_another_lab_can_neither_change_nor_follow_it(stranger, system, plan):
+    part = PlanPart.objects.first().pk
+    place = f"plans/{plan['id']}/"
+    asked = [
+        stranger.patch(place, {"status": "stopped"}),
+        stranger.post(f"{place}seats/", {"name": "vm-a", "system": system.pk}),
+        stranger.post(f"{place}next/", {"seat": 1}),
+        stranger.post(f"plan-parts/{part}/meet/", {"attempt": 1}),
+        stranger.post(f"plan-parts/{part}/finish/", {"attempt": 1, "outcome": "done"}),
+    ]
+
+    assert [answer.status_code for answer in asked][1:] == [404] * 4
+    assert asked[0].status_code == 404
+    assert Plan.objects.get().status == "open"
+
+
+def test_who_may_only_read_makes_none(reader, anyone, document):
+    assert reader.post("plans/", document).status_code == 403
+    assert anyone.post("plans/", document).status_code == 401
+
+
+def test_it_is_stopped_once(api, plan):
+    first = api.patch(f"plans/{plan['id']}/", {"status": "stopped"})
+    again = api.patch(f"plans/{plan['id']}/", {"status": "stopped"})
+
+    assert first.json()["steps"]["not done"] == 1
+    assert (again.status_code, again.json()["code"]) == (409, "plan_over")
+
+
+def test_two_guests_go_through_a_step(api, anyone, system, plan):
+    place = f"plans/{plan['id']}/"
+    said = [{"name": name, "system": system.pk} for name in ("vm-a", "vm-b")]
+    seats = [api.post(f"{place}seats/", each).json() for each in said]
+    parts = [
+        api.post(f"{place}next/", {"seat": each["id"]}).json()["part"] for each in seats
+    ]
+    for part in parts:
+        arrived = {"attempt": 1, "clock": "c", "now_us": 1_000, "limit_s": 9.5}
+        met = api.post(f"plan-parts/{part['id']}/meet/", arrived).json()
+    for number, part in enumerate(parts):
+        ended = {"attempt": 1, "outcome": "done", "began_us": 10 + number}
+        ended |= {"ended_us": 1_000_010 + number, "keys": []}
+        kept = api.post(f"plan-parts/{part['id']}/finish/", ended).json()
+
+    assert seats[0]["work"] == [{"tool": "hackbench", "options": {}}]
+    assert [part["seat"] for part in parts] == ["1", "2"]
+    assert (parts[0]["corun"], parts[0]["session"]) == (
+        f"plan {plan['id']}, step 1",
+        f"plan {plan['id']}",
+    )
+    assert (met["state"], met["starts_at_us"], kept["state"]) == (
+        "start",
+        3_001_000,
+        "keep",
+    )
+    (step,) = anyone.get(f"{place}steps/", status="done").json()["results"]
+    assert (step["spread_us"], step["parts"][1]["began_us"]) == (1, 11)
+    assert anyone.get(place).json()["status"] == "done"
+
+
+def test_a_system_may_be_described_by_who_joins(api, host, document):
+    described = {"host": host.slug, "hypervisor": "Xen", "guest_bits": 64}
+    document["systems"] = [{"system": described, "seats": 2}]
+    plan = api.post("plans/", document).json()
+
+    joined = api.post(
+        f"plans/{plan['id']}/seats/", {"name": "vm-a", "system": described}
+    )
+    other = {**described, "guest_bits": 32}
+    refused = api.post(f"plans/{plan['id']}/seats/", {"name": "vm-b", "system": other})
+
+    assert joined.json()["number"] == 1
+    assert (refused.status_code, refused.json()["code"]) == (422, "plan")

@@ -1,0 +1,182 @@
+"""Plans followed by real agents, which are killed, while the web server is, too."""
+
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).parents[2]
+HACKBENCH = ROOT / "tests" / "data" / "hackbench" / "process.txt"
+PATIENCE_S = 150
+
+
+class Lab:
+    """A campaign on a machine, and the agents in its guests."""
+
+    def __init__(self, product, folder):
+        self.product, self.folder = product, folder
+        self.writer, self.reader = product.client(), product.client("read-token")
+        self.agents = {}
+        slug = f"planned-{folder.name}".replace("_", "-")[:90]
+        self.writer.create_campaign({"slug": slug, "title": "Planned"})
+        self.writer.register_host({"slug": slug})
+        self.slug = slug
+
+    def tool(self, seconds):
+        program = self.folder / "bin" / "hackbench"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\nsleep {seconds}\ncat {HACKBENCH}\n")
+        program.chmod(0o755)
+
+    def system(self, hypervisor="KVM"):
+        described = {"host": self.slug, "hypervisor": hypervisor}
+        return self.writer.register_system(described)["id"]
+
+    def plan(self, systems, **asked):
+        words = {
+            "campaign": self.slug,
+            "title": "A plan",
+            "systems": systems,
+            "tools": [{"tool": "hackbench"}],
+            "warm_up": 0,
+            "order": "listed",
+            "budget_s": 600,
+            **asked,
+        }
+        return self.writer.request("POST", "plans/", words)["id"]
+
+    def agent(self, plan, system, name):
+        environment = {
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+            "VIRTLAB_AGENT": str(self.folder / name),
+            "VIRTLAB_SERVER": self.product.url,
+            "VIRTLAB_TOKEN": self.writer.token,
+        }
+        words = [sys.executable, "-m", "agents", "plan", str(plan)]
+        words += ["--system", str(system), "--as", name]
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.agents[name] = subprocess.Popen(
+                words, cwd=ROOT, env=environment, stderr=log, stdout=log
+            )
+
+    def kill(self, name):
+        self.agents[name].send_signal(signal.SIGKILL)
+        self.agents[name].wait()
+
+    def shown(self, plan):
+        return self.reader.get(f"plans/{plan}/")
+
+    def steps(self, plan):
+        return list(self.reader.get_all(f"plans/{plan}/steps/"))
+
+    def wait_for(self, what):
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if found := what():
+                return found
+            time.sleep(0.05)
+        logs = "\n".join(path.read_text() for path in self.folder.glob("*.log"))
+        raise AssertionError(logs)
+
+    def until_done(self, plan):
+        self.wait_for(lambda: self.shown(plan)["status"] == "done")
+        codes = [agent.wait(60) for agent in self.agents.values()]
+        runs = list(self.reader.get_all("runs/", campaign=self.slug))
+        return codes, runs
+
+
+@pytest.fixture
+def lab(product, tmp_path):
+    made = Lab(product, tmp_path)
+    yield made
+    for agent in made.agents.values():
+        agent.kill()
+        agent.wait()
+
+
+def test_co_runs_start_together_though_an_agent_and_the_server_are_killed(lab):
+    lab.tool(1)
+    system = lab.system()
+    together = [{"kind": "parallel", "vms": 3}]
+    systems = [{"system": system, "seats": 3}]
+    plan = lab.plan(systems, scenarios=together, repetitions=3)
+    for name in ("vm-a", "vm-b", "vm-c"):
+        lab.agent(plan, system, name)
+
+    lab.wait_for(lambda: lab.shown(plan)["steps"]["running"])
+    lab.kill("vm-b")
+    lab.agent(plan, system, "vm-b")
+    lab.wait_for(lambda: lab.shown(plan)["steps"]["done"] == 1)
+    for process in lab.product.named("gunicorn"):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+    codes, runs = lab.until_done(plan)
+    steps = lab.steps(plan)
+    spreads_ms = [step["spread_us"] / 1000 for step in steps]
+    print(f"spreads {spreads_ms} ms, median {statistics.median(spreads_ms)}")
+    assert codes == [0, 0, 0]
+    assert {step["status"] for step in steps} == {"done"}
+    assert steps[0]["attempt"] > 1
+    assert max(spreads_ms) < 500
+    assert sorted(run["seat"] for run in runs) == sorted("123" * 3)
+    assert {run["corun"] for run in runs} == {step["corun"] for step in steps}
+    keys = [key for step in steps for part in step["parts"] for key in part["keys"]]
+    assert sorted(keys) == sorted(run["key"] for run in runs)
+
+
+def test_a_dead_agent_is_named_and_the_others_go_on(lab):
+    lab.tool(0.2)
+    system = lab.system()
+    scenarios = [{"kind": "parallel", "vms": 2}, {"kind": "single"}]
+    limits = {"barrier_s": 3, "attempts": 2}
+    systems = [{"system": system, "seats": 2}]
+    plan = lab.plan(systems, scenarios=scenarios, repetitions=1, **limits)
+    lab.agent(plan, system, "vm-a")
+    lab.wait_for(lambda: lab.shown(plan)["seats"][0]["name"])
+    lab.agent(plan, system, "vm-b")
+    lab.wait_for(lambda: lab.shown(plan)["seats"][1]["name"])
+    lab.kill("vm-b")
+
+    codes, runs = lab.until_done(plan)
+
+    co_run, alone = lab.steps(plan)
+    assert codes == [0, -signal.SIGKILL]
+    assert (co_run["status"], co_run["attempt"]) == ("failed", 2)
+    assert co_run["reason"] == "Seat 2 (vm-b) did not arrive within 3 s."
+    assert alone["status"] == "done"
+    assert [run["scenario"] for run in runs] == ["single"]
+
+
+def test_there_and_back_again_until_the_budget_is_used_up(lab):
+    lab.tool(1)
+    names = {"native": lab.system("native"), "kvm": lab.system("KVM")}
+    systems = [{"system": each} for each in names.values()]
+    plan = lab.plan(systems, order="abba", repetitions=100, budget_s=14)
+    for name, system in names.items():
+        lab.agent(plan, system, name)
+
+    lab.until_done(plan)
+
+    steps = lab.steps(plan)
+    done = [step for step in steps if step["status"] == "done"]
+    order = [step["system_id"] for step in sorted(done, key=_sequence)]
+    there = list(names.values())
+    assert 3 <= len(done) < 20
+    assert order == [*there, *there[::-1], *(there + there[::-1]) * 5][: len(order)]
+    undone = [step for step in steps if step not in done]
+    assert {step["status"] for step in undone} == {"not done"}
+    assert all(step["reason"].startswith("Not done: budget.") for step in undone)
+
+
+def _sequence(step):
+    return step["sequence"]
