@@ -37,6 +37,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         needs.check()
+        if options.check:
+            return 0
         return _lab(options, os.environ)
     except (LabError, RefusedError, UnreachableError) as error:
         sys.stderr.write(f"{error}\n")
@@ -55,6 +57,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--record", type=Path, help="keep all uploads in this file")
     parser.add_argument(
         "--packages", action="store_true", help="print the packages that are missing"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether a lab can run here"
     )
     return parser.parse_args()
 

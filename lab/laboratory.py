@@ -15,7 +15,7 @@ from lab.errors import LabError
 from lab.images import Image
 from lab.machines import SVM, Machine, bare, container, qemu
 from lab.processes import Program
-from lab.scripts import VIF, Desk, Place, kvm_tower, measuring, xen_tower
+from lab.scripts import HOTPLUG, Desk, Place, kvm_tower, measuring, xen_tower
 
 ROUND_S: Final = 90  # three times what a quiet machine takes
 LAST_LINES: Final = 15
@@ -191,7 +191,7 @@ class Laboratory:
             for each in visit.systems
         ]
         guests = [(each.name, each.name.partition("-")[2]) for each in visit.systems]
-        return self._tower(visit.boot, xen_tower(guests), given, {"vif": VIF})
+        return self._tower(visit.boot, xen_tower(guests), given, HOTPLUG)
 
     def _tower(
         self, boot: Boot, start: str, given: list[Path], texts: dict[str, str]

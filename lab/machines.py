@@ -56,12 +56,21 @@ ramdisk = "/run/job/initrd"
 extra = "console=hvc0 root=/dev/xvda {INIT}"
 memory = 384
 vcpus = 1
-disk = [ "phy:/dev/vdc,xvda,w", "phy:/dev/loop0,xvdb,r" ]
+disk = [ "{_xen_disk("xvda", "rw", "/dev/vdc")}",
+         "{_xen_disk("xvdb", "ro", "/dev/loop0")}" ]
 vif = [ "bridge=xenbr0,script=/run/job/vif" ]
 on_poweroff = "destroy"
 on_reboot = "destroy"
 on_crash = "destroy"
 '''
+
+
+def _xen_disk(name: str, access: str, target: str) -> str:
+    """Xen's own script for disks takes a minute on a busy emulated processor."""
+    return (
+        f"format=raw, vdev={name}, access={access}, backendtype=phy, "
+        f"script=/run/job/block, target={target}"
+    )
 
 
 def container(root: str, job: str) -> list[str]:

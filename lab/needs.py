@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from typing import Final
 
@@ -25,7 +26,17 @@ def missing_packages(which: Which = shutil.which) -> list[str]:
     return [each for packages in absent for each in packages.split()]
 
 
-def check(which: Which = shutil.which, user: Callable[[], int] = os.geteuid) -> None:
+def can_mount() -> bool:
+    """Return whether mounts of our own are allowed; in many containers they are not."""
+    argv = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    return subprocess.run(argv, capture_output=True).returncode == 0
+
+
+def check(
+    which: Which = shutil.which,
+    user: Callable[[], int] = os.geteuid,
+    mounts: Callable[[], bool] = can_mount,
+) -> None:
     """Raise LabError with the command that makes the machine fit."""
     if packages := missing_packages(which):
         raise LabError(
@@ -36,4 +47,9 @@ def check(which: Which = shutil.which, user: Callable[[], int] = os.geteuid) -> 
         raise LabError(
             "The lab builds root file systems and enters them, which only root may. "
             "Run it as root: sudo make lab"
+        )
+    if not mounts():
+        raise LabError(
+            "This machine allows no mounts of its user, which a root file system needs. "
+            "In a container, run the lab outside of it, or in a privileged one."
         )

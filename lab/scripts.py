@@ -127,8 +127,17 @@ def _xen_guest(name: str, kind: str) -> list[str]:
     ]
 
 
-VIF: Final = """#!/bin/sh
+HOTPLUG: Final = {
+    "vif": """#!/bin/sh
 [ "$1" = online ] || exit 0
 ip link set "$vif" master xenbr0 up &&
     xenstore-write "$XENBUS_PATH/hotplug-status" connected
-"""
+""",
+    "block": """#!/bin/sh
+[ "$1" = add ] || exit 0
+device=$(xenstore-read "$XENBUS_PATH/params")
+xenstore-write "$XENBUS_PATH/physical-device" "$(stat -L -c %t:%T "$device")" \\
+    "$XENBUS_PATH/hotplug-status" connected
+""",
+}
+"""What Xen runs when a guest gets a disk or a network card, in a few programs only."""
