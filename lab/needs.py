@@ -50,6 +50,6 @@ def check(
         )
     if not mounts():
         raise LabError(
-            "This machine allows no mounts of its user, which a root file system needs. "
-            "In a container, run the lab outside of it, or in a privileged one."
+            "This machine allows no mounts, which a root file system needs. In a "
+            "container, run the lab outside of it, or in a privileged one."
         )
