@@ -130,6 +130,16 @@ calibrate: dev ## measure how often the statistics are right (REPETITIONS=10000)
 agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 	@$(PYTHON) -m agents.build dist/virtlab-agent.pyz
 
+.PHONY: lab
+lab: venv ## measure real guests, a container and this machine (REPETITIONS=, SERVER=)
+	@$(IN) -m lab $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
+		$(if $(ONLY),--only "$(ONLY)") \
+		$(if $(CAMPAIGN),--campaign "$(CAMPAIGN)") $(if $(RECORD),--record "$(RECORD)")
+
+.PHONY: lab-short
+lab-short: venv ## the same with one guest, one container and a clock that lies
+	@$(IN) -m lab --short $(if $(REPETITIONS),--repetitions $(REPETITIONS))
+
 .PHONY: sizes
 sizes: ## print the longest functions, modules and templates
 	@$(PYTHON) config/sizes.py

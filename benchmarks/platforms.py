@@ -10,6 +10,9 @@ from typing import Final
 from benchmarks.text import clean_text, collapse
 
 NATIVE: Final = "native"
+# A processor that a program imitates; and that layer's name in an agent's words.
+EMULATOR: Final = "QEMU TCG"
+EMULATED_LAYER: Final = "qemu-tcg"
 
 HYPERVISORS: Final = {
     **dict.fromkeys(
@@ -21,7 +24,7 @@ HYPERVISORS: Final = {
     **dict.fromkeys(
         ("hyper-v", "hyperv", "hyper v", "microsoft hyper-v", "ms hyper-v"), "Hyper-V"
     ),
-    **dict.fromkeys(("qemu tcg", "qemu-tcg", "tcg"), "QEMU TCG"),
+    **dict.fromkeys(("qemu tcg", EMULATED_LAYER, "tcg"), EMULATOR),
     **dict.fromkeys(("virtualbox", "oracle virtualbox"), "VirtualBox"),
     "openvz": "OpenVZ",
     "lxc": "LXC",

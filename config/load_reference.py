@@ -8,11 +8,13 @@ import argparse
 import sys
 import time
 from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.client import Client, RefusedError, UnreachableError
 from benchmarks.reference.documents import ReferenceCampaign, reference_campaigns
+from benchmarks.reference.recorded import recorded_campaigns
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -24,7 +26,7 @@ def load(client: Client) -> None:
     """Upload the studies of which runs are missing, and wait until all are compared."""
     missing = [
         study
-        for study in reference_campaigns()
+        for study in chain(reference_campaigns(), recorded_campaigns())
         if _stored_runs(client, study.campaign["slug"]) < len(study.runs)
     ]
     if not missing:

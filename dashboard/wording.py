@@ -189,6 +189,15 @@ TRUSTS: dict[str, Text] = {
 }
 
 
+def emulation_words() -> str:
+    """Return what a reader has to know of systems on a software emulator."""
+    return _(
+        "A software emulator (QEMU TCG) stands below systems of this campaign, and "
+        "they inherit what it costs: their numbers show that the way from a guest to "
+        "this page works, not which hypervisor is faster."
+    )
+
+
 def clock_name(clock: str) -> str:
     """Return whose clock it was."""
     return str(CLOCKS.get(clock, clock))

@@ -43,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kernels.add_argument("--sizes", default="", help="1000,2000,4000,8000")
     kernels.add_argument("--budget-s", type=int, default=1200, help="LINPACK's: 1200")
     kernels.add_argument("--bits", type=int, default=0, choices=(32, 64))
+    kernels.add_argument("--blocks-kib", default="", help="1,2,4 to 32768")
+    kernels.add_argument("--array-mib", type=int, default=0, help="64")
     parser.add_argument("--later", action="store_true", help="send nothing now")
     add_campaign_argument(parser)
     add_system_arguments(parser)
@@ -88,6 +90,8 @@ def _steps(options: argparse.Namespace, time_server: str) -> List[Any]:
         sizes=options.sizes,
         budget_s=options.budget_s,
         bits=options.bits,
+        blocks_kib=options.blocks_kib,
+        array_mib=options.array_mib,
         time_server=time_server,
     )
     return [step for tool in options.tools for step in steps_of(tool, wishes)]

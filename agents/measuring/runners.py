@@ -41,6 +41,8 @@ class Wishes(NamedTuple):
     sizes: str = ""
     budget_s: int = 1200
     bits: int = 0
+    blocks_kib: str = ""
+    array_mib: int = 0
     time_server: str = ""
 
 
@@ -182,6 +184,10 @@ def _virtlab_linpack(wishes: Wishes) -> List[Step]:
 def _virtlab_memory(wishes: Wishes) -> List[Step]:
     """Some 720 rows, each of a hundredth of the time that tools are given."""
     argv = memory_argv(wishes.seconds / 100, wishes.bits, wishes.time_server)
+    if wishes.blocks_kib:
+        argv += ["--blocks-kib", wishes.blocks_kib]
+    if wishes.array_mib:
+        argv += ["--array-mib", str(wishes.array_mib)]
     limit_s = 50 * wishes.seconds + _FIXED_WORK_S
     return [Step("virtlab-memory", "all", argv, limit_s)]
 

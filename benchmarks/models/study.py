@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.models.lab import Lab
+from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.viewer import Viewer
 
 NATIVE = "native"
@@ -136,6 +137,12 @@ class System(models.Model):
     def is_native(self) -> bool:
         """No hypervisor: the machine itself."""
         return self.hypervisor == NATIVE
+
+    @property
+    def is_emulated(self) -> bool:
+        """A software emulator stands below this system, or it is one."""
+        layers = str(self.options.get("layers", "")).casefold()
+        return self.hypervisor == EMULATOR or EMULATED_LAYER in layers
 
     @property
     def label(self) -> str:

@@ -10,6 +10,7 @@ from django.db.models import BooleanField
 from django.db.models.expressions import RawSQL
 
 from benchmarks.models import Campaign, Case, Cell, Plan, Run, RunEnergy, System
+from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.selectors.corun_cells import TOGETHER, TOTALS
 
 CELLS = f"{Cell._meta.db_table} AS cell"
@@ -36,6 +37,11 @@ FROM_AND_TO = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
     WHERE {MEASURED} AND kase.parameters ?& ARRAY['from', 'to']
 )"""
+EMULATED = f"""EXISTS (
+    SELECT 1 FROM {CELLS} {SYSTEMS}
+    WHERE {MEASURED}
+      AND (system.hypervisor = %s OR system.options ->> 'layers' ILIKE %s)
+)"""
 # At least three cases that differ in the text of one parameter which begins as a
 # number. The page itself asks for known units and for lines of two levels.
 SWEPT = f"""EXISTS (
@@ -59,12 +65,16 @@ DATED_OR_OF_VERSIONS = f"""(
 
 
 def has_pages() -> dict[str, Any]:
-    """Return the annotations of a campaign: has_coruns, has_energy, has_sweep, ..."""
+    """Return the annotations of a campaign: has_coruns, has_energy, has_sweep, ...
+
+    has_emulation: a software emulator stands below a system.
+    """
     return {
         "has_coruns": _claim(TOGETHER_ON_SEATS, [*TOGETHER], [*TOTALS]),
         "has_energy": _claim(f"({METERED} OR {LOGGED})"),
         "has_sweep": _claim(SWEPT),
         "has_network": _claim(FROM_AND_TO),
+        "has_emulation": _claim(EMULATED, EMULATOR, f"%{EMULATED_LAYER}%"),
         "has_plans": _claim(PLANNED),
         "has_history": _claim(DATED_OR_OF_VERSIONS),
     }

@@ -1,13 +1,13 @@
 """A campaign as a report, put together from what the pages show."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.plausibility.findings import SEVERITIES
-from benchmarks.models import Campaign
+from benchmarks.models import Campaign, System
 from benchmarks.selectors.campaign_detail import CampaignDetail, campaign_detail
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparisons import ComparisonRow
@@ -31,6 +31,7 @@ from dashboard.report.studied import (
     energy_section,
     influence_section,
 )
+from dashboard.wording import emulation_words
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def _sections(
     )
     printed = originals(printed_tables(viewer, campaign))
     return [
-        _about(campaign),
+        _about(campaign, detail.systems),
         method(campaign.band_percent),
         disclosure(detail, campaign_assessment(campaign)),
         _profile(rows, verdicts),
@@ -123,10 +124,12 @@ def colophon(making: Making) -> str:
     }
 
 
-def _about(campaign: Campaign) -> Section:
+def _about(campaign: Campaign, systems: Iterable[System]) -> Section:
     rows = [[name, fact_text(levels)] for name, levels in campaign.factors.items()]
     tables = (plain_table(_("What was varied"), (), rows),) if rows else ()
-    texts = (campaign.note,) if campaign.note else ()
+    texts = [campaign.note] if campaign.note else []
+    if any(system.is_emulated for system in systems):
+        texts.append(emulation_words())
     return Section("about", _("What this is"), (*texts, _how_to_read()), tables)
 
 

@@ -66,6 +66,9 @@ for name, function in FILTERS.items():
     register.filter(name, function)
 
 
+register.simple_tag(wording.emulation_words)
+
+
 @register.filter
 def words(text: str) -> list[str]:
     """Return the words of a text, for a loop over a few names."""

@@ -51,6 +51,7 @@ PAGES = {
     "runs": f"{CAMPAIGN}runs/",
     "tour": f"{CAMPAIGN}compare/?component=memory&scenario=single&tour=1",
     "words": "words/",
+    "compare-lab": "campaigns/first-lab/virtlab-2026-emulated/compare/",
     "sign-in": "login/",
     "not-found": "nowhere/",
 }

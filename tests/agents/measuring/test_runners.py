@@ -38,6 +38,16 @@ def test_stress_ng_and_hackbench():
     assert hackbench.argv == ["hackbench", "-g", "1", "-l", "1000"]
 
 
+def test_our_memory_benchmark_takes_smaller_blocks_and_arrays(monkeypatch):
+    kernel = ["virtlab-memory"]
+    monkeypatch.setattr("agents.measuring.runners.memory_argv", lambda *_: [*kernel])
+    wishes = Wishes(blocks_kib="16,1024", array_mib=4)
+
+    (step,) = RUNNERS["virtlab-memory"](wishes)
+
+    assert step.argv[1:] == ["--blocks-kib", "16,1024", "--array-mib", "4"]
+
+
 def test_the_network_tools_talk_to_the_peer():
     wishes = Wishes(seconds=5, peer="beta")
 

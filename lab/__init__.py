@@ -1,0 +1,1 @@
+"""Real guests, a container and this machine, measured by the agent: `make lab`."""

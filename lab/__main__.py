@@ -1,0 +1,168 @@
+"""Run a lab: `python -m lab [--short]`; docs/lab.md says what it does and needs."""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from agents.client import Client, RefusedError, UnreachableError
+from lab import needs
+from lab.boots import KINDS, Visit, chosen, itinerary
+from lab.campaigns import facts_of_machine, found_campaign, versions_here
+from lab.desk import Desk
+from lab.errors import LabError
+from lab.images import GUEST, TOWER, Image, image_of, own_sources
+from lab.judging import problems, table
+from lab.laboratory import Laboratory
+from lab.packing import pack_agent
+from lab.processes import Program
+from lab.recording import write_record
+from lab.results import await_read, found_of
+from lab.servers import Server, free_port, lab_folder, server_of
+
+REPETITIONS: Final = 3
+
+
+def main() -> int:
+    """Run the lab; return 1 if a system failed."""
+    options = _options()
+    if options.packages:
+        print(*needs.missing_packages())
+        return 0
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        needs.check()
+        if options.check:
+            return 0
+        return _lab(options, os.environ)
+    except (LabError, RefusedError, UnreachableError) as error:
+        sys.stderr.write(f"{error}\n")
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped; nothing of the lab runs any more\n")
+        return 130
+    return 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="lab", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="the least that tells")
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--only", default="", help=f"of {','.join(KINDS)}")
+    parser.add_argument("--campaign", default=time.strftime("lab-%Y%m%d-%H%M%S"))
+    parser.add_argument("--record", type=Path, help="keep all uploads in this file")
+    parser.add_argument(
+        "--packages", action="store_true", help="print the packages that are missing"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether a lab can run here"
+    )
+    return parser.parse_args()
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def say(text: str) -> None:
+    """Print a line with its time."""
+    print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True)
+
+
+def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    folder, begun_s = lab_folder(environment), time.monotonic()
+    visits = itinerary(options.repetitions, is_short=options.short)
+    if options.only:
+        visits = chosen(visits, options.only.split(","))
+    with ExitStack() as stack:
+        guest, tower = _images(folder, environment, is_short=options.short)
+        agent = pack_agent(folder)
+        say("asking Virtlab" if "SERVER" in environment else "starting Virtlab")
+        server = stack.enter_context(server_of(environment, folder))
+        desk = Desk(server.url)
+        machine = environment.get("MACHINE", "lab-machine")
+        facts = facts_of_machine(agent, guest.root, folder)
+        laboratory = Laboratory(
+            folder=folder,
+            agent=agent,
+            guest=guest,
+            tower=tower,
+            client=Client(server.url, server.token, patience_s=30),
+            reader=Client(server.url, server.read_token, patience_s=30),
+            token=server.token,
+            campaign=options.campaign,
+            machine=machine,
+            session=options.campaign,
+            desk_port=stack.enter_context(desk.opened()),
+            time_port=stack.enter_context(_time_server(agent, folder)),
+            beneath=found_campaign(server, facts, options.campaign, machine),
+            versions=versions_here(),
+            say=say,
+        )
+        for visit in visits:
+            say(f"{_named(visit)}: {visit.repetitions} repetitions")
+            laboratory.visit(visit)
+        failures = _judged(laboratory, visits)
+        if options.record:
+            uploads = desk.uploads.values()
+            write_record(options.record, laboratory.reader, options.campaign, uploads)
+    _look_at(server, environment, folder, options.campaign)
+    say(f"{time.monotonic() - begun_s:.0f} s, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+def _named(visit: Visit) -> str:
+    return ", ".join(system.name for system in visit.systems)
+
+
+def _images(
+    folder: Path, environment: Mapping[str, str], *, is_short: bool
+) -> tuple[Image, Image | None]:
+    given = environment.get("APT_SOURCES")
+    sources = Path(given) if given else own_sources()
+    guest = image_of(GUEST, folder / "images", sources, say)
+    tower = None if is_short else image_of(TOWER, folder / "images", sources, say)
+    return guest, tower
+
+
+@contextmanager
+def _time_server(agent: Path, folder: Path) -> Iterator[int]:
+    port = free_port()
+    argv = [sys.executable, str(agent), "timeserver", "--port", str(port)]
+    program = Program([*argv, "--bind", "127.0.0.1"], folder / "log/timeserver.log")
+    try:
+        yield port
+    finally:
+        program.stop()
+
+
+def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
+    """Print the table and what is wrong; return the latter."""
+    await_read(laboratory.reader, laboratory.campaign)
+    found = found_of(laboratory.reader, laboratory.campaign, visits)
+    named = {each.name: each for visit in visits for each in visit.systems}
+    systems = list(named.values())
+    said = laboratory.said
+    print("\n".join(["", *table(systems, found, said, laboratory.seconds), ""]))
+    wrong = problems(systems, found, said, laboratory.beneath)
+    failures = [*laboratory.failures, *wrong]
+    for failure in failures:
+        sys.stderr.write(f"{failure}\n")
+    return failures
+
+
+def _look_at(
+    server: Server, environment: Mapping[str, str], folder: Path, campaign: str
+) -> None:
+    if "SERVER" in environment:
+        say(f"the results are on {server.url}, campaign {campaign}")
+    else:
+        say(f"to look at the results: VAR={folder / 'product'} make run")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""Root file systems and disk images, built once for what they are made of.
+
+A guest's is also what the container and the native runs see as their root, so that user
+space is the same everywhere. A tower's is for machines that carry guests of their own.
+"""
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lab.errors import LabError
+
+FILES: Final = Path(__file__).parent / "files"
+BUILD_S: Final = 1800
+COMMON: Final = ("python3", "iproute2", "kmod", "procps")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What goes into an image, and how large its disk is."""
+
+    name: str
+    packages: tuple[str, ...]
+    disk_mib: int
+
+
+GUEST: Final = Recipe("guest", (*COMMON, "linux-image-cloud-amd64", "sysbench"), 700)
+TOWER: Final = Recipe(
+    "tower",
+    (*COMMON, "linux-image-amd64", "xen-system-amd64", "qemu-system-x86"),
+    1600,
+)
+
+
+@dataclass(frozen=True)
+class Image:
+    """A built one: its root file system, its disk, and what a machine boots."""
+
+    folder: Path
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "root"
+
+    @property
+    def disk(self) -> Path:
+        return self.folder / "disk.img"
+
+    @property
+    def kernel(self) -> Path:
+        return self.folder / "vmlinuz"
+
+    @property
+    def initrd(self) -> Path:
+        return self.folder / "initrd"
+
+    @property
+    def xen(self) -> Path:
+        return self.folder / "xen"
+
+
+def own_sources(root: Path = Path("/etc/apt")) -> Path:
+    """Return where this machine itself gets Debian from."""
+    for path in (root / "sources.list.d/debian.sources", root / "sources.list"):
+        if path.is_file() and path.read_text().strip():
+            return path
+    raise LabError(
+        f"Neither {root}/sources.list.d/debian.sources nor {root}/sources.list says "
+        "where Debian comes from. Name such a file: APT_SOURCES=FILE make lab"
+    )
+
+
+def codename(release: Path = Path("/etc/os-release")) -> str:
+    """Return the name of this machine's Debian, which the guests get too."""
+    for line in release.read_text().splitlines():
+        name, _, value = line.partition("=")
+        if name == "VERSION_CODENAME":
+            return value.strip('"')
+    raise LabError(f"{release} names no VERSION_CODENAME: the lab is for Debian.")
+
+
+def key_of(recipe: Recipe, sources: Path) -> str:
+    """Return a checksum of all that an image is made of."""
+    digest = hashlib.sha256(repr((recipe, codename())).encode())
+    for path in (sources, FILES / "init", FILES / "prepare"):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def image_of(
+    recipe: Recipe, folder: Path, sources: Path, say: Callable[[str], None]
+) -> Image:
+    """Return an image; build it if there is none of these ingredients."""
+    image = Image(folder / f"{recipe.name}-{key_of(recipe, sources)}")
+    if image.disk.is_file():
+        return image
+    say(f"building the {recipe.name} image; this is done once")
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = Image(folder / f"{recipe.name}.unfinished")
+    shutil.rmtree(unfinished.folder, ignore_errors=True)
+    unfinished.folder.mkdir()
+    log = folder / f"{recipe.name}.log"
+    _fill(recipe, unfinished, sources, log)
+    _take_kernels(unfinished)
+    _make_disk(recipe, unfinished, log)
+    _drop_others(recipe, folder)
+    unfinished.folder.rename(image.folder)
+    return image
+
+
+def _fill(recipe: Recipe, image: Image, sources: Path, log: Path) -> None:
+    argv = ["mmdebstrap", "--variant=minbase", f"--include={','.join(recipe.packages)}"]
+    prepare = shlex.quote(str(FILES / "prepare"))
+    argv += [f'--customize-hook=sh {prepare} "$1"']
+    argv += [codename(), str(image.root), str(sources)]
+    _run(argv, log, {"VIRTLAB_INIT": str(FILES / "init")})
+
+
+def _take_kernels(image: Image) -> None:
+    boot = image.root / "boot"
+    for name, pattern in (("vmlinuz", "vmlinuz-*"), ("initrd", "initrd.img-*")):
+        shutil.copy(sorted(boot.glob(pattern))[-1], image.folder / name)
+    for packed in boot.glob("xen-*-amd64.gz"):  # QEMU loads it unpacked only
+        with image.xen.open("wb") as unpacked:
+            subprocess.run(["gzip", "-dc", str(packed)], stdout=unpacked, check=True)
+
+
+def _make_disk(recipe: Recipe, image: Image, log: Path) -> None:
+    """Write the file system without mounting anything."""
+    argv = ["mke2fs", "-q", "-t", "ext4", "-d", str(image.root), str(image.disk)]
+    _run([*argv, f"{recipe.disk_mib}M"], log, {})
+
+
+def _drop_others(recipe: Recipe, folder: Path) -> None:
+    for old in folder.glob(f"{recipe.name}-*"):
+        shutil.rmtree(old)
+
+
+def _run(argv: list[str], log: Path, more: dict[str, str]) -> None:
+    with log.open("ab") as file:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **more},
+            timeout=BUILD_S,
+        )
+    if done.returncode != 0:
+        last = "\n  ".join(log.read_text(errors="replace").splitlines()[-8:])
+        raise LabError(f"{argv[0]} failed; {log} ends with:\n  {last}")

@@ -1,0 +1,223 @@
+"""One lab: its images, its campaign, and the visits in which its systems measure."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from agents.client import Client
+from lab import jobs
+from lab.boots import Boot, System, Visit
+from lab.commands import measure_words, note_of, plan_document
+from lab.console import Said, read_console
+from lab.errors import LabError
+from lab.images import Image
+from lab.machines import SVM, Machine, bare, container, qemu
+from lab.processes import Program
+from lab.scripts import HOTPLUG, Desk, Place, kvm_tower, measuring, xen_tower
+
+ROUND_S: Final = 90  # three times what a quiet machine takes
+LAST_LINES: Final = 15
+ICOUNT: Final = ("-icount", "shift=0,sleep=on")
+GUEST: Final = Place("10.0.2.15", "10.0.2.2")
+INNER: Final = Place("10.0.3.15", "10.0.3.2")
+BRIDGED: Final = Place("10.0.2.16", "10.0.2.2")
+
+
+@dataclass
+class Laboratory:
+    """Everything that visits have in common, and what came of them."""
+
+    folder: Path
+    agent: Path
+    guest: Image
+    tower: Image | None
+    client: Client
+    reader: Client
+    token: str
+    campaign: str
+    machine: str
+    session: str
+    desk_port: int
+    time_port: int
+    beneath: tuple[str, ...]
+    versions: dict[str, str]
+    say: Callable[[str], None]
+    said: dict[str, list[Said]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    def visit(self, visit: Visit) -> None:
+        """Start a boot, follow it to its end or its limit, and keep what it said."""
+        rounds = len(visit.systems) * visit.repetitions
+        limit_s = visit.boot.start_s + ROUND_S * rounds
+        begun_s = time.monotonic()
+        try:
+            started = self._started(visit)
+        except LabError as error:
+            self.failures.append(str(error))
+            return
+        programs = [
+            Program(argv, self.folder / "log" / f"{name}-{int(begun_s)}.log")
+            for name, argv in started
+        ]
+        try:
+            for program in programs:
+                self._follow(program, begun_s + limit_s)
+        finally:
+            for program in programs:
+                program.stop()
+        self._note(visit, programs, time.monotonic() - begun_s)
+
+    def _follow(self, program: Program, deadline_s: float) -> None:
+        try:
+            for line in program.lines_until(deadline_s):
+                _, sign, told = line.text.partition("lab: ")
+                if sign and not told.startswith("clock"):
+                    self.say(f"  {told} ({line.at_s - program.begun_s:.0f} s)")
+        except TimeoutError:
+            self.failures.append(f"{program.log.stem} did not end in time.")
+
+    def _note(self, visit: Visit, programs: list[Program], seconds: float) -> None:
+        found: dict[str, Said] = {}
+        for program in programs:
+            found |= read_console(program.lines)
+        for system in visit.systems:
+            name = system.name
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+            said = found.get(name)
+            if said is None or said.done_s is None:
+                self.failures.append(_failure(name, programs))
+            else:
+                self.said.setdefault(name, []).append(said)
+
+    def _started(self, visit: Visit) -> Iterable[tuple[str, list[str]]]:
+        """Return the programs of a boot by the names of their logs."""
+        kind, boot = visit.boot.kind, visit.boot
+        if kind in ("native", "container"):
+            return [(kind, self._on_this_machine(visit))]
+        if kind == "kvm":
+            return [(kind, self._kvm(visit))]
+        if kind == "xen":
+            return [(kind, self._xen(visit))]
+        more = ICOUNT if kind == "liar" else ()
+        commands = self._plan(visit) if boot.is_plan else self._commands(visit)
+        return [
+            (system.name, self._plain(system, commands[system.name], more))
+            for system in visit.systems
+        ]
+
+    def _commands(self, visit: Visit) -> dict[str, list[str]]:
+        return {
+            system.name: measure_words(
+                system,
+                visit.repetitions,
+                session=self.session,
+                beneath=self.beneath,
+                versions=self.versions,
+            )
+            for system in visit.systems
+        }
+
+    def _plan(self, visit: Visit) -> dict[str, list[str]]:
+        """Make the plan of a co-run for the system that the single guest was."""
+        seats = visit.systems
+        alone = self._system_of(note_of(System(name="qemu")))
+        plan = plan_document(self.campaign, alone, len(seats), visit.repetitions)
+        number = str(self.client.request("POST", "plans/", plan)["id"])
+        return {
+            each.name: ["plan", number, "--system", str(alone), "--as", each.name]
+            for each in seats
+        }
+
+    def _system_of(self, note: str) -> int:
+        for run in self.reader.get_all("runs/", campaign=self.campaign):
+            if run["note"] == note:
+                return int(run["system_id"])
+        raise LabError(f"No run has the note {note}: its guest failed.")
+
+    def _job(self, name: str, place: Place, host: str, command: list[str]) -> Path:
+        desk = Desk(
+            server=f"http://{host}:{self.desk_port}",
+            time_server=f"tcp://{host}:{self.time_port}",
+            campaign=self.campaign,
+            machine=self.machine,
+        )
+        return jobs.write_job(
+            self.folder / "jobs" / name,
+            measuring(name, place, desk, [command]),
+            jobs.agents_files(self.agent),
+            {"token": self.token + "\n"},
+        )
+
+    def _on_this_machine(self, visit: Visit) -> list[str]:
+        (system,) = visit.systems
+        command = self._commands(visit)[system.name]
+        job = self._job(system.name, Place(), "127.0.0.1", command)
+        start = container if visit.boot.kind == "container" else bare
+        return start(str(self.guest.root), str(job))
+
+    def _plain(
+        self, system: System, command: list[str], more: tuple[str, ...]
+    ) -> list[str]:
+        job = self._job(system.name, GUEST, "10.0.2.2", command)
+        return qemu(
+            Machine(
+                kernel=str(self.guest.kernel),
+                initrd=str(self.guest.initrd),
+                disks=(str(self.guest.disk), str(jobs.write_disk(job))),
+                more=more,
+            )
+        )
+
+    def _kvm(self, visit: Visit) -> list[str]:
+        (system,) = visit.systems
+        command = self._commands(visit)[system.name]
+        job = self._job(system.name, INNER, "10.0.2.2", command)
+        inner = Machine(
+            kernel="vmlinuz",
+            initrd="initrd",
+            disks=("/dev/vdc", f"{system.name}.tar"),
+            accel="kvm",
+            network="10.0.3.0/24",
+        )
+        return self._tower(visit.boot, kvm_tower(inner), [job], {})
+
+    def _xen(self, visit: Visit) -> list[str]:
+        commands = self._commands(visit)
+        given = [
+            self._job(each.name, BRIDGED, "10.0.2.2", commands[each.name])
+            for each in visit.systems
+        ]
+        guests = [(each.name, each.name.partition("-")[2]) for each in visit.systems]
+        return self._tower(visit.boot, xen_tower(guests), given, HOTPLUG)
+
+    def _tower(
+        self, boot: Boot, start: str, given: list[Path], texts: dict[str, str]
+    ) -> list[str]:
+        """Return the command of a machine whose guests' jobs lie in its own."""
+        assert self.tower
+        copies = {path.name: path for path in map(jobs.write_disk, given)}
+        copies |= {"vmlinuz": self.guest.kernel, "initrd": self.guest.initrd}
+        job = jobs.write_job(self.folder / "jobs" / boot.kind, start, copies, texts)
+        disks = (self.tower.disk, jobs.write_disk(job), self.guest.disk)
+        return qemu(
+            Machine(
+                kernel=str(self.tower.kernel),
+                initrd=str(self.tower.initrd),
+                disks=tuple(map(str, disks)),
+                memory_mib=1536,
+                cpu=SVM,
+                xen=str(self.tower.xen) if boot.kind == "xen" else "",
+            )
+        )
+
+
+def _failure(name: str, programs: list[Program]) -> str:
+    """Say which system failed, with the end of its console."""
+    told = [f"{name} did not do all that it was asked to."]
+    for program in programs:
+        last = [line.text for line in program.lines[-LAST_LINES:]]
+        told += [f"  the end of {program.log}:", *(f"    {text}" for text in last)]
+    return "\n".join(told)

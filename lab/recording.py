@@ -1,0 +1,62 @@
+"""A whole result as one small file, from which any installation can load it again."""
+
+import json
+import lzma
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from agents.client import Client
+from lab.desk import Upload
+
+
+def write_record(
+    path: Path, client: Client, campaign: str, uploads: Iterable[Upload]
+) -> None:
+    """Write campaign, machine and uploads as they were sent, in the order of time.
+
+    Only a system that was named by its number on that server is written out: another
+    server has other numbers.
+    """
+    systems = {
+        each["id"]: _description(each)
+        for each in client.get_all("systems/", campaign=campaign)
+    }
+    runs = [_named(upload, systems) for upload in uploads]
+    runs.sort(key=lambda run: (run["started_at"], run["key"]))
+    hosts = {run["system"]["host"] for run in runs}
+    content = {
+        "campaign": _kept(client.get(f"campaigns/{campaign}/"), CAMPAIGN),
+        "hosts": [
+            _kept(host, HOST)
+            for host in client.get_all("hosts/")
+            if host["slug"] in hosts
+        ],
+        "runs": runs,
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+CAMPAIGN = ("slug", "title", "published", "note", "visibility")
+HOST = ("slug", "title", "facts")
+SYSTEM = (
+    *("host", "hypervisor", "hypervisor_version", "virtualization", "guest_os"),
+    *("guest_bits", "vcpus", "memory_bytes", "options"),
+)
+
+
+def _named(upload: Upload, systems: dict[int, dict[str, Any]]) -> Upload:
+    named = upload["system"]
+    return {**upload, "system": systems[named] if isinstance(named, int) else named}
+
+
+def _description(system: dict[str, Any]) -> dict[str, Any]:
+    return _kept(system, SYSTEM)
+
+
+def _kept(document: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return what was stated of these; nothing is sent again as an empty field."""
+    return {
+        name: document[name] for name in names if document.get(name) not in (None, "")
+    }

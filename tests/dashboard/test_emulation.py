@@ -1,0 +1,47 @@
+"""What a reader is told where a software emulator stands below a system."""
+
+import pytest
+
+from benchmarks.models import Cell, Run
+from benchmarks.selectors.campaign_pages import has_pages
+from dashboard.wording import emulation_words
+
+CAMPAIGN = "/campaigns/alpha-lab/study/"
+TABS = ("", "compare/", "influence/", "runs/", "flags/", "sweep/", "history/")
+WARNING = "Measured on an emulated processor."
+
+EMULATED = (
+    {"hypervisor": "QEMU TCG"},
+    {"hypervisor": "KVM", "options": {"layers": "kvm > qemu-tcg > kvm"}},
+)
+
+
+@pytest.fixture(params=EMULATED, ids=["an emulator", "a guest above one"])
+def emulated(request, submit, run_document):
+    submit(run_document(50.0), run_document(5.0, system=request.param))
+    return Cell.objects.exclude(system__hypervisor="native").get()
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_page_of_its_campaign_says_so(text, emulated, tab):
+    page = text(CAMPAIGN + tab)
+
+    assert WARNING in page
+    assert str(emulation_words()) in page
+
+
+def test_the_pages_of_a_cell_and_of_a_run_say_so(text, emulated):
+    run = Run.objects.get(system=emulated.system)
+
+    assert WARNING in text(f"{CAMPAIGN}cells/{emulated.pk}/")
+    assert WARNING in text(f"/runs/{run.pk}/")
+
+
+def test_the_report_says_so(text, emulated):
+    assert str(emulation_words()) in text(f"{CAMPAIGN}report/")
+
+
+def test_a_campaign_without_an_emulator_has_no_such_words(text, pair, campaign):
+    assert not type(campaign).objects.annotate(**has_pages()).get().has_emulation
+    for page in (CAMPAIGN, f"{CAMPAIGN}cells/{pair.pk}/", f"{CAMPAIGN}report/"):
+        assert "emulat" not in text(page)

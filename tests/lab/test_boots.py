@@ -1,0 +1,54 @@
+from collections import Counter
+
+import pytest
+
+from lab.boots import LIAR, SHORT, TRIO, chosen, itinerary
+from lab.errors import LabError
+
+
+def test_many_repetitions_go_there_and_back_again():
+    visits = itinerary(10, is_short=False)
+
+    names = [system.name for visit in visits[:-2] for system in visit.systems]
+    assert names == names[::-1]
+    assert names[:2] == ["native", "container"]
+    counted = Counter()
+    for visit in visits[:-2]:
+        for system in visit.systems:
+            counted[system.name] += visit.repetitions
+    assert set(counted.values()) == {10}
+    assert [visit.boot for visit in visits[-2:]] == [TRIO, LIAR]
+
+
+def test_an_odd_number_is_shared_out_whole():
+    visits = itinerary(5, is_short=False)
+
+    assert sum(v.repetitions for v in visits if v.boot.kind == "native") == 5
+
+
+def test_few_repetitions_are_one_pass():
+    kinds = [visit.boot.kind for visit in itinerary(3, is_short=False)]
+
+    assert len(kinds) == len(set(kinds))
+
+
+def test_the_short_form_has_a_guest_a_container_and_a_liar():
+    visits = itinerary(1, is_short=True)
+
+    assert [visit.boot for visit in visits] == [*SHORT, LIAR]
+
+
+def test_some_of_the_boots_can_be_chosen():
+    visits = itinerary(4, is_short=False)
+
+    kinds = [visit.boot.kind for visit in chosen(visits, ["kvm", "trio"])]
+
+    assert kinds == ["kvm", "kvm", "trio"]
+    with pytest.raises(LabError, match="no esxi in the lab; there are native, "):
+        chosen(visits, ["kvm", "esxi"])
+
+
+def test_no_two_systems_have_one_name():
+    systems = [s for visit in itinerary(1, is_short=False) for s in visit.systems]
+
+    assert len({system.name for system in systems}) == len(systems)

@@ -1,0 +1,91 @@
+import gzip
+import json
+import threading
+import urllib.error
+import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from lab.desk import Desk
+
+RUN = {"key": "a", "output": "text"}
+
+
+@pytest.fixture
+def server():
+    """What stands behind the desk: it answers 202, or 422 to what holds `bad`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.server.heard.append((self.path, dict(self.headers), body))
+            self.send_response(422 if b"bad" in body else 202)
+            self.send_header("Retry-After", "7")
+            self.end_headers()
+            self.wfile.write(b'{"code": "it"}')
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.heard = []
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+def post(port, path, body, **headers):
+    address = f"http://127.0.0.1:{port}{path}"
+    with urllib.request.urlopen(
+        urllib.request.Request(address, body, headers)
+    ) as answer:
+        return answer.status, answer.read()
+
+
+@pytest.fixture
+def desk(server):
+    return Desk(f"http://127.0.0.1:{server.server_address[1]}/")
+
+
+def test_it_passes_on_and_keeps_what_the_server_took(desk, server):
+    body = gzip.compress(json.dumps(RUN).encode())
+
+    with desk.opened() as port:
+        answer = post(
+            *(port, "/api/v1/runs/", body),
+            **{"Authorization": "Token t", "Content-Encoding": "gzip"},
+        )
+
+    assert answer == (202, b'{"code": "it"}')
+    assert server.heard[0][1]["Authorization"] == "Token t"
+    assert desk.uploads == {"a": RUN}
+
+
+def test_a_bulk_upload_is_many(desk):
+    lines = b"\n".join(json.dumps(dict(RUN, key=key)).encode() for key in "abc")
+
+    with desk.opened() as port:
+        post(port, "/api/v1/runs/bulk/", lines)
+
+    assert set(desk.uploads) == {"a", "b", "c"}
+
+
+def test_what_is_refused_is_answered_alike_and_not_kept(desk):
+    with desk.opened() as port, pytest.raises(urllib.error.HTTPError) as refused:
+        post(port, "/api/v1/runs/", json.dumps(dict(RUN, output="bad")).encode())
+
+    with refused.value as answer:
+        assert (answer.code, answer.headers["Retry-After"]) == (422, "7")
+    assert desk.uploads == {}
+
+
+def test_a_server_that_is_away_is_a_bad_gateway():
+    with (
+        Desk("http://127.0.0.1:1").opened() as port,
+        pytest.raises(urllib.error.HTTPError) as failed,
+    ):
+        post(port, "/api/v1/runs/", b"{}")
+
+    with failed.value as answer:
+        assert answer.code == 502

@@ -1,0 +1,49 @@
+import pytest
+
+from lab import images
+from lab.errors import LabError
+from lab.images import GUEST, TOWER, Image, image_of, key_of, own_sources
+
+
+@pytest.fixture
+def sources(tmp_path):
+    path = tmp_path / "debian.sources"
+    path.write_text("Types: deb\n")
+    return path
+
+
+def test_other_ingredients_make_another_image(sources):
+    before = key_of(GUEST, sources)
+
+    assert key_of(GUEST, sources) == before
+    assert key_of(TOWER, sources) != before
+    sources.write_text("Types: deb\nSuites: other\n")
+    assert key_of(GUEST, sources) != before
+
+
+def test_an_image_that_is_there_is_not_built_again(tmp_path, sources):
+    there = Image(tmp_path / f"guest-{key_of(GUEST, sources)}")
+    there.folder.mkdir()
+    there.disk.touch()
+
+    assert image_of(GUEST, tmp_path, sources, pytest.fail) == there
+
+
+def test_what_fails_says_how_its_log_ends(tmp_path, sources, monkeypatch):
+    def fail(recipe, image, given, log):
+        images._run(["sh", "-c", "echo no mirror; exit 3"], log, {})
+
+    monkeypatch.setattr(images, "_fill", fail)
+
+    with pytest.raises(
+        LabError, match=r"sh failed; .*guest.log ends with:\n  no mirror"
+    ):
+        image_of(GUEST, tmp_path, sources, print)
+
+
+def test_debian_comes_from_where_the_machine_gets_it(tmp_path):
+    with pytest.raises(LabError, match="APT_SOURCES=FILE"):
+        own_sources(tmp_path)
+    (tmp_path / "sources.list").write_text("deb ...\n")
+
+    assert own_sources(tmp_path) == tmp_path / "sources.list"
