@@ -159,17 +159,19 @@ def _of_system(
         printed_j=fmean(each.meter_j for each in totals),
         meter_s=fmean(each.meter_s for each in totals),
         mean_w=fmean(each.mean_w for each in totals),
-        work_s=_mean(each.work_s for each in totals),
-        energy_j=_mean(row.energy_j for row in rows),
-        less_wait_j=_mean(row.less_wait_j for row in rows),
-        operations=_mean(each.operations for each in totals),
-        joules_per_operation=_mean(
+        work_s=known_mean(each.work_s for each in totals),
+        energy_j=known_mean(row.energy_j for row in rows),
+        less_wait_j=known_mean(row.less_wait_j for row in rows),
+        operations=known_mean(each.operations for each in totals),
+        joules_per_operation=known_mean(
             getattr(each, "joules_per_operation", None) for each in works
         ),
-        operations_per_joule=_mean(
+        operations_per_joule=known_mean(
             getattr(each, "operations_per_joule", None) for each in works
         ),
-        energy_delay_js=_mean(getattr(each, "energy_delay_js", None) for each in works),
+        energy_delay_js=known_mean(
+            getattr(each, "energy_delay_js", None) for each in works
+        ),
         reason=next((row.sentence for row in rows if row.energy_j is None), ""),
     )
 
@@ -187,7 +189,7 @@ def _rows(reading: MeterReading, waiting_w: float | None) -> Iterator[EnergyRow]
     yield from energy_table([total], waiting_w=waiting_w if is_possible else None)
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def known_mean(values: Iterable[float | None]) -> float | None:
     """Return the mean, or None if it is not known of every run."""
     found = list(values)
     known = [each for each in found if each is not None]

@@ -1,14 +1,14 @@
 """The energy of a campaign's work as its machines' meters logged it, by system."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any
 
 from benchmarks import tools
 from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts, energy_ratio
 from benchmarks.models import Campaign, Meter, Sample, System
+from benchmarks.selectors.energy import known_mean
 from benchmarks.selectors.ordering import natural
 from benchmarks.selectors.run_energies import MeteredWork
 
@@ -138,21 +138,18 @@ def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
         system=works[0].lead.system,
         meter=works[0].meter,
         works=tuple(works),
-        energy_j=_mean(each.energy_j for each in good),
-        work_s=_mean(each.duration_s for each in good),
-        mean_w=_mean(each.mean_w for each in good),
-        idle_w=_mean(each.idle_w for each in good),
-        above_idle_j=_mean(each.above_idle_j for each in good),
-        operations=_mean(each.operations for each in good),
-        joules_per_operation=_mean(counted),
-        operations_per_joule=_mean(each and each.operations_per_joule for each in done),
-        energy_delay_js=_mean(each and each.energy_delay_js for each in done),
+        energy_j=known_mean(each.energy_j for each in good),
+        work_s=known_mean(each.duration_s for each in good),
+        mean_w=known_mean(each.mean_w for each in good),
+        idle_w=known_mean(each.idle_w for each in good),
+        above_idle_j=known_mean(each.above_idle_j for each in good),
+        operations=known_mean(each.operations for each in good),
+        joules_per_operation=known_mean(counted),
+        operations_per_joule=known_mean(
+            getattr(each, "operations_per_joule", None) for each in done
+        ),
+        energy_delay_js=known_mean(
+            getattr(each, "energy_delay_js", None) for each in done
+        ),
         per_work=tuple(told if told and len(told) == len(good) else joules),
     )
-
-
-def _mean(values: Iterable[Any]) -> float | None:
-    """Return the mean, or None if it is not known of every run."""
-    found = list(values)
-    known = [float(each) for each in found if each is not None]
-    return fmean(known) if known and len(known) == len(found) else None
