@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.analysis import host_facts
 from benchmarks.analysis.coruns import (
     SumCheck,
     Target,
@@ -14,7 +15,6 @@ from benchmarks.analysis.coruns import (
     scaling,
     slowdown,
 )
-from benchmarks.analysis.plausibility import limits
 from benchmarks.selectors.ordering import SCENARIOS
 from benchmarks.sentences import Sentence
 
@@ -80,7 +80,7 @@ def corun_figures(of: Evidence) -> CoRunFigures:
     total, is_printed = _sum(of, is_whole)
     mean = sum(of.seats) / len(of.seats) if is_whole else of.printed_mean
     shares = _fairness(of, reasons) if is_whole and len(of.seats) > 1 else None
-    cores = limits.cores(of.host_facts)
+    cores = host_facts.cores(of.host_facts)
     virtual = of.vms * of.vcpus if of.vcpus else None
     return CoRunFigures(
         sum=total,

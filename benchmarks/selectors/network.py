@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from benchmarks import tools, units
+from benchmarks.analysis.host_facts import line_rate_bit_per_s
 from benchmarks.analysis.paths import (
     Asymmetry,
     Ends,
@@ -16,7 +17,6 @@ from benchmarks.analysis.paths import (
     asymmetries,
     medium_of,
 )
-from benchmarks.analysis.plausibility.limits import line_rate_bit_per_s
 from benchmarks.errors import UnitError
 from benchmarks.models import Campaign, Cell, Flag
 from benchmarks.selectors.comparison_columns import PROPERTIES, Fact

@@ -8,12 +8,12 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from benchmarks import tools
-from benchmarks.analysis.plausibility.facts import CellFact, RunFact, SampleFact, Study
-from benchmarks.analysis.plausibility.limits import (
+from benchmarks.analysis.host_facts import (
     cores,
     disk_bus_byte_per_s,
     line_rate_bit_per_s,
 )
+from benchmarks.analysis.plausibility.facts import CellFact, RunFact, SampleFact, Study
 from benchmarks.models import Campaign, Case, Cell, Efficiency, Run, Sample, System
 from benchmarks.models.run import CELL_SAMPLES
 

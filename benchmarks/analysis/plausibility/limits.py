@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from benchmarks import units
@@ -86,57 +86,3 @@ def _is_inside(cell: CellFact) -> bool:
         return True
     peer = named.get("to") or named.get("peer") or ""
     return cell.scenario in INSIDE or bool(LOOPBACK.fullmatch(peer))
-
-
-SPEEDS: Final = re.compile(
-    r"(\d+(?:\.\d+)?) ?(gbe|gbit|gb/s|gigabit|mbit|mb/s)|"
-    r"(gigabit|fast) ?ethernet|\bgbe\b",
-    re.IGNORECASE,
-)
-BUSES: Final[tuple[tuple[str, float], ...]] = (
-    (r"iscsi.*gigabit|gigabit.*iscsi", 125e6),
-    (r"sata ?(iii|6)", 600e6),
-    (r"sata ?(ii\b|3)", 300e6),
-    (r"\bsata\b", 600e6),
-    (r"\bp?ata\b|\bide\b|ultra ?dma", 133e6),
-    (r"\bsas\b", 2400e6),
-)
-"""What a bus carries in bytes per second after its coding; a bus whose generation is
-not stated has the fastest one's rate, for a limit must not be too low."""
-
-
-def cores(facts: Mapping[str, object]) -> int | None:
-    """The number of physical cores a host's facts state; None if they do not."""
-    stated = facts.get("cores")
-    is_count = isinstance(stated, int) and not isinstance(stated, bool) and stated > 0
-    return int(stated) if is_count else None  # type: ignore[call-overload]
-
-
-def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
-    """The card's rate from a host's facts: a number under a key that says so, or the
-    fastest that the texts under ``network`` or ``nic`` name."""
-    stated = facts.get("line_rate_bit_per_s")
-    if isinstance(stated, int | float) and not isinstance(stated, bool):
-        return float(stated)
-    texts = [
-        str(v) for k, v in facts.items() if "net" in k.lower() or "nic" in k.lower()
-    ]
-    return max(
-        (_speed(found) for t in texts for found in SPEEDS.finditer(t)), default=None
-    )
-
-
-def _speed(found: re.Match[str]) -> float:
-    if found[1]:
-        return float(found[1]) * (1e6 if found[2].lower().startswith("mb") else 1e9)
-    return 1e8 if (found[3] or "").lower() == "fast" else 1e9
-
-
-def disk_bus_byte_per_s(facts: Mapping[str, object]) -> float | None:
-    """The disk's bus from a host's facts: a number, or what ``disk`` names."""
-    stated = facts.get("disk_bus_byte_per_s")
-    if isinstance(stated, int | float) and not isinstance(stated, bool):
-        return float(stated)
-    text = " ".join(str(v) for k, v in facts.items() if "disk" in k.lower()).lower()
-    rates = [rate for pattern, rate in BUSES if re.search(pattern, text)]
-    return rates[0] if rates else None

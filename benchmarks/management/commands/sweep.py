@@ -1,8 +1,11 @@
 """`manage.py sweep`: outbox, rereads, checks, energy, plans: what nobody woke."""
 
 import logging
+import select
 import signal
-import threading
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -32,14 +35,14 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="one look, then end")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        stop = threading.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stop.set())
-        while not stop.is_set():
-            is_busy = self._look(options["older_than"])
-            if options["once"]:
-                return
-            stop.wait(0 if is_busy else options["every"])
+        if options["once"]:
+            self._look(options["older_than"])
+            return
+        with stop_signals() as told:
+            while True:
+                is_busy = self._look(options["older_than"])
+                if select.select([told], [], [], 0 if is_busy else options["every"])[0]:
+                    return
 
     def _look(self, older_than_s: float) -> bool:
         """Do what there is; return whether there is more to be done at once."""
@@ -56,3 +59,24 @@ class Command(BaseCommand):
         if finished:
             logger.info("Finished %s runs that nobody was woken for", finished)
         return reread > 0
+
+
+@contextmanager
+def stop_signals() -> Iterator[socket.socket]:
+    """Yield a socket that can be read from once SIGTERM or Ctrl-C came.
+
+    A threading.Event may not be set in a signal's handler: it runs in the very thread
+    that may hold the event's lock while it begins to wait.
+    """
+    told, wakes = socket.socketpair()
+    with told, wakes:
+        wakes.setblocking(False)
+        signal.set_wakeup_fd(wakes.fileno())
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        before = [signal.signal(number, lambda *_: None) for number in numbers]
+        try:
+            yield told
+        finally:
+            signal.set_wakeup_fd(-1)
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)

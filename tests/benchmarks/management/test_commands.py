@@ -1,5 +1,7 @@
 """The commands that an operator types, and those the supervisor runs."""
 
+import select
+import signal
 import stat
 from io import StringIO
 
@@ -8,6 +10,7 @@ from django.contrib.auth import authenticate as sign_in
 from django.core.management import CommandError, call_command
 
 from benchmarks.errors import WrongTokenError
+from benchmarks.management.commands.sweep import stop_signals
 from benchmarks.models import Lab, Membership, OutboxItem, Run, RunOutput, Token
 from benchmarks.services.intake import submit_runs
 from benchmarks.services.tokens import authenticate
@@ -72,6 +75,16 @@ def test_it_makes_a_person_and_prints_the_password_once(lab):
 def test_it_refuses_what_cannot_be_a_person(lab, lab_slug, name, role, sentence):
     with pytest.raises(CommandError, match=sentence):
         printed("create_person", lab_slug, name, "--role", role)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_wakes_the_waiting_sweeper(number):
+    with stop_signals() as told:
+        assert not select.select([told], [], [], 0)[0]
+        signal.raise_signal(number)
+
+        assert select.select([told], [], [], 5)[0]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_the_sweeper_finishes_what_nobody_was_woken_for(agent, run_document):

@@ -6,11 +6,11 @@ from functools import cache
 from benchmarks import tools
 from benchmarks.analysis.baselines import CellFacts, choose_baseline
 from benchmarks.analysis.efficiency import efficiency
-from benchmarks.analysis.plausibility.facts import CellFact, RunFact, SampleFact, Study
-from benchmarks.analysis.plausibility.limits import (
+from benchmarks.analysis.host_facts import (
     disk_bus_byte_per_s,
     line_rate_bit_per_s,
 )
+from benchmarks.analysis.plausibility.facts import CellFact, RunFact, SampleFact, Study
 from benchmarks.analysis.summary import summarise
 from benchmarks.errors import ZeroReadingError
 from benchmarks.fingerprints import (

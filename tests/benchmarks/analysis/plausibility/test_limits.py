@@ -1,9 +1,5 @@
 import pytest
 
-from benchmarks.analysis.plausibility.limits import (
-    disk_bus_byte_per_s,
-    line_rate_bit_per_s,
-)
 from tests.benchmarks.analysis.plausibility.cast import cell, findings
 
 GIGABIT = {"component": "network", "line_rate_bit_per_s": 1e9}
@@ -62,33 +58,3 @@ def test_without_a_known_medium_there_is_no_limit():
 def test_latencies_and_rates_of_requests_have_no_line_rate():
     assert beyond(cell(9e9, unit="us", better="lower", **GIGABIT)) == []
     assert beyond(cell(9e9, unit="1/s", **GIGABIT)) == []
-
-
-@pytest.mark.parametrize(
-    ("facts", "rate"),
-    [
-        ({"network": "Gigabit Ethernet, dedicated link"}, 1e9),
-        ({"network": "1 x Gigabit Ethernet in use"}, 1e9),
-        ({"nic": "Intel X520 10GbE"}, 1e10),
-        ({"nic": "Fast Ethernet"}, 1e8),
-        ({"line_rate_bit_per_s": 4e10, "nic": "10 Gbit"}, 4e10),
-        ({"cpu": "Gigabit"}, None),
-        ({}, None),
-    ],
-)
-def test_the_line_rate_is_read_from_a_hosts_facts(facts, rate):
-    assert line_rate_bit_per_s(facts) == rate
-
-
-@pytest.mark.parametrize(
-    ("facts", "rate"),
-    [
-        ({"disk": "80 GB IDE"}, 133e6),
-        ({"disk": "SATA (system); an iSCSI LUN over a Gigabit link"}, 125e6),
-        ({"disk": "Seagate SATA II"}, 300e6),
-        ({"disk_bus_byte_per_s": 4e9}, 4e9),
-        ({"disk": "NVMe"}, None),
-    ],
-)
-def test_the_disk_bus_is_read_from_a_hosts_facts(facts, rate):
-    assert disk_bus_byte_per_s(facts) == rate
