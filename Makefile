@@ -104,10 +104,12 @@ migrations: dev ## check that no migration is missing
 .PHONY: docs
 docs: dev ## write the generated pages of docs/
 	$(COMMAND) manage.py write_docs
+	$(COMMAND) manage.py write_catalogue
 
 .PHONY: docs-check
 docs-check: dev ## check that the generated pages are current
 	$(COMMAND) manage.py write_docs --check
+	$(COMMAND) manage.py write_catalogue --check
 
 .PHONY: golden
 golden: docs ## rebuild saved answers (OpenAPI, parsed outputs), then show what changed

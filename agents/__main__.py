@@ -14,7 +14,9 @@ COMMANDS = (
     ("detect", "say what this machine stands on, and its facts"),
     ("list", "say which tools are installed, and how to install the others"),
     ("run", "run installed tools, keep what they print, and send it"),
+    ("plan", "follow a plan of the server: take a seat, run its steps, meet others"),
     ("push", "keep what tools printed, and send it"),
+    ("power", "read a power meter of this machine, and send what it says"),
     ("spool", "look at what waits to be sent; send, retry"),
     ("watch", "send the spool whenever the server can be reached"),
     ("timeserver", "tell the time to guests whose clocks lie"),
@@ -28,6 +30,7 @@ EXAMPLES = """examples:
   sysbench cpu run | virtlab-agent.pyz push --campaign my-study --host athlon -
   virtlab-agent.pyz push --campaign my-study --host athlon results/*.txt
   virtlab-agent.pyz timeserver --port 8037
+  virtlab-agent.pyz power watts-up /dev/ttyUSB0
 
 `COMMAND --help` says more. Exit codes: 0 done, 1 failed, 2 wrong use, 3 not enrolled,
 4 the server refused, 5 the server is away (nothing is lost), 6 no room, 7 unwell.

@@ -8,17 +8,19 @@ from agents.sending import Delivery, deliver
 from agents.spool import Spool
 
 
-def deliver_and_say(enrolment: Enrolment, spool: Spool, console: Console) -> int:
+def deliver_and_say(
+    enrolment: Enrolment, spool: Spool, console: Console, noun: str = "run"
+) -> int:
     """Send all that waits; say what is on the server, what is not, and what to do."""
     client = Client(enrolment.server, enrolment.token)
     delivery = deliver(spool, client, console.progress)
     if delivery.sent:
-        console.say("%s on the server." % runs(delivery.sent, "is", "are"))
+        console.say("%s on the server." % counted(delivery.sent, noun, "is", "are"))
     if delivery.rejected:
-        refused = runs(delivery.rejected, "was", "were")
+        refused = counted(delivery.rejected, noun, "was", "were")
         console.complain("%s refused; see: spool rejected" % refused)
     if delivery.trouble:
-        waiting = runs(delivery.left, "waits", "wait")
+        waiting = counted(delivery.left, noun, "waits", "wait")
         console.complain("%s in the spool: %s" % (waiting, delivery.trouble))
     return exit_code(delivery)
 
@@ -32,4 +34,11 @@ def exit_code(delivery: Delivery) -> int:
 
 def runs(number: int, singular: str, plural: str) -> str:
     """Return "1 run is" or "2 runs are"."""
-    return "1 run " + singular if number == 1 else "%d runs %s" % (number, plural)
+    return counted(number, "run", singular, plural)
+
+
+def counted(number: int, noun: str, singular: str, plural: str) -> str:
+    """Return "1 piece is" or "2 pieces are"."""
+    if number == 1:
+        return "1 %s %s" % (noun, singular)
+    return "%d %ss %s" % (number, noun, plural)

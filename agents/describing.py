@@ -11,8 +11,11 @@ _NUMBERS = ("guest_bits", "vcpus", "memory_bytes")
 _RUN = ("scenario", "vms", "seat", "load", "corun", "session", "note")
 
 
-def add_system_arguments(parser: argparse.ArgumentParser) -> None:
+def add_campaign_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--campaign", help="its slug; the enrolled one unless told")
+
+
+def add_system_arguments(parser: argparse.ArgumentParser) -> None:
     system = parser.add_argument_group("the system under test")
     system.add_argument("--system", type=int, help="the id of a registered one")
     system.add_argument("--host", help="the machine's slug")
@@ -57,6 +60,11 @@ def described_system(
     given = {name: getattr(options, name) for name in _SYSTEM + _NUMBERS}
     given["options"] = options_of(options.option)
     return system_of(facts, slug, given)
+
+
+def own_clock(facts: Dict[str, Any]) -> str:
+    """Say whose clock the tools here read: a guest's, or the machine's own."""
+    return "guest" if facts["platform"]["layers"] else "local"
 
 
 def described_run(options: argparse.Namespace) -> Dict[str, Any]:

@@ -14,7 +14,7 @@ import random
 from typing import Callable, List, NamedTuple, Optional
 
 from agents.client import Client, PassingError, RefusedError
-from agents.spool import Spool
+from agents.spool import POWER, Spool
 
 SHORTEST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
@@ -74,7 +74,7 @@ def _deliver_one(spool: Spool, client: Client, key: str) -> Optional[str]:
     """Send one run; return the reason if it was refused."""
     try:
         body = spool.read(key)
-        answer = client.attempt("POST", "runs/", body)
+        answer = client.attempt("POST", _path(key), body)
     except FileNotFoundError:  # another process of ours has sent it
         return None
     except OSError as error:
@@ -83,10 +83,15 @@ def _deliver_one(spool: Spool, client: Client, key: str) -> Optional[str]:
         raise _StopError(str(passing), passing.wait_s) from None
     except RefusedError as refused:
         return _refused(spool, key, refused)
-    if answer.get("key") != key:
+    if answer.get("key") != key.partition(".")[0]:
         raise _StopError("what answers there is not a Virtlab server")
     spool.remove(key)
     return None
+
+
+def _path(key: str) -> str:
+    """Return where what waits under a key is sent."""
+    return "power/" if key.endswith(POWER) else "runs/"
 
 
 def _refused(spool: Spool, key: str, refused: RefusedError) -> str:

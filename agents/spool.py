@@ -4,6 +4,8 @@
     spool/<key>.json.<pid>.part  being written; never sent, forgotten after an hour
     spool/rejected/<key>.json    refused by the server, with <key>.reason beside it
 
+What is no run has its kind behind its key: <key>.power.json is a piece of a power log.
+
 A run is saved when `save` has returned: written, flushed, renamed, folder flushed. It
 is removed only when the server has it. When the spool is full, new runs are refused
 loudly and the old ones stay.
@@ -20,7 +22,8 @@ from agents.files import flush_folder, forget, names_in, text_of, write_durably
 
 MOST_BYTES = 512 * 1024 * 1024
 _ABANDONED_S = 3600
-_KEY = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+POWER = ".power"
+_KEY = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.power)?"
 _WAITING = re.compile(_KEY + r"\.json")
 _PART = re.compile(_KEY + r"\.\w+\.\d+\.part")
 
@@ -42,8 +45,11 @@ class Spool:
         os.makedirs(self.rejected_folder, mode=0o700, exist_ok=True)
         self._forget_abandoned()
 
-    def save(self, document: Dict[str, Any]) -> str:
-        """Keep a run for good and return its key, or raise SpoolFullError."""
+    def save(self, document: Dict[str, Any], kind: str = "") -> str:
+        """Keep a run for good and return its key, or raise SpoolFullError.
+
+        What is no run says its ``kind``, which is then part of the key here.
+        """
         content = json.dumps(document).encode()
         held = self.bytes_held()
         if held + len(content) > self.most_bytes:
@@ -52,7 +58,7 @@ class Spool:
                 "what is in it stays. Send it (spool send) or make room."
                 % (self.folder, held / 1e6, self.most_bytes / 1e6)
             )
-        key = str(document["key"])
+        key = str(document["key"]) + kind
         try:
             write_durably(self.path(key), content)
         except OSError as error:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,6 +11,7 @@ from api.queries import Query, WholeParameter, campaign_parameter
 from api.views import ApiView
 from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.energy import campaign_energy
+from benchmarks.selectors.run_energies import MeteredWork, run_energies
 
 NULLABLE: dict[str, Any] = {"allow_null": True}
 MOST_WATTS = 1_000_000
@@ -61,11 +62,58 @@ class RefusedSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
+class WorkEnergySerializer(serializers.Serializer[Any]):
+    """What a meter of the machine saw of one run, or of runs that overlapped there.
+
+    Integrated over the work's own window. `energy_j` is null where less than 90 % of
+    it was measured; `sentence` says in numbers what is missing. `is_cpu_only`: a
+    counter of the processor, which sees no supply, disk or fan.
+    """
+
+    run_ids = serializers.SerializerMethodField()
+    system_id = serializers.IntegerField(source="lead.system_id")
+    system = serializers.CharField(source="lead.system.label")
+    tool = serializers.CharField(source="lead.tool")
+    host = serializers.CharField(source="meter.host.slug")
+    meter = serializers.CharField(source="meter.name")
+    is_cpu_only = serializers.BooleanField(source="meter.is_cpu_only")
+    gain_error = serializers.FloatField(source="meter.gain_error", **NULLABLE)
+    is_external = serializers.BooleanField(source="energy.is_external")
+    duration_s = serializers.FloatField(source="energy.duration_s")
+    covered_s = serializers.FloatField(source="energy.covered_s")
+    samples = serializers.IntegerField(source="energy.samples")
+    mean_w = serializers.FloatField(source="energy.mean_w", **NULLABLE)
+    idle_w = serializers.FloatField(source="energy.idle_w", **NULLABLE)
+    energy_j = serializers.FloatField(source="energy.energy_j", **NULLABLE)
+    above_idle_j = serializers.FloatField(source="energy.above_idle_j", **NULLABLE)
+    edge_error_j = serializers.FloatField(source="energy.edge_error_j", **NULLABLE)
+    clock_error_s = serializers.FloatField(source="energy.clock_error_s", **NULLABLE)
+    operations = serializers.FloatField(source="energy.operations", **NULLABLE)
+    joules_per_operation = serializers.FloatField(
+        source="energy.per_work.joules_per_operation", **NULLABLE
+    )
+    operations_per_joule = serializers.FloatField(
+        source="energy.per_work.operations_per_joule", **NULLABLE
+    )
+    energy_delay_js = serializers.FloatField(
+        source="energy.per_work.energy_delay_js", **NULLABLE
+    )
+    sentence = serializers.CharField()
+
+    @extend_schema_field(serializers.ListField(child=serializers.IntegerField()))
+    def get_run_ids(self, work: MeteredWork) -> list[int]:
+        return [run.pk for run in work.runs]
+
+
 class EnergySerializer(serializers.Serializer[Any]):
-    """The tables of a campaign, and the readings that none can be made of."""
+    """The tables of a campaign, and the readings that none can be made of.
+
+    `runs` is what the logs of its machines' meters say, integrated.
+    """
 
     results = EnergyTableSerializer(many=True, source="tables")
     refused = RefusedSerializer(many=True)
+    runs = WorkEnergySerializer(many=True)
 
 
 class EnergyQuery(Query):
@@ -90,4 +138,6 @@ class EnergyView(ApiView):
     def get(self, request: Request) -> Response:
         campaign = find_campaign(self.viewer, self.query["campaign"])
         found = campaign_energy(campaign, self.query.get("waiting_w"))
-        return Response(self.shown(EnergySerializer, found))
+        told = {"tables": found.tables, "refused": found.refused}
+        logged = run_energies(campaign)
+        return Response(self.shown(EnergySerializer, told | {"runs": logged}))

@@ -38,6 +38,7 @@ SCENARIOS = (
     "inter-vm",
     "inter-host",
     "same-host",
+    "combined",
 )
 CLOCKS = ("external", "client", "meter", "guest", "local")
 

@@ -2,8 +2,10 @@
 
 from django.urls import path, re_path, register_converter
 
+from api.agents import AgentsView
 from api.bulk import BulkView
 from api.campaigns import CampaignsView, CampaignView
+from api.cases import CasesView, CaseView
 from api.cells import CellsView
 from api.comparisons import ComparisonsView
 from api.coruns import CoRunsView
@@ -13,6 +15,14 @@ from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
 from api.influence import InfluenceView
+from api.plan_agents import (
+    PartFinishView,
+    PartMeetView,
+    PlanNextView,
+    PlanSeatsView,
+)
+from api.plans import PlanStepsView, PlansView, PlanView
+from api.power import PowerView
 from api.preview import PreviewView
 from api.profile import ProfileView
 from api.publishing import PublishingView
@@ -39,8 +49,11 @@ register_converter(CampaignName, "campaign")
 
 app_name = "api"
 urlpatterns = [
+    path("agents/", AgentsView.as_view(), name="agents"),
     path("campaigns/", CampaignsView.as_view(), name="campaigns"),
     path("campaigns/<campaign:slug>/", CampaignView.as_view(), name="campaign"),
+    path("cases/", CasesView.as_view(), name="cases"),
+    path("cases/<int:pk>/", CaseView.as_view(), name="case"),
     path("hosts/", HostsView.as_view(), name="hosts"),
     path("hosts/<int:pk>/", HostView.as_view(), name="host"),
     path("systems/", SystemsView.as_view(), name="systems"),
@@ -54,6 +67,7 @@ urlpatterns = [
     path("comparisons/", ComparisonsView.as_view(), name="comparisons"),
     path("coruns/", CoRunsView.as_view(), name="coruns"),
     path("energy/", EnergyView.as_view(), name="energy"),
+    path("power/", PowerView.as_view(), name="power"),
     path("profile/", ProfileView.as_view(), name="profile"),
     path("publishing/", PublishingView.as_view(), name="publishing"),
     path("flags/", FlagsView.as_view(), name="flags"),
@@ -66,6 +80,13 @@ urlpatterns = [
         name="snapshot-file",
     ),
     path("influence/", InfluenceView.as_view(), name="influence"),
+    path("plans/", PlansView.as_view(), name="plans"),
+    path("plans/<int:pk>/", PlanView.as_view(), name="plan"),
+    path("plans/<int:pk>/steps/", PlanStepsView.as_view(), name="plan-steps"),
+    path("plans/<int:pk>/seats/", PlanSeatsView.as_view(), name="plan-seats"),
+    path("plans/<int:pk>/next/", PlanNextView.as_view(), name="plan-next"),
+    path("plan-parts/<int:pk>/meet/", PartMeetView.as_view(), name="part-meet"),
+    path("plan-parts/<int:pk>/finish/", PartFinishView.as_view(), name="part-finish"),
     path("health/", HealthView.as_view(), name="health"),
     path("time/", TimeView.as_view(), name="time"),
     path("schema/", SchemaView.as_view(), name="schema"),

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from benchmarks.sentences import Sentence, either, joined
+
 
 class BenchmarksError(Exception):
     """A sentence for people (``str(error)``) and a ``code`` for programs."""
@@ -15,6 +17,11 @@ class BenchmarksError(Exception):
     code = "benchmarks_error"
     status = 422  # the HTTP status the API answers with
     field = ""  # where in the request, when it is known: "samples[3]"
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, as it was said: a Sentence keeps its parts."""
+        return str(self) if len(self.args) != 1 else self.args[0]
 
 
 class TextError(BenchmarksError):
@@ -67,8 +74,11 @@ class KeyReusedError(BenchmarksError):
 
     def __init__(self, key: object) -> None:
         super().__init__(
-            f"The upload key {key} was already used for a run with other content. "
-            "Send the same body to repeat an upload, or a new key for a new run."
+            Sentence(
+                "The upload key {key} was already used for a run with other content. "
+                "Send the same body to repeat an upload, or a new key for a new run.",
+                key=str(key),
+            )
         )
 
 
@@ -76,39 +86,43 @@ class UnknownNameError(BenchmarksError):
     """A name that nobody registered; names the closest known ones."""
 
     code = "unknown_name"
-    kind = "thing"
-    remedy = ""
+    kind: str = Sentence("thing")
+    remedy: str = ""
 
     def __init__(self, name: object, known: Iterable[str] = ()) -> None:
         self.name = str(name)
-        parts = [f'There is no {self.kind} "{shorten(self.name)}".']
+        shown = shorten(self.name)
+        parts = [Sentence('There is no {kind} "{name}".', kind=self.kind, name=shown)]
         if close := closest(self.name, known):
-            parts.append(f"Did you mean {' or '.join(close)}?")
-        super().__init__(" ".join([*parts, self.remedy]).rstrip())
+            meant = either(close)
+            parts.append(Sentence("Did you mean {names}?", names=meant))
+        super().__init__(joined([each for each in (*parts, self.remedy) if each]))
 
 
 class UnknownToolError(UnknownNameError):
     code = "unknown_tool"
-    kind = "tool"
-    remedy = "The list of tools is in docs/tools.md."
+    kind = Sentence("tool")
+    remedy = Sentence("The list of tools is in docs/tools.md.")
 
 
 class UnknownCampaignError(UnknownNameError):
     code = "unknown_campaign"
-    kind = "campaign"
-    remedy = "Create the campaign first: POST /api/v1/campaigns/."
+    kind = Sentence("campaign")
+    remedy = Sentence("Create the campaign first: POST /api/v1/campaigns/.")
 
 
 class UnknownHostError(UnknownNameError):
     code = "unknown_host"
-    kind = "host"
-    remedy = "Register the host first: POST /api/v1/hosts/."
+    kind = Sentence("host")
+    remedy = Sentence("Register the host first: POST /api/v1/hosts/.")
 
 
 class UnknownSystemError(UnknownNameError):
     code = "unknown_system"
-    kind = "system"
-    remedy = "Send the system as an object, or register it: POST /api/v1/systems/."
+    kind = Sentence("system")
+    remedy = Sentence(
+        "Send the system as an object, or register it: POST /api/v1/systems/."
+    )
 
 
 class UnknownMetricError(UnknownNameError):
@@ -118,8 +132,10 @@ class UnknownMetricError(UnknownNameError):
 
     def __init__(self, name: object, tool: str, known: Iterable[str] = ()) -> None:
         known = tuple(known)
-        self.kind = f"metric of {tool} called"
-        self.remedy = f"The metrics of {tool} are: {', '.join(known)}."
+        self.kind = Sentence("metric of {tool} called", tool=tool)
+        self.remedy = Sentence(
+            "The metrics of {tool} are: {names}.", tool=tool, names=", ".join(known)
+        )
         super().__init__(name, known)
 
 
@@ -162,8 +178,10 @@ class WrongTokenError(BenchmarksError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This token is not valid: it is wrong, expired or revoked. Send "
-            '"Authorization: Token vl_..." with a token of your lab.'
+            Sentence(
+                "This token is not valid: it is wrong, expired or revoked. Send "
+                '"Authorization: Token vl_..." with a token of your lab.'
+            )
         )
 
 
@@ -185,34 +203,53 @@ class AmbiguousCampaignError(BenchmarksError):
     status = 400
 
     def __init__(self, slug: str, labs: Iterable[str]) -> None:
-        choices = " or ".join(f'"{lab}/{slug}"' for lab in sorted(labs))
-        super().__init__(f'Several labs have a campaign "{slug}". Say {choices}.')
+        choices = either([f'"{lab}/{slug}"' for lab in sorted(labs)])
+        super().__init__(
+            Sentence(
+                'Several labs have a campaign "{slug}". Say {choices}.',
+                slug=slug,
+                choices=choices,
+            )
+        )
 
 
 class AlreadyExistsError(BenchmarksError):
     """A name that is taken by something with other properties."""
 
     status = 409
-    kind = "thing"
-    remedy = ""
+    kind: str = Sentence("thing")
+    remedy: str = ""
 
     def __init__(self, name: str, differing: Iterable[str]) -> None:
         super().__init__(
-            f'The {self.kind} "{shorten(name)}" exists with another '
-            f"{', '.join(differing)}. {self.remedy}"
+            Sentence(
+                'The {kind} "{name}" exists with another {fields}. {remedy}',
+                kind=self.kind,
+                name=shorten(name),
+                fields=", ".join(differing),
+                remedy=self.remedy,
+            )
         )
 
 
 class CampaignExistsError(AlreadyExistsError):
     code = "campaign_exists"
-    kind = "campaign"
-    remedy = "Change it with PATCH /api/v1/campaigns/<slug>/, or choose another slug."
+    kind = Sentence("campaign")
+    remedy = Sentence(
+        "Change it with PATCH /api/v1/campaigns/<slug>/, or choose another slug."
+    )
 
 
 class HostExistsError(AlreadyExistsError):
     code = "host_exists"
-    kind = "host"
-    remedy = "A changed machine is another host: give it another slug."
+    kind = Sentence("host")
+    remedy = Sentence("A changed machine is another host: give it another slug.")
+
+
+class MeterExistsError(AlreadyExistsError):
+    code = "meter_exists"
+    kind = "power meter"
+    remedy = "Another meter at this machine needs another name."
 
 
 class BatchRefusedError(BenchmarksError):
@@ -228,6 +265,40 @@ class BatchRefusedError(BenchmarksError):
         statuses = {problem.status for problem in problems.values()}
         self.status = statuses.pop() if len(statuses) == 1 else self.status
         super().__init__(
-            f"{len(problems)} of the runs cannot be taken, so none was stored: "
-            f"{next(iter(problems.values()))}"
+            Sentence(
+                "{n} of the runs cannot be taken, so none was stored: {first}",
+                n=len(problems),
+                first=next(iter(problems.values())).sentence,
+            )
+        )
+
+
+class PlaceError(BenchmarksError):
+    """A change of a lab's people that the lab or the person's role does not allow."""
+
+    code = "place"
+
+
+class InvitationError(BenchmarksError):
+    """An invitation that cannot be accepted any more, or not by this person."""
+
+    code = "invitation"
+
+
+class TokenRefusedError(BenchmarksError):
+    """A token that would be good for nothing, or for nobody."""
+
+    code = "token_refused"
+
+
+class TooManyAttemptsError(BenchmarksError):
+    """Somebody tries passwords faster than a person does."""
+
+    code = "too_many_attempts"
+    status = 429
+
+    def __init__(self, wait_s: int) -> None:
+        self.wait_s = wait_s
+        super().__init__(
+            f"Too many attempts. Wait {-(-wait_s // 60)} min, then try again."
         )

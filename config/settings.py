@@ -39,6 +39,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "dashboard.reader.ReaderLocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -60,6 +61,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "dashboard.tour.tour",
             ]
         },
     }
@@ -93,7 +95,17 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_SERIALIZER = "json"
 
+# Parts of pages under a key that names what they were made from, in each process's own
+# memory: a page needs no Redis, and a new process of a new version starts with nothing.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 32},
+    }
+}
+
 LANGUAGE_CODE = "en"
+# The languages that pages are written in; numbers follow the reader in any case.
 LANGUAGES = [("en", "English")]
 TIME_ZONE = "UTC"
 USE_TZ = True

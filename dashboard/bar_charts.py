@@ -33,11 +33,14 @@ class Reference:
 
 @dataclass(frozen=True)
 class Line:
-    """Points of one thing, joined where ``is_joined``; ``texts`` show on hovering."""
+    """Points of one thing, joined where ``is_joined``; ``texts`` show on hovering.
+
+    A line stops where ``y`` is None.
+    """
 
     name: str
     x: Sequence[float]
-    y: Sequence[float]
+    y: Sequence[float | None]
     texts: Sequence[str]
     is_joined: bool = True
 

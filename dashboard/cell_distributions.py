@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.analysis.shape import MIN_RUNS
 from dashboard.cell_side import Side, axis, figure, hovering
 from dashboard.charts import plain
+from dashboard.figures import number
 
 FEWEST_BINS, MOST_BINS = 8, 40
 PANEL_PX, FRAME_PX = 170, 100
@@ -145,7 +146,7 @@ def _steps(side: Side, dash: str) -> dict[str, Any]:
     values = sorted(side.series)
     shares = [100 * (at + 1) / len(values) for at in range(len(values))]
     texts = [
-        side.said(f"{side.name}, {share:.0f} %", value)
+        side.said(f"{side.name}, {number(share, '.0f')} %", value)
         for share, value in zip(shares, values, strict=True)
     ]
     return {

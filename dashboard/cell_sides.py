@@ -54,7 +54,7 @@ def speeds_of(cell: Cell) -> list[Speed]:
             _("%(centre)s (%(percent)s\N{NO-BREAK SPACE}%%)")
             % {
                 "centre": wording.quantity(centre, cell.case.unit),
-                "percent": f"{100 * mode['share']:.0f}",
+                "percent": figures.number(100 * mode["share"], ".0f"),
             },
             mode["centre"],
             mode["count"],

@@ -11,6 +11,7 @@ from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.models import Cell
 from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.sentences import revived
 from dashboard import figures, judging, wording
 from dashboard.cell_sides import has_single_figure, speeds_of
 from dashboard.wording import Text
@@ -55,7 +56,7 @@ def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         words = {"platform": platform, "case": case, "said": said}
         return _sentence_of(_("%(case)s on %(platform)s: %(said)s.") % words)
     if (answer := _answer(row)) is None:
-        state = wording.state_meaning(row.state) or row.reason
+        state = wording.state_meaning(row.state) or wording.said(row.reason)
         value = wording.quantity(row.value, row.unit)
         words = {"platform": platform, "case": case, "value": value, "why": state}
         said = _("%(case)s on %(platform)s: %(value)s; %(why)s.") % words
@@ -110,8 +111,9 @@ def _how_sure(judgement: Judgement | None) -> str:
         return f": {judging.verdict_words(judgement)}"
     if judgement.label == "single run":
         return _("; no verdict: single run")
-    reason = judgement.sentences[0].rstrip(".") if judgement.sentences else ""
-    return _("; no verdict: %(why)s") % {"why": reason[:1].lower() + reason[1:]}
+    reason = wording.said(judgement.sentences[0]) if judgement.sentences else ""
+    why = reason.rstrip(".")
+    return _("; no verdict: %(why)s") % {"why": why[:1].lower() + why[1:]}
 
 
 def _no_single_figure(cell: Cell, baseline: Cell | None) -> str:
@@ -128,8 +130,9 @@ def _no_single_figure(cell: Cell, baseline: Cell | None) -> str:
 
 def _sentence(cell: Cell) -> str:
     """Return what was found in the runs, no percentage parted from its sign."""
-    said = str((cell.shape or {}).get("sentence", ""))
-    return said.replace(" %", "\N{NO-BREAK SPACE}%")
+    shape = cell.shape or {}
+    found = wording.said(revived(shape.get("words") or shape.get("sentence", "")))
+    return found.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def figure_text(cell: Cell) -> str:
@@ -161,7 +164,8 @@ def clock_text(cell: Cell) -> str:
     """Return whose clock timed a side, and how far it may be trusted."""
     if cell.clock in CLOCKS:
         is_virtual = not cell.system.is_native
-        return trust_unmeasured(cell.clock, 0.0, is_virtual=is_virtual).sentence
+        trust = trust_unmeasured(cell.clock, 0.0, is_virtual=is_virtual)
+        return wording.said(trust.sentence)
     if cell.clock:
         return _("Timed by several clocks: %(clock)s.") % {"clock": cell.clock}
     return _("Nobody stated whose clock timed these runs.")
@@ -176,7 +180,7 @@ def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     if baseline is None and row.baseline_value is not None:
         words.append(_("Its runs are not yours to see."))
     if row.state != "paired":  # what a pair is was just said
-        words.append(row.reason)
+        words.append(wording.said(row.reason))
     return _sentence_of(" ".join(filter(None, words)))
 
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.energy_rows import EnergyRow
 from benchmarks.selectors.verdicts import Mark
 from dashboard import figures, judging, wording
+from dashboard.energy_cells import energy_sentence, energy_texts
 
 # States that say nothing beyond the number; all others are spelled out in the cell.
-SILENT = {"paired", "native"}
+SILENT = {"paired", "native", "metered"}
 VALUES = {"native", "reference"}
 
 
@@ -24,7 +26,6 @@ class CellView:
     sub: str
     n: int
     state: str
-    sentence: str
     sign: str = ""
     is_withheld: bool = False
     """Whether there is a ratio of which a flag lets nothing be said."""
@@ -34,15 +35,14 @@ def cell_view(
     row: ComparisonRow, mark: Mark | None = None, show: str = "efficiency"
 ) -> CellView:
     """Return the texts of a cell; ``mark`` is its verdict where ``row`` has none."""
-    ratio, kind, shade = row.ratio, "", ""
+    ratio = row.ratio
     if ratio is not None:
         kind, shade = "ratio", figures.heat(ratio)
     else:
-        kind = "value" if row.state in VALUES else "plain"
-    verdict = mark.verdict if mark else row.judgement.verdict if row.judgement else ""
-    main, sub = _texts(row, show)
+        kind, shade = "value" if row.state in VALUES else "plain", ""
     is_withheld = bool(mark and mark.is_flagged and shade)
-    heard = (sentence(row), judging.mark_sentence(mark) if mark and shade else "")
+    sign = judging.FLAGGED if is_withheld else judging.verdict_sign(_verdict(row, mark))
+    main, sub = _texts(row, show)
     return CellView(
         id=row.id,
         kind=kind,
@@ -51,14 +51,21 @@ def cell_view(
         sub=sub,
         n=row.n,
         state="" if row.state in SILENT and (ratio or kind == "value") else _tag(row),
-        sentence=" ".join(filter(None, heard)),
-        sign=judging.FLAGGED if is_withheld else judging.verdict_sign(verdict),
+        sign=sign,
         is_withheld=is_withheld,
     )
 
 
+def _verdict(row: ComparisonRow, mark: Mark | None) -> str:
+    if mark:
+        return mark.verdict
+    return row.judgement.verdict if row.judgement else ""
+
+
 def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:
     """Return what a cell says large and small."""
+    if isinstance(row, EnergyRow):
+        return energy_texts(row)
     ratio = row.ratio
     if ratio is None or show == "value":
         return ("" if row.value is None else figures.brief(row.value)), row.unit
@@ -74,11 +81,13 @@ def _tag(row: ComparisonRow) -> str:
 
 def sentence(row: ComparisonRow) -> str:
     """Return the cell in full: for the tooltip and for those who hear the page."""
+    if isinstance(row, EnergyRow):
+        return energy_sentence(row)
     ratio = row.ratio
     value = wording.quantity(row.value, row.unit, whole=True)
     runs = wording.runs_text(row.n)
     if ratio is None:
-        meaning = row.reason or wording.state_meaning(row.state)
+        meaning = wording.said(row.reason) or wording.state_meaning(row.state)
         said = f"{value}, {runs}. {wording.state_name(row.state)}: {meaning}"
         return said.rstrip(": ")
     baseline = wording.quantity(row.baseline_value, row.unit, whole=True)
@@ -111,4 +120,4 @@ def _against(row: ComparisonRow) -> str:
 
 
 def _caution(row: ComparisonRow) -> str:
-    return "" if row.state in {"paired", "relative"} else row.reason
+    return "" if row.state in {"paired", "relative"} else wording.said(row.reason)

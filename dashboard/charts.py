@@ -11,6 +11,8 @@ from math import log10
 from textwrap import wrap
 from typing import Any, Final
 
+from dashboard.figures import number
+
 SYMBOLS: Final = (
     "circle",
     "square",
@@ -147,7 +149,7 @@ def _layout(
             "title": {"text": plain(axis_title)},
             "range": [low - room, high + room],
             "tickvals": list(TICKS),
-            "ticktext": [f"{tick:g}" for tick in TICKS],
+            "ticktext": [number(tick) for tick in TICKS],
             "fixedrange": True,
         },
         "yaxis": {

@@ -43,10 +43,11 @@ def claim(row: ComparisonRow, *, link: str = "", against: str = "") -> Claim | R
     """
     judged, ratio = row.judgement, row.ratio
     if judged is None or ratio is None:
-        reason = row.reason or wording.state_meaning(row.state)
-        return Refusal((reason,), judged.advice if judged else "")
+        reason = wording.said(row.reason) or wording.state_meaning(row.state)
+        return Refusal((reason,), wording.said(judged.advice) if judged else "")
     if judged.verdict not in SAYINGS or judged.low is None or judged.high is None:
-        return Refusal(judged.sentences, judged.advice)
+        sentences = tuple(map(wording.said, judged.sentences))
+        return Refusal(sentences, wording.said(judged.advice))
     words = {
         "host": row.host,
         "system": row.system,

@@ -1,7 +1,7 @@
 """What the compare page shows for one choice: menus, chips, table."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -15,13 +15,18 @@ from benchmarks.selectors.comparison_table import (
     rows_with_ratios,
 )
 from benchmarks.selectors.comparisons import Reference
+from benchmarks.selectors.energy_per_work import cell_energies
+from benchmarks.selectors.energy_rows import energy_rows
 from benchmarks.selectors.facets import Facets, facets
 from benchmarks.selectors.verdicts import Mark, campaign_verdicts
+from dashboard.asked import unmet
 from dashboard.column_tools import ColumnTools, Pin, column_tools, pins
 from dashboard.comparison_figure import comparison_figure
 from dashboard.direct_page import DirectPage, direct_page
 from dashboard.selections import (
+    ENERGY,
     NATIVE,
+    SPEED,
     Chip,
     Menu,
     Selection,
@@ -52,6 +57,10 @@ class ComparisonPage:
     """What may be said of each cell, by the cell's id."""
     direct: DirectPage | None = None
     """Two systems against each other, instead of the table."""
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
+    is_bare: bool = False
+    """Nothing has been measured in the campaign, whatever is chosen."""
 
     @property
     def tools(self) -> Iterator[ColumnTools]:
@@ -86,19 +95,33 @@ class ComparisonPage:
     @property
     def has_no_baseline(self) -> bool:
         """Whether there is not one ratio because there is nothing to compare with."""
-        return not self.table.ratio_count and "missing" in self.table.states
+        is_nothing = not self.table.ratio_count and "missing" in self.table.states
+        return is_nothing and not self.is_energy
+
+    @property
+    def is_energy(self) -> bool:
+        """Whether the cells tell energy per work."""
+        return self.selection.show == ENERGY
+
+    @property
+    def has_no_power(self) -> bool:
+        """Whether energy was asked for and no power was measured."""
+        return self.is_energy and not self.table.groups
 
     @property
     def is_drawn(self) -> bool:
-        """Whether a chart of the ratios can be read."""
-        return 0 < self.table.ratio_count <= DRAWN_CELLS
+        """Whether a chart of the ratios can be read; that of energy has its page."""
+        return 0 < self.table.ratio_count <= DRAWN_CELLS and not self.is_energy
 
     @property
     def evidence_link(self) -> str:
-        """Where the runs behind a cell are shown; the cell's id comes after it."""
+        """Where the runs behind a cell are shown; the cell's id comes after it.
+
+        Seen from the compare page: a whole address would be repeated in every cell.
+        """
         chosen = self.selection.baseline
         query = "cell=" if chosen == NATIVE else f"baseline={quote(chosen)}&cell="
-        return f"{self.address}?{query}"
+        return f"../runs/?{query}"
 
 
 def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonPage:
@@ -118,9 +141,25 @@ def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonP
         looks=look,
         chips=chips([*first, *look], query),
         table=_table(campaign, chosen, found) if verdicts else comparison_table([]),
-        marks=verdicts.marks() if verdicts else {},
+        # Verdicts speak of speed.
+        marks=verdicts.marks() if verdicts and chosen.show != ENERGY else {},
         direct=None if verdicts else direct_page(campaign, chosen.filters(), pinned),
+        unmet=unmet(query, _followed(chosen, system, pinned)),
+        is_bare=not found.scenarios,
     )
+
+
+def _followed(
+    chosen: Selection, system: System | None, pinned: tuple[System, ...]
+) -> dict[str, object]:
+    """Return what the parts of a query came to that do not only narrow the table."""
+    return {
+        "baseline": system.pk if system else NATIVE,
+        "pin": ",".join(str(each.pk) for each in pinned),
+        "show": chosen.show,
+        "order": chosen.order,
+        "only": chosen.only,
+    }
 
 
 def figure_of(campaign: Campaign, query: Mapping[str, str]) -> dict[str, Any] | None:
@@ -132,9 +171,12 @@ def figure_of(campaign: Campaign, query: Mapping[str, str]) -> dict[str, Any] | 
 def judged_table(
     campaign: Campaign, query: Mapping[str, str]
 ) -> tuple[ComparisonTable, System | None]:
-    """Return the same table with what may be said of each cell, and its reference."""
+    """Return the same table with what may be said of each cell, and its reference.
+
+    Always of speeds: a file of energies would not say so in each of its lines.
+    """
     found = facets(campaign)
-    chosen = selection(query, found)
+    chosen = replace(selection(query, found), show=SPEED)
     system = chosen.reference(found)
     verdicts = campaign_verdicts(campaign, system)
     table = _table(campaign, chosen, found, verdicts=verdicts)
@@ -152,5 +194,7 @@ def _table(
         reference=Reference.of(campaign, system) if system else None,
         **judged,
     )
+    if chosen.show == ENERGY:
+        rows = energy_rows(rows, cell_energies(campaign, system))
     shown = rows_with_ratios(rows) if chosen.only else rows
     return comparison_table(shown, group=chosen.group, order=chosen.order)

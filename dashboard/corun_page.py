@@ -9,6 +9,7 @@ from benchmarks.models import Campaign, Case
 from benchmarks.selectors.coruns import CoRun, CoRuns, campaign_coruns
 from benchmarks.selectors.flags import withheld_cells
 from dashboard import wording
+from dashboard.asked import unmet
 from dashboard.corun_drawings import drawings, row_names
 from dashboard.corun_words import answer, remarks
 from dashboard.drawings import NONE, Drawing, number, ratio
@@ -55,6 +56,8 @@ class CoRunPage:
     chosen: Case | None
     tool: str
     drawings: tuple[Drawing, ...]
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def corun_page(campaign: Campaign, query: Mapping[str, str]) -> CoRunPage:
@@ -66,6 +69,7 @@ def corun_page(campaign: Campaign, query: Mapping[str, str]) -> CoRunPage:
         chosen=chosen,
         tool=tools.get(chosen.tool).title if chosen else "",
         drawings=_drawn(found, chosen) if chosen else (),
+        unmet=unmet(query, {"case": chosen.pk}) if chosen else (),
     )
 
 

@@ -12,7 +12,7 @@ from benchmarks.selectors.coruns import CoRun, Seats
 from dashboard import figures, wording
 
 PARALLEL = "parallel"
-UNDER_LOAD = "under CPU load"
+BESIDE_OTHER_WORK = ("under CPU load", "combined")
 SEATS_NAMED = 6
 EVEN = 0.995
 """J = 1 / (1 + CV^2): the VMs vary by 7 % around their mean."""
@@ -32,7 +32,9 @@ def sum_text(check: SumCheck) -> str:
     words = {
         "printed": figures.brief(check.printed),
         "recomputed": figures.brief(check.recomputed),
-        "percent": f"{abs(check.difference) / check.recomputed * 100:.2g}",
+        "percent": figures.number(
+            abs(check.difference) / check.recomputed * 100, ".2g"
+        ),
     }
     if check.is_within_rounding:
         return _("The printed sum is that of the seats.")
@@ -65,7 +67,7 @@ def remarks(corun: CoRun) -> list[str]:
         said.append(sum_text(found.sum_check))
     if found.interference is not None:
         said.append(_interference_text(corun))
-    return [*said, *target_texts(corun), *found.reasons]
+    return [*said, *target_texts(corun), *map(wording.said, found.reasons)]
 
 
 def _missing_text(missing: Sequence[str]) -> str:
@@ -103,7 +105,7 @@ def target_texts(corun: CoRun) -> list[str]:
 
 def _interference_text(corun: CoRun) -> str:
     words = {"ratio": figures.ratio(corun.figures.interference or 0.0)}
-    if corun.of.scenario == UNDER_LOAD:
+    if corun.of.scenario in BESIDE_OTHER_WORK:
         return _("Under load %(ratio)s of what one VM alone does.") % words
     return _("%(ratio)s of what as many VMs do without the other load.") % words
 

@@ -11,6 +11,7 @@ from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow, comparison_table
 from benchmarks.selectors.comparisons import ComparisonRow, Reference
 from benchmarks.selectors.verdicts import campaign_verdicts
+from dashboard import figures
 from dashboard.interval_bars import IntervalBar, interval_bar, reach
 
 
@@ -75,7 +76,12 @@ def direct_page(
     )
     found = dict(Counter(each.verdict for each in judged).most_common())
     return DirectPage(
-        one, other, groups, found, verdicts.tested, f"{campaign.band_percent:g}"
+        one,
+        other,
+        groups,
+        found,
+        verdicts.tested,
+        figures.number(campaign.band_percent),
     )
 
 

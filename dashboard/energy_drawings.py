@@ -1,17 +1,49 @@
 """The charts of energy, each with its table twin."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Protocol
 
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
+from benchmarks.analysis.power_trace import GAP_STEPS
+from benchmarks.models import System
 from benchmarks.selectors.energy import EnergyTable, SystemEnergy
 from benchmarks.selectors.metered import MeteredRun, Window
+from dashboard import figures, wording
 from dashboard.bar_charts import Bars, Line, bar_chart, line_chart
 from dashboard.drawings import NONE, Drawing, number, ratio
 from dashboard.energy_words import conclusion
 
 POINTS = 2000
+
+
+class Performing(Protocol):
+    """What is drawn of a system's power and performance."""
+
+    @property
+    def system(self) -> System: ...
+    @property
+    def operations(self) -> float | None: ...
+    @property
+    def work_s(self) -> float | None: ...
+    @property
+    def mean_w(self) -> float | None: ...
+    @property
+    def joules_per_operation(self) -> float | None: ...
+    @property
+    def operations_per_joule(self) -> float | None: ...
+    @property
+    def energy_delay_js(self) -> float | None: ...
+
+
+class PerformingTable(Protocol):
+    """A workload on several systems."""
+
+    @property
+    def systems(self) -> Sequence[Performing]: ...
 
 
 def energy_drawing(
@@ -71,9 +103,11 @@ def _energy_row(
     )
 
 
-def performance_drawing(table: EnergyTable, names: Mapping[int, str]) -> Drawing | None:
+def performance_drawing(
+    table: PerformingTable, names: Mapping[int, str]
+) -> Drawing | None:
     """Draw power against performance, where the work counted what it did."""
-    drawn = [each for each in table.systems if each.operations and each.work_s]
+    drawn = [s for s in table.systems if s.operations and s.work_s and s.mean_w]
     if len(drawn) < 2:
         return None
     speeds = [(each.operations or 0.0) / (each.work_s or 1.0) for each in drawn]
@@ -82,7 +116,7 @@ def performance_drawing(table: EnergyTable, names: Mapping[int, str]) -> Drawing
             names[each.system.pk],
             [speed],
             [each.mean_w],
-            [f"{names[each.system.pk]}: {number(speed, '1/s')}, {each.mean_w:.4g} W"],
+            [_performance_text(names[each.system.pk], speed, each)],
             is_joined=False,
         )
         for each, speed in zip(drawn, speeds, strict=True)
@@ -119,14 +153,17 @@ def performance_drawing(table: EnergyTable, names: Mapping[int, str]) -> Drawing
     )
 
 
+def _performance_text(name: str, speed: float, each: Performing) -> str:
+    return f"{name}: {number(speed, '1/s')}, {number(each.mean_w, 'W')}"
+
+
 def power_drawing(metered: MeteredRun) -> Drawing | None:
     """Draw a meter's log with the window of its work tinted."""
     log = metered.log
     if log is None:
         return None
     step = max(1, len(log.watts) // POINTS)
-    times, watts = log.times_s[::step], log.watts[::step]
-    texts = [f"{w:.4g} W, {t:.4g} s" for t, w in zip(times, watts, strict=True)]
+    line = _power_line(log.times_s[::step], log.watts[::step])
     spans = metered.windows
     ends = [end for each in spans for end in (each.start_s, each.end_s)]
     return Drawing(
@@ -134,8 +171,8 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
         title=_("Power over time"),
         note=_("The tinted part is the window of the work; only that counts."),
         figure=line_chart(
-            [Line(_("power"), times, watts, texts)],
-            x_title=_("Seconds since the log began"),
+            [line],
+            x_title=_("Seconds since the first sample"),
             y_title="W",
             window=(min(ends), max(ends)) if ends else None,
         ),
@@ -154,17 +191,46 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
     )
 
 
+def _power_line(times_s: Sequence[float], watts: Sequence[float]) -> Line:
+    """Return the line of power; it stops where nothing was measured."""
+    usual_s = median(b - a for a, b in pairwise(times_s)) if len(times_s) > 1 else 0.0
+    x: list[float] = []
+    y: list[float | None] = []
+    for at, (time_s, power_w) in enumerate(zip(times_s, watts, strict=True)):
+        if at and time_s - times_s[at - 1] > GAP_STEPS * usual_s:
+            x.append((time_s + times_s[at - 1]) / 2)
+            y.append(None)
+        x.append(time_s)
+        y.append(power_w)
+    told = zip(x, y, strict=True)
+    texts = ["" if w is None else _reading(t, w) for t, w in told]
+    return Line(_("power"), x, y, texts)
+
+
+def _reading(time_s: float, watts: float) -> str:
+    return f"{figures.number(watts, '.4g')} W, {figures.number(time_s, '.4g')} s"
+
+
+def _measured(window: Window) -> str:
+    if window.energy is None:
+        return wording.said(window.reason) or NONE
+    return f"{figures.number(100 * window.energy.coverage, '.3g')} %"
+
+
 def _window_row(window: Window, idle_w: float | None) -> tuple[str, ...]:
     named = {"tool": tools.get(window.run.tool).title, "run": window.run.pk}
     energy, work = window.energy, window.per_work
-    ends = {"start": f"{window.start_s:.6g}", "end": f"{window.end_s:.6g}"}
+    ends = {
+        "start": figures.number(window.start_s, ".6g"),
+        "end": figures.number(window.end_s, ".6g"),
+    }
     texts = (
         number(energy.energy_j if energy else None, "J"),
         number(window.above_idle_j, "J"),
         number(energy.mean_w if energy else None, "W"),
         number(idle_w, "W"),
         number(work.joules_per_operation if work else None, "J"),
-        f"{100 * energy.coverage:.3g} %" if energy else window.reason or NONE,
+        _measured(window),
         number(energy.edge_error_j if energy else None, "J"),
     )
     return (

@@ -7,6 +7,7 @@ from benchmarks.models import Campaign, Run
 from benchmarks.selectors.energy import Energy, EnergyTable, Refused, campaign_energy
 from benchmarks.selectors.metered import MeteredRun, metered_run
 from benchmarks.selectors.meters import MeterReading
+from dashboard.asked import unmet
 from dashboard.drawings import Drawing
 from dashboard.energy_drawings import (
     energy_drawing,
@@ -14,6 +15,7 @@ from dashboard.energy_drawings import (
     power_drawing,
 )
 from dashboard.energy_words import answer, log_sentence
+from dashboard.logged_page import LoggedPage, logged_page
 from dashboard.run_pages import number
 from dashboard.system_names import short_names
 
@@ -52,15 +54,19 @@ class EnergyPage:
     metered: MeteredRun | None
     power: Drawing | None
     log_sentence: str
+    logged: LoggedPage
     is_empty: bool
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
-    """Return the page for a URL's query: ``waiting`` watts, and the ``run`` to draw."""
+    """Return the page for a query: ``waiting`` watts, ``run`` and ``work`` to draw."""
     waiting_w = _watts(query.get("waiting", ""))
     found = campaign_energy(campaign, waiting_w)
     reading = _chosen(found, number(query.get("run", "")))
     metered = metered_run(reading) if reading else None
+    logged = logged_page(campaign, query)
     return EnergyPage(
         workloads=tuple(
             _workload(at, table, waiting_w) for at, table in enumerate(found.tables)
@@ -74,7 +80,9 @@ def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
         metered=metered,
         power=power_drawing(metered) if metered else None,
         log_sentence=log_sentence(reading, metered) if reading and metered else "",
-        is_empty=not found.metered,
+        logged=logged,
+        is_empty=not found.metered and not logged.rows,
+        unmet=unmet(query, {"waiting": waiting_w, "run": reading and reading.run.pk}),
     )
 
 

@@ -62,14 +62,12 @@ def _overruns(known: Sequence[SystemEnergy]) -> str:
 
 
 def _longer(percent: float) -> str:
-    words = {"percent": f"{abs(percent):.1f}" if abs(percent) < 10 else _whole(percent)}
+    words = {
+        "percent": figures.number(abs(percent), ".1f" if abs(percent) < 10 else ",.0f")
+    }
     if percent < 0:
         return _("%(percent)s %% shorter") % words
     return _("%(percent)s %% longer") % words
-
-
-def _whole(percent: float) -> str:
-    return f"{abs(percent):,.0f}"
 
 
 def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
@@ -83,7 +81,7 @@ def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
     words = {
         "exact": figures.brief(round(exact_j, 1)),
         "flat": figures.brief(round(flat_j, 1)),
-        "share": _share(flat_j / exact_j),
+        "share": share_text(flat_j / exact_j),
     }
     return (
         _(
@@ -101,8 +99,8 @@ def _reversal(
     words = {
         "system": names[energy.system.pk],
         "reference": names[table.reference.pk],
-        "printed": _share(energy.printed_ratio),
-        "work": _share(energy.energy_ratio),
+        "printed": share_text(energy.printed_ratio),
+        "work": share_text(energy.energy_ratio),
     }
     said = _(
         "By the printed totals “%(system)s” takes %(printed)s than “%(reference)s”, "
@@ -119,10 +117,10 @@ def _break_even(energy: SystemEnergy, base: SystemEnergy) -> str:
         return ""
     return _(
         "The printed order holds only if the machine waited at less than %(watts)s W."
-    ) % {"watts": f"{even_w:.3g}"}
+    ) % {"watts": figures.number(even_w, ".3g")}
 
 
-def _share(ratio: float | None) -> str:
+def share_text(ratio: float | None) -> str:
     """Return a ratio as people say it: ``15 % more``."""
     percent = 100 * ((ratio or 1.0) - 1)
     words = {"percent": figures.brief(round(abs(percent), 1))}

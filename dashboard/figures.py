@@ -1,5 +1,14 @@
-"""How numbers are written and which shade a ratio gets. PURE: no Django."""
+"""How numbers are written and which shade a ratio gets. PURE: no Django.
 
+Every number of a page is written here, as its reader writes numbers; what leaves the
+site as a file keeps the decimal point (``written_as(NEUTRAL)``).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from decimal import Decimal
 from math import floor, isfinite, log2, log10
 from typing import Final
@@ -16,8 +25,58 @@ TABLE_DIGITS: Final = 6
 RATIO_DECIMALS: Final = 3
 
 
+@dataclass(frozen=True)
+class Locale:
+    """How somebody writes numbers and days; ``day`` is a format of Django's."""
+
+    decimal: str = "."
+    thousands: str = ","
+    day: str = "Y-m-d"
+
+    @property
+    def separators(self) -> str:
+        """Decimal sign and thousands sign, as Plotly takes them."""
+        return self.decimal + self.thousands
+
+
+NEUTRAL: Final = Locale()
+_locale: ContextVar[Locale] = ContextVar("locale", default=NEUTRAL)
+
+
+def locale() -> Locale:
+    """Return how the present reader writes."""
+    return _locale.get()
+
+
+@contextmanager
+def written_as(chosen: Locale) -> Iterator[None]:
+    """Write all numbers so as long as this lasts."""
+    before = _locale.set(chosen)
+    try:
+        yield
+    finally:
+        _locale.reset(before)
+
+
+def localized(written: str) -> str:
+    """Return a number that was written with a decimal point as the reader writes it."""
+    chosen = _locale.get()
+    if chosen is NEUTRAL:
+        return written
+    return written.translate({ord("."): chosen.decimal, ord(","): chosen.thousands})
+
+
+def number(value: float, spec: str = "g") -> str:
+    """Write a number by a format of Python's, as the reader writes it."""
+    return localized(format(value, spec))
+
+
 def exact(value: float) -> str:
     """Write a stored number with all its digits and none it does not have."""
+    return localized(_exact(value))
+
+
+def _exact(value: float) -> str:
     if not isfinite(value):
         return str(value)
     text = repr(float(value))
@@ -42,15 +101,15 @@ def brief(value: float) -> str:
 def ratio(value: float) -> str:
     """Write a ratio with three decimals; a tiny one with two significant digits."""
     if 0 < value < 0.01:
-        return f"{value:.2g}"
-    return f"{value:,.{RATIO_DECIMALS}f}"
+        return number(value, ".2g")
+    return number(value, f",.{RATIO_DECIMALS}f")
 
 
 def overhead(ratio: float) -> str:
     """Write what is lost of 1 in percent; it is below 0 where something is gained."""
     lost = round(100 * (1 - ratio), 1) + 0.0
     sign = "\N{MINUS SIGN}" if lost < 0 else ""
-    return f"{sign}{abs(lost):,.1f}\N{NO-BREAK SPACE}%"
+    return f"{sign}{number(abs(lost), ',.1f')}\N{NO-BREAK SPACE}%"
 
 
 def heat(value: float) -> str:
@@ -58,15 +117,18 @@ def heat(value: float) -> str:
     if value <= 0:
         return f"slow-{SHADES}"
     side, slow = ("slow", value) if value < 1 else ("fast", 1 / value)
-    passed = sum(slow > edge for edge in EDGES)
+    passed = bisect_left(EDGES, slow)
     return EVEN if passed == SHADES else f"{side}-{SHADES - passed}"
 
 
 def legend() -> list[tuple[str, str]]:
     """Return shade and label of each step of the scale, slowest first."""
-    slow = [(f"slow-{SHADES - at}", f"≤ {edge:g}") for at, edge in enumerate(EDGES)]
+    slow = [
+        (f"slow-{SHADES - at}", f"≤ {number(edge)}") for at, edge in enumerate(EDGES)
+    ]
     fast = [
-        (f"fast-{at + 1}", f"≥ {1 / edge:.3g}") for at, edge in enumerate(EDGES[::-1])
+        (f"fast-{at + 1}", f"≥ {number(1 / edge, '.3g')}")
+        for at, edge in enumerate(EDGES[::-1])
     ]
     return [*slow, (EVEN, "1"), *fast]
 
@@ -79,12 +141,12 @@ def place(value: float, low: float, high: float) -> float:
     return min(max(share, 0.0), 1.0)
 
 
-def amount_of_memory(number: int) -> str:
+def amount_of_memory(count: int) -> str:
     """Write bytes in the largest binary unit that leaves a whole number."""
     for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if number and number % 1024**power == 0:
-            return f"{number // 1024**power} {unit}"
-    return f"{number:,} B"
+        if count and count % 1024**power == 0:
+            return f"{count // 1024**power} {unit}"
+    return f"{localized(f'{count:,}')} B"
 
 
 def digits_between(low: float, high: float) -> int:

@@ -14,6 +14,8 @@ from benchmarks.models import Campaign, Cell, DueCheck, Flag
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.viewer import Viewer
 from dashboard import figures
+from dashboard.asked import unmet
+from dashboard.core_texts import evidence_name
 
 EVERYTHING = "all"
 SHOWN = 300
@@ -61,6 +63,8 @@ class FlagPage:
     groups: tuple[RuleGroup, ...]
     has_more: bool
     unchecked: bool
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> FlagPage:
@@ -81,6 +85,7 @@ def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> F
         groups=tuple(_groups(found[:SHOWN])),
         has_more=len(found) > SHOWN,
         unchecked=DueCheck.objects.filter(campaign=campaign).exists(),
+        unmet=unmet(query, {"status": status}),
     )
 
 
@@ -91,8 +96,8 @@ def _groups(flags: Iterable[Flag]) -> Iterator[RuleGroup]:
         rule = RULES.get(name)
         yield RuleGroup(
             rule=name,
-            title=rule.title if rule else name,
-            documentation=rule.documentation if rule else "",
+            title=_(rule.title) if rule else name,
+            documentation=_(rule.documentation) if rule else "",
             severity=severity,
             flags=tuple(map(_shown, members)),
         )
@@ -113,7 +118,7 @@ def _shown(flag: Flag) -> ShownFlag:
 def evidence_words(evidence: Mapping[str, Any]) -> tuple[Evidence, ...]:
     """Return what a finding rests on, in words."""
     return tuple(
-        Evidence(name.replace("_", " "), _text(value))
+        Evidence(_(evidence_name(name)), _text(value))
         for name, value in evidence.items()
         if name not in IDS
     )
@@ -133,6 +138,6 @@ def _text(value: Any, depth: int = 0) -> str:
         return between.join(_text(each, depth + 1) for each in value)
     if isinstance(value, dict):
         return ", ".join(
-            f"{name.replace('_', ' ')} {_text(each)}" for name, each in value.items()
+            f"{_(evidence_name(name))} {_text(each)}" for name, each in value.items()
         )
     return str(value)

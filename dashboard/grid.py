@@ -1,37 +1,101 @@
 """The rows of the comparison as HTML.
 
 Thousands of cells: one template rendered for each would take most of the page's time.
-Whatever came from people goes through ``escape``.
+Whatever came from people goes through ``escape``. Roles are spelled out because the
+style sheet lays rows out as boxes of their own, and not every browser then still says
+that they are those of a table.
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from html import escape
+from typing import Final
 
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
-from dashboard import wording
+from dashboard import judging, wording
 from dashboard.cells import CellView, cell_view
 from dashboard.comparison_page import ComparisonPage
 
+# The widths of columns that the style sheet knows, and how wide texts are, in rem.
+WIDTHS: Final = (5, 6, 7, 8, 9, 10)
+PADDING: Final = 1.0
+LARGE: Final = 0.52
+SMALL: Final = 0.385
 
-def group_html(group: CaseGroup, page: ComparisonPage) -> SafeString:
-    """Return the rows of one tool and component."""
-    return mark_safe("".join(_row(row, group, page) for row in group.rows))
+
+@dataclass(frozen=True)
+class GroupRows:
+    """The rows of one tool and component; not found: a search hides all of them."""
+
+    group: CaseGroup
+    html: SafeString
+    is_found: bool
 
 
-def _row(row: CaseRow, group: CaseGroup, page: ComparisonPage) -> str:
+@dataclass(frozen=True)
+class GridRows:
+    """All rows, and the class of the width in which every cell has room."""
+
+    groups: tuple[GroupRows, ...]
+    width: str
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a search leaves any row."""
+        return any(group.is_found for group in self.groups)
+
+
+def grid_rows(page: ComparisonPage) -> GridRows:
+    """Return the rows of a comparison."""
     show, marks = page.selection.show, page.marks
-    link = escape(page.evidence_link)
-    cells = (
-        _cell(cell_view(cell, marks.get(cell.id), show), place, link)
+    views = {
+        cell.id: cell_view(cell, marks.get(cell.id), show)
+        for group in page.table.groups
+        for row in group.rows
+        for cell in row.cells
         if cell
-        else f'<td class="cell cell-none{_edge(place)}">·</td>'
-        for place, cell in zip(page.table.head.columns, row.cells, strict=True)
-    )
-    hidden = "" if is_found(page.selection.q, group, row) else " hidden"
-    return f"<tr{hidden}>{_case(row)}{''.join(cells)}</tr>\n"
+    }
+    groups = (_group_rows(group, page, views) for group in page.table.groups)
+    return GridRows(tuple(groups), _width(views.values()))
+
+
+def _width(views: Iterable[CellView]) -> str:
+    """Return the least width for the longest text: all columns are of one width."""
+    longest = max(map(_wanted_rem, views), default=0.0) + PADDING
+    return f"cells-{next((rem for rem in WIDTHS if rem >= longest), WIDTHS[-1])}"
+
+
+def _wanted_rem(view: CellView) -> float:
+    beside = len(str(view.n)) + 3 + 2 * len(view.sign)
+    large = LARGE * len(view.main) + SMALL * beside
+    return max(large, SMALL * len(view.sub), SMALL * len(view.state))
+
+
+def _group_rows(
+    group: CaseGroup, page: ComparisonPage, views: Mapping[int, CellView]
+) -> GroupRows:
+    signs, link = _signs(), escape(page.evidence_link)
+    rows, found = [], [is_found(page.selection.q, group, row) for row in group.rows]
+    for row, stays in zip(group.rows, found, strict=True):
+        cells = (
+            _cell(view, signs[view.sign], place, link)
+            if (view := cell and views[cell.id])
+            else f'<td role="cell" class="cell cell-none{_edge(place)}">·</td>'
+            for place, cell in zip(page.table.head.columns, row.cells, strict=True)
+        )
+        hidden = "" if stays else " hidden"
+        rows.append(f'<tr role="row"{hidden}>{_case(row)}{"".join(cells)}</tr>\n')
+    return GroupRows(group, mark_safe("".join(rows)), any(found))
+
+
+def _signs() -> Mapping[str, str]:
+    """Return each sign beside a number, with its words for those who hear it."""
+    heard = '<span class="sign" role="img" aria-label="{}">{}</span> '
+    words = judging.signs_in_words().items()
+    return {"": ""} | {sign: heard.format(escape(said), sign) for sign, said in words}
 
 
 def _case(row: CaseRow) -> str:
@@ -39,20 +103,20 @@ def _case(row: CaseRow) -> str:
     more = " · ".join([*map(wording.fact_text, row.facts), *map(str, better)])
     said = f'<span class="case-more">{escape(more)}</span>' if more else ""
     name = f'<span class="case-name">{escape(row.label)}</span>'
-    return f'<th class="case" scope="row">{name}{said}</th>'
+    return f'<th class="case" scope="row" role="rowheader">{name}{said}</th>'
 
 
-def _cell(view: CellView, place: Column, link: str) -> str:
+def _cell(view: CellView, sign: str, place: Column, link: str) -> str:
+    """Return one of thousands: a byte or an element of it counts as many times."""
     look = f"heat-{view.shade}" if view.shade else f"cell-{view.kind}"
     held = " withheld" if view.is_withheld else ""
-    sign = f'<span class="sign" aria-hidden="true">{view.sign}</span> '
     state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
     return (
-        f'<td class="cell {look}{held}{_edge(place)}"><a href="{link}{view.id}"'
-        f' aria-label="{escape(view.sentence)}">'
-        f'<span class="top"><span class="n">n {view.n}</span> '
-        f'<span class="main">{sign if view.sign else ""}{escape(view.main)}</span>'
-        f'</span><span class="sub">{escape(view.sub)}</span>{state}</a></td>'
+        f'<td role="cell" class="cell {look}{held}{_edge(place)}">'
+        f'<a href="{link}{view.id}">'
+        f'<span class="main">{sign}{escape(view.main)}</span> '
+        f'<span class="n">n {view.n}</span> '
+        f'<span class="sub">{escape(view.sub)}</span>{state}</a></td>'
     )
 
 
@@ -68,11 +132,3 @@ def is_found(q: str, group: CaseGroup, row: CaseRow) -> bool:
     component = wording.component_name(group.component)
     said = " ".join([component, group.tool, group.label, row.label, *facts]).casefold()
     return all(word in said for word in q.casefold().split())
-
-
-def nothing_found(page: ComparisonPage) -> str:
-    """Return what to say when a search hides every row; nothing where it does not."""
-    rows = ((group, row) for group in page.table.groups for row in group.rows)
-    if any(is_found(page.selection.q, group, row) for group, row in rows):
-        return ""
-    return _("No row has these words.")

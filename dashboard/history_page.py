@@ -23,6 +23,7 @@ from benchmarks.selectors.history import (
 from benchmarks.selectors.ordering import natural
 from benchmarks.viewer import Viewer
 from dashboard import figures, wording
+from dashboard.asked import unmet
 from dashboard.history_words import day_text, line_name, sentences
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
 from dashboard.sweep_charts import Curve, Mark, sweep_plot
@@ -56,6 +57,8 @@ class HistoryPage:
     table: tuple[Row, ...]
     is_over_time: bool
     undated: int
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
     @property
     def is_long(self) -> bool:
@@ -88,6 +91,7 @@ def history_page(
         table=tuple(_table(told, is_over_time)),
         is_over_time=is_over_time,
         undated=sum(len(it.runs) - len(it.dated) for it in told.series),
+        unmet=unmet(query, {"subject": _key(subject)}),
     )
 
 

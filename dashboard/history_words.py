@@ -7,7 +7,6 @@ from itertools import pairwise
 from math import isfinite
 
 import numpy as np
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.history import LEAST_RUNS, ChangePoint
@@ -18,7 +17,7 @@ from dashboard import figures, wording
 
 def day_text(at: datetime | None) -> str:
     """Return the day of a run."""
-    return date_format(at, "Y-m-d") if at else ""
+    return wording.day_text(at) if at else ""
 
 
 def line_name(series: Series, told: History) -> str:
@@ -72,7 +71,7 @@ def _change(series: Series, name: str, change: ChangePoint) -> str:
         "system": name,
         "day": day_text(after.started_at),
         "factor": figures.ratio(change.factor),
-        "p": f"{change.p_value:.3f}",
+        "p": figures.number(change.p_value, ".3f"),
         "versions": _versions(before, after),
     }
     return (

@@ -10,6 +10,7 @@ from benchmarks.analysis.influence.effects import Influence
 from benchmarks.analysis.influence.factors import Term
 from benchmarks.analysis.influence.model import Alias
 from benchmarks.selectors.influence import Analysis
+from dashboard import figures
 from dashboard.influence_words import term_name, times
 
 
@@ -30,7 +31,7 @@ def how_chance_was_measured(found: Influence) -> str:
             "One value a system, and too few systems: the factors are what was"
             " measured, and nothing says how much of them is chance."
         )
-    df = f"{found.scatter.df:.3g}"
+    df = figures.number(found.scatter.df, ".3g")
     if found.kind == "replicated":
         return _(
             "Repeated runs measure chance (%(df)s degrees of freedom): 95 %% intervals,"

@@ -18,6 +18,7 @@ from benchmarks.selectors.influence import (
 from benchmarks.selectors.influence_responses import RESPONSES, Response
 from benchmarks.viewer import Viewer
 from dashboard import wording
+from dashboard.asked import unmet
 from dashboard.influence_parts import Detail, detail
 from dashboard.influence_words import statements, subject_name
 
@@ -64,6 +65,8 @@ class InfluencePage:
     title: str
     detail: Detail | None
     is_value: bool
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def influence_page(
@@ -84,7 +87,20 @@ def influence_page(
         title=_title(component, analysis),
         detail=detail(analysis, found.response) if analysis else None,
         is_value=found.response == "value",
+        unmet=unmet(query, _found(response, component, analysis)),
     )
+
+
+def _found(
+    response: Response | None,
+    component: ComponentInfluence | None,
+    analysis: Analysis | None,
+) -> dict[str, object]:
+    """Return what the parts of a query came to; nothing at all is said elsewhere."""
+    if component is None:
+        return {}
+    case = analysis and analysis.subjects and case_key(analysis.subjects[0])
+    return {"response": response, "component": component.component, "case": case}
 
 
 def case_key(subject: Subject) -> str:

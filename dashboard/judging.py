@@ -1,13 +1,10 @@
 """A judgement in words: the verdict, its interval, what stands against it."""
 
-from functools import cache
-
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.selectors.verdicts import Mark
-from dashboard import figures
+from dashboard import figures, wording
 from dashboard.wording import Text
 
 VERDICTS: dict[str, Text] = {
@@ -44,18 +41,13 @@ def verdict_sign(verdict: str) -> str:
     return SIGNS.get(verdict, "")
 
 
-def mark_sentence(mark: Mark) -> str:
-    """Return a cell's verdict where there is no room for its interval."""
-    return _mark_sentence(mark, get_language())
-
-
-@cache
-def _mark_sentence(mark: Mark, _language: str | None) -> str:
-    if mark.is_flagged:
-        return _("No verdict: a flag doubts a number.")
-    if mark.verdict == "refused":
-        return ""
-    return _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[mark.verdict]}
+def signs_in_words() -> dict[str, str]:
+    """Return what each sign beside a number says."""
+    said = {
+        sign: _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
+        for verdict, sign in SIGNS.items()
+    }
+    return {**said, FLAGGED: _("No verdict: a flag doubts a number.")}
 
 
 def interval_text(judgement: Judgement) -> str:
@@ -76,5 +68,6 @@ def judgement_sentence(judgement: Judgement | None) -> str:
         "interval": interval_text(judgement),
         "verdict": verdict_words(judgement),
     }
-    reason = judgement.sentences[0] if judgement.verdict == "refused" else ""
+    is_refused = judgement.verdict == "refused"
+    reason = wording.said(judgement.sentences[0]) if is_refused else ""
     return f"{interval} {reason}".rstrip()

@@ -20,6 +20,7 @@ from benchmarks.selectors.network import (
 )
 from benchmarks.viewer import Viewer
 from dashboard import figures, wording
+from dashboard.asked import unmet
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
 from dashboard.network_words import path_sentence, sentences, setting_name
 
@@ -63,6 +64,8 @@ class NetworkPage:
     flags: tuple[Flag, ...]
     line_rate: str
     media: frozenset[str]
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def network_page(
@@ -88,6 +91,7 @@ def network_page(
         flags=tuple(flags[pk] for pk in sorted(flags)),
         line_rate=", ".join(wording.quantity(it, metric.unit) for it in sorted(rates)),
         media=frozenset(path.medium for path in paths),
+        unmet=unmet(query, {"metric": metrics.index(metric)}),
     )
 
 

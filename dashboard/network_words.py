@@ -51,7 +51,7 @@ def path_sentence(path: Path, asymmetry: Asymmetry | None) -> str:
     if asymmetry:
         words = (ends_text(asymmetry.larger), _times(asymmetry.factor))
         parts.append(_("%s carries %s times what comes back.") % words)
-    parts.extend(flag.sentence for flag in path.flags)
+    parts.extend(wording.said(flag.sentence) for flag in path.flags)
     return " ".join(parts)
 
 

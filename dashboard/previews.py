@@ -11,6 +11,7 @@ from benchmarks.errors import BenchmarksError, shorten
 from benchmarks.reading import ReadRun
 from benchmarks.tools.parser import Parameter, Reading
 from benchmarks.tools.scan import LineError
+from dashboard import wording
 from dashboard.archives import Member
 
 RESULTS_SHOWN = 20
@@ -59,7 +60,7 @@ class Trouble:
     def of(cls, error: BenchmarksError) -> "Trouble":
         if isinstance(error, LineError):
             return cls(error.why, error.line, shorten(error.text.strip(), LINE_SHOWN))
-        return cls(str(error))
+        return cls(wording.said(error.sentence))
 
 
 Parameters = Mapping[str, Parameter]

@@ -18,10 +18,12 @@ NATIVE = "native"
 ALL = "all"
 WIDE = {"baseline", "system"}
 PINS = 2
+SPEED, ENERGY = "efficiency", "energy"
 SHOWN = {
-    "efficiency": gettext_lazy("Efficiency"),
+    SPEED: gettext_lazy("Efficiency"),
     "overhead": gettext_lazy("Overhead"),
     "value": gettext_lazy("Measured value"),
+    ENERGY: gettext_lazy("Energy per work"),
 }
 ORDERS = {
     "": gettext_lazy("By their properties"),
@@ -63,7 +65,7 @@ class Selection:
     tool: str
     guest_os: str
     bits: str
-    show: str = "efficiency"
+    show: str = SPEED
     group: str = PLATFORM
     order: str = ""
     only: str = ""
@@ -109,7 +111,7 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
         tool=query.get("tool", ""),
         guest_os=query.get("guest_os", ""),
         bits=query.get("bits", ""),
-        show=_known(query.get("show"), SHOWN, "efficiency"),
+        show=_known(query.get("show"), SHOWN, SPEED),
         group=query.get("group") or PLATFORM,
         order=_known(query.get("order"), ORDERS, ""),
         only=_known(query.get("only"), KEPT, ""),
@@ -155,7 +157,7 @@ def menus(chosen: Selection, facets: Facets, campaign: Campaign) -> list[Menu]:
     """Return the menus of the filter form, each with its choice marked."""
     everything = {"": _("All")}
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
-    several = {ALL: _("All scenarios")} if len(scenarios) > 1 else {}
+    several = {ALL: _("All scenarios")} if len(scenarios) != 1 else {}
     components = {name: wording.component_name(name) for name in facets.components}
     bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
     oses = {name: name for name in facets.guest_oses}

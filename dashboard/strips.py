@@ -72,7 +72,7 @@ def strips(bands: Sequence[Band]) -> Strips | None:
     return Strips(
         groups=tuple(groups),
         ticks=tuple(
-            Tick(_x(tick, low, high), f"{tick:.3g}", tick in MAJOR)
+            Tick(_x(tick, low, high), figures.number(tick, ".3g"), tick in MAJOR)
             for tick in TICKS
             if low <= tick <= high
         ),

@@ -14,6 +14,7 @@ from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.sweeps import Family, Line, Point, campaign_sweeps
 from benchmarks.viewer import Viewer
 from dashboard import figures, judging, wording
+from dashboard.asked import unmet
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
 from dashboard.sweep_charts import Curve, Mark, sweep_plot
 from dashboard.sweep_words import level_text, line_name, parting_sentences
@@ -48,6 +49,8 @@ class SweepPage:
     table: tuple[tuple[str, tuple[TableCell | None, ...]], ...]
     has_intervals: bool
     hidden: int
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
 
 
 def sweep_page(
@@ -72,6 +75,7 @@ def sweep_page(
         table=tuple(_table_row(family, line, is_ratio) for line in lines),
         has_intervals=any(_interval(it, is_ratio)[0] for x in lines for it in x.points),
         hidden=len(family.lines) - len(lines),
+        unmet=unmet(query, {"family": family.key}),
     )
 
 

@@ -10,6 +10,7 @@ from benchmarks.errors import BatchRefusedError, BenchmarksError
 from benchmarks.models import Agent
 from benchmarks.reading.decoding import decode
 from benchmarks.services.intake import Submission, submit_runs
+from dashboard import wording
 from dashboard.archives import Member
 from dashboard.previews import Named
 
@@ -44,9 +45,11 @@ def store(
         submissions = submit_runs(agent=agent, documents=[document])
     except BatchRefusedError as error:
         problem = next(iter(error.problems.values()))
-        return replace(blank, problem=str(problem), status=problem.status)
+        return replace(
+            blank, problem=wording.said(problem.sentence), status=problem.status
+        )
     except BenchmarksError as error:
-        return replace(blank, problem=str(error), status=error.status)
+        return replace(blank, problem=wording.said(error.sentence), status=error.status)
     return replace(blank, submissions=tuple(submissions))
 
 

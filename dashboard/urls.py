@@ -1,9 +1,10 @@
 """Addresses of the pages."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from dashboard.views import (
+    accounts,
     campaigns,
     cells,
     comparisons,
@@ -13,6 +14,9 @@ from dashboard.views import (
     flags,
     history,
     influence,
+    invitations,
+    labs,
+    members,
     network,
     overview,
     reports,
@@ -20,12 +24,16 @@ from dashboard.views import (
     runs,
     snapshots,
     sweeps,
+    tokens,
     uploads,
+    words,
 )
 
 app_name = "dashboard"
 
 CAMPAIGN = "campaigns/<slug:lab>/<slug:slug>/"
+LAB = "labs/<slug:lab>/"
+MEMBER = f"{LAB}members/<int:person_id>/"
 
 urlpatterns = [
     path("", overview.show_overview, name="overview"),
@@ -74,12 +82,28 @@ urlpatterns = [
     path("runs/<int:run_id>/upload/", runs.download_upload, name="run-upload"),
     path("upload/", uploads.upload, name="upload"),
     path("upload/systems/", uploads.add_system, name="upload-system"),
+    path("words/", words.show_words, name="words"),
+    path("labs/", labs.list_labs, name="labs"),
+    path(LAB, labs.show_lab, name="lab"),
+    path(f"{LAB}deeds/", labs.list_deeds, name="deeds"),
+    path(f"{LAB}members/", members.keep_members, name="members"),
+    path(f"{MEMBER}role/", members.give_role, name="give-role"),
+    path(f"{MEMBER}remove/", members.remove, name="remove-member"),
     path(
-        "login/",
-        LoginView.as_view(
-            template_name="dashboard/login.html", redirect_authenticated_user=True
-        ),
-        name="login",
+        f"{LAB}invitations/<int:invitation_id>/withdraw/",
+        members.withdraw,
+        name="withdraw-invitation",
     ),
+    path(f"{LAB}tokens/", tokens.keep_tokens, name="tokens"),
+    path(f"{LAB}tokens/<slug:prefix>/revoke/", tokens.revoke, name="revoke-token"),
+    path("invitation/", invitations.answer_invitation, name="invitation"),
+    path("account/", accounts.show_account, name="account"),
+    path("account/password/", accounts.ChangePassword.as_view(), name="password"),
+    path(
+        "account/sign-out-everywhere/",
+        accounts.sign_out_everywhere,
+        name="sign-out-everywhere",
+    ),
+    path("login/", accounts.SignIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

@@ -9,6 +9,7 @@ from benchmarks.selectors.campaign_pages import has_pages
 from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.runs import find_run
 from benchmarks.viewer import ANYONE, Viewer
+from dashboard import wording
 
 
 def viewer_of(request: HttpRequest) -> Viewer:
@@ -58,7 +59,7 @@ def campaign_or_404(viewer: Viewer, lab: str, slug: str) -> Campaign:
     try:
         return find_campaign(viewer, f"{lab}/{slug}", **has_pages())
     except NotFoundError as error:
-        raise Http404(str(error)) from error
+        raise Http404(wording.said(error.sentence)) from error
 
 
 def run_or_404(viewer: Viewer, run_id: int) -> Run:
@@ -66,4 +67,4 @@ def run_or_404(viewer: Viewer, run_id: int) -> Run:
     try:
         return find_run(viewer, run_id)
     except NotFoundError as error:
-        raise Http404(str(error)) from error
+        raise Http404(wording.said(error.sentence)) from error

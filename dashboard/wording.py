@@ -1,13 +1,17 @@
 """How stored words are put before people: properties, circumstances, states."""
 
+from datetime import date, datetime
 from functools import lru_cache
+from typing import cast
 
+from django.utils import dateformat
 from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from benchmarks.models import System
 from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.sentences import Sentence, told
 from dashboard import figures
 
 Text = str | Promise
@@ -49,6 +53,7 @@ SCENARIOS: dict[str, Text] = {
     "inter-vm": gettext_lazy("Between VMs"),
     "same-host": gettext_lazy("Within a host"),
     "inter-host": gettext_lazy("Between hosts"),
+    "combined": gettext_lazy("Different work at once"),
 }
 
 BETTER: dict[str, Text] = {
@@ -97,6 +102,14 @@ STATES: dict[str, tuple[Text, Text]] = {
         gettext_lazy(
             "the sum over all VMs beside one machine alone, not an efficiency"
         ),
+    ),
+    "metered": (
+        gettext_lazy("metered"),
+        gettext_lazy("joules for the same work, set against the baseline's"),
+    ),
+    "unmetered": (
+        gettext_lazy("no power"),
+        gettext_lazy("no power was measured that belongs to this work alone"),
     ),
     "waiting": (
         gettext_lazy("waiting"),
@@ -293,6 +306,37 @@ def runs_text(n: int) -> str:
 def _runs_text(n: int, _language: str | None) -> str:
     """Do it once a language: a table says it thousands of times."""
     return ngettext("single run", "%(n)s runs", n) % {"n": n}
+
+
+def day_text(at: date) -> str:
+    """Return a day as the reader writes it."""
+    return dateformat.format(at, figures.locale().day)
+
+
+def moment_text(at: datetime | None) -> str:
+    """Return a day and its time, to the minute, with the zone; nothing for None."""
+    return dateformat.format(at, f"{figures.locale().day} H:i e") if at else ""
+
+
+class _Reader:
+    """Says sentences of the core in the reader's language, with the reader's signs."""
+
+    def template(self, sentence: Sentence) -> str:
+        if sentence.plural:
+            n = sentence.parameters["n"]
+            return ngettext(sentence.template, sentence.plural, cast(int, n))
+        return _(sentence.template)
+
+    def number(self, written: str) -> str:
+        return figures.localized(written)
+
+
+READER = _Reader()
+
+
+def said(text: str) -> str:
+    """Return a sentence of the core for the reader; any other text as it is."""
+    return told(text, READER)
 
 
 def quantity(value: float | None, unit: str, *, whole: bool = False) -> str:

@@ -19,11 +19,13 @@ from typing import Any, Dict, List
 from agents import exits
 from agents.console import Console
 from agents.describing import (
+    add_campaign_argument,
     add_run_arguments,
     add_system_arguments,
     campaign_of,
     described_run,
     described_system,
+    own_clock,
 )
 
 
@@ -42,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kernels.add_argument("--budget-s", type=int, default=1200, help="LINPACK's: 1200")
     kernels.add_argument("--bits", type=int, default=0, choices=(32, 64))
     parser.add_argument("--later", action="store_true", help="send nothing now")
+    add_campaign_argument(parser)
     add_system_arguments(parser)
     add_run_arguments(parser)
 
@@ -94,5 +97,5 @@ def _given(options: argparse.Namespace, facts: Dict[str, Any]) -> Dict[str, Any]
     """The tools time themselves: by the guest's clock, or by the machine's own."""
     given = described_run(options)
     given["session"] = given["session"] or "agent-" + uuid.uuid4().hex[:12]
-    given["clock"] = "guest" if facts["platform"]["layers"] else "local"
+    given["clock"] = own_clock(facts)
     return given

@@ -1,7 +1,7 @@
 """One measured run: stamps from outside, load and steal around it, and its facts."""
 
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from agents.measuring.execution import Execution, execute, locale_of
 from agents.measuring.runners import Step
@@ -42,15 +42,38 @@ class TimePath:
         return stamp
 
 
-def measure(step: Step, path: TimePath, folder: str = ".") -> Measured:
-    """Run a step between two stamps. Without a time server the run is still a run."""
+# What stands between the look around and the start: it returns the first stamp, or
+# why there is none.
+Gate = Callable[[TimePath], Tuple[Optional[Stamp], str]]
+Enough = Optional[Callable[[], bool]]
+
+
+def stamp_or_silence(path: TimePath) -> Tuple[Optional[Stamp], str]:
+    """Return a stamp, or why there is none."""
+    try:
+        return path.stamp(), ""
+    except NoTimeError as error:
+        return None, str(error)
+
+
+def measure(
+    step: Step,
+    path: TimePath,
+    folder: str = ".",
+    pass_gate: Gate = stamp_or_silence,
+    is_enough: Enough = None,
+) -> Measured:
+    """Run a step between two stamps. Without a time server the run is still a run.
+
+    ``pass_gate`` may wait for others; ``is_enough`` may end the program sooner.
+    """
     idle = look_around()
     time.sleep(SETTLE_S)
     before = look_around()
     warnings = unfitness(idle, before)
-    first, silence = _stamp(path)
-    execution = execute(step.argv, step.limit_s, folder)
-    last, later_silence = _stamp(path) if first else (None, "")
+    first, silence = pass_gate(path)
+    execution = execute(step.argv, step.limit_s, folder, is_enough)
+    last, later_silence = stamp_or_silence(path) if first else (None, "")
     clock = _clock(first, last, path.shortest_us, silence or later_silence)
     warnings = warnings + clock.get("suspicions", [])
     around = changes(before, look_around())
@@ -69,13 +92,6 @@ def _execution_facts(execution: Execution) -> Dict[str, Any]:
         "local_us": execution.local_us,
         "exit code": execution.exit_code,
     }
-
-
-def _stamp(path: TimePath) -> Tuple[Optional[Stamp], str]:
-    try:
-        return path.stamp(), ""
-    except NoTimeError as error:
-        return None, str(error)
 
 
 def _clock(

@@ -1,21 +1,29 @@
 """Start one program, with a limit of time and of output, and time it."""
 
+import ctypes
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
-from typing import Any, List, NamedTuple
+from typing import Any, Callable, List, NamedTuple, Optional
 
 from agents.programs import plain_environment
 from agents.timing.clocks import monotonic_us
 
 MOST_OUTPUT_BYTES = 7 * 1024 * 1024  # the server takes 8 MiB in one piece
+# How often somebody who may stop a program early is asked.
+_LOOK_AGAIN_S = 1.0
+_SIGNAL_OF_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG
 _LOCALE = ("LC_ALL", "LANGUAGE")
 
 
 class Execution(NamedTuple):
-    """What a program did. ``output`` is both its streams, as a terminal shows them."""
+    """What a program did. ``output`` is both its streams, as a terminal shows them.
+
+    It began at ``began_us`` of the clock that nobody sets.
+    """
 
     argv: List[str]
     exit_code: int
@@ -24,6 +32,7 @@ class Execution(NamedTuple):
     local_us: int
     is_timed_out: bool
     is_cut: bool
+    began_us: int = 0
 
     @property
     def problem(self) -> str:
@@ -35,8 +44,16 @@ class Execution(NamedTuple):
         return "ended with %d" % self.exit_code if self.exit_code else ""
 
 
-def execute(argv: List[str], limit_s: float, folder: str = ".") -> Execution:
-    """Run a program to its end, or end it and all it started at the limit."""
+def execute(
+    argv: List[str],
+    limit_s: float,
+    folder: str = ".",
+    is_enough: Optional[Callable[[], bool]] = None,
+) -> Execution:
+    """Run a program to its end, or end it and all it started at the limit.
+
+    ``is_enough`` is asked now and then, and may end it sooner.
+    """
     with tempfile.TemporaryFile() as printed:
         started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         before_us = monotonic_us()
@@ -48,27 +65,65 @@ def execute(argv: List[str], limit_s: float, folder: str = ".") -> Execution:
             env=plain_environment(),
             cwd=folder,
             start_new_session=True,
+            preexec_fn=_die_with_us if _LIBRARY else None,
         )
-        is_timed_out = _awaited(program, limit_s)
+        is_timed_out = _awaited(program, limit_s, is_enough)
         local_us = monotonic_us() - before_us
         printed.seek(0)
         output = printed.read(MOST_OUTPUT_BYTES)
         is_cut = bool(printed.read(1))
     code = int(program.returncode)
-    return Execution(argv, code, output, started_at, local_us, is_timed_out, is_cut)
+    return Execution(
+        argv, code, output, started_at, local_us, is_timed_out, is_cut, before_us
+    )
 
 
-def _awaited(program: "subprocess.Popen[bytes]", limit_s: float) -> bool:
+def _awaited(
+    program: "subprocess.Popen[bytes]",
+    limit_s: float,
+    is_enough: Optional[Callable[[], bool]],
+) -> bool:
     """Wait for the end; kill the whole group at the limit or when we are ended."""
+    ends_at = time.monotonic() + limit_s
     try:
-        program.wait(timeout=limit_s)
-        return False
-    except subprocess.TimeoutExpired:
+        while time.monotonic() < ends_at:
+            left_s = ends_at - time.monotonic()
+            if _has_ended(program, min(left_s, _LOOK_AGAIN_S) if is_enough else left_s):
+                return False
+            if is_enough and is_enough():
+                _kill(program)
+                return False
         _kill(program)
         return True
     except BaseException:
         _kill(program)
         raise
+
+
+def _has_ended(program: "subprocess.Popen[bytes]", within_s: float) -> bool:
+    try:
+        program.wait(timeout=max(0.0, within_s))
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _c_library() -> Any:
+    """Return the library by which a program dies with us; Linux only."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        return ctypes.CDLL(None)
+    except (OSError, TypeError):
+        return None
+
+
+_LIBRARY = _c_library()
+
+
+def _die_with_us() -> None:
+    """Let a program end when we are killed: it would disturb what is measured next."""
+    _LIBRARY.prctl(_SIGNAL_OF_PARENTS_DEATH, signal.SIGKILL)
 
 
 def _kill(program: Any) -> None:

@@ -55,15 +55,16 @@ def run_round(this: Round, job: Job, spool: Spool, console: Console) -> int:
             console.say("%s %s: %s" % (step.tool, step.name, warning))
         if measured.execution.problem:
             failed += 1
-            console.complain(_failure(step, measured))
+            console.complain(failure_of(step, measured))
         elif not this.is_warm_up:
-            spool.save(_document(this, step, place, measured, job))
+            spool.save(document_of(this, step, place, measured, job))
     return failed
 
 
-def _document(
+def document_of(
     this: Round, step: Step, place: int, measured: Measured, job: Job
 ) -> Dict[str, Any]:
+    """Return the upload of one run, with its place in the order."""
     order = {
         "repetition": this.repetition,
         "repetitions": this.repetitions,
@@ -87,7 +88,8 @@ def _version(tool: str) -> str:
     return printed.partition("\n")[0].strip()[:100]
 
 
-def _failure(step: Step, measured: Measured) -> str:
+def failure_of(step: Step, measured: Measured) -> str:
+    """Say why nothing of a run is sent, with the last lines it printed."""
     last = decoded(measured.execution.output).strip().splitlines()[-3:]
     problem = "%s %s %s" % (step.tool, step.name, measured.execution.problem)
     return "\n  ".join([problem + "; nothing of it is sent.", *last])

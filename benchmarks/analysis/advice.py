@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.analysis.intervals import NOISY_G, WELCH_RUNS, Rollups, welch_df
 from benchmarks.analysis.student import Floats, t_of_runs, t_quantiles
+from benchmarks.sentences import Sentence, counted
 
 MOST_RUNS: Final = 200  # more than this nobody runs: say so instead
 
@@ -65,15 +66,20 @@ def _is_enough(
     return np.asarray((half_width < wanted) & is_calm, dtype=bool)
 
 
-def width_sentence(runs: int, wanted: int, half_width: float) -> str:
+def width_sentence(runs: int, wanted: int, half_width: float) -> Sentence:
     """Say how many more runs a side bring the interval below a width."""
-    percent = f"{half_width * 100:g} %"
+    percent = half_width * 100
     if not wanted:
-        return f"{MOST_RUNS} runs a side do not bring the interval below {percent}."
+        return Sentence(
+            "{n} runs a side do not bring the interval below {percent:g} %.",
+            n=MOST_RUNS,
+            percent=percent,
+        )
     if wanted <= runs:
-        return f"The interval is below {percent}."
-    more = wanted - runs
-    return (
-        f"{more} more run{'s' if more > 1 else ''} a side "
-        f"bring{'' if more > 1 else 's'} the interval below {percent}."
+        return Sentence("The interval is below {percent:g} %.", percent=percent)
+    return counted(
+        "{n} more run a side brings the interval below {percent:g} %.",
+        "{n} more runs a side bring the interval below {percent:g} %.",
+        n=wanted - runs,
+        percent=percent,
     )

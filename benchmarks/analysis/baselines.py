@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
+from benchmarks.sentences import Sentence, joined
+
 Id = int | str | UUID
 State = Literal["native", "paired", "other_session", "stale", "ambiguous", "missing"]
 
@@ -82,7 +84,7 @@ def choose_baseline(
     ambiguous.
     """
     if cell.is_native:
-        return BaselineChoice("native", None, "This is the native side.")
+        return BaselineChoice("native", None, Sentence("This is the native side."))
     partners = _partners(cell, candidates)
     if not partners:
         return BaselineChoice("missing", None, _missing(cell))
@@ -117,13 +119,13 @@ def _machine_and_case(cell: CellFacts) -> tuple[object, ...]:
     return (cell.host, cell.case_id, cell.guest_os.casefold(), cell.guest_bits)
 
 
-def _circumstances(cell: CellFacts) -> tuple[object, ...]:
+def _circumstances(cell: CellFacts) -> tuple[str, ...]:
     if cell.scenario in PATHS:
         return (cell.scenario, cell.load, cell.seat)
     return (cell.scenario, cell.load)
 
 
-def _wanted_circumstances(cell: CellFacts) -> tuple[object, ...]:
+def _wanted_circumstances(cell: CellFacts) -> tuple[str, ...]:
     return _circumstances(cell) if cell.scenario in PATHS else ("single", "")
 
 
@@ -167,30 +169,49 @@ def _recency(cell: CellFacts) -> tuple[float, str]:
 def _trust(
     cell: CellFacts, chosen: CellFacts, max_age_days: float
 ) -> tuple[State, str]:
-    reasons = []
+    reasons: list[Sentence] = []
     state: State = "paired"
     if chosen.campaign_id != cell.campaign_id:
-        name = f'the campaign "{chosen.campaign}"' if chosen.campaign else "another one"
-        reasons.append(f"This campaign has no native run; this one is from {name}.")
+        reasons.append(_elsewhere(chosen))
         state = "other_session"
     elif None not in (cell.session, chosen.session) and cell.session != chosen.session:
-        reasons.append("The native run is from another session.")
+        reasons.append(Sentence("The native run is from another session."))
         state = "other_session"
     for name, word in MACHINE_FACTS.items():
         sides = (cell.setting.get(name), chosen.setting.get(name))
         if None not in sides and sides[0] != sides[1]:
             reasons.append(
-                f"The machine's {word} was another one: {sides[1]}, now {sides[0]}."
+                Sentence(
+                    "The machine's {word} was another one: {before}, now {now}.",
+                    word=word,
+                    before=str(sides[1]),
+                    now=str(sides[0]),
+                )
             )
             state = "stale"
     gap = _gap(cell, chosen)
     if gap is not None and gap > timedelta(days=max_age_days):
         reasons.append(
-            f"The native run is {gap / timedelta(days=1):.1f} days apart; the limit is "
-            f"{max_age_days:g} days."
+            Sentence(
+                "The native run is {days:.1f} days apart; the limit is {limit:g} days.",
+                days=gap / timedelta(days=1),
+                limit=max_age_days,
+            )
         )
         state = "stale"
-    return state, " ".join(reasons) or "Native run of the same host, OS and case."
+    fits = Sentence("Native run of the same host, OS and case.")
+    return state, joined(reasons) if reasons else fits
+
+
+def _elsewhere(chosen: CellFacts) -> Sentence:
+    if not chosen.campaign:
+        return Sentence(
+            "This campaign has no native run; this one is from another one."
+        )
+    return Sentence(
+        'This campaign has no native run; this one is from the campaign "{campaign}".',
+        campaign=chosen.campaign,
+    )
 
 
 def _gap(cell: CellFacts, other: CellFacts) -> timedelta | None:
@@ -203,19 +224,26 @@ def _gap(cell: CellFacts, other: CellFacts) -> timedelta | None:
 
 
 def _missing(cell: CellFacts) -> str:
-    system = cell.guest_os or "an operating system that is not stated"
-    bits = f" {cell.guest_bits}-bit" if cell.guest_bits else ""
+    system = cell.guest_os or Sentence("an operating system that is not stated")
+    if cell.guest_bits:
+        system = Sentence("{os} {bits}-bit", os=system, bits=cell.guest_bits)
     scenario, load, *_ = _wanted_circumstances(cell)
-    under = f" under {load}" if load else ""
-    return (
-        f"No native run of {cell.case_label} on host {cell.host} with {system}{bits}, "
-        f"{scenario}{under}."
+    if load:
+        scenario = Sentence("{scenario} under {load}", scenario=scenario, load=load)
+    return Sentence(
+        "No native run of {case} on host {host} with {system}, {scenario}.",
+        case=cell.case_label,
+        host=cell.host,
+        system=system,
+        scenario=scenario,
     )
 
 
 def _ambiguous(cells: Sequence[CellFacts], band_percent: float) -> str:
-    values = ", ".join(f"{each.mean:g}" for each in sorted(cells, key=_recency))
-    return (
-        f"{len(cells)} native runs fit and differ by more than {band_percent:g} %: "
-        f"{values}."
+    values = [Sentence("{mean:g}", mean=e.mean) for e in sorted(cells, key=_recency)]
+    return Sentence(
+        "{n} native runs fit and differ by more than {percent:g} %: {values}.",
+        n=len(cells),
+        percent=band_percent,
+        values=joined(values, ", "),
     )

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from benchmarks.analysis.clocks import (
     CLOCKS,
+    GUESTS,
+    MACHINES,
     GuestClock,
     Interval,
     TimeTrust,
@@ -67,11 +69,8 @@ def run_trust(
         return trust_external(report.external, band=band)
     if clock in CLOCKS and is_outside(clock, is_virtual=True):
         return trust_unmeasured(clock, duration_s, is_virtual=is_virtual)
-    found = trust_guest(report.guest, report.external, band=band)
-    if is_virtual:
-        return found
-    sentence = found.sentence.replace("The guest's clock", "The machine's clock")
-    return TimeTrust(found.state, found.duration_s, sentence)
+    whose = GUESTS if is_virtual else MACHINES
+    return trust_guest(report.guest, report.external, band=band, whose=whose)
 
 
 def figures_trust(

@@ -11,16 +11,21 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from benchmarks.sentences import Parameter, Sentence
+
 Clock = Literal["external", "client", "meter", "guest", "local"]
 Trust = Literal["trusted", "corrected", "suspect", "unchecked"]
 
-CLOCKS: Final[dict[Clock, str]] = {
-    "external": "a time server outside the host",
-    "client": "the machine that drove the load from outside the guests",
-    "meter": "the power meter",
-    "guest": "the guest's own clock",
-    "local": "the machine that ran the tool",
+CLOCKS: Final[dict[Clock, Sentence]] = {
+    "external": Sentence("a time server outside the host"),
+    "client": Sentence("the machine that drove the load from outside the guests"),
+    "meter": Sentence("the power meter"),
+    "guest": Sentence("the guest's own clock"),
+    "local": Sentence("the machine that ran the tool"),
 }
+# Whose clock is judged.
+GUESTS: Final = Sentence("The guest's clock")
+MACHINES: Final = Sentence("The machine's clock")
 MAX_OFFSET_S: Final = 0.050
 MAX_DRIFT_PPM: Final = 500.0
 
@@ -44,14 +49,21 @@ class Interval:
         """The bound is more than half the band: it could make a verdict by itself."""
         return self.bound_s > band / 2 * self.duration_s
 
-    def sentence(self, band: float = 0.02) -> str:
-        share = 100 * self.bound_s / self.duration_s
-        known = f"{self.duration_s:.6g} s are known to {_span(self.bound_s)}"
+    def sentence(self, band: float = 0.02) -> Sentence:
+        known: dict[str, Parameter] = {
+            "took": self.duration_s,
+            "span": _span(self.bound_s),
+            "share": 100 * self.bound_s / self.duration_s,
+        }
         if not self.is_refused(band):
-            return f"{known} ({share:.2g} %)."
-        return (
-            f"{known} ({share:.2g} %), more than half the band of {100 * band:g} %: "
-            "refused."
+            return Sentence(
+                "{took:.6g} s are known to {span} ({share:.2g} %).", **known
+            )
+        return Sentence(
+            "{took:.6g} s are known to {span} ({share:.2g} %), more than half the "
+            "band of {band:g} %: refused.",
+            band=100 * band,
+            **known,
         )
 
 
@@ -118,16 +130,23 @@ def trust_unmeasured(
 ) -> TimeTrust:
     """Judge a run of whose clock nothing but its kind is known."""
     if is_outside(clock, is_virtual=is_virtual):
-        return TimeTrust("trusted", duration_s, f"Timed by {CLOCKS[clock]}.")
+        said = Sentence("Timed by {clock}.", clock=CLOCKS[clock])
+        return TimeTrust("trusted", duration_s, said)
     return TimeTrust(
         "unchecked",
         duration_s,
-        "Timed by a clock inside the guest that nobody set against another one.",
+        Sentence(
+            "Timed by a clock inside the guest that nobody set against another one."
+        ),
     )
 
 
 def trust_guest(
-    clock: GuestClock, external: Interval | None = None, *, band: float = 0.02
+    clock: GuestClock,
+    external: Interval | None = None,
+    *,
+    band: float = 0.02,
+    whose: Sentence = GUESTS,
 ) -> TimeTrust:
     """Judge a run timed by its guest, and correct it if the server timed it too.
 
@@ -141,29 +160,49 @@ def trust_guest(
         return TimeTrust(
             "trusted",
             clock.guest_s,
-            f"The guest's clock kept within {_span(_worst_s(clock))} and "
-            f"{abs(clock.drift_ppm):,.0f} ppm of the time server's.",
+            Sentence(
+                "{whose} kept within {span} and {ppm:,.0f} ppm of the time server's.",
+                whose=whose,
+                span=_span(_worst_s(clock)),
+                ppm=abs(clock.drift_ppm),
+            ),
         )
-    found = f"The guest's clock {' and '.join(faults)}"
+    said = {"whose": whose, "faults": _listed(faults)}
     if external is None:
-        text = f"{found}, and no outside clock timed the run."
+        text = Sentence("{whose} {faults}, and no outside clock timed the run.", **said)
         return TimeTrust("suspect", clock.guest_s, text)
     if external.is_refused(band):
-        text = f"{found}; outside, {external.sentence(band)}"
+        outside = external.sentence(band)
+        text = Sentence("{whose} {faults}; outside, {outside}", outside=outside, **said)
         return TimeTrust("suspect", clock.guest_s, text)
-    text = f"{found}: corrected to the time server's {external.duration_s:.6g} s."
+    text = Sentence(
+        "{whose} {faults}: corrected to the time server's {took:.6g} s.",
+        took=external.duration_s,
+        **said,
+    )
     return TimeTrust("corrected", external.duration_s, text)
 
 
-def _faults(clock: GuestClock, external: Interval | None) -> list[str]:
+def _listed(faults: list[Sentence]) -> Sentence:
+    if len(faults) == 1:
+        return faults[0]
+    return Sentence("{one} and {other}", one=faults[0], other=faults[1])
+
+
+def _faults(clock: GuestClock, external: Interval | None) -> list[Sentence]:
     faults = []
     if _worst_s(clock) > MAX_OFFSET_S:
-        faults.append(f"was up to {_span(_worst_s(clock))} off")
+        worst = _span(_worst_s(clock))
+        faults.append(Sentence("was up to {span} off", span=worst))
     bound_s = external.bound_s if external else 0.0
     gained_s = abs(clock.offset_end_s - clock.offset_start_s)
     if abs(clock.drift_ppm) > MAX_DRIFT_PPM and gained_s > bound_s:
-        verb = "gained" if clock.drift_ppm > 0 else "lost"
-        faults.append(f"{verb} {abs(clock.drift_ppm):,.0f} ppm")
+        drift = clock.drift_ppm
+        faults.append(
+            Sentence("gained {ppm:,.0f} ppm", ppm=drift)
+            if drift > 0
+            else Sentence("lost {ppm:,.0f} ppm", ppm=-drift)
+        )
     return faults
 
 
@@ -171,5 +210,7 @@ def _worst_s(clock: GuestClock) -> float:
     return max(abs(clock.offset_start_s), abs(clock.offset_end_s))
 
 
-def _span(seconds: float) -> str:
-    return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+def _span(seconds: float) -> Sentence:
+    if seconds < 1:
+        return Sentence("{span:.3g} ms", span=1000 * seconds)
+    return Sentence("{span:.3g} s", span=seconds)

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from benchmarks.sentences import Sentence, joined
+
 Light = Literal["green", "amber", "red"]
 Facts = Mapping[str, str]
 
@@ -19,8 +21,13 @@ class Difference:
     other: str
 
     def __str__(self) -> str:
-        one, other = (side or "not stated" for side in (self.one, self.other))
-        return f"{self.name}: {one} / {other}"
+        return self.sentence
+
+    @property
+    def sentence(self) -> Sentence:
+        """The fact and its two sides."""
+        one, other = (side or Sentence("not stated") for side in (self.one, self.other))
+        return Sentence("{fact}: {one} / {other}", fact=self.name, one=one, other=other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +64,19 @@ def comparability(
     wanted = tuple(each for each in found if each.name in studied)
     unwanted = tuple(each for each in found if each.name not in studied)
     if other_parameters:
-        text = f"Not comparable, the case itself differs: {_listed(other_parameters)}."
+        text = Sentence(
+            "Not comparable, the case itself differs: {found}.",
+            found=_listed(other_parameters),
+        )
         return Comparability("red", wanted, other_parameters, text)
     if unwanted:
-        text = f"More than what is studied differs: {_listed(unwanted)}."
+        text = Sentence(
+            "More than what is studied differs: {found}.", found=_listed(unwanted)
+        )
         return Comparability("amber", wanted, unwanted, text)
-    text = f"Only what is studied differs: {_listed(wanted)}."
-    return Comparability("green", wanted, (), text if wanted else "Nothing differs.")
+    text = Sentence("Only what is studied differs: {found}.", found=_listed(wanted))
+    nothing = Sentence("Nothing differs.")
+    return Comparability("green", wanted, (), text if wanted else nothing)
 
 
 def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
@@ -75,5 +88,5 @@ def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
     )
 
 
-def _listed(found: tuple[Difference, ...]) -> str:
-    return "; ".join(map(str, found))
+def _listed(found: tuple[Difference, ...]) -> Sentence:
+    return joined([each.sentence for each in found], "; ")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from benchmarks.analysis.rounding import last_place
+from benchmarks.sentences import Sentence, template
 
 Array = NDArray[np.float64]
 # One row a co-run, one column a seat.
@@ -24,6 +25,16 @@ CoRuns = Sequence[Sequence[float]]
 MIN_OVERLAP: Final = 0.9
 # No rate is smaller in any unit; squares of such numbers are still numbers.
 SMALLEST: Final = 1e-75
+
+
+MORE: Final = template(
+    "Printed {printed:.10g}, but the seats' sum is {recomputed:.10g}: {percent:.2g} % "
+    "more than they make."
+)
+LESS: Final = template(
+    "Printed {printed:.10g}, but the seats' sum is {recomputed:.10g}: {percent:.2g} % "
+    "less than they make."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +112,17 @@ class SumCheck:
         return abs(self.difference) <= self.rounding + slack
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         if self.is_within_rounding:
-            return f"The seats' sum is {self.recomputed:g}, as printed."
-        percent = abs(self.difference) / self.recomputed * 100
-        side = "more" if self.difference > 0 else "less"
-        return (
-            f"Printed {self.printed:.10g}, but the seats' sum is "
-            f"{self.recomputed:.10g}: {percent:.2g} % {side} than they make."
+            return Sentence(
+                "The seats' sum is {recomputed:g}, as printed.",
+                recomputed=self.recomputed,
+            )
+        return Sentence(
+            MORE if self.difference > 0 else LESS,
+            printed=self.printed,
+            recomputed=self.recomputed,
+            percent=abs(self.difference) / self.recomputed * 100,
         )
 
 
@@ -220,13 +234,15 @@ def half_width(values: Array) -> float:
 def rates_of(coruns: CoRuns) -> Array:
     """Co-runs as rows of seats; a seat may have got 0, but not all of them."""
     if not len(coruns) or not len(coruns[0]):
-        raise ValueError("a co-run needs at least one seat")
+        raise ValueError(Sentence("a co-run needs at least one seat"))
     if len({len(seats) for seats in coruns}) > 1:
-        raise ValueError("repeated co-runs need the same number of seats")
+        raise ValueError(Sentence("repeated co-runs need the same number of seats"))
     values = np.asarray(coruns, dtype=float)
     is_rate = (values == 0) | ((values > SMALLEST) & (values < 1 / SMALLEST))
     if not is_rate.all() or not values.any(axis=1).all():
-        raise ValueError("every seat needs a finite number, and one of them above 0")
+        raise ValueError(
+            Sentence("every seat needs a finite number, and one of them above 0")
+        )
     return values
 
 

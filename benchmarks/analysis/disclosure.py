@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from benchmarks.sentences import Sentence
+
 Group = Literal["host", "hypervisor", "guest", "benchmark"]
 
 
@@ -19,7 +21,7 @@ Group = Literal["host", "hypervisor", "guest", "benchmark"]
 class Thing:
     """Something that must be stated; any one of its names states it."""
 
-    name: str
+    name: Sentence
     detected: tuple[str, ...] = ()
     stated: tuple[str, ...] = ()
 
@@ -31,47 +33,49 @@ class Thing:
 
 DISCLOSURE: Final[Mapping[Group, tuple[Thing, ...]]] = {
     "host": (
-        Thing("CPU", ("cpu model",), ("cpu",)),
-        Thing("microcode", ("microcode",)),
-        Thing("SMT", ("smt", "threads")),
-        Thing("turbo", ("turbo",)),
-        Thing("frequency governor", ("governor",), ("cpu_governor",)),
-        Thing("NUMA", ("numa nodes",), ("numa", "numa_nodes")),
-        Thing("memory", ("memory bytes",), ("memory", "memory_bytes")),
-        Thing("disk and its cache", ("disks",), ("disk", "storage")),
-        Thing("network card and offloads", ("networks",), ("network", "nic")),
+        Thing(Sentence("CPU"), ("cpu model",), ("cpu",)),
+        Thing(Sentence("microcode"), ("microcode",)),
+        Thing(Sentence("SMT"), ("smt", "threads")),
+        Thing(Sentence("turbo"), ("turbo",)),
+        Thing(Sentence("frequency governor"), ("governor",), ("cpu_governor",)),
+        Thing(Sentence("NUMA"), ("numa nodes",), ("numa", "numa_nodes")),
+        Thing(Sentence("memory"), ("memory bytes",), ("memory", "memory_bytes")),
+        Thing(Sentence("disk and its cache"), ("disks",), ("disk", "storage")),
+        Thing(Sentence("network card and offloads"), ("networks",), ("network", "nic")),
     ),
     "hypervisor": (
-        Thing("name", (), ("hypervisor",)),
-        Thing("build", ("hypervisor build",), ("hypervisor_version",)),
-        Thing("type", (), ("virtualization",)),
-        Thing("vCPUs", (), ("vcpus",)),
-        Thing("pinning", (), ("pinning",)),
-        Thing("guest memory", (), ("memory_bytes",)),
-        Thing("ballooning", (), ("ballooning",)),
-        Thing("huge pages", ("huge pages",), ("huge_pages", "hugepages")),
-        Thing("disk bus", (), ("disk_bus",)),
-        Thing("disk cache mode", (), ("disk_cache",)),
-        Thing("network card model", (), ("nic_model", "nic")),
-        Thing("clock source", ("clocksource",)),
-        Thing("mitigations", ("mitigations",)),
+        Thing(Sentence("name"), (), ("hypervisor",)),
+        Thing(Sentence("build"), ("hypervisor build",), ("hypervisor_version",)),
+        Thing(Sentence("type"), (), ("virtualization",)),
+        Thing(Sentence("vCPUs"), (), ("vcpus",)),
+        Thing(Sentence("pinning"), (), ("pinning",)),
+        Thing(Sentence("guest memory"), (), ("memory_bytes",)),
+        Thing(Sentence("ballooning"), (), ("ballooning",)),
+        Thing(Sentence("huge pages"), ("huge pages",), ("huge_pages", "hugepages")),
+        Thing(Sentence("disk bus"), (), ("disk_bus",)),
+        Thing(Sentence("disk cache mode"), (), ("disk_cache",)),
+        Thing(Sentence("network card model"), (), ("nic_model", "nic")),
+        Thing(Sentence("clock source"), ("clocksource",)),
+        Thing(Sentence("mitigations"), ("mitigations",)),
     ),
     "guest": (
-        Thing("kernel", ("kernel",)),
-        Thing("guest tools", (), ("guest_tools",)),
+        Thing(Sentence("kernel"), ("kernel",)),
+        Thing(Sentence("guest tools"), (), ("guest_tools",)),
     ),
     "benchmark": (
-        Thing("version", (), ("tool_version",)),
-        Thing("compiler and flags", (), ("compiler", "flags", "compiler flags")),
-        Thing("who", (), ("author",)),
-        Thing("when", (), ("started_at",)),
+        Thing(Sentence("version"), (), ("tool_version",)),
+        Thing(
+            Sentence("compiler and flags"), (), ("compiler", "flags", "compiler flags")
+        ),
+        Thing(Sentence("who"), (), ("author",)),
+        Thing(Sentence("when"), (), ("started_at",)),
     ),
 }
 
 
 def undisclosed(
     stated: Mapping[str, frozenset[str]],
-) -> dict[str, tuple[str, ...]]:
+) -> dict[str, tuple[Sentence, ...]]:
     """Return what nobody states, by group; ``stated`` are names of facts by group."""
     missing = {
         group: tuple(

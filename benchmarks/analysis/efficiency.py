@@ -10,6 +10,7 @@ from benchmarks.errors import (
     ValueRefusedError,
     ZeroReadingError,
 )
+from benchmarks.sentences import Sentence
 
 
 def efficiency(
@@ -23,20 +24,31 @@ def efficiency(
     """
     if better == "neither":
         raise UndirectedMetricError(
-            "More of this metric is neither better nor worse: it has no efficiency."
+            Sentence(
+                "More of this metric is neither better nor worse: it has no efficiency."
+            )
         )
-    for side, number in (("value", value), ("baseline", baseline)):
+    sides = ((Sentence("value"), value), (Sentence("baseline"), baseline))
+    for side, number in sides:
         _refuse_unusable(side, number)
     ratio = value / baseline if better == "higher" else baseline / value
     if not 0 < ratio < math.inf:
         raise ValueRefusedError(
-            f"{value} and its baseline {baseline} are too far apart for a ratio."
+            Sentence(
+                "{value} and its baseline {baseline} are too far apart for a ratio.",
+                value=value,
+                baseline=baseline,
+            )
         )
     return ratio
 
 
-def _refuse_unusable(side: str, number: float) -> None:
+def _refuse_unusable(side: Sentence, number: float) -> None:
     if number == 0:
-        raise ZeroReadingError(f"The {side} is 0: no ratio can be formed.")
+        said = Sentence("The {side} is 0: no ratio can be formed.", side=side)
+        raise ZeroReadingError(said)
     if not 0 < number < math.inf:
-        raise ValueRefusedError(f"The {side} is {number}: no ratio can be formed.")
+        said = Sentence(
+            "The {side} is {number}: no ratio can be formed.", side=side, number=number
+        )
+        raise ValueRefusedError(said)

@@ -11,14 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.analysis.rounding import last_place
+from benchmarks.analysis.power_trace import Trace, trace_of_power
+from benchmarks.sentences import Sentence
 
-Array = NDArray[np.float64]
-
-# A step this many times longer than the usual one is a gap: nothing was measured there.
-GAP_STEPS: Final = 3.0
 MIN_COVERAGE: Final = 0.9
 # Watts up? Pro: +-1.5 %, anywhere inside with the same chance.
 GAIN_ERROR: Final = 0.015
@@ -61,16 +57,28 @@ class WorkEnergy:
         return (self.mean_w - idle_w) * self.duration_s
 
     @property
-    def sentence(self) -> str:
-        text = (
-            f"{self.energy_j:.6g} J: {self.mean_w:.4g} W over {self.duration_s:.6g} s, "
-            f"from {self.samples} samples every {self.interval_s:.3g} s"
-        )
+    def sentence(self) -> Sentence:
+        known = {
+            "energy": self.energy_j,
+            "power": self.mean_w,
+            "took": self.duration_s,
+            "samples": self.samples,
+            "every": self.interval_s,
+        }
         missing_s = self.duration_s - self.covered_s
         if missing_s <= 1e-9 * self.duration_s:
-            return f"{text}."
-        share = 100 * missing_s / self.duration_s
-        return f"{text}; {missing_s:.3g} s ({share:.2g} %) were not measured."
+            return Sentence(
+                "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} "
+                "samples every {every:.3g} s.",
+                **known,
+            )
+        return Sentence(
+            "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} samples "
+            "every {every:.3g} s; {missing:.3g} s ({share:.2g} %) were not measured.",
+            missing=missing_s,
+            share=100 * missing_s / self.duration_s,
+            **known,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,29 +99,31 @@ def work_energy(
     Times and window are on one clock. Raises ValueError if the meter saw nothing of the
     window.
     """
-    times, power = _readings(times_s, watts)
+    return energy_within(trace_of_power(times_s, watts), window_s)
+
+
+def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
+    """Integrate a trace over a window; ValueError if nothing of it was measured."""
     start, end = window_s
     if not -math.inf < start < end < math.inf:
         raise ValueError("the window of the work needs a start and a later end")
-    steps = np.diff(times)
-    usual = float(np.median(steps))
-    low, high = np.clip(times[:-1], start, end), np.clip(times[1:], start, end)
-    is_gap, is_within = steps > GAP_STEPS * usual, high > low
-    kept = is_within & ~is_gap
+    low, high = (np.clip(each, start, end) for each in (trace.starts_s, trace.ends_s))
+    kept = (high > low) & ~trace.is_gap
     covered = float((high - low)[kept].sum())
     if not covered:
         raise ValueError("the meter measured nothing within the window of the work")
-    means = (np.interp(low, times, power) + np.interp(high, times, power)) / 2
-    gaps = zip(low[is_within & is_gap], high[is_within & is_gap], strict=True)
+    means = (trace.at(low) + trace.at(high)) / 2
+    moments = trace.moments_s
+    holes = ((max(a, start), min(b, end)) for a, b in trace.holes_s)
     return WorkEnergy(
         duration_s=end - start,
         covered_s=covered,
         mean_w=float((means * (high - low))[kept].sum()) / covered,
-        samples=int(((times >= start) & (times <= end)).sum()),
-        interval_s=usual,
-        gaps_s=tuple((float(a), float(b)) for a, b in gaps),
-        edge_error_j=sum(_edge_error_j(times, power, edge) for edge in window_s),
-        rounding_j=min(map(last_place, power)) / 2 * (end - start),
+        samples=int(((moments >= start) & (moments <= end)).sum()),
+        interval_s=trace.usual_s,
+        gaps_s=tuple((a, b) for a, b in holes if a < b),
+        edge_error_j=sum(_edge_error_j(trace, edge) for edge in window_s),
+        rounding_j=trace.resolution_w / 2 * (end - start),
     )
 
 
@@ -162,24 +172,20 @@ def is_lost_in_gain(
     return not is_same_meter and max(ratio, 1 / ratio) < 1 + gain_margin(gain_error)
 
 
-def _readings(times_s: Sequence[float], watts: Sequence[float]) -> tuple[Array, Array]:
-    times, power = np.asarray(times_s, dtype=float), np.asarray(watts, dtype=float)
-    if times.shape != power.shape or times.ndim != 1 or times.size < 2:
-        raise ValueError("energy needs two or more samples, each a time and its power")
-    if not np.isfinite(times).all() or not (np.diff(times) > 0).all():
-        raise ValueError("the times of the samples must rise")
-    if not (np.isfinite(power) & (power >= 0)).all():
-        raise ValueError("power must be a finite number of watts, 0 or more")
-    return times, power
+def _edge_error_j(trace: Trace, edge: float) -> float:
+    """Bound what is not known of the step in which the window begins or ends.
 
-
-def _edge_error_j(times: Array, power: Array, edge: float) -> float:
-    """Between two samples the power is one of the two at the worst."""
-    after = int(np.searchsorted(times, edge))
-    if after in (0, times.size) or times[after] == edge:
+    Between two samples the power is one of the two at the worst; in a step of a counter
+    it is taken to be that of the step before or after it at the worst.
+    """
+    cut = np.flatnonzero((trace.starts_s < edge) & (trace.ends_s > edge))
+    if not cut.size:
         return 0.0
-    step_w = abs(power[after] - power[after - 1])
-    return float(step_w * (times[after] - times[after - 1]) / 2)
+    at = int(cut[0])
+    near = slice(max(at - 1, 0), at + 2)
+    known = trace.first_w[near] if trace.is_counted else trace.last_w[at]
+    step_w = float(np.abs(known - trace.first_w[at]).max())
+    return step_w * float(trace.ends_s[at] - trace.starts_s[at]) / 2
 
 
 def _demand_positive(**values: float) -> None:

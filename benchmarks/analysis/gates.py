@@ -21,6 +21,7 @@ from benchmarks.analysis.intervals import (
     Method,
     Rollups,
 )
+from benchmarks.sentences import template
 
 NAMES: Final = ("NO_RUNS", "SINGLE_RUN", "TWO_RUNS", "FEW_RUNS")
 
@@ -97,41 +98,59 @@ GATES_OF_DOUBTS: Final[Mapping[str, Gate]] = {
 }
 
 SENTENCES: Final[Mapping[Gate, str]] = {
-    Gate.NO_RUNS: "One side has no runs.",
-    Gate.SINGLE_RUN: "Single run: it says nothing about its own chance.",
-    Gate.TWO_RUNS: "Two runs give a rough interval and no verdict.",
-    Gate.FEW_RUNS: "With {n} runs it is only indicative: a verdict needs 5 a side.",
-    Gate.ZERO: "One side reads 0 or less: no ratio can be formed.",
-    Gate.NO_SPREAD: (
+    Gate.NO_RUNS: template("One side has no runs."),
+    Gate.SINGLE_RUN: template("Single run: it says nothing about its own chance."),
+    Gate.TWO_RUNS: template("Two runs give a rough interval and no verdict."),
+    Gate.FEW_RUNS: template(
+        "With {n} runs it is only indicative: a verdict needs 5 a side."
+    ),
+    Gate.ZERO: template("One side reads 0 or less: no ratio can be formed."),
+    Gate.NO_SPREAD: template(
         "All readings of one side are the same and their resolution is not known: "
         "how sure they are cannot be said."
     ),
-    Gate.NOISY_BASELINE: (
+    Gate.NOISY_BASELINE: template(
         "The baseline is too noisy: its own interval is +-{baseline_percent:.0f} %."
     ),
-    Gate.NO_INTERVAL: "The runs vary so much that no interval of the ratio exists.",
-    Gate.NATIVE: "This is the side that others are compared with.",
-    Gate.NO_BASELINE: "There is no native run to compare with.",
-    Gate.AMBIGUOUS_BASELINE: "Several native results fit and disagree.",
-    Gate.STALE_BASELINE: "The baseline was measured too long before or after.",
-    Gate.OTHER_SESSION: (
+    Gate.NO_INTERVAL: template(
+        "The runs vary so much that no interval of the ratio exists."
+    ),
+    Gate.NATIVE: template("This is the side that others are compared with."),
+    Gate.NO_BASELINE: template("There is no native run to compare with."),
+    Gate.AMBIGUOUS_BASELINE: template("Several native results fit and disagree."),
+    Gate.STALE_BASELINE: template(
+        "The baseline was measured too long before or after."
+    ),
+    Gate.OTHER_SESSION: template(
         "The baseline is from another session: what changed in between would count "
         "as a difference."
     ),
-    Gate.UNDIRECTED: "More of this metric is neither better nor worse.",
-    Gate.UNIT_MISMATCH: "The two sides are measured in different units.",
-    Gate.OTHER_PARAMETERS: "The two sides ran the case with different parameters.",
-    Gate.TWO_SPEEDS: "The runs have two speeds: one mean does not describe them.",
-    Gate.PERIODIC: "The runs follow a pattern in time: they are not independent.",
-    Gate.DRIFT: "The runs drift in time: their mean depends on when they stopped.",
-    Gate.FLAGGED: "An open flag doubts a number; confirm or dismiss it first.",
-    Gate.CLOCK_SUSPECT: "The clock that timed the runs cannot be trusted.",
-    Gate.FIRST_RUN: "The first run differs from the others: warm up, or leave it out.",
-    Gate.SCALING: (
+    Gate.UNDIRECTED: template("More of this metric is neither better nor worse."),
+    Gate.UNIT_MISMATCH: template("The two sides are measured in different units."),
+    Gate.OTHER_PARAMETERS: template(
+        "The two sides ran the case with different parameters."
+    ),
+    Gate.TWO_SPEEDS: template(
+        "The runs have two speeds: one mean does not describe them."
+    ),
+    Gate.PERIODIC: template(
+        "The runs follow a pattern in time: they are not independent."
+    ),
+    Gate.DRIFT: template(
+        "The runs drift in time: their mean depends on when they stopped."
+    ),
+    Gate.FLAGGED: template(
+        "An open flag doubts a number; confirm or dismiss it first."
+    ),
+    Gate.CLOCK_SUSPECT: template("The clock that timed the runs cannot be trusted."),
+    Gate.FIRST_RUN: template(
+        "The first run differs from the others: warm up, or leave it out."
+    ),
+    Gate.SCALING: template(
         "A sum over several virtual machines beside one machine alone is scaling, not "
         "efficiency."
     ),
-    Gate.WITHIN_METER_ERROR: (
+    Gate.WITHIN_METER_ERROR: template(
         "The difference is within what two power meters may disagree by."
     ),
 }

@@ -11,17 +11,28 @@ from benchmarks.analysis.advice import MOST_RUNS
 from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
 from benchmarks.analysis.intervals import NO_WARNINGS
 from benchmarks.analysis.verdicts import Judgements, Standing, Verdict
+from benchmarks.sentences import Sentence, template
 
 INCURABLE: Final = ~int(CURABLE)
 SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
 FEW_RUNS: Final = int(Gate.FEW_RUNS)
 
 WORDS: Final = {
-    Verdict.SLOWER: "The interval lies wholly below {below:g}.",
-    Verdict.FASTER: "The interval lies wholly above {above:g}.",
-    Verdict.EQUIVALENT: "The interval lies wholly between {below:g} and {above:g}.",
-    Verdict.UNDETERMINED: "The interval reaches over {below:g} or {above:g}.",
+    Verdict.SLOWER: template("The interval lies wholly below {below:g}."),
+    Verdict.FASTER: template("The interval lies wholly above {above:g}."),
+    Verdict.EQUIVALENT: template(
+        "The interval lies wholly between {below:g} and {above:g}."
+    ),
+    Verdict.UNDETERMINED: template("The interval reaches over {below:g} or {above:g}."),
 }
+
+
+ALLOWS: Final = template(
+    "{n} runs a side allow a verdict; there are {own} and {other}."
+)
+DECIDES: Final = template(
+    "About {n} runs a side would decide it; there are {own} and {other}."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +98,17 @@ def _sentences(judgements: Judgements, row: int, verdict: Verdict) -> tuple[str,
             "n": int(min(judgements.n[row], judgements.baseline_n[row])),
             "baseline_percent": 100 * float(np.sqrt(judgements.intervals.g[row])),
         }
-        return tuple(SENTENCES[gate].format(**facts) for gate in reasons_of(gates))
+        return tuple(Sentence(SENTENCES[gate], **facts) for gate in reasons_of(gates))
     if verdict != judgements.leaning[row]:
         return (
-            f"Decided by itself, but not as one of {judgements.tested} cells that were "
-            "tested together.",
+            Sentence(
+                "Decided by itself, but not as one of {n} cells that were tested "
+                "together.",
+                n=judgements.tested,
+            ),
         )
     edges = {"below": 1 - judgements.band, "above": 1 + judgements.band}
-    return (WORDS[verdict].format(**edges),)
+    return (Sentence(WORDS[verdict], **edges),)
 
 
 def _advice(judgements: Judgements, row: int) -> str:
@@ -104,8 +118,12 @@ def _advice(judgements: Judgements, row: int) -> str:
     if gates & INCURABLE or is_decided:
         return ""
     if not wanted:
-        return f"Not even {MOST_RUNS} runs a side would decide it as things stand."
-    have = f"there are {judgements.n[row]} and {judgements.baseline_n[row]}"
-    if gates & SINGLE_RUN:
-        return f"{wanted} runs a side allow a verdict; {have}."
-    return f"About {wanted} runs a side would decide it; {have}."
+        return Sentence(
+            "Not even {n} runs a side would decide it as things stand.", n=MOST_RUNS
+        )
+    facts = {
+        "n": wanted,
+        "own": int(judgements.n[row]),
+        "other": int(judgements.baseline_n[row]),
+    }
+    return Sentence(ALLOWS if gates & SINGLE_RUN else DECIDES, **facts)

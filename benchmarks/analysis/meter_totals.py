@@ -10,8 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from benchmarks.analysis.energy import PerWork, per_work
+from benchmarks.sentences import Sentence, template
+
+LONGER: Final = template(
+    "The meter ran {off:.3g} s ({share:.2g} %) longer than the work: {energy:.5g} J "
+    "at its mean power, not {printed:.5g} J."
+)
+SHORTER: Final = template(
+    "The meter ran {off:.3g} s ({share:.2g} %) shorter than the work: {energy:.5g} J "
+    "at its mean power, not {printed:.5g} J."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,19 +79,21 @@ class EnergyRow:
         return (self.printed_ratio - 1) * (self.energy_ratio - 1) < 0
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         total = self.total
         if total.work_s is None or self.energy_j is None:
-            return (
-                f"The meter ran {total.meter_s:.6g} s, but how long the work took is "
-                "not stated: its energy is not known."
+            return Sentence(
+                "The meter ran {ran:.6g} s, but how long the work took is not stated: "
+                "its energy is not known.",
+                ran=total.meter_s,
             )
         overrun_s = total.meter_s - total.work_s
-        side = "longer" if overrun_s >= 0 else "shorter"
-        return (
-            f"The meter ran {abs(overrun_s):.3g} s "
-            f"({100 * abs(overrun_s) / total.work_s:.2g} %) {side} than the work: "
-            f"{self.energy_j:.5g} J at its mean power, not {total.meter_j:.5g} J."
+        return Sentence(
+            LONGER if overrun_s >= 0 else SHORTER,
+            off=abs(overrun_s),
+            share=100 * abs(overrun_s) / total.work_s,
+            energy=self.energy_j,
+            printed=total.meter_j,
         )
 
 

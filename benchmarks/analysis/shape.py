@@ -18,6 +18,7 @@ from scipy.special import stdtr
 
 from benchmarks.analysis.order import FALSE_ALARM, Order, order_of
 from benchmarks.analysis.rounding import last_place
+from benchmarks.sentences import Sentence
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -197,37 +198,63 @@ def _outliers(values: Array, groups: list[Places], step: float) -> tuple[int, ..
     return tuple(sorted(found))
 
 
-def _speeds(shape: Shape) -> str:
+def _speeds(shape: Shape) -> Sentence:
     if not shape.is_tested:
-        return f"{shape.n} of the {MIN_RUNS} runs that a look at the shape needs"
+        return Sentence(
+            "{n} of the {least} runs that a look at the shape needs",
+            n=shape.n,
+            least=MIN_RUNS,
+        )
     if shape.is_single_speed:
-        return "one speed"
+        return Sentence("one speed")
     low, high = (mode.centre for mode in shape.modes)
     # Two digits of what lies between them tell them apart.
     digits = 1 - math.floor(math.log10(high - low))
     lower, upper = (
-        f"{round(mode.centre, digits):.{max(digits, 0)}f} ({100 * mode.share:.0f} %)"
+        Sentence(
+            f"{{centre:.{max(digits, 0)}f}} ({{percent:.0f}} %)",
+            centre=round(mode.centre, digits),
+            percent=100 * mode.share,
+        )
         for mode in shape.modes
     )
-    return f"two speeds, {lower} and {upper}"
+    return Sentence("two speeds, {lower} and {upper}", lower=lower, upper=upper)
 
 
-def _order_words(shape: Shape) -> list[str]:
+def _order_words(shape: Shape) -> list[Sentence]:
     if shape.order is None or not shape.is_ordered:
         return []
     if shape.period is not None:
-        verb = "repeating" if shape.is_single_speed else "alternating"
-        return [f"{verb} with period {shape.period}"]
-    correlation = f"(autocorrelation {shape.order.autocorrelation:.2f})"
+        period = shape.period
+        if shape.is_single_speed:
+            return [Sentence("repeating with period {period}", period=period)]
+        return [Sentence("alternating with period {period}", period=period)]
+    r = shape.order.autocorrelation or 0.0
     if shape.lag == 1:
-        return [f"each run depends on the one before {correlation}"]
-    return [f"each run depends on the one {shape.lag} before {correlation}"]
+        return [
+            Sentence(
+                "each run depends on the one before (autocorrelation {r:.2f})", r=r
+            )
+        ]
+    return [
+        Sentence(
+            "each run depends on the one {lag} before (autocorrelation {r:.2f})",
+            lag=shape.lag or 0,
+            r=r,
+        )
+    ]
 
 
-def _label_words(shape: Shape) -> list[str]:
-    words = ["the first run differs from the others"] if shape.is_first_apart else []
-    if shape.outliers:
-        runs = ", ".join(str(place + 1) for place in shape.outliers[:5])
-        more = f" and {len(shape.outliers) - 5} more" if len(shape.outliers) > 5 else ""
-        words.append(f"outliers: run {runs}{more}")
+def _label_words(shape: Shape) -> list[Sentence]:
+    words = []
+    if shape.is_first_apart:
+        words.append(Sentence("the first run differs from the others"))
+    runs = ", ".join(str(place + 1) for place in shape.outliers[:5])
+    if len(shape.outliers) > 5:
+        more = len(shape.outliers) - 5
+        words.append(
+            Sentence("outliers: run {runs} and {more} more", runs=runs, more=more)
+        )
+    elif shape.outliers:
+        words.append(Sentence("outliers: run {runs}", runs=runs))
     return words

@@ -2,7 +2,15 @@
 
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
-from benchmarks.models.lab import Agent, Lab, Membership, Token
+from benchmarks.models.lab import Agent, Deed, Invitation, Lab, Membership, Token
+from benchmarks.models.plan import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.models.power import (
+    DueEnergy,
+    Meter,
+    PowerChunk,
+    RunEnergy,
+    RunWindow,
+)
 from benchmarks.models.report import Report
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
@@ -16,17 +24,28 @@ __all__ = [
     "Cell",
     "CoRun",
     "Decision",
+    "Deed",
     "DueCheck",
+    "DueEnergy",
     "Efficiency",
     "Flag",
     "Host",
+    "Invitation",
     "Lab",
     "Membership",
+    "Meter",
     "OutboxItem",
+    "Plan",
+    "PlanPart",
+    "PlanSeat",
+    "PlanStep",
+    "PowerChunk",
     "Report",
     "Reread",
     "Run",
+    "RunEnergy",
     "RunOutput",
+    "RunWindow",
     "Sample",
     "Session",
     "Signature",

@@ -1,6 +1,6 @@
 """Cases, the cells that summarise their runs, and how cells compare to native."""
 
-from typing import cast
+from typing import Any, cast
 
 from django.db import models
 from django.utils import timezone
@@ -8,9 +8,22 @@ from django.utils import timezone
 from benchmarks.analysis.efficiency import efficiency
 from benchmarks.errors import ValueRefusedError, ZeroReadingError
 from benchmarks.models.lab import Lab
+from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Campaign, Session, System, visible_campaigns
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
+
+
+class CaseQuerySet(models.QuerySet["Case"]):
+    """Cases, scoped."""
+
+    def measured_for(self, viewer: Viewer, **cells: Any) -> "CaseQuerySet":
+        """Return those that a visible cell has a value of; ``cells`` narrows which."""
+        measured = Cell.objects.visible_to(viewer).filter(
+            case_id=models.OuterRef("pk"), n__gt=0, **cells
+        )
+        return self.filter(models.Exists(measured))
 
 
 class Case(models.Model):
@@ -24,6 +37,8 @@ class Case(models.Model):
     component = models.CharField(max_length=20, db_index=True)
     label = models.CharField(max_length=300)
     fingerprint = models.CharField(max_length=64, unique=True)
+
+    objects = CaseQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.label
@@ -125,11 +140,11 @@ def ratio_of_means(
 ) -> tuple[float | None, str]:
     """Return the efficiency of one mean against another, or None and why not."""
     if mean is None or baseline_mean is None:
-        return None, "One side has no runs."
+        return None, Sentence("One side has no runs.")
     try:
         return efficiency(mean, baseline_mean, better), ""
     except (ZeroReadingError, ValueRefusedError) as error:
-        return None, str(error)
+        return None, error.sentence
 
 
 class Efficiency(models.Model):
@@ -156,7 +171,7 @@ class Efficiency(models.Model):
     ratio = models.FloatField(null=True)
     baseline_mean = models.FloatField(null=True)
     baseline_n = models.PositiveIntegerField(null=True)
-    reason = models.TextField(blank=True)
+    reason = SentenceField(blank=True)
 
     class Meta:
         verbose_name_plural = "efficiencies"

@@ -7,6 +7,7 @@ from django.utils import timezone
 from benchmarks.models.cell import Cell
 from benchmarks.models.lab import Lab
 from benchmarks.models.run import Run
+from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Campaign, visible_campaigns
 from benchmarks.viewer import Viewer
 
@@ -46,7 +47,7 @@ class Flag(models.Model):
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="flags")
     rule = models.SlugField(max_length=50)
     severity = models.CharField(max_length=10)
-    sentence = models.TextField()
+    sentence = SentenceField()
     fingerprint = models.CharField(max_length=64)
     evidence = models.JSONField(default=dict)
     subjects = models.JSONField(default=list)

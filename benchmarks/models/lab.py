@@ -47,6 +47,9 @@ class Membership(models.Model):
 class Agent(models.Model):
     """A program that uploads; its name outlives its tokens, so keys stay unique."""
 
+    PERSONAL = "browser-"
+    """How the names begin behind which people's own uploads stand."""
+
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="agents")
     name = models.SlugField(max_length=100)
     created_at = models.DateTimeField(default=timezone.now)
@@ -91,3 +94,60 @@ class Token(models.Model):
         """Neither revoked nor expired."""
         expired = self.expires_at is not None and self.expires_at <= timezone.now()
         return self.revoked_at is None and not expired
+
+
+class Invitation(models.Model):
+    """A link that gives one person a place in a lab, once. Only a digest is stored.
+
+    ``prefix`` finds it and is no secret; ``name`` is what the inviter calls the person.
+    """
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="invitations")
+    name = models.CharField(max_length=200)
+    role = models.CharField(max_length=20, choices=Membership.Role)
+    prefix = models.CharField(max_length=16, unique=True)
+    digest = models.CharField(max_length=64)
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.role}, {self.lab})"
+
+    def is_open(self) -> bool:
+        """Neither accepted nor withdrawn nor expired."""
+        is_over = self.accepted_at or self.withdrawn_at
+        return not is_over and self.expires_at > timezone.now()
+
+
+class Deed(models.Model):
+    """What a person did to a lab's people or tokens. Never changed, never deleted.
+
+    ``who`` outlives the account; ``about`` names the person, the token or the role.
+    """
+
+    class Kind(models.TextChoices):
+        INVITED = "invited"
+        WITHDREW = "withdrew"
+        JOINED = "joined"
+        CHANGED_ROLE = "changed_role"
+        REMOVED = "removed"
+        LEFT = "left"
+        ISSUED = "issued"
+        REVOKED = "revoked"
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="deeds")
+    kind = models.CharField(max_length=20, choices=Kind)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    who = models.CharField(max_length=150)
+    about = models.CharField(max_length=300)
+    at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.who} {self.kind} {self.about}"

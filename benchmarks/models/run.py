@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from benchmarks.models.cell import Case, Cell
 from benchmarks.models.lab import Agent, Lab
+from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Campaign, CoRun, Session, System, visible_campaigns
 from benchmarks.viewer import Viewer
 
@@ -62,7 +63,7 @@ class Run(models.Model):
     status = models.CharField(
         max_length=20, choices=Status, default=Status.RECEIVED, db_index=True
     )
-    reason = models.TextField(blank=True)
+    reason = SentenceField(blank=True)
     warnings = models.JSONField(default=list, blank=True)
     first_line = models.PositiveIntegerField(null=True, blank=True)
     last_line = models.PositiveIntegerField(null=True, blank=True)

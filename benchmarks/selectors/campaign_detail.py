@@ -6,7 +6,7 @@ from django.db.models import Count, Q
 
 from benchmarks import tools
 from benchmarks.models import Campaign, Cell, Host, Run, System
-from benchmarks.selectors.campaigns import CampaignCard, card_of
+from benchmarks.selectors.campaigns import Tally, tally_of
 from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, natural, rank
 
 TROUBLE_SHOWN = 10
@@ -25,7 +25,7 @@ class Coverage:
 class CampaignDetail:
     """A campaign, what was measured on what, and what still has to be looked at."""
 
-    card: CampaignCard
+    tally: Tally
     systems: tuple[System, ...]
     hosts: tuple[Host, ...]
     scenarios: tuple[str, ...]
@@ -40,7 +40,7 @@ def campaign_detail(campaign: Campaign) -> CampaignDetail:
     scenarios, coverage = _coverage(campaign)
     hosts = {system.host_id: system.host for system in systems}
     return CampaignDetail(
-        card=card_of(campaign),
+        tally=tally_of(campaign),
         systems=systems,
         hosts=tuple(sorted(hosts.values(), key=lambda host: host.slug)),
         scenarios=scenarios,

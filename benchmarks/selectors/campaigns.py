@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from benchmarks.errors import AmbiguousCampaignError, NotFoundError
 from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run
-from benchmarks.selectors.corun_cells import IS_SEAT, TOGETHER
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 
@@ -51,15 +51,8 @@ class CampaignCard:
 
 
 def visible(viewer: Viewer) -> QuerySet[Campaign]:
-    """Return the campaigns a viewer may see, newest first.
-
-    ``has_coruns`` and ``has_energy`` say whether these pages would show anything.
-    """
-    cells = Cell.objects.filter(campaign=OuterRef("pk"), n__gt=0)
-    seats = cells.filter(scenario__in=TOGETHER).filter(IS_SEAT)
-    meters = cells.filter(case__component="power")
+    """Return the campaigns a viewer may see, newest first."""
     campaigns = Campaign.objects.visible_to(viewer).select_related("lab")
-    campaigns = campaigns.annotate(has_coruns=Exists(seats), has_energy=Exists(meters))
     return campaigns.order_by("-published", "-pk")
 
 
@@ -77,15 +70,18 @@ def find_campaign(viewer: Viewer, name: str, **annotations: Any) -> Campaign:
     if len(own) == 1:
         return own[0]
     if not found:
-        raise NotFoundError("campaign", name)
+        raise NotFoundError(Sentence("campaign"), name)
     if len(found) > 1:
         raise AmbiguousCampaignError(slug, [each.lab.slug for each in found])
     return found[0]
 
 
-def overview(viewer: Viewer) -> list[CampaignCard]:
-    """Return every visible campaign with its numbers, in a fixed number of queries."""
-    return _cards(list(visible(viewer)))
+def overview(viewer: Viewer, **only: Any) -> list[CampaignCard]:
+    """Return every visible campaign with its numbers, in a fixed number of queries.
+
+    ``only`` narrows them, for example to those of one lab.
+    """
+    return _cards(list(visible(viewer).filter(**only)))
 
 
 def card_of(campaign: Campaign) -> CampaignCard:
@@ -103,22 +99,30 @@ def processing_of(campaign: Campaign) -> Tally:
 
 def _cards(campaigns: list[Campaign]) -> list[CampaignCard]:
     ids = [campaign.pk for campaign in campaigns]
-    runs, cells = _run_tallies(ids), _cell_tallies(ids)
-    due, flags = _numbers(DueCheck.objects.all(), ids), _numbers(_open_flags(), ids)
-    names = _names(ids)
+    tallies, names = _tallies(ids), _names(ids)
     return [
-        CampaignCard(
-            campaign,
-            Tally(
-                **runs.get(campaign.pk, {}),
-                **cells.get(campaign.pk, {}),
-                unchecked=due.get(campaign.pk, 0),
-                flags=flags.get(campaign.pk, 0),
-            ),
-            *names.get(campaign.pk, ((), ())),
-        )
+        CampaignCard(campaign, tallies[campaign.pk], *names.get(campaign.pk, ((), ())))
         for campaign in campaigns
     ]
+
+
+def tally_of(campaign: Campaign) -> Tally:
+    """Return one campaign's numbers."""
+    return _tallies([campaign.pk])[campaign.pk]
+
+
+def _tallies(ids: list[int]) -> dict[int, Tally]:
+    runs, cells = _run_tallies(ids), _cell_tallies(ids)
+    due, flags = _numbers(DueCheck.objects.all(), ids), _numbers(_open_flags(), ids)
+    return {
+        pk: Tally(
+            **runs.get(pk, {}),
+            **cells.get(pk, {}),
+            unchecked=due.get(pk, 0),
+            flags=flags.get(pk, 0),
+        )
+        for pk in ids
+    }
 
 
 def _run_tallies(ids: list[int]) -> dict[int, dict[str, int]]:

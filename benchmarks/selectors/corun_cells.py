@@ -5,21 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q
 
 from benchmarks.models import Campaign, Cell
 from benchmarks.models.run import CELL_SAMPLES
 from benchmarks.selectors.corun_figures import (
     COMBINED,
     INTER_VM,
+    MIXED,
     PARALLEL,
     SINGLE,
     UNDER_LOAD,
 )
 
-TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM)
+TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
 TOTALS = ("sum", "mean")
-IS_SEAT = Q(seat__regex=r"^[0-9]+$") | Q(seat__in=TOTALS)
 ALONE = ("1", "", "mean")
 
 Rows = tuple[tuple[float, ...], ...]

@@ -16,8 +16,11 @@ from benchmarks.analysis.coruns import (
 )
 from benchmarks.analysis.plausibility import limits
 from benchmarks.selectors.ordering import SCENARIOS
+from benchmarks.sentences import Sentence
 
 SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
+MIXED = "combined"
+BESIDE_OTHER_WORK = (UNDER_LOAD, MIXED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +107,7 @@ def corun_figures(of: Evidence) -> CoRunFigures:
 
 
 def _sum(of: Evidence, is_whole: bool) -> tuple[float | None, bool]:
-    if of.better == "lower" or of.scenario == UNDER_LOAD:
+    if of.better == "lower" or of.scenario in BESIDE_OTHER_WORK:
         return None, False
     if is_whole:
         return sum(of.seats), False
@@ -118,13 +121,13 @@ def _fairness(of: Evidence, reasons: list[str]) -> Any:
     rows = of.coruns
     if of.better == "lower":
         if not all(value > 0 for row in rows for value in row):
-            reasons.append("A seat reads 0: a time of 0 has no speed.")
+            reasons.append(Sentence("A seat reads 0: a time of 0 has no speed."))
             return None
         rows = tuple(tuple(1 / value for value in row) for row in rows)
     try:
         return fairness(rows)
     except ValueError as error:
-        reasons.append(f"No index of fairness: {error}.")
+        reasons.append(Sentence("No index of fairness: {why}.", why=error.args[0]))
         return None
 
 
@@ -150,7 +153,7 @@ def _ratio(
 
 def _interference(of: Evidence, total: float | None) -> float | None:
     """Set what is left under another load against the same without it."""
-    if of.scenario == UNDER_LOAD:
+    if of.scenario in BESIDE_OTHER_WORK:
         under, alone = (of.seats[0] if of.seats else None), of.single
     elif of.scenario == COMBINED:
         under, alone = total, of.alone
@@ -171,11 +174,13 @@ def _target(
     if not is_time or of.scenario != PARALLEL or not mean:
         return None
     if virtual is None or of.vcpus is None:
-        reasons.append("No target: how many vCPUs a VM has is not stated.")
+        reasons.append(Sentence("No target: how many vCPUs a VM has is not stated."))
     elif cores is None:
-        reasons.append("No target: how many cores the machine has is not stated.")
+        reasons.append(
+            Sentence("No target: how many cores the machine has is not stated.")
+        )
     elif not of.single:
-        reasons.append("No target: one VM alone was not measured.")
+        reasons.append(Sentence("No target: one VM alone was not measured."))
     else:
         full = of.full.get(cores // of.vcpus) if cores % of.vcpus == 0 else None
         return cpu_target(

@@ -23,9 +23,9 @@ from benchmarks.selectors.corun_cells import (
     together,
 )
 from benchmarks.selectors.corun_figures import (
+    BESIDE_OTHER_WORK,
     COMBINED,
     PARALLEL,
-    UNDER_LOAD,
     CoRunFigures,
     Evidence,
     corun_figures,
@@ -179,7 +179,7 @@ def _evidence(of: Seats, alone: float | None, full: Mapping[int, float]) -> Evid
 
 def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
     """Return the seats that should be there; under load others do other work."""
-    if cell.scenario == UNDER_LOAD or not parts:
+    if cell.scenario in BESIDE_OTHER_WORK or not parts:
         return ()
     first = 0 if parts[0] == "0" else 1
     wanted = map(str, range(first, first + (cell.vms or 0)))

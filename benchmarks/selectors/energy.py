@@ -10,6 +10,7 @@ from benchmarks.analysis.meter_totals import EnergyRow, MeterTotal, energy_table
 from benchmarks.models import Campaign, System
 from benchmarks.selectors.meters import MeterReading, meter_readings
 from benchmarks.selectors.ordering import natural
+from benchmarks.sentences import Sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +109,11 @@ def _key(reading: MeterReading) -> tuple[Any, ...]:
 
 def _refusal(reading: MeterReading) -> str:
     if not (reading.meter_j or 0) > 0:
-        return "The meter told power, but no energy: nobody knows over which time."
+        return Sentence(
+            "The meter told power, but no energy: nobody knows over which time."
+        )
     if not (reading.meter_s or 0) > 0:
-        return "The meter told energy, but not how long it ran."
+        return Sentence("The meter told energy, but not how long it ran.")
     return ""
 
 

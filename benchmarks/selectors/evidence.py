@@ -21,6 +21,7 @@ from benchmarks.selectors.comparisons import (
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.runs import visible_runs
 from benchmarks.selectors.verdicts import campaign_verdicts
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 RUNS_SHOWN = 100
@@ -60,7 +61,7 @@ def evidence(
     cells = compared_cells(viewer, campaign=campaign, filters={"pk": cell_id})
     cell = cells.first()
     if cell is None:
-        raise NotFoundError("cell", cell_id)
+        raise NotFoundError(Sentence("cell"), cell_id)
     reference = None if reference_id is None else _reference(cell, reference_id)
     verdicts = campaign_verdicts(campaign, reference.system if reference else None)
     row = comparison_row(cell, reference, verdicts.of(cell.pk))
@@ -86,7 +87,7 @@ def evidence(
 def _reference(cell: Cell, system_id: int) -> Reference:
     system = System.objects.filter(cells__campaign=cell.campaign, pk=system_id).first()
     if system is None:
-        raise NotFoundError("system", system_id)
+        raise NotFoundError(Sentence("system"), system_id)
     return Reference.of(cell.campaign, system)
 
 

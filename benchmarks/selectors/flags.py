@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Flag
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 
@@ -21,7 +22,7 @@ def find_flag(viewer: Viewer, flag_id: int) -> Flag:
     flags = Flag.objects.visible_to(viewer).select_related("campaign__lab")
     flag = flags.prefetch_related("decisions").filter(pk=flag_id).first()
     if flag is None:
-        raise NotFoundError("flag", flag_id)
+        raise NotFoundError(Sentence("flag"), flag_id)
     return flag
 
 

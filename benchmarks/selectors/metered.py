@@ -17,6 +17,7 @@ from benchmarks.selectors.meters import (
     operations_of,
     took_s,
 )
+from benchmarks.sentences import Sentence
 
 LONGEST_TEXT = 4_000_000
 FEWEST_IDLE = 3
@@ -68,7 +69,7 @@ def metered_run(reading: MeterReading) -> MeteredRun:
     try:
         log = _on_the_clock(run, power_log(run.tool, _text(run)))
     except ParseError as error:
-        return MeteredRun(run, problem=str(error))
+        return MeteredRun(run, problem=error.sentence)
     spans, untimed = _spans(reading.work.runs)
     first = log.times_s[0]
     shown = PowerLog(tuple(time - first for time in log.times_s), log.watts)
@@ -76,7 +77,9 @@ def metered_run(reading: MeterReading) -> MeteredRun:
     windows = tuple(_window(log, idle_w, span) for span in spans)
     problem = ""
     if untimed or not spans:
-        problem = "Of a run of work it is not known when it began or how long it took."
+        problem = Sentence(
+            "Of a run of work it is not known when it began or how long it took."
+        )
     return MeteredRun(run, shown, windows, idle_w, problem)
 
 
@@ -85,9 +88,11 @@ def _text(run: Run) -> str:
     document = orjson.loads(run.upload.text)
     output = document.get("output") if isinstance(document, dict) else None
     if not isinstance(output, str):
-        raise ParseError("Only figures were sent, not the meter's log.")
+        raise ParseError(Sentence("Only figures were sent, not the meter's log."))
     if len(output) > LONGEST_TEXT:
-        raise ParseError("The log is too long to be drawn; its summary stands above.")
+        raise ParseError(
+            Sentence("The log is too long to be drawn; its summary stands above.")
+        )
     plain = output.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(plain[(run.first_line or 1) - 1 : run.last_line]) + "\n"
 
@@ -96,7 +101,9 @@ def _on_the_clock(run: Run, log: PowerLog) -> PowerLog:
     if log.is_absolute:
         return log
     if run.started_at is None:
-        raise ParseError("The log counts from its own start, which is not known.")
+        raise ParseError(
+            Sentence("The log counts from its own start, which is not known.")
+        )
     return log.started_at(run.started_at.timestamp())
 
 

@@ -12,6 +12,7 @@ SCENARIOS = (
     "inter-vm",
     "same-host",
     "inter-host",
+    "combined",
 )
 OPTIONS = ("hw_virt", "guest_tools", "storage", "swap", "scheduler", "tuned")
 

@@ -5,23 +5,19 @@ all compared systems of the campaign have (`benchmarks.analysis.aggregation`): s
 that were measured in different cases are not compared at all.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from benchmarks.analysis.aggregation import Overall, overall
-from benchmarks.analysis.gates import Gate
-from benchmarks.models import Campaign
+from benchmarks.models import Campaign, Cell, System
 from benchmarks.selectors.comparison_columns import Column, column_head
-from benchmarks.selectors.comparisons import (
-    ComparisonRow,
-    compared_cells,
-    comparison_row,
-)
+from benchmarks.selectors.comparison_rows import comparison_rows
+from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.ordering import COMPONENTS, rank
-from benchmarks.selectors.verdicts import campaign_verdicts
+from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
 from benchmarks.viewer import Viewer
 
 SCENARIO = "single"
@@ -80,22 +76,38 @@ class Profile:
 
 def campaign_profile(viewer: Viewer, campaign: Campaign) -> Profile:
     """Return a campaign's profile from the cells a viewer may see."""
-    filters = {"scenario": SCENARIO}
-    cells = compared_cells(viewer, campaign=campaign, filters=filters)
-    verdicts = campaign_verdicts(campaign)
-    rows = [comparison_row(cell, None, verdicts.of(cell.pk)) for cell in cells]
+    measured = Cell.objects.visible_to(viewer).filter(campaign=campaign, n__gt=0)
+    systems = System.objects.filter(pk__in=measured.values("system"))
+    rows = comparison_rows(
+        campaign,
+        systems=systems.select_related("host"),
+        filters={"scenario": SCENARIO},
+    )
+    return judged_profile(rows, campaign_verdicts(campaign))
+
+
+def judged_profile(rows: Iterable[ComparisonRow], verdicts: Verdicts) -> Profile:
+    """Return the profile of a campaign's rows, which need not be judged in words."""
     errors = verdicts.judgements.intervals.standard_error
-    noise = {pk: float(errors[at] ** 2) for pk, at in verdicts.rows.items()}
-    return profile(rows, noise)
+    alone = [row for row in rows if row.scenario == SCENARIO]
+    noise = {
+        row.id: float(errors[verdicts.rows[row.id]] ** 2)
+        for row in alone
+        if row.id in verdicts.rows
+    }
+    doubted = {pk for pk, mark in verdicts.marks().items() if mark.is_flagged}
+    return profile(alone, noise, doubted)
 
 
 def profile(
-    rows: Iterable[ComparisonRow], log_variances: Mapping[int, float]
+    rows: Iterable[ComparisonRow],
+    log_variances: Mapping[int, float],
+    doubted: Container[int] = (),
 ) -> Profile:
     """Shape compared cells, in any order, into a profile.
 
     ``log_variances`` has the squared standard errors of the cells' log ratios; NaN or
-    nothing where they are not known.
+    nothing where they are not known. ``doubted`` are cells that a flag stands against.
     """
     found = [row for row in rows if _ratio(row) and row.unit not in NO_SPEED]
     columns = column_head(found).columns
@@ -103,7 +115,7 @@ def profile(
         {row.component for row in found}, key=lambda name: rank(COMPONENTS, name)
     )
     by_component = [
-        _shares([row for row in found if row.component == name], log_variances)
+        _shares([row for row in found if row.component == name], log_variances, doubted)
         for name in components
     ]
     return Profile(
@@ -125,7 +137,9 @@ def _key(row: ComparisonRow) -> tuple[Any, ...]:
 
 
 def _shares(
-    rows: Sequence[ComparisonRow], log_variances: Mapping[int, float]
+    rows: Sequence[ComparisonRow],
+    log_variances: Mapping[int, float],
+    doubted: Container[int],
 ) -> dict[int, Share]:
     """Return the shares of one component by system."""
     cells = {(row.system_id, _key(row)): row for row in rows}
@@ -140,7 +154,7 @@ def _shares(
     labels = [str(at) for at in range(len(keys))]
     means = overall(ratios, noise, labels)
     return {
-        system: _share(mean, line)
+        system: _share(mean, line, doubted)
         for system, mean, line in zip(systems, means, table, strict=False)
     }
 
@@ -149,7 +163,9 @@ def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def _share(mean: Overall, line: Sequence[ComparisonRow | None]) -> Share:
+def _share(
+    mean: Overall, line: Sequence[ComparisonRow | None], doubted: Container[int]
+) -> Share:
     left_out = {int(label) for label in mean.left_out}
     kept = [row for at, row in enumerate(line) if row and at not in left_out]
     worst = line[int(mean.worst)]
@@ -168,9 +184,5 @@ def _share(mean: Overall, line: Sequence[ComparisonRow | None]) -> Share:
         left_out=len(left_out),
         least_runs=least,
         runs=sum(row.n for row in kept),
-        doubted=sum(map(_is_flagged, kept)),
+        doubted=sum(row.id in doubted for row in kept),
     )
-
-
-def _is_flagged(row: ComparisonRow) -> bool:
-    return row.judgement is not None and Gate.FLAGGED.code in row.judgement.codes

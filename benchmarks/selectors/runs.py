@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case, Run, Sample
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 SHOWN_INLINE = 100
@@ -24,7 +25,7 @@ def find_run(viewer: Viewer, run_id: int) -> Run:
     runs = visible_runs(viewer, pk=run_id).select_related("output", "source__output")
     run = runs.first()
     if run is None:
-        raise NotFoundError("run", run_id)
+        raise NotFoundError(Sentence("run"), run_id)
     return run
 
 

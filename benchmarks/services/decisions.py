@@ -5,6 +5,7 @@ from django.db import transaction
 
 from benchmarks.errors import DecisionError
 from benchmarks.models import Decision, Flag
+from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text
 
 
@@ -17,7 +18,9 @@ def decide_flag(
     Raises DecisionError without a note: whoever reads it later must know why.
     """
     if not note.strip():
-        raise DecisionError("Say why in a note: others must be able to follow it.")
+        raise DecisionError(
+            Sentence("Say why in a note: others must be able to follow it.")
+        )
     note = clean_text(note.strip(), what="note", multiline=True)
     locked = Flag.objects.select_for_update().get(pk=flag.pk)
     Decision.objects.create(

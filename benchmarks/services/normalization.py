@@ -9,6 +9,7 @@ from benchmarks import tools
 from benchmarks.analysis.baselines import CellFacts, choose_baseline
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Campaign, Cell, Efficiency
+from benchmarks.sentences import Sentence, joined
 
 State = Efficiency.State
 SUM = "sum"
@@ -108,8 +109,15 @@ def _relative(cell: Cell, same_case: Sequence[Cell], reason: str) -> Efficiency:
         if wanted == (other.campaign_id, other.system_id, *_circumstances(other)):
             return _against(cell, other, State.RELATIVE, "")
     return _against(
-        cell, None, State.MISSING, f"{reason} Nor has the reference system this case."
+        cell,
+        None,
+        State.MISSING,
+        _nor_the_reference(reason),
     )
+
+
+def _nor_the_reference(reason: str) -> str:
+    return joined([reason, Sentence("Nor has the reference system this case.")])
 
 
 def _circumstances(cell: Cell) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 import secrets
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AbstractBaseUser, User
 from django.db import transaction
 
 from benchmarks.models import Agent, Lab, Membership
@@ -16,7 +16,7 @@ def person_agent(*, lab: Lab, user: AbstractBaseUser) -> Agent:
 
     Named by the number of the account: names of people change, upload keys stay.
     """
-    agent, _ = Agent.objects.get_or_create(lab=lab, name=f"browser-{user.pk}")
+    agent, _ = Agent.objects.get_or_create(lab=lab, name=f"{Agent.PERSONAL}{user.pk}")
     return agent
 
 
@@ -34,3 +34,12 @@ def place_person(*, lab: Lab, username: str, role: str) -> str:
         user = people.create_user(username, password=password)
     Membership.objects.update_or_create(lab=lab, user=user, defaults={"role": role})
     return password
+
+
+def end_sessions(*, person: User, password: str) -> None:
+    """Sign a person out everywhere: the same password, hashed anew, ends all sessions.
+
+    Django's sessions carry a digest of the hash, so this needs no look at each of them.
+    """
+    person.set_password(password)
+    person.save(update_fields=["password"])

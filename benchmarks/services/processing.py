@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from benchmarks.models import Cell, OutboxItem, Run
-from benchmarks.services.duties import note_due_checks
+from benchmarks.services.duties import note_due_checks, note_runs_energy
 from benchmarks.services.normalization import normalise
 from benchmarks.services.results import read_upload
 from benchmarks.services.runs import delete_vanished, store_runs, stored_runs
@@ -122,6 +122,7 @@ def process_runs(uploads: Sequence[Run]) -> None:
     touched = summarise_cells(before | touched_cells(samples))
     normalise(touched)
     note_due_checks(touched)
+    note_runs_energy(samples)
     Cell.objects.filter(pk__in=[cell.pk for cell in touched], n=0).delete()
 
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.models import Campaign, Report
-from benchmarks.selectors.stamps import campaign_stamp
+from benchmarks.selectors.versions import campaign_version
 
 KEPT = 50
 # After this a report is taken for forgotten: nobody took it, or its maker is dead (a
@@ -68,7 +68,7 @@ def note_stage(*, report: Report, stage: str, content: bytes = b"") -> None:
 
 
 def _stamp(campaign: Campaign, person: User | None, site: str, edition: str) -> str:
-    said = (campaign_stamp(campaign), person.pk if person else 0, site, edition)
+    said = (campaign_version(campaign), person.pk if person else 0, site, edition)
     return hashlib.sha256(repr(said).encode()).hexdigest()
 
 

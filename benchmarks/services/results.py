@@ -45,7 +45,7 @@ def _as_sent(document: Mapping[str, Any]) -> tuple[Result, ...]:
     try:
         samples = tuple(read_samples(document["tool"], document["samples"]))
     except BenchmarksError as error:
-        return (replace(sent, reason=str(error)),)
+        return (replace(sent, reason=error.sentence),)
     return (replace(sent, samples=samples),)
 
 
@@ -65,7 +65,7 @@ def _read_output(document: Mapping[str, Any]) -> tuple[Result, ...]:
             document["output"], document.get("tool"), document.get("locale")
         )
     except BenchmarksError as error:
-        return (replace(_stated(document), reason=str(error)),)
+        return (replace(_stated(document), reason=error.sentence),)
     return tuple(_result(run, document) for run in found)
 
 
@@ -90,7 +90,7 @@ def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
 
 def _samples(run: ReadRun) -> tuple[tuple[ReadSample, ...], str]:
     if run.problem:
-        return (), str(run.problem)
+        return (), run.problem.sentence
     sent = [
         {
             "metric": reading.metric,
@@ -104,4 +104,4 @@ def _samples(run: ReadRun) -> tuple[tuple[ReadSample, ...], str]:
     try:
         return tuple(read_samples(run.tool, sent)), ""
     except BenchmarksError as error:
-        return (), str(error)
+        return (), error.sentence

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.models import F
 
 from benchmarks import fingerprints, tools
 from benchmarks.errors import BenchmarksError
@@ -80,7 +81,8 @@ def replace_samples(
     samples: Mapping[Run, Sequence[ReadSample]], cases: dict[str, Case]
 ) -> None:
     """Write the samples of these runs, and only them: twice is the same as once."""
-    Sample.objects.filter(run__in=samples).delete()
+    if Sample.objects.filter(run__in=samples).delete()[0]:
+        _mark(samples)
     with connection.cursor() as cursor, cursor.copy(COPY) as copy:
         for run, rows in samples.items():
             for sequence, row in enumerate(rows, start=1):
@@ -88,3 +90,9 @@ def replace_samples(
                 copy.write_row(
                     (run.lab_id, run.pk, sequence, case.pk, row.repetition, row.value)
                 )
+
+
+def _mark(runs: Iterable[Run]) -> None:
+    """Write runs that were read again: other samples are another version of a run."""
+    again = Run.objects.filter(pk__in=[run.pk for run in runs])
+    again.update(sample_count=F("sample_count"))

@@ -12,6 +12,7 @@ from benchmarks.analysis.shape import MIN_RUNS, Shape, shape_of
 from benchmarks.models import Campaign, Cell, System
 from benchmarks.models.run import CELL_SAMPLES
 from benchmarks.models.study import NATIVE
+from benchmarks.sentences import stored
 
 LOOKED_AT = 1000
 KEPT = ("shape", "shape_codes", "shaped_at", "clock_trust")
@@ -51,6 +52,7 @@ def _kept(shape: Shape) -> dict[str, Any]:
     return {
         "n": shape.n,
         "sentence": shape.sentence,
+        "words": stored(shape.sentence),
         "modes": [
             {"centre": mode.centre, "share": mode.share, "count": mode.count}
             for mode in shape.modes

@@ -1,18 +1,18 @@
 """Issue, check and revoke the tokens agents carry."""
 
-import hmac
-import secrets
 from datetime import datetime, timedelta
-from hashlib import sha256
 
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from benchmarks.errors import WrongTokenError
-from benchmarks.models import Agent, Token
+from benchmarks.errors import TokenRefusedError, WrongTokenError
+from benchmarks.models import Agent, Deed, Lab, Token
+from benchmarks.services.deeds import note_deed
+from benchmarks.services.secrets import digest, fits, new_prefix, new_secret
 
-PREFIX_BYTES = 5
-SECRET_BYTES = 32  # 256 bits
+SCOPES = frozenset({"upload", "read"})
 USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 
@@ -24,13 +24,12 @@ def issue_token(
     expires_at: datetime | None = None,
 ) -> tuple[Token, str]:
     """Make a token and return it with its secret, which is shown only this once."""
-    prefix = secrets.token_hex(PREFIX_BYTES)
-    secret = secrets.token_urlsafe(SECRET_BYTES)
+    prefix, secret = new_prefix(), new_secret()
     token = Token.objects.create(
         lab_id=agent.lab_id,
         agent=agent,
         prefix=prefix,
-        digest=_digest(secret),
+        digest=digest(secret),
         can_upload=can_upload,
         can_read=can_read,
         expires_at=expires_at,
@@ -47,17 +46,52 @@ def authenticate(shown: str) -> Token:
     brand, _, rest = shown.partition("_")
     prefix, _, secret = rest.partition("_")
     token = _token_with(prefix)
-    stored = token.digest if token else _digest("")
-    matches = hmac.compare_digest(stored, _digest(secret))
+    matches = fits(secret, token.digest if token else digest(""))
     if brand != "vl" or token is None or not matches or not token.is_valid():
         raise WrongTokenError
     _note_use(token)
     return token
 
 
-def revoke_token(*, token: Token) -> None:
-    """Make a token useless from the next request on."""
-    Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+@transaction.atomic
+def hand_out_token(
+    *,
+    lab: Lab,
+    person: User,
+    agent: str,
+    scopes: frozenset[str],
+    expires_at: datetime | None,
+) -> tuple[Token, str]:
+    """Make a token for an agent of that name, new or known, and note who did.
+
+    Raises TokenRefusedError for a token without a scope, or for a person's own agent.
+    """
+    if not scopes & SCOPES:
+        raise TokenRefusedError("Choose what the token may do: upload, read, or both.")
+    if agent.startswith(Agent.PERSONAL):
+        raise TokenRefusedError(
+            f'Names that begin with "{Agent.PERSONAL}" belong to people who upload in '
+            "the browser. Choose another name for the agent."
+        )
+    known, _ = Agent.objects.get_or_create(lab=lab, name=agent)
+    token, secret = issue_token(
+        agent=known,
+        can_upload="upload" in scopes,
+        can_read="read" in scopes,
+        expires_at=expires_at,
+    )
+    about = f"{token} ({known}, {', '.join(sorted(scopes & SCOPES))})"
+    note_deed(lab=lab, person=person, kind=Deed.Kind.ISSUED, about=about)
+    return token, secret
+
+
+@transaction.atomic
+def revoke_token(*, token: Token, person: User | None = None) -> None:
+    """Make a token useless from the next request on; revoking twice is once."""
+    standing = Token.objects.filter(pk=token.pk, revoked_at=None)
+    if standing.update(revoked_at=timezone.now()) and person is not None:
+        about = f"{token} ({token.agent})"
+        note_deed(lab=token.lab, person=person, kind=Deed.Kind.REVOKED, about=about)
 
 
 def _token_with(prefix: str) -> Token | None:
@@ -70,7 +104,3 @@ def _note_use(token: Token) -> None:
     now = timezone.now()
     fresh = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
     Token.objects.filter(fresh, pk=token.pk).update(last_used_at=now)
-
-
-def _digest(secret: str) -> str:
-    return sha256(secret.encode("utf-8", "replace")).hexdigest()

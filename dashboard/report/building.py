@@ -1,6 +1,6 @@
 """A campaign as a report, put together from what the pages show."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -9,12 +9,13 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.plausibility.findings import SEVERITIES
 from benchmarks.models import Campaign
 from benchmarks.selectors.campaign_detail import CampaignDetail, campaign_detail
-from benchmarks.selectors.comparisons import compared_cells, comparison_row
+from benchmarks.selectors.comparison_rows import comparison_rows
+from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.printed import printed_tables
-from benchmarks.selectors.profile import campaign_profile
+from benchmarks.selectors.profile import judged_profile
 from benchmarks.selectors.publishing import campaign_assessment
-from benchmarks.selectors.verdicts import campaign_verdicts
+from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
 from dashboard.report.charts import profile_chart
@@ -51,7 +52,7 @@ def report(
         byline=_byline(campaign),
         language="en",
         facts=tuple(_facts(campaign, citation)),
-        colophon=_colophon(making),
+        colophon=colophon(making),
         sections=tuple(numbered(_sections(viewer, campaign, detail))),
         citation=bibtex(citation),
     )
@@ -62,8 +63,9 @@ def _sections(
 ) -> list[Section]:
     """Return what a report says, part by part; a part without anything is left out."""
     verdicts = campaign_verdicts(campaign)
-    cells = compared_cells(viewer, campaign=campaign)
-    rows = [comparison_row(cell, None, verdicts.of(cell.pk)) for cell in cells]
+    rows = comparison_rows(
+        campaign, systems=detail.systems, filters={}, verdicts=verdicts
+    )
     flags = sorted(
         visible_flags(viewer, campaign=campaign),
         key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk),
@@ -73,7 +75,7 @@ def _sections(
         _about(campaign),
         method(campaign.band_percent),
         disclosure(detail, campaign_assessment(campaign)),
-        _profile(viewer, campaign),
+        _profile(rows, verdicts),
         findings(rows, verdicts.tested),
         *matrix(rows),
         *_beyond_cells(viewer, campaign),
@@ -83,8 +85,8 @@ def _sections(
     ]
 
 
-def _profile(viewer: Viewer, campaign: Campaign) -> Section:
-    found = campaign_profile(viewer, campaign)
+def _profile(rows: Sequence[ComparisonRow], verdicts: Verdicts) -> Section:
+    found = judged_profile(rows, verdicts)
     return replace(profile_section(found), charts=profile_chart(found))
 
 
@@ -112,7 +114,8 @@ def _facts(campaign: Campaign, citation: Citation) -> list[tuple[str, str]]:
     ]
 
 
-def _colophon(making: Making) -> str:
+def colophon(making: Making) -> str:
+    """Return the line at the end: who made a report, when, from which version."""
     return _("Made on %(when)s UTC by Virtlab %(version)s for %(who)s.") % {
         "when": making.made_at.strftime("%Y-%m-%d %H:%M"),
         "version": making.version,

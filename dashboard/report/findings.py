@@ -168,7 +168,7 @@ def flags_section(flags: Sequence[Flag]) -> Section:
         (
             flag.rule,
             wording.severity_name(flag.severity),
-            flag.sentence,
+            wording.said(flag.sentence),
             "; ".join(_decisions(flag)) or wording.flag_status_name(flag.status),
         )
         for flag in flags[:FLAGS]

@@ -1,7 +1,7 @@
 """Template filters: the wording and figures of the pages, nothing that queries."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django import template
@@ -10,15 +10,16 @@ from django.utils.translation import gettext
 from benchmarks import tools
 from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
-from benchmarks.selectors.comparison_table import CaseGroup
 from benchmarks.tools.labels import case_details
-from dashboard import figures, flag_page, grid, judging, wording
-from dashboard.comparison_page import ComparisonPage
+from dashboard import figures, flag_page, grid, judging, lab_words, wording
 
 register = template.Library()
 
-FILTERS: dict[str, Callable[..., str]] = {
+FILTERS: dict[str, Callable[..., object]] = {
+    "grid_rows": grid.grid_rows,
     "exact": figures.exact,
+    "said": wording.said,
+    "moment_text": wording.moment_text,
     "ratio": figures.ratio,
     "shade": figures.heat,
     "property_name": wording.property_name,
@@ -37,10 +38,11 @@ FILTERS: dict[str, Callable[..., str]] = {
     "runs_text": wording.runs_text,
     "verdict_words": judging.verdict_words,
     "interval_text": judging.interval_text,
-    "group_rows": grid.group_html,
-    "nothing_found": grid.nothing_found,
     "verdict_name": judging.verdict_name,
     "verdict_sign": judging.verdict_sign,
+    "role_name": lab_words.role_name,
+    "role_meaning": lab_words.role_meaning,
+    "deed_text": lab_words.deed_text,
 }
 for name, function in FILTERS.items():
     register.filter(name, function)
@@ -53,12 +55,11 @@ def words(text: str) -> list[str]:
 
 
 @register.filter
-def is_found_in(page: ComparisonPage, group: CaseGroup) -> bool:
-    """Return whether a search leaves any row of a group."""
-    return any(grid.is_found(page.selection.q, group, row) for row in group.rows)
+def all_said(sentences: Iterable[str]) -> str:
+    """Return sentences of the core in a row."""
+    return " ".join(map(wording.said, sentences))
 
 
-@register.filter
 def circumstance(name: str, value: object) -> str:
     """Return a circumstance in words: ``"seat"|circumstance:run.seat``."""
     return wording.fact_text(Fact(name, str(value)))
@@ -140,6 +141,12 @@ def _text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@register.simple_tag
+def separators() -> str:
+    """Return the reader's decimal sign and thousands sign, for the charts."""
+    return figures.locale().separators
 
 
 @register.simple_tag

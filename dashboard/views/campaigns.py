@@ -6,12 +6,11 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.selectors.campaign_detail import campaign_detail
 from benchmarks.selectors.campaigns import processing_of
-from benchmarks.selectors.profile import campaign_profile
-from benchmarks.selectors.publishing import campaign_assessment
 from benchmarks.selectors.snapshots import visible_snapshots
+from benchmarks.selectors.versions import campaign_version
+from dashboard.campaign_page import campaign_standing
 from dashboard.citing import citation_of
 from dashboard.exports.citation import bibtex
-from dashboard.report.findings import profile_section
 from dashboard.viewers import campaign_or_404, keeps, viewer_of
 
 
@@ -20,11 +19,12 @@ def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show a campaign: what it measured on what, and how far its runs are."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
+    standing = campaign_standing(campaign_version(campaign), viewer, campaign)
     context = {
         "campaign": campaign,
         "detail": campaign_detail(campaign),
-        "profile": profile_section(campaign_profile(viewer, campaign)),
-        "assessment": campaign_assessment(campaign),
+        "profile": standing.profile,
+        "assessment": standing.assessment,
         "snapshots": visible_snapshots(viewer, campaign),
         "citation": bibtex(citation_of(request, campaign)),
         "may_keep": keeps(request, campaign.lab_id),

@@ -18,6 +18,7 @@ from dashboard.exports.citation import Citation, bibtex, csl_json
 from dashboard.exports.delimited import csv_text
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import FIELDS, records
+from dashboard.figures import NEUTRAL, written_as
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 Export = Callable[[ComparisonTable, Source], str]
@@ -59,7 +60,8 @@ def export_comparison(
     kind, write = COMPARISONS[form]
     campaign = campaign_or_404(viewer_of(request), lab, slug)
     table, reference = judged_table(campaign, query_of(request))
-    text = write(table, _source(request, campaign, reference))
+    with written_as(NEUTRAL):
+        text = write(table, _source(request, campaign, reference))
     return _file(text, kind, f"{campaign.slug}.{form}")
 
 

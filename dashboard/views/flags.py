@@ -15,6 +15,7 @@ from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Flag
 from benchmarks.selectors.flags import find_flag
 from benchmarks.services.decisions import decide_flag
+from dashboard import wording
 from dashboard.flag_page import flag_page
 from dashboard.viewers import (
     campaign_or_404,
@@ -45,7 +46,7 @@ def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
     try:
         flag = find_flag(viewer_of(request), flag_id)
     except NotFoundError as error:
-        raise Http404(str(error)) from error
+        raise Http404(wording.said(error.sentence)) from error
     keeper_or_404(request, flag.lab_id)
     status = request.POST.get("status", "")
     if status not in Flag.Status.values:
@@ -58,7 +59,7 @@ def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
         )
         messages.success(request, _("Your decision is kept, with its note."))
     except BenchmarksError as error:
-        messages.error(request, str(error))
+        messages.error(request, wording.said(error.sentence))
     campaign = flag.campaign
     page = reverse("dashboard:flags", args=[campaign.lab.slug, campaign.slug])
     return redirect(f"{page}?status=all#flag-{flag.pk}")

@@ -13,9 +13,12 @@ from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
 from benchmarks.models import Campaign, Report
+from benchmarks.selectors.versions import campaign_version
 from benchmarks.services.reports import UNFINISHED, ask_report, revive
+from dashboard import figures
 from dashboard.citing import citation_of, site_of
-from dashboard.report.building import Making, report
+from dashboard.report.building import Making
+from dashboard.report.keeping import kept_report
 from dashboard.report.making import edition
 from dashboard.tasks import make_report
 from dashboard.viewers import campaign_or_404, person_of, viewer_of
@@ -32,12 +35,15 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show a campaign's report as a page to print."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
+    version, citation = campaign_version(campaign), citation_of(request, campaign)
     who = request.user.get_username() if request.user.is_authenticated else ""
     making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
-    said = report(viewer, campaign, citation_of(request, campaign), making)
-    return render(
-        request, "dashboard/report.html", {"campaign": campaign, "report": said}
-    )
+    context = {
+        "campaign": campaign,
+        "report": kept_report(version, viewer, campaign, citation, making),
+        "version": f"{version} {sorted(viewer.lab_ids)} {figures.locale()}",
+    }
+    return render(request, "dashboard/report.html", context)
 
 
 @require_safe

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from benchmarks.errors import BenchmarksError
 from benchmarks.services.people import person_agent
 from benchmarks.services.systems import register_system
+from dashboard import wording
 from dashboard.file_requests import bounded, is_from_script, part, previews, stored
 from dashboard.upload_form import description, target
 from dashboard.upload_page import Place, place_of, system_choices, upload_page
@@ -68,7 +69,9 @@ def _store(request: HttpRequest, place: Place) -> HttpResponse:
     try:
         chosen = target(place.lab, request.POST.dict())
     except BenchmarksError as error:
-        return _answer(request, place, error.status, problem=str(error))
+        return _answer(
+            request, place, error.status, problem=wording.said(error.sentence)
+        )
     user = cast(AbstractBaseUser, request.user)
     agent = person_agent(lab=place.lab, user=user)
     outcomes = list(stored(request, agent, chosen))
@@ -98,7 +101,7 @@ def add_system(request: HttpRequest, place: Place) -> HttpResponse:
         system, _ = register_system(lab=place.lab, description=said)
     except BenchmarksError as error:
         if is_from_script(request):
-            return part(request, error.status, problem=str(error))
+            return part(request, error.status, problem=wording.said(error.sentence))
         messages.error(request, str(error))
         return redirect(place.address())
     if not is_from_script(request):

@@ -47,8 +47,18 @@ PAGES = {
     "sweep": "campaigns/first-lab/uoc-2012-kvm/sweep/",
     "flags": "campaigns/first-lab/lmu-2010-esxi/flags/",
     "runs": f"{CAMPAIGN}runs/",
+    "tour": f"{CAMPAIGN}compare/?component=memory&scenario=single&tour=1",
+    "words": "words/",
     "sign-in": "login/",
     "not-found": "nowhere/",
+}
+# Seen by who has signed in.
+OWN_PAGES = {
+    "lab": "labs/first-lab/",
+    "members": "labs/first-lab/members/",
+    "tokens": "labs/first-lab/tokens/",
+    "deeds": "labs/first-lab/deeds/",
+    "account": "account/",
 }
 WATCH = """
 window.violations = [];
@@ -112,6 +122,9 @@ def pictures(browser: Browser, look: Look, url: str, var: Path) -> Iterator[str]
         page = context.new_page()
         read_outputs(page, url, (var / "first-sign-in").read_text())
         yield from take(page, HERE / f"upload-{look.name}.png", [])
+        for name, address in OWN_PAGES.items():
+            page.goto(url + address)
+            yield from take(page, HERE / f"{name}-{look.name}.png", [])
     context.close()
 
 
@@ -130,7 +143,7 @@ def read_outputs(page: Page, url: str, secrets: str) -> None:
 def evidence(page: Page, url: str) -> dict[str, str]:
     """Return the addresses that hold ids: two cells and a run of one of them."""
     page.goto(f"{url}{TWO_SPEEDS}compare/?component=disk")
-    page.locator(".cell-value a[aria-label^='77.23']").click()
+    page.locator(".cell-value a", has_text="77.23").first.click()
     speeds = page.url.removeprefix(url)
     page.goto(f"{url}{PAGES['compare']}&component=network")
     page.locator(".cell[class*=heat-slow] a").first.click()

@@ -1,6 +1,12 @@
 """GET /energy/: printed totals, and the energy of the work."""
 
+from datetime import timedelta
+
 import pytest
+
+from benchmarks.services import energies
+from benchmarks.services.power import keep_power
+from tests.power_logs import clock_of, piece, power
 
 
 @pytest.fixture
@@ -37,6 +43,28 @@ def test_what_cannot_be_used_is_refused_with_the_reason(anyone, metered):
     assert "no energy" in refused["reason"]
 
 
+@pytest.fixture
+def logged(submit, run_document, agent):
+    """A run that a meter of the machine saw two thirds of, and one that it saw."""
+    submit(
+        run_document(facts=clock_of(90, 120)), run_document(facts=clock_of(130, 140))
+    )
+    keep_power(agent=agent, document=piece(power(range(100, 200))))
+    energies.integrate_due(timedelta(0))
+
+
+def test_it_shows_what_the_machines_meters_saw_of_each_run(anyone, logged):
+    partly, whole = anyone.get("energy/", campaign="study").json()["runs"]
+
+    assert (whole["host"], whole["meter"]) == ("alpha", "lab meter 2")
+    assert (whole["energy_j"], whole["mean_w"]) == (820, 82)
+    assert (whole["is_cpu_only"], whole["is_external"]) == (False, True)
+    assert (partly["energy_j"], partly["covered_s"]) == (None, 20)
+    assert partly["sentence"] == (
+        "10 s of the 30 s (33 %) were not measured: too much for an energy."
+    )
+
+
 @pytest.mark.parametrize(
     "query",
     [{}, {"campaign": "study", "waiting_w": "-1"}, {"campaign": "study", "x": 1}],
@@ -46,5 +74,5 @@ def test_a_wrong_question_is_refused(anyone, campaign, query):
 
 
 def test_its_queries_are_fixed(anyone, metered, django_assert_num_queries):
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         anyone.get("energy/", campaign="study")

@@ -54,8 +54,20 @@ def test_its_queries_are_fixed(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
-    with django_assert_num_queries(22):
+    with django_assert_num_queries(20):
         client.get(PAGE)
+    with django_assert_num_queries(11):
+        client.get(PAGE)
+
+
+def test_it_never_shows_what_was_so_before(client, pair, submit, run_document, xen):
+    before = client.get(PAGE).content.decode()
+    submit(run_document(26.16, system=xen))
+
+    after = client.get(PAGE).content.decode()
+
+    assert "1 case, single run" in before
+    assert "1 case, 2 runs" in after
 
 
 def test_it_shows_what_each_system_costs_as_one_row(text, pair):

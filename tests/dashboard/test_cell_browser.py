@@ -11,6 +11,7 @@ from benchmarks.models import Agent, Cell, Lab
 from benchmarks.reference.documents import reference_campaign
 from benchmarks.services import campaigns, checking, intake, processing, systems
 from tests.dashboard import browsing
+from tests.dashboard.serving import end_sessions
 
 pytestmark = pytest.mark.browser
 
@@ -43,15 +44,6 @@ def site(transactional_db):
     yield server.url
     server.stop()
     end_sessions()
-
-
-def end_sessions():
-    """End what the server's threads left open, or the database cannot be emptied."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
 
 
 @pytest.fixture(scope="module")

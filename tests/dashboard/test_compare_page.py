@@ -7,13 +7,12 @@ from benchmarks.models import Campaign, Cell
 PAGE = "/campaigns/alpha-lab/study/compare/"
 
 
-def test_a_cell_shows_efficiency_value_runs_and_its_sentence(text, pair):
+def test_a_cell_shows_efficiency_value_and_runs(text, pair):
     page = text(PAGE)
 
     assert '<span class="main">0.247</span>' in page
     assert "13.08\xa0MB/s" in page
     assert '<span class="n">n 1</span>' in page
-    assert "0.247 of native: 13.08\xa0MB/s against 52.97\xa0MB/s" in page
     assert "heat-slow-5" in page
 
 
@@ -24,7 +23,7 @@ def test_a_native_column_shows_the_value(text, pair):
 
 
 def test_a_cell_links_to_its_evidence(text, pair):
-    assert f"/campaigns/alpha-lab/study/runs/?cell={pair.pk}" in text(PAGE)
+    assert f'<a href="../runs/?cell={pair.pk}">' in text(PAGE)
 
 
 def test_it_says_that_single_runs_have_no_interval(text, pair, submit, run_document):
@@ -40,7 +39,7 @@ def test_a_system_can_be_the_baseline_and_then_ratios_are_relative(text, pair):
     page = text(PAGE, data={"baseline": native.system_id})
 
     assert "Ratios here are relative, not efficiencies." in page
-    assert "0.247 of the reference" in page
+    assert '<span class="main">0.247</span>' in page
     assert f"runs/?baseline={native.system_id}&amp;cell={pair.pk}" in page
 
 

@@ -131,5 +131,5 @@ def test_the_tab_stands_only_where_a_meter_was_read(text, pair, uoc):
 
 
 def test_its_queries_are_fixed(client, metered, django_assert_num_queries):
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         client.get(PAGE)

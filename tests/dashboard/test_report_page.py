@@ -68,6 +68,20 @@ def test_the_page_says_what_the_report_says(text, pair):
     assert f"{STUDY}report.pdf" in page
 
 
+def test_it_is_made_once_and_never_shows_what_was_so_before(
+    client, pair, submit, run_document, xen, django_assert_num_queries
+):
+    client.get(f"{STUDY}report/")
+    with django_assert_num_queries(2):
+        before = client.get(f"{STUDY}report/").content.decode()
+
+    submit(run_document(40.0, system=xen, document="Another thesis", table="2"))
+    after = client.get(f"{STUDY}report/").content.decode()
+
+    assert "Another thesis" not in before
+    assert "Another thesis" in after
+
+
 def test_the_file_is_a_pdf_and_kept(client, pair, file_of, asked):
     answer = file_of()
     again, sent = asked()

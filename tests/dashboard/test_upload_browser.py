@@ -15,6 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 from benchmarks.models import Campaign, Lab, Membership, Run
 from benchmarks.services import checking, processing, systems
 from tests.dashboard import browsing
+from tests.dashboard.serving import end_sessions
 
 pytestmark = pytest.mark.browser
 
@@ -61,15 +62,6 @@ def site(transactional_db):
     yield server.url
     server.stop()
     end_sessions()
-
-
-def end_sessions():
-    """End what the server's threads left open, or the database cannot be emptied."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
 
 
 @pytest.fixture(scope="module")

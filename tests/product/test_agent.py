@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,15 +36,22 @@ def agent(product, tmp_path_factory):
     }
 
     def run(*words, given=None):
-        return subprocess.run(
+        program = started(*words)
+        said = program.communicate(given)
+        return subprocess.CompletedProcess(words, program.returncode, *said)
+
+    def started(*words):
+        return subprocess.Popen(
             [sys.executable, "-I", str(path), *map(str, words)],
             env=environment,
-            input=given,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             cwd=folder,
-            capture_output=True,
             text=True,
         )
 
+    run.started = started
     return run
 
 
@@ -126,3 +135,89 @@ def test_a_tool_is_run_between_stamps_of_the_server(product, enrolled):
         abs(clock["external_us"] - clock["local_us"]) <= clock["interval_hard_bound_us"]
     )
     assert clock["suspicions"] == []
+
+
+def energies_of(product, session, meters):
+    """Wait until the energy of a session's runs is integrated."""
+    reader = product.client("read-token")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        runs = reader.get_all("runs/", campaign="by-agent")
+        by_id = {run["id"]: run for run in runs if run["session"] == session}
+        found = reader.get("energy/", campaign="by-agent")["runs"]
+        mine = [each for each in found if each["run_ids"][0] in by_id]
+        if len(mine) == meters * len(by_id) > 0:
+            return [(by_id[each["run_ids"][0]], each) for each in mine]
+        time.sleep(0.1)
+    raise AssertionError(found)
+
+
+def test_a_log_whose_clock_is_an_hour_wrong_gives_the_energy_of_the_runs(
+    product, enrolled, tmp_path
+):
+    began_s = time.time()
+    words = ["--repetitions", "2", "--session", "metered", "--hypervisor", "KVM"]
+    assert enrolled("run", "hackbench", *words).returncode == 0
+    log = tmp_path / "meter.csv"
+    # 100 W when it all began, and 10 W more with every second.
+    rows = (
+        f"{began_s + 3600 + tenth / 10:.3f},{100 + tenth:.1f}\n"
+        for tenth in range(int(10 * (time.time() - began_s)) + 10)
+    )
+    log.write_text("time,watts\n" + "".join(rows))
+
+    done = enrolled("power", "csv", log, "--clock-ahead", "3600")
+
+    assert done.returncode == 0, done.stderr
+    for run, energy in energies_of(product, "metered", 1):
+        start, length_us = run["facts"]["clock"]["start"], energy["duration_s"] * 1e6
+        middle_s = (start["server_wall_us"] + length_us / 2) / 1e6 - began_s
+        truth_j = energy["duration_s"] * (100 + 10 * middle_s)
+        assert abs(energy["energy_j"] / truth_j - 1) < 0.001
+        assert energy["covered_s"] == energy["duration_s"]
+        assert energy["is_external"]
+
+
+@contextmanager
+def counting(folder, watts):
+    """Keep a processor's counter going at a known power."""
+    zone = folder / "intel-rapl:0"
+    zone.mkdir(parents=True)
+    (zone / "name").write_text("package-0\n")
+    (zone / "max_energy_range_uj").write_text("262143328850\n")
+    counter, began_s, done = zone / "energy_uj", time.monotonic(), threading.Event()
+
+    def count():
+        beside = zone / "next"
+        while not done.is_set():
+            beside.write_text(f"{int((time.monotonic() - began_s) * watts * 1e6)}\n")
+            beside.replace(counter)
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    while not counter.exists():
+        time.sleep(0.01)
+    yield folder
+    done.set()
+    thread.join()
+
+
+def test_a_meter_that_is_read_meanwhile_gives_the_energy_of_the_runs(
+    product, enrolled, tmp_path
+):
+    with counting(tmp_path / "powercap", watts=50) as folder:
+        reading = enrolled.started("power", "rapl", folder, "--every", "0.05")
+        time.sleep(1.5)
+        words = ["--repetitions", "1", "--session", "counted", "--hypervisor", "KVM"]
+        assert enrolled("run", "hackbench", *words).returncode == 0
+        time.sleep(0.5)
+        reading.terminate()
+        said = reading.communicate(timeout=30)[1]
+
+    assert reading.returncode == 0, said
+    ((_, energy),) = energies_of(product, "counted", 1)
+    assert energy["is_cpu_only"]
+    # The counter's last step may be up to 5 ms old when it is read, of 50 ms.
+    assert abs(energy["mean_w"] / 50 - 1) < 0.15
+    assert energy["covered_s"] == energy["duration_s"]

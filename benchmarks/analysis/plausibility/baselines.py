@@ -15,6 +15,7 @@ from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.findings import Id
 from benchmarks.analysis.plausibility.precision import NORMAL, Noise
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, further, rule
+from benchmarks.sentences import Sentence
 
 CLEARLY: Final = 3.3
 """In standard errors: 1 in 1,000 if nothing is wrong (one value of a thousand)."""
@@ -83,8 +84,12 @@ def _disagreement(
     if off is not None:
         members = [cell for each in ratios for cell in (each.cell, each.other)]
         yield about_cells(
-            f"{ratios[0].cell.name}{further(len(ratios) - 1)} read "
-            f"{math.expm1(off):+.1%} against {_where(ratios[0].other, study)}.",
+            Sentence(
+                "{cases} read {off:+.1%} against {other}.",
+                cases=further(ratios[0].cell.name, len(ratios) - 1),
+                off=math.expm1(off),
+                other=_where(ratios[0].other, study),
+            ),
             [cell for cell in members if cell.campaign == study.campaign],
             off_percent=round(100 * math.expm1(off), 3),
             other_system=str(ratios[0].other.system),
@@ -95,8 +100,9 @@ def _disagreement(
 
 def _where(cell: CellFact, study: Study) -> str:
     if cell.campaign == study.campaign:
-        return f"the other native system ({cell.system_label or cell.system})"
-    return f"the same machine in {cell.campaign_label or cell.campaign}"
+        return Sentence("the other native system ({system})", system=cell.where)
+    campaign = cell.campaign_label or str(cell.campaign)
+    return Sentence("the same machine in {campaign}", campaign=campaign)
 
 
 def _native_error(one: CellFact, other: CellFact, noise: Noise) -> float:
@@ -160,11 +166,16 @@ def _faster(members: Sequence[Ratio]) -> Iterator[Doubt]:
         faster = [e for e in members if e.log > 0 and _is_clear(e.log, e.error, AHEAD)]
     if faster:
         most = max(faster, key=lambda each: each.log)
-        more = further(len(faster) - 1)
         yield about_cells(
-            f"{most.cell.name}{more} beat the native machine, by up to "
-            f"{math.expm1(most.log):.1%} ({most.cell.mean:g} against "
-            f"{most.other.mean:g} {most.cell.unit}).",
+            Sentence(
+                "{cases} beat the native machine, by up to {ahead:.1%} ({mean:g} "
+                "against {native:g} {unit}).",
+                cases=further(most.cell.name, len(faster) - 1),
+                ahead=math.expm1(most.log),
+                mean=most.cell.mean,
+                native=most.other.mean,
+                unit=most.cell.unit,
+            ),
             [each.cell for each in faster],
             efficiencies=[round(math.exp(each.log), 5) for each in faster],
             standard_errors=[round(each.error, 5) for each in faster],
@@ -207,8 +218,15 @@ def baseline_too_slow(study: Study) -> Iterator[Doubt]:
 def _too_slow(members: Sequence[Ratio], middle: float) -> Doubt:
     native = members[0].other
     return about_cells(
-        f"{len(members)} guests are set against {native.name} ({native.mean:g} "
-        f"{native.unit}), and in the median they beat it by {math.expm1(middle):.1%}.",
+        Sentence(
+            "{n} guests are set against {native} ({mean:g} {unit}), and in the median "
+            "they beat it by {ahead:.1%}.",
+            n=len(members),
+            native=native.name,
+            mean=native.mean,
+            unit=native.unit,
+            ahead=math.expm1(middle),
+        ),
         (native,),
         native=native.mean,
         guests=[each.cell.mean for each in members],

@@ -11,6 +11,7 @@ from benchmarks.analysis.plausibility.facts import RunFact, Study
 from benchmarks.analysis.plausibility.findings import Subject
 from benchmarks.analysis.plausibility.registry import Doubt, rule
 from benchmarks.analysis.plausibility.relations import grouped
+from benchmarks.sentences import counted
 
 BUSY: Final = 0.9
 
@@ -38,8 +39,15 @@ def client_busy_loop(study: Study) -> Iterator[Doubt]:
     for members in busy.values():
         run, share = members[0]
         yield Doubt(
-            f"httperf used {share:.0%} of a CPU during {len(members)} runs on "
-            f"{run.system_label or run.system}: a busy loop, no measure.",
+            counted(
+                "httperf used {share:.0%} of a CPU during {n} run on {system}: a busy "
+                "loop, no measure.",
+                "httperf used {share:.0%} of a CPU during {n} runs on {system}: a busy "
+                "loop, no measure.",
+                share=share,
+                n=len(members),
+                system=run.where,
+            ),
             tuple(Subject("run", str(each.id)) for each, _ in members),
             {"shares": [round(each, 4) for _, each in members]},
             tuple(round(each, 6) for _, each in members),
@@ -73,9 +81,16 @@ def client_think_time(study: Study) -> Iterator[Doubt]:
     for members in thinking.values():
         run, pauses_s, _ = members[0]
         yield Doubt(
-            f"{len(members)} runs of httperf on {run.system_label or run.system} took "
-            f"{max(took_s for *_, took_s in members):g} s, of which {pauses_s:g} s are "
-            "pauses that it was told to make.",
+            counted(
+                "{n} run of httperf on {system} took {took:g} s, of which {pauses:g} s "
+                "are pauses that it was told to make.",
+                "{n} runs of httperf on {system} took {took:g} s, of which {pauses:g} "
+                "s are pauses that it was told to make.",
+                n=len(members),
+                system=run.where,
+                took=max(took_s for *_, took_s in members),
+                pauses=pauses_s,
+            ),
             tuple(Subject("run", str(each.id)) for each, *_ in members),
             {"pauses_s": pauses_s, "took_s": [took_s for *_, took_s in members]},
             tuple(took_s for *_, took_s in members),

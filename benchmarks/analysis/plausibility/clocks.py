@@ -12,6 +12,7 @@ from typing import Final
 from benchmarks.analysis.plausibility.facts import CellFact, Column, Study
 from benchmarks.analysis.plausibility.precision import NORMAL, TYPICAL
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence, joined
 
 OUTSIDE: Final = frozenset({"external", "client", "meter", "host"})
 """Clocks that no guest can slow down."""
@@ -120,13 +121,19 @@ def _doubt(
     found: CommonFactor,
     study: Study,
 ) -> Doubt:
-    where = guest[0].system_label or guest[0].system
     check = [math.exp(_log_efficiency(cell, study)) for cell in outside]
-    beside = f" Timed from outside it reaches {max(check):.3f}." if check else ""
+    said = Sentence(
+        "{system} beats the native machine by {ahead:.1%} in all {cases} cases that "
+        "its own clock timed: the signature of a clock that runs slow.",
+        system=guest[0].where,
+        ahead=found.factor - 1,
+        cases=len(guest),
+    )
+    if check:
+        beside = Sentence("Timed from outside it reaches {best:.3f}.", best=max(check))
+        said = joined([said, beside])
     return about_cells(
-        f"{where} beats the native machine by {found.factor - 1:.1%} in all "
-        f"{len(guest)} cases that its own clock timed: the signature of a clock "
-        f"that runs slow.{beside}",
+        said,
         guest,
         factor=round(found.factor, 5),
         spread=round(found.spread, 5),

@@ -9,6 +9,7 @@ from typing import Final
 from benchmarks.analysis.plausibility.facts import RunFact, Study
 from benchmarks.analysis.plausibility.findings import Evidence, subjects
 from benchmarks.analysis.plausibility.registry import Doubt, rule
+from benchmarks.sentences import Sentence
 
 ENOUGH_OVERLAP: Final = 0.9
 METERS: Final = frozenset({"watts-up", "power-csv", "ipmi-dcmi"})
@@ -47,8 +48,14 @@ def corun_overlap(study: Study) -> Iterator[Doubt]:
         share = _overlap(runs)
         if share < ENOUGH_OVERLAP:
             yield Doubt(
-                f'The {len(runs)} runs of "{name}" share {share:.0%} of the longest '
-                f"one's time; {ENOUGH_OVERLAP:.0%} are needed.",
+                Sentence(
+                    'The {n} runs of "{name}" share {share:.0%} of the longest '
+                    "one's time; {needed:.0%} are needed.",
+                    n=len(runs),
+                    name=name,
+                    share=share,
+                    needed=ENOUGH_OVERLAP,
+                ),
                 subjects("run", (run.id for run in runs)),
                 {"overlap": round(share, 4), "runs": [_window(run) for run in runs]},
                 tuple(value for run in runs for value in _key(run)),

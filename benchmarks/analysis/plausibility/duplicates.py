@@ -12,6 +12,7 @@ from benchmarks.analysis.plausibility.facts import CellFact, Study, by_column
 from benchmarks.analysis.plausibility.findings import Id
 from benchmarks.analysis.plausibility.precision import Noise, Precision, precision
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence, joined
 
 STEADY: Final = 1 / 2
 """How much steadier than its kind a cell is believed to be at best."""
@@ -175,12 +176,9 @@ def _surprise_of(cell: CellFact, grid: Grids, noise: Noise) -> float:
 
 def _copied_system(equal: Sequence[Pair], shared: int, study: Study) -> Doubt:
     one, other = equal[0]
-    where = "" if other.campaign == one.campaign else f" of {other.campaign_label}"
     same = _same_machine(one, other)
-    explained = " Both campaigns show one measurement of this machine." if same else ""
     return about_cells(
-        f"{len(equal)} of {shared} readings of {_place(one)} are, to the last digit, "
-        f"those of {_place(other)}{where}.{explained}",
+        _copied_sentence(equal, shared),
         [cell for pair in equal for cell in pair if cell.campaign == study.campaign],
         severity="notice" if same else None,
         equal=len(equal),
@@ -192,11 +190,36 @@ def _copied_system(equal: Sequence[Pair], shared: int, study: Study) -> Doubt:
     )
 
 
+def _copied_sentence(equal: Sequence[Pair], shared: int) -> Sentence:
+    one, other = equal[0]
+    where = _place(other)
+    if other.campaign != one.campaign:
+        campaign = other.campaign_label
+        where = Sentence("{place} of {campaign}", place=where, campaign=campaign)
+    said = Sentence(
+        "{n} of {shared} readings of {one} are, to the last digit, those of {other}.",
+        n=len(equal),
+        shared=shared,
+        one=_place(one),
+        other=where,
+    )
+    if not _same_machine(one, other):
+        return said
+    same = Sentence("Both campaigns show one measurement of this machine.")
+    return joined([said, same])
+
+
 def _copied_case(equal: Sequence[Pair], shared: int) -> Doubt:
     one, other = equal[0]
     return about_cells(
-        f"{one.case_label or one.case} and {other.case_label or other.case} read, to "
-        f"the last digit, the same on {len(equal)} of {shared} systems.",
+        Sentence(
+            "{one} and {other} read, to the last digit, the same on {n} of {shared} "
+            "systems.",
+            one=one.case_label or str(one.case),
+            other=other.case_label or str(other.case),
+            n=len(equal),
+            shared=shared,
+        ),
         [cell for pair in equal for cell in pair],
         equal=len(equal),
         shared=shared,
@@ -205,8 +228,14 @@ def _copied_case(equal: Sequence[Pair], shared: int) -> Doubt:
 
 
 def _place(cell: CellFact) -> str:
-    seat = f", {cell.scenario} seat {cell.seat}" if cell.seat and cell.vms != 1 else ""
-    return f"{cell.system_label or cell.system}{seat}"
+    if not cell.seat or cell.vms == 1:
+        return cell.where
+    return Sentence(
+        "{system}, {scenario} seat {seat}",
+        system=cell.where,
+        scenario=cell.scenario,
+        seat=cell.seat,
+    )
 
 
 def _same_machine(one: CellFact, other: CellFact) -> bool:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from benchmarks.analysis.plausibility.findings import Id
 from benchmarks.analysis.plausibility.precision import Noise, observed_noise
+from benchmarks.sentences import Sentence
 
 Better = Literal["higher", "lower", "neither"]
 Scalar = str | int | float | bool
@@ -109,8 +110,12 @@ class CellFact:
     def name(self) -> str:
         """Case, system and seat for a sentence."""
         case = self.case_label or f"{self.tool} {self.metric}"
-        seat = f", seat {self.seat}" if self.seat and self.scenario != "single" else ""
-        return f"{case} on {self.system_label or self.system}{seat}"
+        return _on(case, self.where, "" if self.scenario == "single" else self.seat)
+
+    @property
+    def where(self) -> str:
+        """The system for a sentence."""
+        return self.system_label or str(self.system)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +175,21 @@ class RunFact:
     @property
     def name(self) -> str:
         """Tool, system and seat for a sentence."""
-        seat = f", seat {self.seat}" if self.seat and self.scenario != "single" else ""
-        return f"{self.tool} on {self.system_label or self.system}{seat}"
+        seat = "" if self.scenario == "single" else self.seat
+        return _on(self.tool, self.where, seat)
+
+    @property
+    def where(self) -> str:
+        """The system for a sentence."""
+        return self.system_label or str(self.system)
+
+
+def _on(what: str, where: str, seat: str) -> Sentence:
+    if not seat:
+        return Sentence("{what} on {system}", what=what, system=where)
+    return Sentence(
+        "{what} on {system}, seat {seat}", what=what, system=where, seat=seat
+    )
 
 
 Column = tuple[Id, Id, str, int | None, str, str]

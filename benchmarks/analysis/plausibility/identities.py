@@ -22,6 +22,7 @@ from benchmarks.analysis.plausibility.relations import (
     sysbench_total,
     transferred,
 )
+from benchmarks.sentences import Sentence
 
 IDENTITIES: Final[Mapping[str, tuple[Identity, ...]]] = {
     "sysbench": (
@@ -52,6 +53,13 @@ IDENTITIES: Final[Mapping[str, tuple[Identity, ...]]] = {
 }
 
 
+RELATIONS: Final[Mapping[str, Sentence]] = {
+    "=": Sentence("but"),
+    "<=": Sentence("but at most"),
+    ">=": Sentence("but at least"),
+}
+
+
 @rule("identity-violated", "Numbers of one run that contradict each other", "error")
 def identity_violated(study: Study) -> Iterator[Doubt]:
     """The numbers of a run break what they must fulfil, by more than 2 % and their
@@ -75,10 +83,17 @@ def identity_violated(study: Study) -> Iterator[Doubt]:
 
 def _doubt(run: RunFact, readings: Readings, found: Mismatch) -> Doubt:
     involved = [readings.samples[metric] for metric in found.metrics]
-    said = {"=": "but", "<=": "but at most", ">=": "but at least"}[found.relation]
     return Doubt(
-        f"{run.name} states {found.metrics[0]} = {found.stated:g}, {said} "
-        f"{found.computed:g} follows from {found.what} (in base units).",
+        Sentence(
+            "{name} states {metric} = {stated:g}, {relation} {computed:g} follows from "
+            "{formula} (in base units).",
+            name=run.name,
+            metric=found.metrics[0],
+            stated=found.stated,
+            relation=RELATIONS[found.relation],
+            computed=found.computed,
+            formula=found.what,
+        ),
         about_run(run, involved),
         {
             "stated": found.stated,

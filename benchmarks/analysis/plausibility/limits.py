@@ -10,6 +10,7 @@ from typing import Final
 from benchmarks import units
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence, counted
 
 INSIDE: Final = frozenset({"inter-vm", "same-host"})
 """Their data never leaves the host: memory is the medium, not the wire."""
@@ -37,11 +38,21 @@ def beyond_the_medium(study: Study) -> Iterator[Doubt]:
             beyond[(*cell.column, *cell.kind)].append((cell, limit))
     for members in beyond.values():
         cell, limit = max(members, key=lambda each: each[0].mean)
-        more = f" ({len(members)} cases)" if len(members) > 1 else ""
-        medium = "line" if cell.component == "network" else "disk bus"
+        is_line = cell.component == "network"
         yield about_cells(
-            f"{cell.name} reads {cell.mean:g} {cell.unit}{more}; the {medium} of host "
-            f"{cell.host} carries at most {limit:g} {cell.unit}.",
+            counted(
+                "{name} reads {mean:g} {unit}; the {medium} of host {host} carries at "
+                "most {limit:g} {unit}.",
+                "{name} reads {mean:g} {unit} ({n} cases); the {medium} of host {host} "
+                "carries at most {limit:g} {unit}.",
+                name=cell.name,
+                mean=cell.mean,
+                unit=cell.unit,
+                medium=Sentence("line") if is_line else Sentence("disk bus"),
+                host=cell.host,
+                limit=limit,
+                n=len(members),
+            ),
             [each for each, _ in members],
             values=[each.mean for each, _ in members],
             limit=limit,

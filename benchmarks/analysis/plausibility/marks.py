@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from benchmarks.analysis.plausibility.facts import RunFact, Study
 from benchmarks.analysis.plausibility.findings import Id, subjects
 from benchmarks.analysis.plausibility.registry import Doubt, rule
+from benchmarks.sentences import counted
 
 
 @rule("tool-mark", "A doubt of the tool's parser", "warning")
@@ -26,9 +27,14 @@ def tool_mark(study: Study) -> Iterator[Doubt]:
         for code, sentence in run.marks:
             marked[run.system, run.tool, code, sentence].append(run)
     for (_, _, code, sentence), runs in marked.items():
-        count = f" ({len(runs)} runs)" if len(runs) > 1 else ""
         yield Doubt(
-            f"{runs[0].name}{count}: {sentence}",
+            counted(
+                "{name}: {mark}",
+                "{name} ({n} runs): {mark}",
+                name=runs[0].name,
+                mark=sentence,
+                n=len(runs),
+            ),
             subjects("run", (run.id for run in runs)),
             {"code": code, "mark": sentence, "runs": len(runs)},
             (code, sentence),

@@ -12,6 +12,7 @@ from benchmarks.analysis.plausibility.coruns import METERS, took_s
 from benchmarks.analysis.plausibility.facts import RunFact, Study
 from benchmarks.analysis.plausibility.findings import subjects
 from benchmarks.analysis.plausibility.registry import Doubt, rule
+from benchmarks.sentences import Sentence
 
 LONGER: Final = 0.03
 SHORTER: Final = 0.01
@@ -61,10 +62,17 @@ def _compared(
     share = read_s / work_s - 1
     if -SHORTER <= share <= LONGER:
         return
-    how = "longer" if share > 0 else "shorter"
+    how = Sentence("longer") if share > 0 else Sentence("shorter")
     yield Doubt(
-        f'The meter of "{name}" read for {read_s:g} s, the work took {work_s:g} s: '
-        f"{abs(share):.1%} {how}.",
+        Sentence(
+            'The meter of "{name}" read for {read:g} s, the work took {work:g} s: '
+            "{share:.1%} {how}.",
+            name=name,
+            read=read_s,
+            work=work_s,
+            share=abs(share),
+            how=how,
+        ),
         subjects("run", (meter.id, *(run.id for run in work))),
         {"meter_s": read_s, "work_s": work_s, "off_percent": round(100 * share, 3)},
         (read_s, work_s),
@@ -95,7 +103,7 @@ def elapsed_not_requested(study: Study) -> Iterator[Doubt]:
         run_s, asked_s = _elapsed_s(run), _asked_s(run)
         if run_s and asked_s:
             if abs(run_s / asked_s - 1) > OFF:
-                yield _off(run, run_s, asked_s, "it was asked for")
+                yield _off(run, run_s, asked_s, Sentence("it was asked for"))
         elif run.elapsed_s:
             tables[run.tool, run.document, run.table].append(run)
     for runs in tables.values():
@@ -110,14 +118,19 @@ def _unlike_the_others(runs: Sequence[RunFact]) -> Iterator[Doubt]:
         return
     for run, this_s in zip(runs, times, strict=True):
         if abs(this_s / middle - 1) > OFF:
-            yield _off(run, this_s, middle, "the others of its table took")
+            yield _off(run, this_s, middle, Sentence("the others of its table took"))
 
 
-def _off(run: RunFact, run_s: float, asked_s: float, whose: str) -> Doubt:
-    named = _named(run)
+def _off(run: RunFact, run_s: float, asked_s: float, whose: Sentence) -> Doubt:
     return Doubt(
-        f"{run.name}{named} took {run_s:g} s, {whose} {asked_s:g} s "
-        f"({run_s / asked_s - 1:+.1%}).",
+        Sentence(
+            "{name} took {took:g} s, {whose} {asked:g} s ({off:+.1%}).",
+            name=_named(run),
+            took=run_s,
+            whose=whose,
+            asked=asked_s,
+            off=run_s / asked_s - 1,
+        ),
         subjects("run", (run.id,)),
         {"elapsed_s": run_s, "expected_s": asked_s},
         (run_s, asked_s),
@@ -127,7 +140,10 @@ def _off(run: RunFact, run_s: float, asked_s: float, whose: str) -> Doubt:
 def _named(run: RunFact) -> str:
     parameters = run.samples[0].parameters if run.samples else {}
     ends = [parameters.get("from"), parameters.get("to")]
-    return f" ({ends[0]} to {ends[1]})" if all(ends) else ""
+    if not all(ends):
+        return run.name
+    one, other = (str(end) for end in ends)
+    return Sentence("{name} ({one} to {other})", name=run.name, one=one, other=other)
 
 
 def _elapsed_s(run: RunFact) -> float | None:

@@ -12,6 +12,7 @@ from benchmarks.analysis.plausibility.facts import RunFact, SampleFact, Study
 from benchmarks.analysis.plausibility.findings import Subject
 from benchmarks.analysis.plausibility.registry import Doubt, rule
 from benchmarks.analysis.plausibility.relations import Readings, grouped
+from benchmarks.sentences import Sentence, counted
 
 ENDS: Final = (("local", "from"), ("remote", "to"))
 TOLERANCE: Final = 0.01
@@ -109,8 +110,14 @@ def _mebibytes(ends: Sequence[End]) -> Doubt:
     )
     runs = len({end.run.id for end in ends})
     return Doubt(
-        f"The throughput of {runs} runs is in MiB/s, not {throughput[0].unit}: only so "
-        "do service demand and CPU utilization imply whole CPUs.",
+        counted(
+            "The throughput of {n} run is in MiB/s, not {unit}: only so do service "
+            "demand and CPU utilization imply whole CPUs.",
+            "The throughput of {n} runs is in MiB/s, not {unit}: only so do service "
+            "demand and CPU utilization imply whole CPUs.",
+            n=runs,
+            unit=throughput[0].unit,
+        ),
         (*_subjects(ends, cells=False), *(Subject("cell", each) for each in cells)),
         {"factor": MEBI, "implied_cpus": [round(end.cpus, 4) for end in ends[:100]]},
         tuple(each.value for each in throughput),
@@ -119,8 +126,14 @@ def _mebibytes(ends: Sequence[End]) -> Doubt:
 
 def _violated(end: End) -> Doubt:
     return Doubt(
-        f"{end.run.name}: service demand {end.side} x throughput / CPU utilization "
-        f"implies {end.cpus:.3f} CPUs at {end.place}.",
+        Sentence(
+            "{name}: service demand {side} x throughput / CPU utilization implies "
+            "{cpus:.3f} CPUs at {place}.",
+            name=end.run.name,
+            side=end.side,
+            cpus=end.cpus,
+            place=end.place,
+        ),
         _subjects([end]),
         {"implied_cpus": end.cpus, "tolerance": end.tolerance, "place": end.place},
         tuple(each.value for each in end.samples),
@@ -140,8 +153,15 @@ def _other_machine(ends: Sequence[End]) -> Iterator[Doubt]:
         for end, cpus in members:
             if cpus != usual:
                 yield Doubt(
-                    f"{end.run.name} to or from {place} implies {cpus} CPU there, "
-                    f"{times} other runs imply {usual}: it measured another machine.",
+                    Sentence(
+                        "{name} to or from {place} implies {cpus} CPU there, {times} "
+                        "other runs imply {usual}: it measured another machine.",
+                        name=end.run.name,
+                        place=place,
+                        cpus=cpus,
+                        times=times,
+                        usual=usual,
+                    ),
                     _subjects([end]),
                     {"implied_cpus": cpus, "elsewhere": usual, "place": place},
                     tuple(each.value for each in end.samples),

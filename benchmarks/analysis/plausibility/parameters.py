@@ -10,6 +10,7 @@ from typing import Final
 from benchmarks.analysis.plausibility.facts import CellFact, Column, RunFact, Study
 from benchmarks.analysis.plausibility.findings import Id, Subject
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence, counted, joined
 
 ENDS: Final = frozenset(
     {
@@ -74,12 +75,19 @@ def _changed(
             found.setdefault(keys, []).append((cell, counterpart, change))
     for members in found.values():
         cell, other, change = members[0]
-        said = ", ".join(
-            f"{key} {here} instead of {there}" for key, here, there in change
-        )
-        more = f" ({len(members)} cases)" if len(members) > 1 else ""
+        said = [
+            Sentence("{key} {here} instead of {there}", key=key, here=here, there=there)
+            for key, here, there in change
+        ]
         yield about_cells(
-            f"{cell.name}{more} was measured with {said} of {other.system_label}.",
+            counted(
+                "{name} was measured with {said} of {other}.",
+                "{name} ({n} cases) was measured with {said} of {other}.",
+                name=cell.name,
+                said=joined(said, ", "),
+                other=other.system_label,
+                n=len(members),
+            ),
             [each for each, _, _ in members],
             parameters=[list(map(list, each)) for _, _, each in members],
             other_cells=[str(each.id) for _, each, _ in members],
@@ -133,8 +141,15 @@ def length_differs(study: Study) -> Iterator[Doubt]:
             told = sorted(lengths_s.items(), key=lambda each: each[1])
             labels = {s: systems[s][0].system_label or str(s) for s, _ in told}
             yield Doubt(
-                f"{tool} ran for {told[0][1]:g} s on {labels[told[0][0]]} and for "
-                f"{told[-1][1]:g} s on {labels[told[-1][0]]}.",
+                Sentence(
+                    "{tool} ran for {short:g} s on {one} and for {long:g} s on "
+                    "{other}.",
+                    tool=tool,
+                    short=told[0][1],
+                    one=labels[told[0][0]],
+                    long=told[-1][1],
+                    other=labels[told[-1][0]],
+                ),
                 tuple(Subject("system", str(system)) for system, _ in told),
                 {"lengths_s": {labels[system]: length for system, length in told}},
                 tuple(length for _, length in told),
@@ -168,8 +183,15 @@ def iterations_as_runs(study: Study) -> Iterator[Doubt]:
             members[cell.kind].append(cell)
     for cells in members.values():
         yield about_cells(
-            f"{len(cells)} cells of {cells[0].tool} have {cells[0].n} runs each, as "
-            "many as the test has iterations: are they runs or iterations of one?",
+            counted(
+                "{n} cell of {tool} has {runs} runs, as many as the test has "
+                "iterations: are they runs or iterations of one?",
+                "{n} cells of {tool} have {runs} runs each, as many as the test has "
+                "iterations: are they runs or iterations of one?",
+                n=len(cells),
+                tool=cells[0].tool,
+                runs=cells[0].n,
+            ),
             cells,
             runs=cells[0].n,
         )

@@ -9,6 +9,7 @@ from typing import Final
 
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, further, rule
+from benchmarks.sentences import Sentence
 
 FULL: Final = 99.4
 READABLE: Final = 0.5
@@ -33,8 +34,11 @@ def zero_reading(study: Study) -> Iterator[Doubt]:
     for cells in _alike(each for each in zeros if _reads_elsewhere(each, rows)):
         others = [other.mean for cell in cells for other in rows[cell.case]]
         yield about_cells(
-            f"{cells[0].name}{_more(cells)} reads 0 {cells[0].unit} in a live run: it "
-            "was not measured.",
+            Sentence(
+                "{cases} reads 0 {unit} in a live run: it was not measured.",
+                cases=_named(cells),
+                unit=cells[0].unit,
+            ),
             cells,
             reading=0,
             elsewhere=[each for each in others if each][:20],
@@ -56,16 +60,24 @@ def saturated_reading(study: Study) -> Iterator[Doubt]:
     shares = [cell for cell in study.cells if cell.is_share]
     for cells in _alike(cell for cell in shares if _is_too_much(cell)):
         yield about_cells(
-            f"{cells[0].name}{_more(cells)} reads {cells[0].mean:g} %, and the system "
-            f"has {cells[0].vcpus or cells[0].host_cores} CPUs.",
+            Sentence(
+                "{cases} reads {mean:g} %, and the system has {cpus} CPUs.",
+                cases=_named(cells),
+                mean=cells[0].mean,
+                cpus=cells[0].vcpus or cells[0].host_cores or 0,
+            ),
             cells,
             severity="error",
             readings=[cell.mean for cell in cells],
         )
     for cells in _alike(cell for cell in shares if _is_full(cell)):
         yield about_cells(
-            f"{cells[0].name}{_more(cells)} reads {cells[0].mean:g} %: a stuck "
-            "counter, or the CPU was the limit of this test.",
+            Sentence(
+                "{cases} reads {mean:g} %: a stuck counter, or the CPU was the limit "
+                "of this test.",
+                cases=_named(cells),
+                mean=cells[0].mean,
+            ),
             cells,
             severity=None if any(map(_is_stuck, cells)) else "notice",
             readings=[cell.mean for cell in cells],
@@ -80,8 +92,8 @@ def _alike(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
     return iter(groups.values())
 
 
-def _more(cells: Sequence[CellFact]) -> str:
-    return further(len(cells) - 1)
+def _named(cells: Sequence[CellFact]) -> str:
+    return further(cells[0].name, len(cells) - 1)
 
 
 def _is_too_much(cell: CellFact) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.findings import Id, subjects
 from benchmarks.analysis.plausibility.registry import Doubt, rule
+from benchmarks.sentences import Sentence, counted, joined
 
 PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 Pair = tuple[object, object]
@@ -98,11 +99,20 @@ def _reference_doubt(cells: Sequence[CellFact], single: CellFact) -> Doubt:
         key: [_shown(here), _shown(there)]
         for key, (here, there) in _unlike(cells[0], single).items()
     }
-    said = ", ".join(f"{key} {a} against {b}" for key, (a, b) in differs.items())
+    said = [
+        Sentence("{key} {here} against {there}", key=key, here=here, there=there)
+        for key, (here, there) in differs.items()
+    ]
     return Doubt(
-        f"{len(cells)} cells of several guests on "
-        f"{cells[0].system_label or cells[0].system} have no single run like "
-        f"them; the nearest one differs in {said}.",
+        counted(
+            "{n} cell of several guests on {system} has no single run like it; the "
+            "nearest one differs in {said}.",
+            "{n} cells of several guests on {system} have no single run like them; the "
+            "nearest one differs in {said}.",
+            n=len(cells),
+            system=cells[0].where,
+            said=joined(said, ", "),
+        ),
         subjects("cell", (cell.id for cell in cells)),
         {"differs": differs, "reference_system": str(single.system)},
         (str(single.system), *(f"{key}: {a}/{b}" for key, (a, b) in differs.items())),
@@ -110,4 +120,4 @@ def _reference_doubt(cells: Sequence[CellFact], single: CellFact) -> Doubt:
 
 
 def _shown(value: object) -> str:
-    return "not stated" if value in (None, "") else str(value)
+    return Sentence("not stated") if value in (None, "") else str(value)

@@ -15,6 +15,7 @@ from benchmarks.analysis.plausibility.findings import (
     Subject,
     subjects,
 )
+from benchmarks.sentences import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,13 @@ def rule(id: str, title: str, severity: Severity) -> Callable[[Check], Check]:
     return register
 
 
-def further(number: int) -> str:
-    """How many more cases the sentence speaks of: " and 2 more cases", or nothing."""
+def further(name: str, number: int) -> str:
+    """A case and how many more the sentence speaks of: "... and 2 more cases"."""
     if not number:
-        return ""
-    return f" and {number} more case{'s' if number > 1 else ''}"
+        return name
+    return counted(
+        "{name} and {n} more case", "{name} and {n} more cases", name=name, n=number
+    )
 
 
 def about_cells(

@@ -13,6 +13,7 @@ from typing import Final
 
 from benchmarks import units
 from benchmarks.analysis.plausibility.facts import RunFact, SampleFact
+from benchmarks.sentences import Sentence
 
 TOLERANCE: Final = 0.02
 """Tools round, and take two looks at the clock; a slip is larger than 2 %."""
@@ -84,7 +85,7 @@ def blocks(rate: str, operations: str, *keys: str) -> Identity:
             computed = run[operations] * size
             tolerance = TOLERANCE + run.rounding(rate, operations)
             if _differs(run[rate], computed, tolerance):
-                what = f"{operations} x block size"
+                what = Sentence("{amount} x block size", amount=operations)
                 yield Mismatch(what, run[rate], computed, (rate, operations))
 
     return identity
@@ -99,7 +100,8 @@ def transferred(rate: str, time: str) -> Identity:
             computed = size / run[time]
             tolerance = TOLERANCE + run.rounding(rate, time) + 0.5 * 2**20 / size
             if _differs(run[rate], computed, tolerance):
-                yield Mismatch(f"size / {time}", run[rate], computed, (rate, time))
+                what = Sentence("size / {time}", time=time)
+                yield Mismatch(what, run[rate], computed, (rate, time))
 
     return identity
 
@@ -126,7 +128,7 @@ def at_most(small: str, large: str) -> Identity:
         if run.has(small, large) and run[small] > run[large] * (1 + 1e-6):
             rounding = run.rounding(large) * run[large]
             if run[small] > run[large] + rounding:
-                what, used = f"at most {large}", (small, large)
+                what, used = Sentence("at most {most}", most=large), (small, large)
                 yield Mismatch(what, run[small], run[large], used, "<=")
 
     return identity
@@ -158,7 +160,7 @@ def sysbench_threads(run: Readings) -> Iterator[Mismatch]:
     tolerance = TOLERANCE + run.rounding("request latency mean", "total time")
     test = run.parameters.get("test", "")
     closed = test.startswith(("oltp", "cpu")) and "target_rate" not in run.parameters
-    what = f"{events} x mean latency / threads"
+    what = Sentence("{events} x mean latency / threads", events=events)
     if busy_s > run["total time"] * (1 + tolerance):
         yield Mismatch(what, run["total time"], busy_s, used, ">=")
     elif closed and run[events] > 0 and busy_s < 0.75 * run["total time"]:
@@ -170,7 +172,8 @@ def sysbench_total(run: Readings) -> Iterator[Mismatch]:
     used = ("queries", "read/write requests", "other operations")
     if run.has(*used) and run["queries"] != run[used[1]] + run[used[2]]:
         computed = run[used[1]] + run[used[2]]
-        yield Mismatch("read + write + other", run["queries"], computed, used)
+        what = Sentence("read + write + other")
+        yield Mismatch(what, run["queries"], computed, used)
 
 
 ORDER: Final = ("min", "p50", "p90", "p95", "p99", "p99.9", "max")

@@ -10,6 +10,7 @@ from benchmarks.analysis.plausibility.duplicates import CHANCE, STEADY, Grids, g
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.precision import Noise
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence, counted, joined
 
 FEWEST_RUNS: Final = 5
 
@@ -35,8 +36,15 @@ def few_distinct_readings(study: Study) -> Iterator[Doubt]:
         few = len(values) * 3 <= len(cell.means) + 1
         if few and not _may_agree(cell, len(values), grid, study.noise):
             yield about_cells(
-                f"The {len(cell.means)} runs of {cell.name} read only {len(values)} "
-                f"distinct values: {', '.join(f'{each:g}' for each in values)}.",
+                counted(
+                    "The {runs} runs of {name} read only {n} distinct value: {values}.",
+                    "The {runs} runs of {name} read only {n} distinct values: "
+                    "{values}.",
+                    runs=len(cell.means),
+                    name=cell.name,
+                    n=len(values),
+                    values=joined([Sentence("{x:g}", x=x) for x in values], ", "),
+                ),
                 (cell,),
                 distinct=len(values),
                 runs=len(cell.means),

@@ -10,6 +10,7 @@ from typing import Final
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.precision import Noise, precision
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence
 
 TOTALS: Final = ("sum", "mean")
 SLACK: Final = 5e-4
@@ -73,9 +74,16 @@ def _compared(
         largest = max(parts, key=lambda part: part.mean, default=total)
         if largest.mean > total.mean + _tolerance(total, parts, noise):
             yield about_cells(
-                f"Seat {largest.seat} of {total.name} alone reads {largest.mean:g} "
-                f"{total.unit}, the printed sum of all {total.vms} only "
-                f"{total.mean:g} {total.unit}.",
+                Sentence(
+                    "Seat {seat} of {name} alone reads {largest:g} {unit}, the printed "
+                    "sum of all {vms} only {total:g} {unit}.",
+                    seat=largest.seat,
+                    name=total.name,
+                    largest=largest.mean,
+                    unit=total.unit,
+                    vms=total.vms or 0,
+                    total=total.mean,
+                ),
                 (total, largest),
                 printed=total.mean,
                 part=largest.mean,
@@ -98,8 +106,17 @@ def _tolerance(total: CellFact, parts: list[CellFact], noise: Noise) -> float:
 def _doubt(kind: str, total: CellFact, parts: list[CellFact], expected: float) -> Doubt:
     off = total.mean / expected - 1
     return about_cells(
-        f"The printed {kind} of {total.name} is {total.mean:g} {total.unit}, its "
-        f"{len(parts)} seats give {expected:g} {total.unit} ({off:+.2%}).",
+        Sentence(
+            "The printed {kind} of {name} is {total:g} {unit}, its {seats} seats give "
+            "{expected:g} {unit} ({off:+.2%}).",
+            kind=Sentence("mean") if kind == "mean" else Sentence("sum"),
+            name=total.name,
+            total=total.mean,
+            unit=total.unit,
+            seats=len(parts),
+            expected=expected,
+            off=off,
+        ),
         (total, *parts),
         severity=None if abs(off) >= CLEARLY else "notice",
         printed=total.mean,

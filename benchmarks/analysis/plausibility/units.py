@@ -25,23 +25,24 @@ from benchmarks.analysis.plausibility.tables import (
     spread_without,
     tables,
 )
+from benchmarks.sentences import Sentence
 
 FACTORS: Final[Mapping[str, float]] = {
-    "8 (bits and bytes)": 8,
+    Sentence("8 (bits and bytes)"): 8,
     "10": 10,
     "100": 100,
     "1000": 1000,
     "1024": 1024,
-    "8000 (kbit and MB)": 8000,
+    Sentence("8000 (kbit and MB)"): 8000,
     "10^6": 1e6,
     "1024^2": 1024**2,
 }
 FACTORS_OF_TIME: Final[Mapping[str, float]] = {
     "10": 10,
-    "60 (seconds and minutes)": 60,
+    Sentence("60 (seconds and minutes)"): 60,
     "100": 100,
     "1000": 1000,
-    "3600 (seconds and hours)": 3600,
+    Sentence("3600 (seconds and hours)"): 3600,
     "10^6": 1e6,
     "10^9": 1e9,
 }
@@ -115,8 +116,16 @@ def _within(cell: CellFact) -> Iterator[Doubt]:
             continue
         if factor := nearest_factor(cell, off, NEAR):
             yield about_cells(
-                f"Run {run + 1} of {cell.name} reads {cell.means[run]:g} {cell.unit}, "
-                f"its other runs about {math.exp(middle):g}: a factor near {factor}.",
+                Sentence(
+                    "Run {run} of {name} reads {value:g} {unit}, its other runs about "
+                    "{others:g}: a factor near {factor}.",
+                    run=run + 1,
+                    name=cell.name,
+                    value=cell.means[run],
+                    unit=cell.unit,
+                    others=math.exp(middle),
+                    factor=factor,
+                ),
                 (cell,),
                 value=cell.means[run],
                 expected=math.exp(middle),
@@ -191,18 +200,28 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
     """Two cells that point at each other are one doubt."""
     if len(members) == 2 and members[0][1] * members[1][1] < 0:
         cells = tuple(cell for cell, _ in members)
-        yield _doubt(cells, members[0][1], "the other one, and one of both is wrong")
+        other = Sentence("the other one, and one of both is wrong")
+        yield _doubt(cells, members[0][1], other)
         return
     for cell, distance in members:
-        yield _doubt((cell,), distance, "what the other systems and cases predict")
+        predicted = Sentence("what the other systems and cases predict")
+        yield _doubt((cell,), distance, predicted)
 
 
 def _doubt(cells: tuple[CellFact, ...], off: float, where: str) -> Doubt:
     cell = cells[0]
     factor = nearest_factor(cell, off, FARTHEST)
     return about_cells(
-        f"{cell.name} reads {cell.mean:g} {cell.unit}: off by a factor near {factor} "
-        f"({math.exp(abs(off)):.4g}) from {where}.",
+        Sentence(
+            "{name} reads {mean:g} {unit}: off by a factor near {factor} "
+            "({exactly:.4g}) from {where}.",
+            name=cell.name,
+            mean=cell.mean,
+            unit=cell.unit,
+            factor=factor,
+            exactly=math.exp(abs(off)),
+            where=where,
+        ),
         cells,
         value=cell.mean,
         expected=cell.mean / math.exp(off),
@@ -235,10 +254,16 @@ def _columns_off(table: Table) -> Iterator[Doubt]:
 
 
 def _column_doubt(members: Sequence[CellFact], off: float, factor: str) -> Doubt:
-    where = members[0].system_label or members[0].system
     return about_cells(
-        f"All {len(members)} values of {members[0].metric} on {where} are off by a "
-        f"factor near {factor} ({math.exp(abs(off)):.4g}) from the other systems here.",
+        Sentence(
+            "All {n} values of {metric} on {system} are off by a factor near {factor} "
+            "({exactly:.4g}) from the other systems here.",
+            n=len(members),
+            metric=members[0].metric,
+            system=members[0].where,
+            factor=factor,
+            exactly=math.exp(abs(off)),
+        ),
         members,
         ratio=math.exp(off),
         factor=factor,

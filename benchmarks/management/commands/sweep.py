@@ -1,4 +1,4 @@
-"""`manage.py sweep`: do the work that nobody was woken for: outbox, rereads, checks."""
+"""`manage.py sweep`: outbox, rereads, checks, energy, plans: what nobody woke."""
 
 import logging
 import signal
@@ -8,7 +8,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, connection
 
-from benchmarks.services import checking, processing, rereading
+from benchmarks.services import (
+    checking,
+    energies,
+    plan_progress,
+    processing,
+    rereading,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +47,8 @@ class Command(BaseCommand):
             finished = processing.drain(older_than_s=older_than_s)
             reread = rereading.proceed()
             checking.check_due_campaigns()
+            energies.integrate_due()
+            plan_progress.proceed_plans()
         except DatabaseError as error:
             logger.warning("The database does not answer: %s", error)
             connection.close()

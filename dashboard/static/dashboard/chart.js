@@ -1,10 +1,12 @@
 /* Draw the charts of a page once they come near the window: Plotly is large. */
 (() => {
   const CONFIG = { displaylogo: false, responsive: true, displayModeBar: false };
+  // Nothing is dragged: a zoom would be for mice only, and stop a finger that scrolls.
   const NARROW = 820;
   const LEGEND_LINE = 17;
   const LABEL = 16;
   const LETTER = 6.2;
+  const WAIT_MS = 30_000;
   let loading = null;
 
   const plotly = (src) => {
@@ -12,7 +14,11 @@
       const script = document.createElement("script");
       script.src = src;
       script.onload = () => resolve(window.Plotly);
-      script.onerror = () => reject(new Error(`${src} could not be loaded`));
+      script.onerror = () => {
+        loading = null; // The next attempt asks again.
+        script.remove();
+        reject(new Error(`${src} could not be loaded`));
+      };
       document.head.append(script);
     });
     return loading;
@@ -77,11 +83,13 @@
     const axes = Object.entries(layout).filter(([name]) => /^[xy]axis/.test(name)).map(([name, own]) => [name, { ...axis, automargin: true, ...own, title: { ...own.title, font: { ...font }, standoff: 8 } }]);
     const whole = {
       ...resolved(layout),
+      separators: document.documentElement.dataset.separators,
       ...Object.fromEntries(axes),
       height: layout.height * unit,
       font,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
+      dragmode: false,
       margin: { l: 8, r: 16, t: 28, b: 40 },
       hoverlabel: { bgcolor: colours.raised, bordercolor: colours["line-strong"], font: { ...font, color: colours.ink }, align: "left" },
     };
@@ -113,10 +121,12 @@
     }));
     const whole = {
       ...layout,
+      separators: document.documentElement.dataset.separators,
       height: layout.height * unit,
       font,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
+      dragmode: false,
       margin: { l: 8, r: 16, t: 8, b: 48 },
       xaxis: { ...layout.xaxis, ...axis, title: { ...layout.xaxis.title, font: { ...font }, standoff: 12 } },
       yaxis: { ...layout.yaxis, ...axis, showgrid: Boolean(layout.yaxis.showgrid) },
@@ -131,9 +141,16 @@
   /* What to draw stands in the page, or is fetched once somebody comes near it. */
   const numbers = async (figure) => {
     if (!figure.dataset.source) return JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    const answer = await fetch(figure.dataset.source);
+    const answer = await fetch(figure.dataset.source, { signal: AbortSignal.timeout(WAIT_MS) });
     if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
     return answer.json();
+  };
+
+  /* A picture to a screen reader, named by its heading: its table holds the numbers. */
+  const named = (canvas, figure) => {
+    const heading = figure.querySelector("h2, h3") ?? figure.closest("section, article")?.querySelector("h2, h3");
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", heading?.textContent.trim() ?? "");
   };
 
   const draw = async (figure) => {
@@ -145,19 +162,42 @@
     };
     canvas.replaceChildren();
     await paintIt();
+    named(canvas, figure);
     canvas.removeAttribute("aria-busy");
     figure.dataset.drawn = "";
     figure.repaint = paintIt;
     figure.source = source;
   };
 
+  const attempt = async (figure) => {
+    const canvas = figure.querySelector(".chart-canvas");
+    const trouble = figure.querySelector(".chart-trouble");
+    const isAgain = !trouble.hidden;
+    trouble.hidden = true;
+    canvas.hidden = false;
+    canvas.setAttribute("aria-busy", "true");
+    try {
+      await draw(figure);
+    } catch (error) {
+      console.warn(error);
+      canvas.hidden = true;
+      trouble.hidden = false;
+    }
+    if (!isAgain) return;
+    // The button is gone, or it is needed once more.
+    canvas.tabIndex = -1;
+    (canvas.hidden ? trouble.querySelector("button") : canvas).focus();
+  };
+
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest("[data-chart-again]")) attempt(target.closest("[data-chart]"));
+  });
+
   const near = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
       near.unobserve(target);
-      draw(target).catch((error) => {
-        target.querySelector(".chart-canvas").textContent = error.message;
-      });
+      attempt(target);
     }
   }, { rootMargin: "400px" });
 
@@ -193,10 +233,20 @@
   const plain = (text) =>
     String(text ?? "").replace(/<br>/g, " ").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
 
+  /* A number as files have it: a decimal point, and nothing between thousands. */
+  const [decimal, thousands] = document.documentElement.dataset.separators;
+  const part = (sign) => sign.replace(/[.]/, "\\.");
+  const written = new RegExp(`^([-+\u2212]?)(\\d{1,3}(?:${part(thousands)}\\d{3})+|\\d+)(?:${part(decimal)}(\\d+))?(?=$|\\s)`);
+  const pointed = (text) =>
+    text.replace(written, (_, sign, whole, fraction) => {
+      const number = whole.replaceAll(thousands, "") + (fraction ? `.${fraction}` : "");
+      return (sign === "\u2212" ? "-" : sign) + number;
+    });
+
   /* RFC 4180; a text that a spreadsheet would compute begins with an apostrophe. */
   const field = (value) => {
     if (typeof value === "number") return String(value);
-    const text = plain(value);
+    const text = pointed(plain(value));
     const isNumber = /^[+-]?\d+([.,]\d+)*$/.test(text);
     const harmless = /^[=+\-@\t\r]/.test(text) && !isNumber ? `'${text}` : text;
     return /[",\r\n]/.test(harmless) ? `"${harmless.replace(/"/g, '""')}"` : harmless;

@@ -5,11 +5,21 @@
 
   /* 1. One tab stop for the whole table; arrow keys move within it. */
 
+  const stops = new WeakMap();
+
+  const stopAt = (grid, link) => {
+    const before = stops.get(grid);
+    if (before) before.tabIndex = -1;
+    if (link) link.tabIndex = 0;
+    stops.set(grid, link);
+  };
+
   const settle = (root) => {
     for (const grid of root.querySelectorAll("[data-grid]")) {
-      for (const link of linksOf(grid)) link.tabIndex = -1;
-      const first = grid.querySelector("tbody:not([hidden]) tr:not([hidden]) td a") ?? grid.querySelector("a");
-      if (first) first.tabIndex = 0;
+      // Thousands of links: taken out of the tab order once, not at every key.
+      if (!stops.has(grid)) for (const link of linksOf(grid)) link.tabIndex = -1;
+      if (stops.get(grid)?.closest("tbody") && !stops.get(grid).closest("[hidden]")) continue;
+      stopAt(grid, grid.querySelector("tbody:not([hidden]) tr:not([hidden]) td a") ?? grid.querySelector("a"));
     }
   };
 
@@ -57,15 +67,14 @@
 
   document.addEventListener("focusin", ({ target: link }) => {
     const grid = gridOf(link);
-    if (!grid || link.localName !== "a") return;
-    for (const other of grid.querySelectorAll('a[tabindex="0"]')) other.tabIndex = -1;
-    link.tabIndex = 0;
+    if (grid && link.localName === "a") stopAt(grid, link);
   });
 
   /* 2. One card for all cells: on hover, and where the keyboard is. */
 
   const card = document.getElementById("cell-card");
   const WAIT = 130;
+  const SLOW = 250;
   const GAP = 6;
   const known = new Map();
   let owner = null;
@@ -97,19 +106,35 @@
     card.hidden = true;
   };
 
+  const fill = (link, content, isBusy) => {
+    if (owner !== link) return;
+    card.replaceChildren(content);
+    card.ariaBusy = isBusy ? "true" : "false";
+    card.hidden = false;
+    place(link);
+    link.setAttribute("aria-describedby", card.id);
+  };
+
+  const part = (id) => document.getElementById(id).content.cloneNode(true);
+
+  const parsed = (text) => {
+    const answer = document.createElement("template");
+    answer.innerHTML = text;
+    return answer.content;
+  };
+
   const show = async (link) => {
     if (owner === link) return;
     hide();
     owner = link;
+    const slow = setTimeout(() => fill(link, part("card-waiting"), true), SLOW);
     try {
       const text = await fetched(link);
-      if (owner !== link) return;
-      card.innerHTML = text;
-      card.hidden = false;
-      place(link);
-      link.setAttribute("aria-describedby", card.id);
+      fill(link, parsed(text), false);
     } catch {
-      if (owner === link) hide(); // The cell itself still leads to its runs.
+      fill(link, part("card-trouble"), false);
+    } finally {
+      clearTimeout(slow);
     }
   };
 
@@ -129,8 +154,8 @@
   });
   document.addEventListener("focusin", ({ target: element }) => {
     const link = cellLink(element);
+    if (!link || link !== owner) hide(); // It would lie over what has the focus now.
     if (link?.matches(":focus-visible")) later(() => show(link));
-    else hide();
   });
   document.addEventListener("keydown", ({ key }) => {
     if (key === "Escape") hide();
@@ -144,6 +169,12 @@
     document.querySelector("[data-status]").textContent = text;
   };
 
+  const texts = new WeakMap();
+  const textOf = (row, title) => {
+    if (!texts.has(row)) texts.set(row, `${title} ${row.cells[0].textContent}`.toLowerCase());
+    return texts.get(row);
+  };
+
   const sift = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
@@ -152,8 +183,7 @@
       const title = body.rows[0].textContent;
       let inside = 0;
       for (const row of [...body.rows].slice(1)) {
-        const text = `${title} ${row.cells[0].textContent}`.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
+        row.hidden = !words.every((word) => textOf(row, title).includes(word));
         inside += row.hidden ? 0 : 1;
       }
       body.hidden = !inside;
@@ -200,24 +230,43 @@
   document.addEventListener("click", ({ target: element }) => {
     if (!element.closest("[data-keeps-place]") || !region()) return;
     const { scrollLeft, scrollTop } = region();
-    sessionStorage.setItem(PLACE, JSON.stringify([location.pathname, scrollX, scrollY, scrollLeft, scrollTop]));
+    const at = linksOf(document.querySelector("[data-grid]")).indexOf(element.closest("a"));
+    sessionStorage.setItem(PLACE, JSON.stringify([location.pathname, scrollX, scrollY, scrollLeft, scrollTop, at]));
   });
 
   const restore = () => {
-    const [path, x, y, left, top] = JSON.parse(sessionStorage.getItem(PLACE) ?? "[]");
+    const [path, x, y, left, top, at] = JSON.parse(sessionStorage.getItem(PLACE) ?? "[]");
     sessionStorage.removeItem(PLACE);
     if (path !== location.pathname) return;
     scrollTo(x, y);
     region()?.scrollTo(left, top);
+    const grid = document.querySelector("[data-grid]");
+    if (grid) linksOf(grid)[at]?.focus({ preventScroll: true });
   };
+
+  /* 5. What has the focus is not behind the head or the first column; a head that takes
+     most of the window scrolls with the table. */
+
+  const MOST = 0.5;
+  const unhide = () => {
+    const grid = document.querySelector("[data-grid]");
+    if (!grid) return;
+    const height = grid.tHead.offsetHeight;
+    const isTall = height > region().clientHeight * MOST;
+    grid.classList.toggle("head-scrolls", isTall);
+    region().style.scrollPaddingTop = `${isTall ? 0 : height}px`;
+  };
+  addEventListener("resize", unhide);
 
   // On a phone the table comes first.
   if (innerWidth < 640) document.querySelector("[data-looks]").open = false;
   settle(document);
+  unhide();
   restore();
   document.addEventListener("htmx:afterSwap", ({ target: element }) => {
     hide();
     known.clear();
     settle(element);
+    unhide();
   });
 })();

@@ -39,6 +39,16 @@
     if (status && summary) status.textContent = summary.textContent.replace(/\s+/g, " ");
   });
 
+  /* An answer that did not come is said, until one comes. */
+  const away = document.querySelector("[data-away]");
+  const tell = (text) => {
+    away.textContent = text;
+    away.hidden = !text;
+  };
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => tell(away.dataset.unreached));
+  document.addEventListener("htmx:responseError", () => tell(away.dataset.refused));
+  document.addEventListener("htmx:afterOnLoad", ({ detail }) => detail.successful && tell(""));
+
   for (const copier of document.querySelectorAll("[data-copy]")) {
     copier.hidden = !navigator.clipboard;
     copier.addEventListener("click", async () => {

@@ -1,9 +1,12 @@
 """Cells side by side, as the API and the pages show them."""
 
+from dataclasses import fields
+
 import pytest
 
 from benchmarks.models import Efficiency, System
 from benchmarks.selectors.comparisons import (
+    ComparisonRow,
     Reference,
     compared_cells,
     comparison_row,
@@ -28,6 +31,13 @@ def test_a_row_carries_its_baseline_and_its_origin(submit, run_document, xen):
     assert (vm.document, vm.table) == ("A thesis", "Table 7")
     assert (vm.hypervisor, vm.hypervisor_version) == ("Xen", "3.3")
     assert (vm.operation, vm.component) == ("write", "network")
+
+
+def test_a_row_has_every_field_it_promises(submit, run_document):
+    submit(run_document())
+    (row,) = rows_of()
+
+    assert set(vars(row)) == {field.name for field in fields(ComparisonRow)}
 
 
 def test_a_cell_that_has_no_efficiency_yet_says_so(submit, run_document):

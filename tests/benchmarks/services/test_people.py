@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import authenticate, get_user_model
 
 from benchmarks.models import Agent, Membership
-from benchmarks.services.people import person_agent, place_person
+from benchmarks.services.people import end_sessions, person_agent, place_person
 
 
 def test_a_person_has_one_agent_in_a_lab(lab, other_lab, person):
@@ -47,3 +47,12 @@ def test_a_person_may_belong_to_several_labs(lab, other_lab, person, role):
     roles = dict(Membership.objects.values_list("lab__slug", "role"))
     assert roles == {"alpha-lab": "maintainer", "beta-lab": role}
     assert get_user_model().objects.count() == 1
+
+
+def test_ending_sessions_keeps_the_password(client, person):
+    client.login(username="carol", password="sesame-open-now")
+
+    end_sessions(person=person, password="sesame-open-now")
+
+    assert client.get("/account/").status_code == 302
+    assert authenticate(username="carol", password="sesame-open-now") == person

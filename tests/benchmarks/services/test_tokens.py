@@ -5,9 +5,14 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks.errors import WrongTokenError
-from benchmarks.models import Token
-from benchmarks.services.tokens import authenticate, issue_token, revoke_token
+from benchmarks.errors import TokenRefusedError, WrongTokenError
+from benchmarks.models import Agent, Deed, Token
+from benchmarks.services.tokens import (
+    authenticate,
+    hand_out_token,
+    issue_token,
+    revoke_token,
+)
 
 
 def test_it_finds_the_token_behind_its_secret(agent):
@@ -77,3 +82,48 @@ def test_it_notes_when_a_token_was_used_but_not_every_time(
     token.refresh_from_db()
     assert first is not None
     assert token.last_used_at == first
+
+
+def handed(lab, person, agent="rack-7", scopes=("upload",)):
+    return hand_out_token(
+        lab=lab,
+        person=person,
+        agent=agent,
+        scopes=frozenset(scopes),
+        expires_at=None,
+    )
+
+
+def test_a_person_hands_one_out_and_revokes_it_and_both_are_noted(lab, person):
+    token, secret = handed(lab, person)
+    assert authenticate(secret).agent.name == "rack-7"
+
+    revoke_token(token=token, person=person)
+    revoke_token(token=token, person=person)
+
+    deeds = Deed.objects.order_by("pk").values_list("who", "kind", "about")
+    assert list(deeds) == [
+        ("carol", "issued", f"{token} (rack-7, upload)"),
+        ("carol", "revoked", f"{token} (rack-7)"),
+    ]
+    assert not any(secret[14:] in about for _, _, about in deeds)
+
+
+def test_a_known_agent_gets_a_further_token(lab, person, agent):
+    tokens = [handed(lab, person, "alice", ["read"])[0] for _ in range(2)]
+
+    assert {token.agent for token in tokens} == {agent}
+    assert [(each.can_upload, each.can_read) for each in tokens] == [(False, True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("agent", "scopes"), [("rack-7", []), ("rack-7", ["sing"]), ("browser-1", ["read"])]
+)
+def test_a_token_for_nothing_or_in_a_persons_name_is_refused(
+    lab, person, agent, scopes
+):
+    with pytest.raises(TokenRefusedError):
+        handed(lab, person, agent, scopes)
+
+    assert not Agent.objects.exists()
+    assert not Token.objects.exists()

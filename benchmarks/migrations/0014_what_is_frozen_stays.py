@@ -18,5 +18,5 @@ DROP FUNCTION refuse_change_of_frozen_file();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("benchmarks", "0009_snapshots_are_frozen")]
+    dependencies = [("benchmarks", "0013_snapshots_are_frozen")]
     operations = [migrations.RunSQL(REFUSE, ALLOW)]

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('benchmarks', '0007_cells_keep_what_the_machine_ran'),
+        ('benchmarks', '0010_labs_invite_people_and_keep_deeds'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('benchmarks', '0008_reports_are_made_and_kept'),
+        ('benchmarks', '0012_sentences_keep_their_parts'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

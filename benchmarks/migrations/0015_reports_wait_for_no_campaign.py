@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('benchmarks', '0010_what_is_frozen_stays'),
+        ('benchmarks', '0014_what_is_frozen_stays'),
     ]
 
     operations = [

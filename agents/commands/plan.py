@@ -1,0 +1,84 @@
+"""Follow a plan of the server: take a seat, run its steps, meet the other seats.
+
+  virtlab-agent.pyz plan 7 --system 17
+  virtlab-agent.pyz plan 7 --system 17 --as vm-b --time-server tcp://192.168.1.1
+
+The plan says what is run and in which order; this agent asks for its next step, does it
+as `run` does, and sends the results. Steps of several seats start together: all arrive,
+then all begin at one moment of the time server's clock (the server's own unless told).
+Who carries on after being killed says the same words again.
+
+`--as` is what this guest is called in the plan, the same always: its host name unless
+told. `--system` is the id of the system it is; without it, it is described from what is
+detected here, and has to be one of the plan's.
+"""
+
+import argparse
+import signal
+import socket
+from typing import Any, Dict, List
+
+from agents import exits
+from agents.console import Console
+from agents.describing import add_system_arguments, described_system, own_clock
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("plan", type=int, metavar="PLAN", help="its number")
+    parser.add_argument("--as", dest="name", default="", help="this guest's name")
+    parser.add_argument("--time-server", default="", help="tcp://host:port")
+    parser.add_argument(
+        "--patience-s", type=float, default=300, help="for a server that is away: 300"
+    )
+    add_system_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from agents.client import Client
+    from agents.delivering import deliver_and_say
+    from agents.home import load_enrolment, open_spool
+    from agents.measuring.bracket import TimePath
+    from agents.planning.asking import PlanServer
+    from agents.planning.following import Follower
+    from agents.planning.working import Seat
+    from agents.platform_facts import gather_platform
+
+    enrolment, console = load_enrolment(), Console()
+    facts, spool = gather_platform(), open_spool()
+    system = described_system(options, facts, enrolment.host)
+    client = Client(enrolment.server, enrolment.token, options.patience_s)
+    server = PlanServer(client, options.plan)
+    joined = server.join(options.name or socket.gethostname(), system)
+    console.say("Seat %(number)d (%(name)s) of %(system)s." % joined)
+    time_server = options.time_server or enrolment.time_server
+    signal.signal(signal.SIGTERM, _interrupt)
+    _prepare(joined["work"], time_server, console)
+    seat = Seat(
+        campaign=joined["campaign"],
+        system=joined["system_id"],
+        facts=facts,
+        path=TimePath(time_server or enrolment.server),
+        clock=own_clock(facts),
+        time_server=time_server,
+    )
+    failed = Follower(server, joined["id"], seat, spool).follow()
+    sent = deliver_and_say(enrolment, spool, console)
+    return sent or (exits.FAILED if failed else exits.DONE)
+
+
+def _prepare(work: List[Dict[str, Any]], time_server: str, console: Console) -> None:
+    """Say now what is missing, and compile now what is compiled."""
+    from agents.errors import UsageError
+    from agents.measuring.runners import steps_of
+    from agents.planning.working import wishes_of
+
+    for each in work:
+        try:
+            steps_of(each["tool"], wishes_of(each["options"], time_server))
+        except UsageError as error:
+            console.complain(str(error))
+
+
+def _interrupt(*_: Any) -> None:
+    """Let SIGTERM end the program that runs, as Ctrl-C does."""
+    raise KeyboardInterrupt

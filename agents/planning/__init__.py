@@ -1,0 +1,1 @@
+"""Follow a plan of the server: the next step, the start in common, the end."""

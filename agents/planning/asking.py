@@ -1,0 +1,41 @@
+"""What a follower of a plan asks the server; every question may be asked again."""
+
+from typing import Any, Dict
+
+from agents.client import Client, RefusedError, UnreachableError
+from agents.errors import ServerAwayError, ServerRefusedError
+
+Answer = Dict[str, Any]
+
+
+class PlanServer:
+    """One plan on the server."""
+
+    def __init__(self, client: Client, plan: int) -> None:
+        self.client, self.plan = client, plan
+
+    def join(self, name: str, system: Any) -> Answer:
+        """Take the seat of a guest; the same one whenever it asks."""
+        said = {"name": name, "system": system}
+        return self._ask("plans/%d/seats/" % self.plan, said)
+
+    def next_part(self, seat: int) -> Answer:
+        """Ask for the next step: run, wait or over."""
+        return self._ask("plans/%d/next/" % self.plan, {"seat": seat})
+
+    def meet(self, part: Answer, **said: Any) -> Answer:
+        """Arrive at a barrier: wait, start, stop or released."""
+        said["attempt"] = part["attempt"]
+        return self._ask("plan-parts/%d/meet/" % part["id"], said)
+
+    def finish(self, part: int, said: Dict[str, Any]) -> Answer:
+        """Report an end: keep, discard or held."""
+        return self._ask("plan-parts/%d/finish/" % part, said)
+
+    def _ask(self, path: str, said: Dict[str, Any]) -> Answer:
+        try:
+            return self.client.request("POST", path, said)
+        except RefusedError as refused:
+            raise ServerRefusedError(refused.detail) from None
+        except UnreachableError as error:
+            raise ServerAwayError("%s Start again to go on." % error) from None

@@ -1,0 +1,129 @@
+"""The barrier: seats of a co-run start at one moment of the time server's clock.
+
+The server names the moment when the last seat has arrived. Each seat maps it to its own
+clock by stamps, the last of them half a second before, so that a clock that runs too
+slow or too fast is still right where it matters.
+"""
+
+import random
+import time
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+
+from agents.measuring.bracket import TimePath, stamp_or_silence
+from agents.planning.asking import PlanServer
+from agents.timing.clocks import monotonic_us
+from agents.timing.stamps import Stamp
+
+STAMP_AGES_US = 1000000
+LAST_LOOK_US = 500000
+SPIN_US = 3000
+# Who comes later than this has missed the start: what follows would be no co-run.
+MOST_LATE_US = 100000
+
+Report = Callable[[str], None]
+
+
+class ReleasedError(Exception):
+    """The attempt has ended: nobody is to start."""
+
+
+class MissedError(Exception):
+    """The moment had passed when this seat learnt of it."""
+
+
+class Gate:
+    """What a seat passes before its program starts."""
+
+    def __init__(
+        self, server: PlanServer, part: Dict[str, Any], limit_s: float, report: Report
+    ) -> None:
+        self.server, self.part = server, part
+        self.limit_s, self.report = limit_s, report
+
+    def __call__(self, path: TimePath) -> Tuple[Optional[Stamp], str]:
+        """Wait for the others; return the last stamp before the start."""
+        stamp, silence = stamp_or_silence(path)
+        stamp, moment_us = self._met(path, stamp)
+        if moment_us is None or stamp is None:
+            return stamp_or_silence(path) if stamp else (None, silence)
+        return wait_for(moment_us, stamp, path), ""
+
+    def _met(
+        self, path: TimePath, stamp: Optional[Stamp]
+    ) -> Tuple[Optional[Stamp], Optional[int]]:
+        """Ask until the moment is known."""
+        while True:
+            stamp = refreshed(stamp, path)
+            answer = self.server.meet(self.part, limit_s=self.limit_s, **_shown(stamp))
+            if answer["state"] == "start":
+                return stamp, answer["starts_at_us"]
+            if answer["state"] != "wait":
+                raise ReleasedError(answer["sentence"])
+            self.report(answer["sentence"])
+            time.sleep(answer["wait_s"] * random.uniform(0.7, 1.3))
+
+
+def wait_for(moment_us: int, stamp: Stamp, path: TimePath) -> Stamp:
+    """Sleep until a moment of the time server's clock; return the last stamp taken."""
+    while left_us(moment_us, stamp) > LAST_LOOK_US:
+        time.sleep(min(STAMP_AGES_US, left_us(moment_us, stamp) - LAST_LOOK_US) / 1e6)
+        stamp = refreshed(stamp, path, 0) or stamp
+    late_us = -left_us(moment_us, stamp)
+    if late_us > MOST_LATE_US:
+        raise MissedError("learnt of the start %.2f s after it" % (late_us / 1e6))
+    time.sleep(max(0.0, (left_us(moment_us, stamp) - SPIN_US) / 1e6))
+    while left_us(moment_us, stamp) > 0:
+        pass
+    return stamp
+
+
+def left_us(moment_us: int, stamp: Stamp) -> int:
+    """Return how long it is until then, by our clock."""
+    passed_us = monotonic_us() - stamp.local_monotonic_us
+    return moment_us - stamp.server_monotonic_us - passed_us
+
+
+def refreshed(
+    stamp: Optional[Stamp], path: TimePath, age_us: int = STAMP_AGES_US
+) -> Optional[Stamp]:
+    """Return a stamp that is not older than this, if one can be had."""
+    if stamp is not None and monotonic_us() - stamp.local_monotonic_us < age_us:
+        return stamp
+    return stamp_or_silence(path)[0] or stamp
+
+
+def _shown(stamp: Optional[Stamp]) -> Dict[str, Any]:
+    """Return what the time server's clock shows now."""
+    if stamp is None:
+        return {}
+    passed_us = monotonic_us() - stamp.local_monotonic_us
+    return {"clock": stamp.clock, "now_us": stamp.server_monotonic_us + passed_us}
+
+
+class Window(NamedTuple):
+    """When a program began and ended, by the time server's clock."""
+
+    began_us: int
+    ended_us: int
+    began_wall_us: int
+    bound_us: int
+
+
+def window_of(clock: Dict[str, Any], began_us: int, local_us: int) -> Optional[Window]:
+    """Map a program's start and end by the stamps around it; None without them.
+
+    Between two stamps our clock is stretched as it ran then: one that lies is no harm.
+    """
+    if "start" not in clock or "end" not in clock:
+        return None
+    first, last = clock["start"], clock["end"]
+    own_us = last["local_monotonic_us"] - first["local_monotonic_us"]
+    rate = clock["external_us"] / own_us if own_us > 0 else 1.0
+    after_us = (began_us - first["local_monotonic_us"]) * rate
+    took_us = local_us * rate
+    return Window(
+        round(first["server_monotonic_us"] + after_us),
+        round(first["server_monotonic_us"] + after_us + took_us),
+        round(first["server_wall_us"] + after_us),
+        int(max(first["round_trip_us"], last["round_trip_us"]) // 2 + 1),
+    )

@@ -1,0 +1,1 @@
+"""Power meters: sources of readings, and the log that becomes pieces in the spool."""

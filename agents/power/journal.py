@@ -1,0 +1,169 @@
+"""A power log on its way to the spool: kill -9 loses nothing, nothing is kept twice.
+
+    power/<log>.<number>.piece      lines of JSON: the head, then samples and stamps
+
+Every reading is written as it comes, so that it outlives the process (not a crash of
+the machine: flushing each second would itself be measured). A full piece is saved in
+the spool under a key that follows from its name, then the file is forgotten; what a
+killed process left is saved by the next one. A piece in use is locked.
+"""
+
+import importlib
+import json
+import os
+import re
+import uuid
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+
+from agents.errors import SpoolFullError
+from agents.files import forget, names_in
+from agents.power.source import Reading, Source
+from agents.spool import POWER, Spool
+from agents.timing.stamps import Stamp
+
+MOST_SAMPLES = 300
+MOST_READ_BYTES = 16 * 1024 * 1024
+_PIECE = re.compile(r"[0-9a-f-]{36}\.\d+\.piece")
+
+
+class Log(NamedTuple):
+    """What all pieces of a log have in common."""
+
+    log: str
+    host: str
+    meter: Dict[str, Any]
+    measures: str
+    axis: str
+    channels: List[str]
+    total: List[str]
+
+
+def log_of(source: Source, host: str, axis: str = "monotonic", log: str = "") -> Log:
+    """Return a new log of a source."""
+    meter = {"name": source.name, "kind": source.kind}  # type: Dict[str, Any]
+    if source.gain_error is not None:
+        meter["gain_error"] = source.gain_error
+    return Log(
+        log or str(uuid.uuid4()),
+        host,
+        meter,
+        source.measures,
+        axis,
+        list(source.channels),
+        list(source.total),
+    )
+
+
+class Journal:
+    """The piece of a log that is being written."""
+
+    def __init__(self, folder: str, log: Log, number: int = 1) -> None:
+        self.folder, self.log, self.number = folder, log, number
+        self.samples = 0
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self.path = os.path.join(folder, "%s.%d.piece" % (log.log, number))
+        self._file = open(self.path, "ab", 0)  # noqa: SIM115 - open as long as we are
+        _lock(self._file)
+        self._write(dict(log._asdict(), number=number))
+
+    def add(self, reading: Reading) -> None:
+        """Write a reading; from here on it is not lost."""
+        values = [round(each, 6) for each in reading.values]
+        self._write([reading.moment_us, *values])
+        self.samples += 1
+
+    def add_stamp(self, stamp: Stamp) -> None:
+        self._write({"stamp": dict(stamp._asdict())})
+
+    def note(self, sentence: str) -> None:
+        """Keep what went wrong beside the readings."""
+        self._write({"note": sentence[:500]})
+
+    def next(self, spool: Spool) -> "Journal":
+        """Save this piece in the spool and return the log's next one."""
+        self.save(spool)
+        return Journal(self.folder, self.log, self.number + 1)
+
+    def save(self, spool: Spool) -> None:
+        """Save this piece in the spool and forget it here; SpoolFullError keeps it."""
+        try:
+            _save(self.path, spool)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Leave the piece where it is, to whoever comes next."""
+        self._file.close()
+
+    def _write(self, line: Any) -> None:
+        # One write of a whole line: a kill leaves it out or in, not in half.
+        try:
+            self._file.write(json.dumps(line).encode() + b"\n")
+        except OSError as error:
+            raise SpoolFullError(
+                "The reading was NOT kept: %s: %s. What was kept before stays."
+                % (self.path, error.strerror)
+            ) from error
+
+
+def save_abandoned(folder: str, spool: Spool) -> int:
+    """Save what killed processes left; return how many pieces these were."""
+    saved = 0
+    for name in names_in(folder):
+        path = os.path.join(folder, name)
+        if _PIECE.fullmatch(name):
+            with open(path, "rb") as file:
+                if _lock(file):
+                    saved += _save(path, spool)
+    return saved
+
+
+def document_of(content: bytes) -> Optional[Dict[str, Any]]:
+    """Return the upload that a piece's lines make, or None if it has no sample.
+
+    The same lines make the same document under the same key. A last line that was cut
+    off is left out.
+    """
+    lines = list(_lines(content))
+    head = lines[0] if lines else {}
+    samples = [line for line in lines if isinstance(line, list)]
+    if not samples:
+        return None
+    told = [line for line in lines[1:] if isinstance(line, dict)]
+    notes = [line["note"] for line in told if "note" in line]
+    document = dict(
+        head,
+        key=str(uuid.uuid5(uuid.UUID(head["log"]), "piece %d" % head["number"])),
+        stamps=[line["stamp"] for line in told if "stamp" in line],
+        samples=samples,
+    )
+    return dict(document, facts={"notes": notes}) if notes else document
+
+
+def _lines(content: bytes) -> Iterator[Any]:
+    for line in content.split(b"\n"):
+        try:
+            yield json.loads(line.decode())
+        except ValueError:
+            continue
+
+
+def _save(path: str, spool: Spool) -> bool:
+    with open(path, "rb") as file:
+        document = document_of(file.read(MOST_READ_BYTES))
+    if document is not None:
+        spool.save(document, POWER)
+    forget(path)
+    return document is not None
+
+
+def _lock(file: Any) -> bool:
+    """Take a file for ourselves; say whether nobody else has it."""
+    try:
+        locks = importlib.import_module("fcntl")
+        locks.flock(file, locks.LOCK_EX | locks.LOCK_NB)
+    except ImportError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,154 @@
+"""A power log that something else wrote: CSV with a time and watts in each row.
+
+Times are seconds since 1970 or moments as in 2026-03-14T09:26:53+01:00 (UTC where no
+zone is written), by a clock that this machine's is set against; or seconds since the
+log began, if it is said when that was. Rows without watts are gaps.
+"""
+
+import calendar
+import re
+import uuid
+from typing import Iterator, List, NamedTuple, Optional, Tuple
+
+from agents.errors import UsageError
+from agents.power.journal import Log, log_of
+from agents.power.source import Source
+
+MOST_SAMPLES = 2000
+_FIRST_DATE_S = 1e9  # the year 2001: no log counts so many seconds from its own start
+_DATE = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)([.,]\d{1,9})?"
+    r"(Z|[+-]\d\d:?\d\d)?$"
+)
+
+
+class Row(NamedTuple):
+    """A moment in microseconds and the power; None where the meter said nothing."""
+
+    moment_us: int
+    watts: Optional[float]
+
+
+class CsvLog(Source):
+    """The meter that somebody else read."""
+
+    kind = "csv"
+    channels = ["power"]
+    total = ["power"]
+
+
+def rows_of(text: str, started_at: str = "", ahead_s: float = 0.0) -> List[Row]:
+    """Return the rows of a log on this machine's wall clock, in order.
+
+    ``ahead_s`` is how far the log's clock was ahead of this machine's.
+    """
+    told = list(_rows(text))
+    if not told:
+        raise UsageError("There is no row of a time and watts.")
+    since_us = 0
+    if told[0][1] < _FIRST_DATE_S * 1e6:
+        if not started_at:
+            raise UsageError(
+                "The times count from the log's own start: say when that was with "
+                "--started-at 2026-03-14T09:26:53+01:00"
+            )
+        since_us = moment_us(started_at) - told[0][1]
+    found: List[Row] = []
+    for line, moment, watts in told:
+        row = Row(moment + since_us - round(ahead_s * 1e6), watts)
+        if found and row.moment_us <= found[-1].moment_us:
+            raise UsageError("Line %d: its time is not after the row before." % line)
+        found.append(row)
+    return found
+
+
+def moment_us(text: str) -> int:
+    """Return a written moment as microseconds since 1970."""
+    found = _DATE.match(text)
+    if found is None:
+        raise UsageError('"%s" is no moment such as 2026-03-14T09:26:53+01:00' % text)
+    parts = [int(found.group(each)) for each in range(1, 7)]
+    seconds = calendar.timegm((*parts, 0, 0, 0)) - _zone_s(found.group(8))
+    part = (found.group(7) or ".0").replace(",", ".")
+    return seconds * 1000000 + round(float("0" + part) * 1e6)
+
+
+def pieces_of(rows: List[Row]) -> Iterator[List[List[float]]]:
+    """Return the samples in pieces that the server takes."""
+    samples = [[row.moment_us, row.watts] for row in rows if row.watts]
+    for start in range(0, len(samples), MOST_SAMPLES):
+        yield [list(each) for each in samples[start : start + MOST_SAMPLES]]  # type: ignore[misc]
+
+
+def log_of_text(source: Source, host: str, text: str) -> Log:
+    """Return the log of a text: the same text at the same meter is the same log."""
+    named = "%s %s\n%s" % (host, source.name, text)
+    log = str(uuid.uuid5(uuid.NAMESPACE_OID, named))
+    return log_of(source, host, "wall", log)
+
+
+class _Units(NamedTuple):
+    """What a number of each column is, as the header says it."""
+
+    microseconds: float = 1e6
+    watts: float = 1.0
+
+
+def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
+    """Yield line, moment and watts; a first line without a moment is the header."""
+    units = _Units()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        cells = _cells(line)
+        moment = _moment_of(cells[0], units)
+        if moment is None and number == 1:
+            units = _units(cells)
+            continue
+        if moment is None or len(cells) < 2:
+            raise UsageError("Line %d is no row of a time and watts." % number)
+        yield number, moment, _watts_of(cells[1], units, number)
+
+
+def _units(header: List[str]) -> _Units:
+    is_ms = re.search(r"ms\W?$", header[0].lower())
+    told = re.search(r"milli|kilo|m(?=w)|k(?=w)", "".join(header[1:2]).lower())
+    scale = {"m": 1e-3, "k": 1e3}[told.group()[0]] if told else 1.0
+    return _Units(1e3 if is_ms else 1e6, scale)
+
+
+def _cells(line: str) -> List[str]:
+    separator = next((each for each in ";\t" if each in line), ",")
+    return [cell.strip(' "\t') for cell in line.split(separator)]
+
+
+def _moment_of(cell: str, units: _Units) -> Optional[int]:
+    if _DATE.match(cell):
+        return moment_us(cell)
+    number = _number(cell)
+    return None if number is None else round(number * units.microseconds)
+
+
+def _watts_of(cell: str, units: _Units, line: int) -> Optional[float]:
+    """Return the watts of a cell; 0 W of a machine that runs is no reading."""
+    if not cell:
+        return None
+    number = _number(cell)
+    if number is None:
+        raise UsageError('Line %d: "%s" are no watts.' % (line, cell[:40]))
+    return number * units.watts or None
+
+
+def _number(cell: str) -> Optional[float]:
+    if not re.match(r"\d{1,15}(?:[.,]\d{1,9})?$", cell):
+        return None
+    return float(cell.replace(",", "."))
+
+
+def _zone_s(zone: Optional[str]) -> int:
+    if zone in (None, "Z"):
+        return 0
+    assert zone is not None
+    digits = zone.replace(":", "")
+    ahead_s = int(digits[1:3]) * 3600 + int(digits[3:5]) * 60
+    return ahead_s if zone[0] == "+" else -ahead_s

@@ -1,0 +1,195 @@
+"""Watts up? Pro, ES and .NET: a meter between wall and machine, on a serial line.
+
+It is told to send a packet a second, `#d,-,18,972,2277,433,...;`: watts and volts in
+tenths, amperes in thousandths, `_` for what is switched off. No packet says when it was
+measured: that is when we read it, at most a second later.
+"""
+
+import contextlib
+import importlib
+import os
+import re
+import select
+import time
+from typing import Any, List, NamedTuple, Optional
+
+from agents.power.source import MissedError, Reading, Source, SourceError
+from agents.timing.clocks import monotonic_us
+
+DEVICE = "/dev/ttyUSB0"
+PATIENCE_S = 3.0
+FIRST_PATIENCE_S = 8.0
+LOG_EACH_SECOND = b"#L,W,3,E,,1;"
+STOP_LOGGING = b"#L,R,0;"
+GAIN_ERROR = 0.015
+_PACKET = re.compile(rb"#d,[^,;#]*,(\d{1,2}),([^;#]*);")
+_LONGEST = 4096
+_FIELD_COUNTS = (16, 18)
+# Watts cannot exceed volts x amperes; so much more may be their last digits.
+_SLACK_W = 5.0
+OFF = b"_"
+_SCALES = (10, 10, 1000)
+
+
+class Packet(NamedTuple):
+    """What a packet tells; what is switched off is None."""
+
+    watts: Optional[float]
+    volts: Optional[float]
+    amperes: Optional[float]
+
+
+class WattsUp(Source):
+    """The meter behind one serial device. A cable that was pulled is tried again."""
+
+    kind = "watts-up"
+    channels = ["wall"]
+    total = ["wall"]
+    gain_error = GAIN_ERROR
+    every_s = 0.0
+
+    def __init__(self, device: str = "") -> None:
+        self.device = device or DEVICE
+        self.damaged = 0
+        self._line: Optional[int] = None
+        self._heard = b""
+
+    def open(self) -> None:
+        try:
+            self._connect()
+        except PermissionError:
+            raise SourceError(
+                "%s may not be opened: be root or in its group (adduser $USER dialout)."
+                % self.device
+            ) from None
+        except OSError as error:
+            raise SourceError("%s: %s" % (self.device, error.strerror)) from None
+        try:
+            self._packet(FIRST_PATIENCE_S)
+        except MissedError as missed:
+            said = "%s: %s. Is it a Watts up?" % (self.device, missed)
+            raise SourceError(said) from None
+
+    def read(self) -> Reading:
+        """Return the next packet's power."""
+        if self._line is None:
+            try:
+                self._connect()
+            except OSError as error:
+                raise MissedError("%s: %s" % (self.device, error.strerror)) from None
+        packet = self._packet(PATIENCE_S)
+        if packet.watts is None:
+            raise MissedError("the meter's watts are switched off")
+        if not packet.watts:
+            raise MissedError("the meter reads 0 W: nothing is plugged in")
+        return Reading(monotonic_us(), [packet.watts])
+
+    def close(self) -> None:
+        if self._line is not None:
+            with contextlib.suppress(OSError):  # one that is gone logs no more
+                os.write(self._line, STOP_LOGGING)
+            self._disconnect()
+
+    def notes(self) -> List[str]:
+        damaged, self.damaged = self.damaged, 0
+        return ["%d damaged packets were left out." % damaged] if damaged else []
+
+    def _connect(self) -> None:
+        line = os.open(self.device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            _make_raw(line)
+            os.write(line, LOG_EACH_SECOND)
+        except BaseException:
+            os.close(line)
+            raise
+        self._line, self._heard = line, b""
+
+    def _disconnect(self) -> None:
+        if self._line is not None:
+            os.close(self._line)
+        self._line = None
+
+    def _packet(self, patience_s: float) -> Packet:
+        """Wait for the next whole packet, so long."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            packet = self._next_heard()
+            if packet is not None:
+                return packet
+            if not self._listen(deadline - time.monotonic()):
+                self._ask_again()
+                raise MissedError("the meter says nothing for %g s" % patience_s)
+
+    def _next_heard(self) -> Optional[Packet]:
+        """Take the first good packet off what was heard; count the damaged ones."""
+        while True:
+            found = _PACKET.search(self._heard)
+            if found is None:
+                self._heard = self._heard[-_LONGEST:]
+                return None
+            self._heard = self._heard[found.end() :]
+            packet = packet_of(found.group(1), found.group(2))
+            if packet is not None:
+                return packet
+            self.damaged += 1
+
+    def _listen(self, seconds: float) -> bool:
+        """Hear more; say whether there was any. A line that broke is let go."""
+        assert self._line is not None
+        try:
+            if seconds <= 0 or not select.select([self._line], [], [], seconds)[0]:
+                return False
+            heard = os.read(self._line, _LONGEST)
+        except OSError:
+            heard = b""
+        if not heard:
+            self._disconnect()
+            raise MissedError("%s: the line broke off" % self.device)
+        self._heard += heard
+        return True
+
+    def _ask_again(self) -> None:
+        """A meter that lost its own power has forgotten that it is to log."""
+        try:
+            if self._line is not None:
+                os.write(self._line, LOG_EACH_SECOND)
+        except OSError:
+            self._disconnect()
+
+
+def packet_of(count: bytes, fields: bytes) -> Optional[Packet]:
+    """Return what the fields of a packet tell, or None if it is damaged."""
+    cells = [cell.strip() for cell in fields.split(b",")]
+    if len(cells) != int(count) or len(cells) not in _FIELD_COUNTS:
+        return None
+    if not all(cell == OFF or re.match(rb"-?\d{1,9}$", cell) for cell in cells):
+        return None
+    told = [None if cell == OFF else int(cell) for cell in cells[:3]]
+    watts, volts, amperes = (
+        None if each is None else each / _SCALES[at] for at, each in enumerate(told)
+    )
+    packet = Packet(watts, volts, amperes)
+    return packet if _is_possible(packet) else None
+
+
+def _is_possible(packet: Packet) -> bool:
+    if packet.watts is None:
+        return True
+    if packet.volts is None or packet.amperes is None:
+        return packet.watts >= 0
+    return 0 <= packet.watts <= 1.1 * packet.volts * packet.amperes + _SLACK_W
+
+
+def _make_raw(line: int) -> None:
+    """115200 baud, 8 bits, no parity, one stop bit, nothing translated."""
+    termios: Any = importlib.import_module("termios")
+    controls = [
+        list(each) if isinstance(each, list) else each
+        for each in (termios.tcgetattr(line))
+    ]
+    controls[0] = controls[1] = controls[3] = 0
+    controls[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
+    controls[4] = controls[5] = termios.B115200
+    controls[6][termios.VMIN], controls[6][termios.VTIME] = 1, 0
+    termios.tcsetattr(line, termios.TCSANOW, controls)
+    termios.tcflush(line, termios.TCIFLUSH)

@@ -1,0 +1,72 @@
+"""/cases/: metrics with their parameters, the rows of comparisons."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.answers import Answer
+from api.fields import Text
+from api.queries import ListQuery, ToolParameter, campaign_parameter
+from api.views import ApiView
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Case
+from benchmarks.selectors.campaigns import find_campaign
+
+LOOKUPS = {"tool": "tool", "metric": "metric", "component": "component"}
+
+
+class CaseSerializer(Answer):
+    """A metric of a tool with canonical parameters, in the metric's unit."""
+
+    address = "api:case"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    tool = serializers.CharField()
+    metric = serializers.CharField()
+    parameters = serializers.DictField(child=serializers.CharField())
+    unit = serializers.CharField()
+    better = serializers.CharField()
+    component = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+
+
+class CaseQuery(ListQuery):
+    campaign = campaign_parameter()
+    tool = ToolParameter(required=False, help_text="A tool's slug or title.")
+    metric = Text(required=False, max_length=100)
+    component = Text(required=False, max_length=20)
+
+
+class CasesView(ApiView):
+    """Cases that a visible campaign has measured."""
+
+    query_class = CaseQuery
+
+    @extend_schema(
+        summary="List cases",
+        operation_id="cases_list",
+        responses=CaseSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        given = LOOKUPS.keys() & self.query.keys()
+        filters = {LOOKUPS[name]: self.query[name] for name in given}
+        cells: dict[str, Any] = {}
+        if "campaign" in self.query:
+            cells["campaign"] = find_campaign(self.viewer, self.query["campaign"])
+        cases = Case.objects.measured_for(self.viewer, **cells).filter(**filters)
+        return self.page_of(cases, CaseSerializer)
+
+
+class CaseView(ApiView):
+    """One case."""
+
+    @extend_schema(summary="Read a case", responses=CaseSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        case = Case.objects.measured_for(self.viewer).filter(pk=pk).first()
+        if case is None:
+            raise NotFoundError("case", pk)
+        return Response(self.shown(CaseSerializer, case))

@@ -1,0 +1,184 @@
+"""What an agent that follows a plan asks: its seat, the next step, start and end."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.fields import Choice, Number, Text, UUIDText, WholeNumber
+from api.plans import PlanSeatSerializer
+from api.shapes import ListOf, StrictSerializer, checked
+from api.systems import SystemField
+from api.views import ApiView
+from benchmarks.models import PlanPart
+from benchmarks.services import barriers
+
+OUTCOMES = ("done", "failed", "missed", "hopeless")
+WORK_DONE = {
+    "attempt": 1,
+    "outcome": "done",
+    "began_us": 93127446021,
+    "ended_us": 93129471045,
+    "bound_us": 640,
+    "keys": ["6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"],
+}
+ARRIVED = {
+    "attempt": 1,
+    "limit_s": 90,
+    "clock": "9c2b7a01d4e5f607",
+    "now_us": 93124446021,
+}
+STATES = ("run", "wait", "over", "start", "stop", "released", "keep", "discard", "held")
+
+
+def _example(title: str, body: dict[str, Any]) -> OpenApiExample:
+    return OpenApiExample(title, value=body, request_only=True)
+
+
+class JoinInput(StrictSerializer):
+    name = Text(max_length=100, help_text="What the guest is called, the same always.")
+    system = SystemField()
+
+
+class NextInput(StrictSerializer):
+    seat = WholeNumber(min_value=1)
+
+
+class MeetInput(StrictSerializer):
+    attempt = WholeNumber(min_value=1)
+    limit_s = Number(
+        required=False, min_value=0, max_value=1e7, help_text="The program's limit."
+    )
+    clock = Text(required=False, allow_blank=True, max_length=64)
+    now_us = WholeNumber(
+        required=False, help_text="What the time server's clock shows now."
+    )
+
+
+class FinishInput(StrictSerializer):
+    """How a seat ended; ``began_us`` and ``ended_us`` by the time server's clock."""
+
+    attempt = WholeNumber(min_value=1)
+    outcome = Choice(choices=OUTCOMES)
+    reason = Text(required=False, allow_blank=True, multiline=True, max_length=2_000)
+    began_us = WholeNumber(required=False, allow_null=True)
+    ended_us = WholeNumber(required=False, allow_null=True)
+    bound_us = WholeNumber(required=False, allow_null=True, min_value=0)
+    rounds = WholeNumber(required=False, allow_null=True, min_value=0)
+    keys = ListOf(child=UUIDText(), required=False, max_length=100)
+
+
+class WorkSerializer(serializers.Serializer[Any]):
+    """A part of a step, with all that its run's upload says of it."""
+
+    id = serializers.IntegerField()
+    attempt = serializers.IntegerField(source="step.attempt")
+    step = serializers.IntegerField(source="step.pk")
+    position = serializers.IntegerField(source="step.position")
+    sequence = serializers.IntegerField(source="step.sequence")
+    repetition = serializers.IntegerField(source="step.repetition")
+    repetitions = serializers.IntegerField(source="step.plan.repetitions")
+    is_warm_up = serializers.BooleanField(source="step.is_warm_up")
+    role = serializers.CharField()
+    tool = serializers.CharField()
+    program = serializers.CharField()
+    options = serializers.DictField()
+    scenario = serializers.CharField(source="step.scenario")
+    vms = serializers.IntegerField(source="step.vms")
+    seat = serializers.CharField(source="seat.number")
+    load = serializers.CharField(source="step.load")
+    corun = serializers.CharField(source="step.corun")
+    session = serializers.CharField(source="step.plan.session")
+    system = serializers.IntegerField(source="seat.system_id")
+
+
+class AnswerSerializer(serializers.Serializer[Any]):
+    """What to do now; after ``wait_s`` seconds ask again."""
+
+    state = serializers.ChoiceField(choices=STATES)
+    sentence = serializers.CharField()
+    wait_s = serializers.FloatField()
+    starts_at_us = serializers.IntegerField(allow_null=True)
+    part = serializers.SerializerMethodField()
+
+    @extend_schema_field(WorkSerializer(allow_null=True))
+    def get_part(self, answer: barriers.Answer) -> Any:
+        return WorkSerializer(answer.part).data if answer.part else None
+
+
+class JoinedSerializer(PlanSeatSerializer):
+    """A guest's seat, and the tools that its steps will need."""
+
+    campaign = serializers.CharField(source="plan.campaign.slug")
+    work = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.ListField(child=serializers.DictField()))
+    def get_work(self, seat: Any) -> list[dict[str, Any]]:
+        parts = PlanPart.objects.filter(seat=seat, step__plan=seat.plan_id)
+        rows = parts.order_by("tool").values("tool", "options").distinct()
+        return [dict(row) for row in rows]
+
+
+class PlanSeatsView(ApiView):
+    """A guest takes its seat; the same one whenever it asks again."""
+
+    @extend_schema(
+        summary="Take a seat of a plan",
+        request=JoinInput,
+        responses=JoinedSerializer,
+        examples=[_example("A guest", {"name": "vm-a", "system": 17})],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        fields = checked(JoinInput, request.data)
+        seat = barriers.join_plan(plan_id=pk, agent=self.agent, **fields)
+        return Response(self.shown(JoinedSerializer, seat))
+
+
+class PlanNextView(ApiView):
+    """The next step of a seat."""
+
+    @extend_schema(
+        summary="Ask for a seat's next step",
+        request=NextInput,
+        responses=AnswerSerializer,
+        examples=[_example("Seat 3", {"seat": 3})],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        seat = checked(NextInput, request.data)["seat"]
+        answer = barriers.next_part(lab=self.lab, plan_id=pk, seat_id=seat)
+        return Response(self.shown(AnswerSerializer, answer))
+
+
+class PartMeetView(ApiView):
+    """The barrier of a step."""
+
+    @extend_schema(
+        summary="Arrive at a step's barrier, and learn when to start",
+        request=MeetInput,
+        responses=AnswerSerializer,
+        examples=[_example("Here we are", ARRIVED)],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        fields = checked(MeetInput, request.data)
+        answer = barriers.meet(lab=self.lab, part_id=pk, **fields)
+        return Response(self.shown(AnswerSerializer, answer))
+
+
+class PartFinishView(ApiView):
+    """The end of a seat's part."""
+
+    @extend_schema(
+        summary="Report how a seat's part ended, and learn whether to keep it",
+        request=FinishInput,
+        responses=AnswerSerializer,
+        examples=[_example("It is done", WORK_DONE)],
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        report = checked(FinishInput, request.data)
+        attempt, outcome = report.pop("attempt"), report.pop("outcome")
+        answer = barriers.finish(
+            lab=self.lab, part_id=pk, attempt=attempt, outcome=outcome, report=report
+        )
+        return Response(self.shown(AnswerSerializer, answer))

@@ -1,0 +1,251 @@
+"""/plans/: what is to be measured in which order, and how far it is."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.answers import Answer
+from api.campaigns import own_campaign
+from api.fields import Choice
+from api.plan_shapes import EXAMPLE, PlanInput, plan_fields
+from api.queries import ListQuery, campaign_parameter
+from api.shapes import StrictSerializer, checked
+from api.views import ApiView
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Plan, PlanPart, PlanStep
+from benchmarks.selectors import plans
+from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.services.plans import create_plan, stop_plan
+from benchmarks.viewer import Viewer
+
+EXAMPLE_STOP = OpenApiExample("Stop it", value={"status": "stopped"}, request_only=True)
+NULLABLE: dict[str, Any] = {"allow_null": True}
+
+
+class PlanSerializer(Answer):
+    """A plan as it was asked for; ``ends_at`` is when its budget is used up."""
+
+    address = "api:plan"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    campaign = serializers.CharField(source="campaign.slug")
+    title = serializers.CharField()
+    design = serializers.DictField()
+    seed = serializers.IntegerField()
+    budget_s = serializers.IntegerField()
+    barrier_s = serializers.IntegerField()
+    join_s = serializers.IntegerField()
+    attempts = serializers.IntegerField(source="most_attempts")
+    width_percent = serializers.FloatField(**NULLABLE)
+    most_repetitions = serializers.IntegerField(**NULLABLE)
+    who = serializers.CharField()
+    status = serializers.ChoiceField(choices=Plan.Status.values)
+    session = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(**NULLABLE)
+    ends_at = serializers.DateTimeField(**NULLABLE)
+    finished_at = serializers.DateTimeField(**NULLABLE)
+
+
+class PlanSeatSerializer(serializers.Serializer[Any]):
+    """A guest's place; an empty ``name`` is still free."""
+
+    id = serializers.IntegerField()
+    system_id = serializers.IntegerField()
+    system = serializers.CharField(source="system.label")
+    number = serializers.IntegerField()
+    name = serializers.CharField()
+    joined_at = serializers.DateTimeField(**NULLABLE)
+    seen_at = serializers.DateTimeField(**NULLABLE)
+
+
+class BarrierSerializer(serializers.Serializer[Any]):
+    """A step at which seats wait for each other until ``deadline``."""
+
+    step = serializers.IntegerField(source="step.pk")
+    deadline = serializers.DateTimeField(source="step.deadline")
+    arrived = serializers.ListField(child=serializers.CharField())
+    awaited = serializers.ListField(child=serializers.CharField())
+
+
+class AdviceSerializer(serializers.Serializer[Any]):
+    """What the width of a group's widest interval asks for."""
+
+    system_id = serializers.IntegerField()
+    tool = serializers.CharField()
+    program = serializers.CharField()
+    scenario = serializers.CharField()
+    vms = serializers.IntegerField()
+    case = serializers.CharField()
+    runs = serializers.IntegerField()
+    wanted = serializers.IntegerField()
+    sentence = serializers.CharField()
+
+
+class PlanDetail(PlanSerializer):
+    """A plan and how far it is; spreads and overlaps are of the co-runs done."""
+
+    steps = serializers.SerializerMethodField()
+    seats = serializers.SerializerMethodField()
+    barriers = serializers.SerializerMethodField()
+    advice = AdviceSerializer(many=True)
+    start_spreads_us = serializers.SerializerMethodField()
+    overlaps = serializers.SerializerMethodField()
+
+    @property
+    def _state(self) -> plans.PlanState:
+        state: plans.PlanState = self.context["state"]
+        return state
+
+    @extend_schema_field(serializers.DictField(child=serializers.IntegerField()))
+    def get_steps(self, plan: Plan) -> dict[str, int]:
+        return self._state.counts
+
+    @extend_schema_field(PlanSeatSerializer(many=True))
+    def get_seats(self, plan: Plan) -> Any:
+        return PlanSeatSerializer(self._state.seats, many=True).data
+
+    @extend_schema_field(BarrierSerializer(many=True))
+    def get_barriers(self, plan: Plan) -> Any:
+        return BarrierSerializer(self._state.barriers, many=True).data
+
+    def get_start_spreads_us(self, plan: Plan) -> list[int]:
+        return list(self._state.spreads_us)
+
+    def get_overlaps(self, plan: Plan) -> list[float]:
+        return list(self._state.overlaps)
+
+
+class PartSerializer(serializers.Serializer[Any]):
+    """What one seat did; times are on the clock of the time server."""
+
+    id = serializers.IntegerField()
+    seat = serializers.IntegerField(source="seat.number")
+    name = serializers.CharField(source="seat.name")
+    role = serializers.CharField()
+    tool = serializers.CharField()
+    program = serializers.CharField()
+    options = serializers.DictField()
+    status = serializers.ChoiceField(choices=PlanPart.Status.values)
+    began_us = serializers.IntegerField(**NULLABLE)
+    ended_us = serializers.IntegerField(**NULLABLE)
+    bound_us = serializers.IntegerField(**NULLABLE)
+    rounds = serializers.IntegerField(**NULLABLE)
+    keys = serializers.ListField(child=serializers.CharField())
+
+
+class StepSerializer(serializers.Serializer[Any]):
+    """One start of one program; ``reason`` says why an attempt came to nothing."""
+
+    id = serializers.IntegerField()
+    position = serializers.IntegerField()
+    sequence = serializers.IntegerField(**NULLABLE)
+    repetition = serializers.IntegerField()
+    is_warm_up = serializers.BooleanField()
+    system_id = serializers.IntegerField()
+    tool = serializers.CharField()
+    program = serializers.CharField()
+    scenario = serializers.CharField()
+    vms = serializers.IntegerField()
+    load = serializers.CharField()
+    status = serializers.ChoiceField(choices=PlanStep.Status.values)
+    attempt = serializers.IntegerField()
+    reason = serializers.CharField()
+    corun = serializers.CharField()
+    began_at = serializers.DateTimeField(**NULLABLE)
+    ended_at = serializers.DateTimeField(**NULLABLE)
+    starts_at_us = serializers.IntegerField(**NULLABLE)
+    spread_us = serializers.IntegerField(**NULLABLE)
+    overlap = serializers.FloatField(**NULLABLE)
+    parts = PartSerializer(many=True)
+
+
+class PlanQuery(ListQuery):
+    campaign = campaign_parameter()
+    status = Choice(choices=Plan.Status.values, required=False)
+
+
+class StepQuery(ListQuery):
+    status = Choice(choices=PlanStep.Status.values, required=False)
+
+
+class PlanChange(StrictSerializer):
+    status = Choice(choices=[Plan.Status.STOPPED.value])
+
+
+class PlansView(ApiView):
+    """Plans of campaigns one may see; a lab adds its own."""
+
+    query_class = PlanQuery
+
+    @extend_schema(
+        summary="List plans",
+        operation_id="plans_list",
+        responses=PlanSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        rows = plans.visible_plans(self.viewer)
+        if "status" in self.query:
+            rows = rows.filter(status=self.query["status"])
+        if "campaign" in self.query:
+            campaign = find_campaign(self.viewer, self.query["campaign"])
+            rows = rows.filter(campaign=campaign)
+        return self.page_of(rows, PlanSerializer)
+
+    @extend_schema(
+        summary="Create a plan",
+        request=PlanInput,
+        responses={201: PlanSerializer},
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        fields = checked(PlanInput, request.data)
+        campaign = own_campaign(self.lab, fields["campaign"])
+        who = self.agent.name
+        plan = create_plan(campaign=campaign, who=who, **plan_fields(fields))
+        return self.created_or_known(PlanSerializer, plan, created=True)
+
+
+class PlanView(ApiView):
+    """One plan."""
+
+    @extend_schema(summary="Read a plan and how far it is", responses=PlanDetail)
+    def get(self, request: Request, pk: int) -> Response:
+        plan = plans.find_plan(self.viewer, pk)
+        return Response(self.shown(PlanDetail, plan, state=plans.state_of(plan)))
+
+    @extend_schema(
+        summary="Stop a plan of the token's lab",
+        request=PlanChange,
+        responses=PlanDetail,
+        examples=[EXAMPLE_STOP],
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        checked(PlanChange, request.data)
+        plan = plans.find_plan(Viewer(frozenset({self.lab.pk})), pk)
+        if plan.lab_id != self.lab.pk:
+            raise NotFoundError("plan", pk)
+        stop_plan(plan=plan)
+        plan.refresh_from_db()
+        return Response(self.shown(PlanDetail, plan, state=plans.state_of(plan)))
+
+
+class PlanStepsView(ApiView):
+    """The steps of a plan with what each seat did."""
+
+    query_class = StepQuery
+
+    @extend_schema(
+        summary="List the steps of a plan",
+        operation_id="plan_steps_list",
+        responses=StepSerializer(many=True),
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        rows = plans.steps_of(plans.find_plan(self.viewer, pk))
+        if "status" in self.query:
+            rows = rows.filter(status=self.query["status"])
+        return self.page_of(rows, StepSerializer)

@@ -1,0 +1,178 @@
+"""/power/: logs of power meters at a machine, uploaded piece by piece."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
+
+from api.fields import Choice, Number, Slug, Text, UUIDText, WholeNumber
+from api.power_samples import SamplesField
+from api.queries import ListQuery
+from api.shapes import JSONObject, ListOf, StrictSerializer, checked
+from api.views import ApiView
+from benchmarks.models import Meter
+from benchmarks.selectors.meter_logs import visible_meters
+from benchmarks.services.power import Kept, keep_power
+
+MAX_STAMPS = 1_000
+MAX_CHANNELS = 100
+
+STAMP = {
+    "clock": "5f0c2b7a91d34e60",
+    "server_wall_us": 1_794_000_000_000_000,
+    "server_monotonic_us": 81_000_000,
+    "local_wall_us": 1_793_996_400_000_000,
+    "local_monotonic_us": 500_000_000,
+    "round_trip_us": 240,
+}
+EXAMPLE = OpenApiExample(
+    "Two seconds of a wattmeter",
+    value={
+        "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
+        "log": "0b0f6f4e-8f0e-4a55-9a0c-5f6b7c8d9e0f",
+        "number": 1,
+        "host": "lmu-athlon64-x2-4800",
+        "meter": {"name": "lab meter 2", "kind": "watts-up", "gain_error": 0.015},
+        "measures": "power",
+        "axis": "monotonic",
+        "channels": ["wall"],
+        "stamps": [STAMP],
+        "samples": [[500_000_000, 97.2], [501_000_000, 97.4], [502_000_000, 98.0]],
+    },
+    request_only=True,
+)
+WHOLE: dict[str, Any] = {"min_value": -(1 << 61), "max_value": 1 << 61}
+
+
+class StampInput(StrictSerializer):
+    """One instant on a time server's clocks and on those of the meter's reader."""
+
+    clock = Text(max_length=100, help_text="The server's clock: changes as it boots.")
+    server_wall_us = WholeNumber(**WHOLE)
+    server_monotonic_us = WholeNumber(**WHOLE)
+    local_wall_us = WholeNumber(**WHOLE)
+    local_monotonic_us = WholeNumber(**WHOLE)
+    round_trip_us = WholeNumber(min_value=0, max_value=1 << 40)
+    exchanges = WholeNumber(required=False, min_value=1, max_value=1000)
+
+
+class MeterInput(StrictSerializer):
+    name = Text(max_length=200, help_text="The same for the same meter, always.")
+    kind = Choice(choices=Meter.Kind.values)
+    gain_error = Number(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=0.5,
+        help_text="0.015: each reading is within 1.5 % of the truth.",
+    )
+
+
+class PowerInput(StrictSerializer):
+    """A piece of a power log. Moments are microseconds of the reader's own clock.
+
+    A sample is a moment and one number for each channel: watts, or (`measures` energy)
+    joules of a counter that never falls within a log.
+    """
+
+    key = UUIDText(help_text="Once per piece: sending it again is safe.")
+    log = UUIDText(help_text="The same for all pieces of a log.")
+    number = WholeNumber(min_value=1, max_value=2**31 - 1, help_text="1, 2, ...")
+    host = Slug(help_text="The machine, as it is registered.")
+    meter = MeterInput()
+    measures = Choice(choices=("power", "energy"))
+    axis = Choice(
+        choices=("monotonic", "wall"), help_text="Which of the reader's clocks."
+    )
+    channels = ListOf(child=Text(max_length=100), min_length=1, max_length=MAX_CHANNELS)
+    total = ListOf(
+        required=False,
+        child=Text(max_length=100),
+        min_length=1,
+        max_length=MAX_CHANNELS,
+        help_text="Those channels that make up the power; all of them unless told.",
+    )
+    stamps = ListOf(required=False, child=StampInput(), max_length=MAX_STAMPS)
+    samples = SamplesField()
+    facts = JSONObject(required=False, help_text="What the reader saw besides.")
+
+    def validate(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Let every sample have its channels, and the total be among them."""
+        width = len(document["channels"]) + 1
+        wrong = next((s for s in document["samples"] if len(s) != width), None)
+        if wrong is not None:
+            raise serializers.ValidationError(
+                {
+                    "samples": [
+                        f"A sample is a moment and {width - 1} numbers, one for each "
+                        f"channel, not {len(wrong)} values."
+                    ]
+                }
+            )
+        unknown = set(document.get("total", ())) - set(document["channels"])
+        if unknown or len(set(document["channels"])) < width - 1:
+            raise serializers.ValidationError(
+                {"channels": ["Name each channel once, and those of the total too."]}
+            )
+        return document
+
+
+class KeptSerializer(serializers.Serializer[Any]):
+    """What became of a piece; 202 and 200 both mean that it is stored."""
+
+    key = serializers.UUIDField(source="chunk.key")
+    log = serializers.UUIDField(source="chunk.log")
+    number = serializers.IntegerField(source="chunk.number")
+    first_at = serializers.DateTimeField(source="chunk.first_at", allow_null=True)
+    last_at = serializers.DateTimeField(source="chunk.last_at", allow_null=True)
+    repeated = serializers.BooleanField()
+
+
+class MeterSerializer(serializers.Serializer[Any]):
+    """A power meter of the lab and what it has measured so far."""
+
+    id = serializers.IntegerField()
+    host = serializers.CharField(source="host.slug")
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=Meter.Kind.values)
+    is_cpu_only = serializers.BooleanField()
+    gain_error = serializers.FloatField(allow_null=True)
+    pieces = serializers.IntegerField(source="piece_count")
+    first_at = serializers.DateTimeField(allow_null=True)
+    last_at = serializers.DateTimeField(allow_null=True)
+    untimed = serializers.IntegerField(
+        source="untimed_count",
+        help_text="Pieces that no stamp ties to the time server's clock yet.",
+    )
+
+
+class PowerView(ApiView):
+    """Logs of power meters. A log tells of all that a machine did: labs see their own.
+
+    What the meters say of a campaign's runs is at `/energy/`.
+    """
+
+    query_class = ListQuery
+
+    @extend_schema(
+        summary="List the lab's power meters",
+        operation_id="power_list",
+        responses=MeterSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        return self.page_of(visible_meters(self.viewer), MeterSerializer)
+
+    @extend_schema(
+        summary="Upload a piece of a power log",
+        request=PowerInput,
+        responses={202: KeptSerializer, 200: KeptSerializer},
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        checked(PowerInput, request.data)
+        kept: Kept = keep_power(agent=self.agent, document=request.data)
+        status = HTTP_200_OK if kept.repeated else HTTP_202_ACCEPTED
+        return Response(self.shown(KeptSerializer, kept), status=status)

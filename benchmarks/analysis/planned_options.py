@@ -1,0 +1,62 @@
+"""The options that a plan may give a tool, as the agent's runners know them. PURE.
+
+They become arguments of programs on other people's machines: each has one narrow form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from benchmarks.analysis.planning import Option, PlanError
+from benchmarks.errors import closest, shorten
+
+NUMBERS: Final[Mapping[str, range]] = {
+    "seconds": range(1, 86_401),
+    "threads": range(1, 4_097),
+    "file_mib": range(1, 1_048_577),
+    "budget_s": range(1, 86_401),
+    "bits": range(32, 65, 32),
+}
+TEXTS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
+    "folder": (re.compile(r"/[\w./+-]{0,200}", re.ASCII), "/mnt/disk"),
+    "peer": (re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]{0,200}"), "192.168.1.7"),
+    "device": (re.compile(r"/dev/[\w/-]{1,100}", re.ASCII), "/dev/vda"),
+    "sizes": (re.compile(r"[1-9]\d{0,4}(,[1-9]\d{0,4}){0,9}"), "1000,2000"),
+}
+KNOWN: Final = (*NUMBERS, *TEXTS)
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:
+    """Return options that may be handed to an agent, or raise what is wrong."""
+    for name, value in options.items():
+        if name in NUMBERS:
+            _check_number(name, value)
+        elif name in TEXTS:
+            _check_text(name, value)
+        else:
+            close = closest(name, KNOWN)
+            asked = f" Did you mean {' or '.join(close)}?" if close else ""
+            raise PlanError(
+                f'Tools have no option "{shorten(name)}".{asked} '
+                f"Known are: {', '.join(KNOWN)}."
+            )
+    return dict(options)
+
+
+def _check_number(name: str, value: Any) -> None:
+    wanted = NUMBERS[name]
+    if type(value) is not int or value not in wanted:
+        known = (
+            "32 or 64"
+            if name == "bits"
+            else f"a whole number from {wanted[0]:,} to {wanted[-1]:,}"
+        )
+        raise PlanError(f'The option "{name}" is {known}.')
+
+
+def _check_text(name: str, value: Any) -> None:
+    pattern, example = TEXTS[name]
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise PlanError(f'The option "{name}" is a text such as {example}.')

@@ -1,0 +1,269 @@
+"""A plan's steps in order: systems x scenarios x tools x repetitions. PURE.
+
+A step is one start of one program on one system, alone or on several seats at once. A
+round is every step once, so that a slow change of the machine meets all alike; the
+order within a round is what a plan chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final, Literal
+
+from benchmarks.analysis.coruns import overlap
+from benchmarks.errors import BenchmarksError, UnknownToolError
+
+Order = Literal["random", "abba", "listed"]
+Kind = Literal["single", "parallel", "under load", "combined"]
+Option = str | int
+
+ORDERS: Final[tuple[Order, ...]] = ("random", "abba", "listed")
+KINDS: Final[tuple[Kind, ...]] = ("single", "parallel", "under load", "combined")
+MOST_STEPS: Final = 5_000
+MEASURED: Final = "measured"
+LOAD: Final = "load"
+
+# The programs that an agent starts for each tool, one after the other
+# (agents/measuring/runners.py; a test compares them).
+PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "fio": tuple(
+        f"{pattern} {block}"
+        for block in ("4k", "32k", "256k", "1m", "4m")
+        for pattern in ("read", "write", "randread", "randwrite")
+    ),
+    "hackbench": ("process",),
+    "hdparm": ("reads",),
+    "httperf": ("100 a second",),
+    "iozone": ("auto",),
+    "iperf3": ("to the peer", "from the peer"),
+    "mbw": ("128 MiB",),
+    "netperf": ("TCP_STREAM", "TCP_MAERTS", "TCP_RR", "UDP_STREAM"),
+    "stress-ng": ("cpu", "matrix"),
+    "sysbench": ("cpu", "memory", "threads"),
+    "tiotest": ("all",),
+    "virtlab-linpack": ("all sizes",),
+    "virtlab-memory": ("all",),
+}
+
+
+class PlanError(BenchmarksError):
+    """A plan that nobody could follow."""
+
+    code = "plan"
+
+
+@dataclass(frozen=True)
+class Work:
+    """A tool as agents run it, with its options; no ``programs`` are all it has."""
+
+    tool: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+    programs: tuple[str, ...] = ()
+
+    def starts(self) -> tuple[str, ...]:
+        """Return the programs to be started; raise if there is no such."""
+        known = PROGRAMS.get(self.tool)
+        if known is None:
+            raise UnknownToolError(self.tool, PROGRAMS)
+        for program in self.programs:
+            if program not in known:
+                raise PlanError(
+                    f'{self.tool} has no program "{program}"; it has: '
+                    f"{', '.join(known)}."
+                )
+        return self.programs or known
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Alone, on ``vms`` seats at once, beside a load, or each seat its own tool."""
+
+    kind: Kind = "single"
+    vms: int = 1
+    load: Work | None = None
+    mix: tuple[Work, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A system of the plan and how many of its guests take part."""
+
+    system: int
+    seats: int = 1
+
+
+@dataclass(frozen=True)
+class PartOfStep:
+    """What one seat does in a step."""
+
+    seat: int
+    role: str
+    tool: str
+    program: str
+    options: Mapping[str, Option]
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """A step without its place in the order: the same in every round."""
+
+    system: int
+    scenario: str
+    vms: int
+    load: str
+    parts: tuple[PartOfStep, ...]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A treatment in its place; a ``repetition`` of 0 and less warms up.
+
+    ``number`` is the treatment's place in the order that was asked for.
+    """
+
+    repetition: int
+    number: int
+    treatment: Treatment
+
+
+Numbered = tuple[int, Treatment]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """What a plan asks for."""
+
+    columns: tuple[Column, ...]
+    tools: tuple[Work, ...] = ()
+    scenarios: tuple[Scenario, ...] = (Scenario(),)
+    repetitions: int = 5
+    warm_up: int = 1
+    order: Order = "random"
+    seed: int = 0
+
+
+def expand(design: Design) -> tuple[Planned, ...]:
+    """Return every step of a design in its order, warm-up first."""
+    treatments = tuple(enumerate(treatments_of(design)))
+    rounds = design.warm_up + design.repetitions
+    if len(treatments) * rounds > MOST_STEPS:
+        raise PlanError(
+            f"{len(treatments)} steps in {rounds} rounds are "
+            f"{len(treatments) * rounds:,}; a plan has at most {MOST_STEPS:,}."
+        )
+    chance = Random(design.seed)
+    return tuple(
+        Planned(number - design.warm_up + 1, *each)
+        for number in range(rounds)
+        for each in _round(treatments, design, number, chance)
+    )
+
+
+def further_round(
+    design: Design, numbers: Sequence[int], repetition: int
+) -> tuple[Planned, ...]:
+    """Return one more round of some treatments, in the design's kind of order."""
+    numbered = tuple(enumerate(treatments_of(design)))
+    chosen = [numbered[number] for number in numbers]
+    chance = Random(f"{design.seed}/{repetition}")
+    ordered = _round(chosen, design, repetition - 1 + design.warm_up, chance)
+    return tuple(Planned(repetition, *each) for each in ordered)
+
+
+def treatments_of(design: Design) -> tuple[Treatment, ...]:
+    """Return what every round consists of, in the order it was asked for."""
+    found = tuple(
+        treatment
+        for column in design.columns
+        for scenario in design.scenarios
+        for treatment in _treatments(column, scenario, design.tools)
+    )
+    if not found:
+        raise PlanError("Nothing would be run: name at least one tool.")
+    return found
+
+
+def _round(
+    treatments: Sequence[Numbered], design: Design, number: int, chance: Random
+) -> list[Numbered]:
+    """Each round in full: random anew, or there and back again, or as listed."""
+    ordered = list(treatments)
+    if design.order == "random":
+        chance.shuffle(ordered)
+    elif design.order == "abba" and (number - design.warm_up) % 2:
+        ordered.reverse()
+    return ordered
+
+
+def _treatments(
+    column: Column, scenario: Scenario, tools: Sequence[Work]
+) -> Iterator[Treatment]:
+    if scenario.kind == "combined":
+        yield _mixed(column, scenario)
+        return
+    _check_seats(column, scenario.vms, scenario.kind)
+    for work in tools:
+        for program in work.starts():
+            yield _of_one_tool(column, scenario, work, program)
+
+
+def _of_one_tool(
+    column: Column, scenario: Scenario, work: Work, program: str
+) -> Treatment:
+    seats = range(1, scenario.vms + 1)
+    if scenario.load is None:
+        parts = tuple(_part(seat, MEASURED, work, program) for seat in seats)
+        return Treatment(column.system, scenario.kind, scenario.vms, "", parts)
+    beside = scenario.load.starts()[0]
+    loads = tuple(_part(seat, LOAD, scenario.load, beside) for seat in seats[1:])
+    measured = _part(1, MEASURED, work, program)
+    text = f"{scenario.load.tool} in {len(loads)} further VM{'s' * (len(loads) > 1)}"
+    return Treatment(
+        column.system, "under CPU load", scenario.vms, text, (measured, *loads)
+    )
+
+
+def _mixed(column: Column, scenario: Scenario) -> Treatment:
+    vms = len(scenario.mix)
+    _check_seats(column, vms, scenario.kind)
+    parts = tuple(
+        _part(seat, MEASURED, work, work.starts()[0])
+        for seat, work in enumerate(scenario.mix, start=1)
+    )
+    text = ", ".join(f"VM {part.seat}: {part.tool} {part.program}" for part in parts)
+    return Treatment(column.system, "combined", vms, text[:200], parts)
+
+
+def _check_seats(column: Column, needed: int, kind: str) -> None:
+    if needed > column.seats:
+        raise PlanError(
+            f'The scenario "{kind}" needs {needed} seats, but system {column.system} '
+            f"has {column.seats}. Give the system more seats or the scenario fewer."
+        )
+
+
+def _part(seat: int, role: str, work: Work, program: str) -> PartOfStep:
+    return PartOfStep(seat, role, work.tool, program, dict(work.options))
+
+
+def spread_us(began_us: Sequence[int | None]) -> int | None:
+    """Return how far apart seats began; None if that is not known of all."""
+    known = [each for each in began_us if each is not None]
+    if len(known) < 2 or len(known) < len(began_us):
+        return None
+    return max(known) - min(known)
+
+
+def shared_part(windows_us: Sequence[tuple[int | None, int | None]]) -> float | None:
+    """Return the common window as a part of the longest seat's; None if not known."""
+    known = [(a, b) for a, b in windows_us if a is not None and b is not None and a < b]
+    if len(known) < 2 or len(known) < len(windows_us):
+        return None
+    return overlap(known).share
+
+
+def fits(needed_s: float | None, left_s: float) -> bool:
+    """Whether a step may be begun in what is left of the budget."""
+    return left_s > 0 and (needed_s is None or needed_s <= left_s)

@@ -1,0 +1,160 @@
+"""A meter's moments on the time server's clock, from the stamps taken beside them.
+
+A log counts by the clock of the machine that read the meter, which may be an hour
+wrong. Each stamp (see the agents' ``timing``) ties that clock to the server's: between
+two stamps the time runs evenly, so that an offset and a drift both fall out. The
+server's own steps do not matter either: within one boot its monotonic clock counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.analysis.spans import Span
+
+Axis = Literal["monotonic", "wall"]
+
+_MICROSECONDS: Final = 1e6
+FIELDS: Final = (
+    "server_wall_us",
+    "server_monotonic_us",
+    "local_wall_us",
+    "local_monotonic_us",
+    "round_trip_us",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """One instant on a time server's clocks and on those of a machine."""
+
+    clock: str
+    server_wall_us: int
+    server_monotonic_us: int
+    local_wall_us: int
+    local_monotonic_us: int
+    round_trip_us: int
+
+    def local_us(self, axis: Axis) -> int:
+        return self.local_wall_us if axis == "wall" else self.local_monotonic_us
+
+
+def stamp_of(told: Any) -> Stamp | None:
+    """Return a stamp as agents send it, or None if it is none."""
+    if not isinstance(told, dict) or not isinstance(told.get("clock"), str):
+        return None
+    numbers = [told.get(name) for name in FIELDS]
+    if not all(isinstance(each, int) and abs(each) < 1 << 62 for each in numbers):
+        return None
+    return Stamp(told["clock"], *(int(each or 0) for each in numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTime:
+    """The stamps of one log in order, each with its time on the server's clock."""
+
+    axis: Axis
+    stamps: tuple[Stamp, ...]
+    server_s: tuple[float, ...]
+
+    @classmethod
+    def of(cls, axis: Axis, stamps: Iterable[Stamp]) -> ServerTime | None:
+        """Return the way to the server's time; None if nobody ever took a stamp."""
+        by_moment = {each.local_us(axis): each for each in stamps}
+        found = tuple(by_moment[moment] for moment in sorted(by_moment))
+        return cls(axis, found, tuple(_server_times(found))) if found else None
+
+    def seconds(self, times_us: Sequence[int]) -> NDArray[np.float64]:
+        """Return moments of the log's clock as seconds since 1970 of the server's.
+
+        Before the first and after the last stamp the log's clock is taken to run right.
+        """
+        anchor = self.stamps[0].local_us(self.axis)
+        local = [(s.local_us(self.axis) - anchor) / _MICROSECONDS for s in self.stamps]
+        since = (np.asarray(times_us, dtype=np.int64) - anchor) / _MICROSECONDS
+        inside = np.interp(since, local, self.server_s)
+        before = np.minimum(since - local[0], 0)
+        after = np.maximum(since - local[-1], 0)
+        return np.asarray(inside + before + after, dtype=float)
+
+    @property
+    def error_s(self) -> float:
+        """How far the offset can be wrong: half of the longest round trip."""
+        return max(each.round_trip_us for each in self.stamps) / 2 / _MICROSECONDS
+
+    def start_of(self, begin: Stamp) -> float:
+        """Return when another machine took a stamp, on this log's axis.
+
+        By the server's monotonic clock where both asked the same server between two of
+        its boots, else by its wall clock.
+        """
+        same = [at for at, each in enumerate(self.stamps) if each.clock == begin.clock]
+        if not same:
+            return begin.server_wall_us / _MICROSECONDS
+        told_us = begin.server_monotonic_us
+        near = min(
+            same, key=lambda at: abs(self.stamps[at].server_monotonic_us - told_us)
+        )
+        gone_us = told_us - self.stamps[near].server_monotonic_us
+        return self.server_s[near] + gone_us / _MICROSECONDS
+
+
+def way_of(axis: Axis, pieces: Iterable[Iterable[Any]]) -> ServerTime | None:
+    """Return how a log's moments become the server's, from its pieces' stamps."""
+    told = (stamp_of(each) for piece in pieces for each in piece)
+    return ServerTime.of(axis, (stamp for stamp in told if stamp))
+
+
+def moment(seconds: float) -> datetime:
+    """Return seconds since 1970 as a moment."""
+    return datetime.fromtimestamp(float(seconds), UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """When a run ran: by stamps of a time server, or as its uploader stated."""
+
+    begin_s: float
+    duration_s: float
+    stamp: Stamp | None = None
+
+    @property
+    def is_external(self) -> bool:
+        return self.stamp is not None
+
+    def span_on(self, way: ServerTime) -> Span:
+        """Return the window on a log's axis."""
+        begin_s = way.start_of(self.stamp) if self.stamp else self.begin_s
+        return (begin_s, begin_s + self.duration_s)
+
+
+def external_window(facts: Mapping[str, Any]) -> Window | None:
+    """Return the window that an agent's stamps give a run; None without them."""
+    told = facts.get("clock")
+    start = stamp_of(told.get("start")) if isinstance(told, dict) else None
+    if start is None or not isinstance(told, dict):
+        return None
+    duration_us = told.get("external_us")
+    if not isinstance(duration_us, int) or not 0 < duration_us < 1 << 50:
+        return None
+    begin_s = start.server_wall_us / _MICROSECONDS
+    return Window(begin_s, duration_us / _MICROSECONDS, start)
+
+
+def _server_times(stamps: Sequence[Stamp]) -> Iterable[float]:
+    """Return the time of each: by the monotonic clock as long as it is one clock."""
+    time_us = float(stamps[0].server_wall_us) if stamps else 0.0
+    yield time_us / _MICROSECONDS
+    for before, stamp in pairwise(stamps):
+        if stamp.clock == before.clock:
+            time_us += stamp.server_monotonic_us - before.server_monotonic_us
+        else:
+            time_us = max(float(stamp.server_wall_us), time_us)
+        yield time_us / _MICROSECONDS

@@ -1,0 +1,200 @@
+"""Power meters at machines, their logs, and the energy of the runs beside them."""
+
+from django.db import models
+from django.utils import timezone
+
+from benchmarks.analysis.energy import MIN_COVERAGE, PerWork, per_work
+from benchmarks.models.lab import Agent, Lab
+from benchmarks.models.run import Run
+from benchmarks.models.study import Host, visible_campaigns
+from benchmarks.viewer import Viewer
+
+
+class Meter(models.Model):
+    """A power meter that a machine's power is read from.
+
+    ``gain_error`` is the largest part by which all its readings may be off (0.015);
+    null where nobody stated it.
+    """
+
+    class Kind(models.TextChoices):
+        WATTS_UP = "watts-up", "Watts up?"
+        IPMI_DCMI = "ipmi-dcmi", "IPMI DCMI"
+        RAPL = "rapl", "RAPL"
+        CSV = "csv", "CSV"
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    host = models.ForeignKey(Host, models.CASCADE, related_name="meters")
+    name = models.CharField(max_length=200)
+    kind = models.CharField(max_length=20, choices=Kind)
+    gain_error = models.FloatField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["host", "name"], name="meter_name_is_unique_at_a_host"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_cpu_only(self) -> bool:
+        """Whether it sees the processor alone: no supply, no disk, no fan."""
+        return self.kind == self.Kind.RAPL
+
+
+class PowerChunk(models.Model):
+    """A piece of a power log as it was uploaded, kept unchanged.
+
+    Its moments are by the clock of whatever read the meter; ``first_at`` and
+    ``last_at`` are on the time server's, null while no stamp ties the two together.
+    """
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    meter = models.ForeignKey(Meter, models.CASCADE, related_name="chunks")
+    agent = models.ForeignKey(Agent, models.PROTECT, related_name="+")
+    key = models.UUIDField()
+    digest = models.CharField(max_length=64)
+    log = models.UUIDField(db_index=True)
+    number = models.PositiveIntegerField()
+    text = models.TextField()
+    stamps = models.JSONField(default=list)
+    sample_count = models.PositiveIntegerField()
+    first_at = models.DateTimeField(null=True)
+    last_at = models.DateTimeField(null=True)
+    received_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lab", "agent", "key"], name="power_chunk_is_uploaded_once"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["meter", "first_at"], name="power_chunk_by_time")
+        ]
+
+    def __str__(self) -> str:
+        return f"piece {self.number} of {self.log}"
+
+
+class RunWindow(models.Model):
+    """When a run ran, and on which machine; ``begin_at`` is null if nobody knows.
+
+    ``is_external``: by a time server's stamps, not by a clock that nobody checked.
+    """
+
+    run = models.OneToOneField(
+        Run, models.CASCADE, primary_key=True, related_name="window"
+    )
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    host = models.ForeignKey(Host, models.CASCADE, related_name="+")
+    begin_at = models.DateTimeField(null=True)
+    end_at = models.DateTimeField(null=True)
+    is_external = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["host", "begin_at"], name="run_window_by_time")]
+
+    def __str__(self) -> str:
+        return f"window of {self.run_id}"
+
+
+class RunEnergyQuerySet(models.QuerySet["RunEnergy"]):
+    """Energies, scoped."""
+
+    def visible_to(self, viewer: Viewer) -> "RunEnergyQuerySet":
+        return self.filter(visible_campaigns(viewer, "run__campaign__"))
+
+
+class RunEnergy(models.Model):
+    """What one meter saw of one run's work.
+
+    Runs that overlapped on the machine share one energy: that of all ``together`` of
+    them from the first one's begin to the last one's end, under the same ``lead``.
+    ``mean_w`` is null where nothing of the window was measured; ``reason`` says why.
+    """
+
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="energies")
+    meter = models.ForeignKey(Meter, models.CASCADE, related_name="energies")
+    lead = models.ForeignKey(Run, models.CASCADE, related_name="+")
+    together = models.PositiveSmallIntegerField(default=1)
+    is_external = models.BooleanField(default=False)
+    duration_s = models.FloatField()
+    covered_s = models.FloatField(default=0.0)
+    mean_w = models.FloatField(null=True)
+    idle_w = models.FloatField(null=True)
+    samples = models.PositiveIntegerField(default=0)
+    interval_s = models.FloatField(null=True)
+    edge_error_j = models.FloatField(null=True)
+    clock_error_s = models.FloatField(null=True)
+    operations = models.FloatField(null=True)
+    reason = models.TextField(blank=True)
+
+    objects = RunEnergyQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "meter"], name="run_has_one_energy_of_a_meter"
+            )
+        ]
+        verbose_name_plural = "run energies"
+
+    def __str__(self) -> str:
+        return f"energy of {self.run}"
+
+    @property
+    def coverage(self) -> float:
+        """Which part of the window was measured."""
+        return self.covered_s / self.duration_s
+
+    @property
+    def is_covered(self) -> bool:
+        """Enough of the window was measured to speak of its energy."""
+        return self.mean_w is not None and self.coverage >= MIN_COVERAGE
+
+    @property
+    def is_shared(self) -> bool:
+        """It belongs to runs that overlapped, not to each of them."""
+        return self.together > 1
+
+    @property
+    def energy_j(self) -> float | None:
+        """The work's energy: mean power x duration, if enough was measured."""
+        if self.mean_w is None or not self.is_covered:
+            return None
+        return self.mean_w * self.duration_s
+
+    @property
+    def above_idle_j(self) -> float | None:
+        """What the work took on top of the machine's idle power."""
+        if self.energy_j is None or self.idle_w is None:
+            return None
+        return self.energy_j - self.idle_w * self.duration_s
+
+    @property
+    def per_work(self) -> PerWork | None:
+        """The energy set against what was done with it."""
+        if not self.energy_j:
+            return None
+        return per_work(self.energy_j, self.duration_s, self.operations)
+
+
+class DueEnergy(models.Model):
+    """A note that power or runs of a machine changed, and in which span.
+
+    Only inserted and deleted, like DueCheck. Null: from or to whenever.
+    """
+
+    host = models.ForeignKey(Host, models.CASCADE, related_name="+")
+    begin_at = models.DateTimeField(null=True)
+    end_at = models.DateTimeField(null=True)
+    noted_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"energy of {self.host_id}"

@@ -1,0 +1,103 @@
+"""Telling places in the reference campaigns: what a first visit is shown."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from benchmarks.models import Campaign, Cell, Efficiency, Flag
+from benchmarks.viewer import Viewer
+
+XEN, ESXI, DISK = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
+STUDIES = (XEN, ESXI, DISK)
+TWO_SPEEDS, UNIT_SLIP = "two_speeds", "unit-slip"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell or a flag of a campaign."""
+
+    campaign: Campaign
+    pk: int
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Each is None where its campaign is not there, not to be seen, or without it."""
+
+    memory: Campaign | None = None
+    """A hypervisor's memory against the native machine's."""
+    single_run: Place | None = None
+    """A ratio that may not be judged."""
+    settings: Campaign | None = None
+    """Settings that moved the network."""
+    mistake: Place | None = None
+    """The flag about a slip of a unit that the study printed."""
+    two_speeds: Place | None = None
+    report: Campaign | None = None
+
+
+def visible_examples(viewer: Viewer) -> Examples:
+    """Return what a viewer can be shown, in five queries at most."""
+    studies = Campaign.objects.visible_to(viewer).filter(slug__in=STUDIES)
+    return examples(studies.select_related("lab"))
+
+
+def examples(campaigns: Iterable[Campaign]) -> Examples:
+    """Return what these campaigns have to show, in four queries at most."""
+    found = {each.slug: each for each in campaigns if each.slug in STUDIES}
+    if not found:
+        return Examples()
+    measured = _components(found.values())
+    xen, esxi, disk = (found.get(slug) for slug in STUDIES)
+    return Examples(
+        memory=xen if (XEN, "memory") in measured else None,
+        single_run=_first(xen, _single_runs),
+        settings=esxi if (ESXI, "network") in measured else None,
+        mistake=_first(esxi, _unit_slips),
+        two_speeds=_first(disk, _two_speeds),
+        report=xen if any(slug == XEN for slug, _ in measured) else None,
+    )
+
+
+def _first(
+    campaign: Campaign | None, rows_of: Callable[[Campaign], QuerySet[Any]]
+) -> Place | None:
+    if campaign is None:
+        return None
+    number = rows_of(campaign).values_list("pk", flat=True).first()
+    return None if number is None else Place(campaign, number)
+
+
+def _components(campaigns: Iterable[Campaign]) -> set[tuple[str, str]]:
+    cells = Cell.objects.filter(campaign__in=list(campaigns), n__gt=0).order_by()
+    pairs = cells.values_list("campaign__slug", "case__component").distinct()
+    return set(pairs)
+
+
+def _single_runs(campaign: Campaign) -> QuerySet[Cell]:
+    """Return ratios of two single runs, what looks most like a loss first."""
+    doubts = Flag.cells.through.objects.filter(
+        cell=OuterRef("pk"), flag__in=Flag.objects.withholding()
+    )
+    return Cell.objects.filter(
+        ~Exists(doubts),
+        campaign=campaign,
+        n=1,
+        scenario="single",
+        case__component="CPU",
+        efficiency__state=Efficiency.State.PAIRED,
+        efficiency__baseline_n=1,
+        efficiency__ratio__lt=1,
+    ).order_by("efficiency__ratio")
+
+
+def _unit_slips(campaign: Campaign) -> QuerySet[Flag]:
+    slips = Flag.objects.withholding().filter(campaign=campaign, rule=UNIT_SLIP)
+    return slips.order_by("pk")
+
+
+def _two_speeds(campaign: Campaign) -> QuerySet[Cell]:
+    cells = Cell.objects.filter(campaign=campaign, shape_codes__contains=TWO_SPEEDS)
+    return cells.order_by("pk")

@@ -1,0 +1,105 @@
+"""Plans as lists, pages and agents see them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Prefetch, QuerySet
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.viewer import Viewer
+
+Step, Part = PlanStep.Status, PlanPart.Status
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """A step at which seats wait for each other."""
+
+    step: PlanStep
+    arrived: tuple[PlanSeat, ...]
+    awaited: tuple[PlanSeat, ...]
+
+
+@dataclass(frozen=True)
+class PlanState:
+    """How far a plan is; ``counts`` are of its steps, by their state."""
+
+    plan: Plan
+    counts: dict[str, int]
+    seats: tuple[PlanSeat, ...]
+    busy: tuple[PlanStep, ...]
+    barriers: tuple[Barrier, ...]
+    spreads_us: tuple[int, ...]
+    overlaps: tuple[float, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def ended(self) -> int:
+        """How many steps need nothing more, however they ended."""
+        return self.total - sum(
+            self.counts.get(each, 0) for each in PlanStep.UNFINISHED
+        )
+
+
+def visible_plans(viewer: Viewer) -> QuerySet[Plan]:
+    """Return the plans of campaigns that a viewer may see, the newest first."""
+    plans = Plan.objects.visible_to(viewer).select_related("campaign__lab")
+    return plans.order_by("-pk")
+
+
+def find_plan(viewer: Viewer, plan_id: int) -> Plan:
+    """Return one plan or raise NotFoundError."""
+    plan = visible_plans(viewer).filter(pk=plan_id).first()
+    if plan is None:
+        raise NotFoundError("plan", plan_id)
+    return plan
+
+
+def step_counts(plans: Sequence[Plan]) -> dict[int, Counter[str]]:
+    """Return how many steps of each state plans have, in one query."""
+    rows = PlanStep.objects.filter(plan__in=plans).order_by()
+    found: dict[int, Counter[str]] = {plan.pk: Counter() for plan in plans}
+    for plan_id, status, number in rows.values_list("plan", "status").annotate(
+        Count("pk")
+    ):
+        found[plan_id][status] = number
+    return found
+
+
+def state_of(plan: Plan) -> PlanState:
+    """Return how far a plan is, in a fixed number of queries."""
+    counts = step_counts([plan])[plan.pk]
+    seats = plan.seats.select_related("system__host").order_by("system", "number")
+    busy = tuple(steps_of(plan).filter(status__in=PlanStep.BUSY))
+    together = plan.steps.filter(vms__gt=1, status=Step.DONE).order_by("sequence")
+    measured = list(together.values_list("spread_us", "overlap"))
+    return PlanState(
+        plan=plan,
+        counts={each: counts.get(each, 0) for each in Step.values},
+        seats=tuple(seats),
+        busy=busy,
+        barriers=tuple(
+            _barrier(step) for step in busy if step.status == Step.GATHERING
+        ),
+        spreads_us=tuple(us for us, _ in measured if us is not None),
+        overlaps=tuple(share for _, share in measured if share is not None),
+    )
+
+
+def steps_of(plan: Plan) -> QuerySet[PlanStep]:
+    """Return the steps of a plan with their parts, in the planned order."""
+    parts = PlanPart.objects.select_related("seat").order_by("seat__number")
+    steps = plan.steps.select_related("system", "plan")
+    return steps.prefetch_related(Prefetch("parts", parts)).order_by("position")
+
+
+def _barrier(step: PlanStep) -> Barrier:
+    parts = list(step.parts.all())
+    arrived = tuple(part.seat for part in parts if part.status == Part.ARRIVED)
+    awaited = tuple(part.seat for part in parts if part.status != Part.ARRIVED)
+    return Barrier(step, arrived, awaited)

@@ -1,0 +1,88 @@
+"""Which version of a campaign the database holds: a key for what was made of it.
+
+PostgreSQL marks every row with the transaction that wrote it (``xmin``) and its place
+(``ctid``), and writes a changed row to another place. The marks of all rows that a
+campaign's pages are made of, put together, change with each of them, whoever wrote it
+and however: there is no counter that somebody could forget to raise.
+`docs/decisions/caching.md` says why, and what may be kept under such a key.
+"""
+
+from django.db import connection
+
+from benchmarks.models import (
+    Campaign,
+    Case,
+    Cell,
+    CoRun,
+    Decision,
+    Efficiency,
+    Flag,
+    Host,
+    Lab,
+    Meter,
+    Run,
+    RunEnergy,
+    Session,
+    System,
+)
+
+_CELL, _RUN, _FLAG = (model._meta.db_table for model in (Cell, Run, Flag))
+_CELLS = f"SELECT id FROM {_CELL} WHERE campaign_id = %(campaign)s"
+_SYSTEMS = f"""
+    SELECT system_id FROM {_CELL} WHERE campaign_id = %(campaign)s
+    UNION SELECT system_id FROM {_RUN} WHERE campaign_id = %(campaign)s
+"""
+_BASELINES = f"""
+    SELECT baseline_id FROM {Efficiency._meta.db_table} WHERE cell_id IN ({_CELLS})
+"""
+_FLAGS = f"SELECT id FROM {_FLAG} WHERE campaign_id = %(campaign)s"
+_OWN = "campaign_id = %(campaign)s"
+_MEASURED = f"run_id IN (SELECT id FROM {_RUN} WHERE {_OWN})"
+_ENERGY = RunEnergy._meta.db_table
+_METERS = f"SELECT meter_id FROM {_ENERGY} WHERE {_MEASURED}"
+# The table, what tells its rows apart, and which of them belong to a campaign.
+READ = (
+    (Campaign._meta.db_table, "id", "id = %(campaign)s"),
+    (Lab._meta.db_table, "id", "id = %(lab)s"),
+    (_CELL, "id", f"{_OWN} OR id IN ({_BASELINES})"),
+    (Efficiency._meta.db_table, "cell_id", f"cell_id IN ({_CELLS})"),
+    (
+        Case._meta.db_table,
+        "id",
+        f"id IN (SELECT case_id FROM {_CELL} WHERE {_OWN})",
+    ),
+    (System._meta.db_table, "id", f"id IN ({_SYSTEMS})"),
+    (
+        Host._meta.db_table,
+        "id",
+        f"id IN (SELECT host_id FROM {System._meta.db_table} WHERE id IN ({_SYSTEMS}))",
+    ),
+    (Session._meta.db_table, "id", _OWN),
+    (CoRun._meta.db_table, "id", _OWN),
+    (_RUN, "id", _OWN),
+    # Millions of samples are not looked at: who writes them writes their runs as well.
+    (_ENERGY, "id", _MEASURED),
+    (Meter._meta.db_table, "id", f"id IN ({_METERS})"),
+    (_FLAG, "id", _OWN),
+    (Flag.cells.through._meta.db_table, "id", f"flag_id IN ({_FLAGS})"),
+    (Decision._meta.db_table, "id", f"flag_id IN ({_FLAGS})"),
+)
+_MARK = "hashtidextended(ctid, hashint8extended({key}, xmin::text::bigint))"
+_MARKS = f"count(*), ':', bit_xor({_MARK})"
+_VERSION = "SELECT concat_ws('-', {})".format(
+    ", ".join(
+        f"(SELECT concat({_MARKS.format(key=key)}) FROM {table} WHERE {rows})"
+        for table, key, rows in READ
+    )
+)
+
+
+def campaign_version(campaign: Campaign) -> str:
+    """Return a text that is another one after any change of a campaign, in one query.
+
+    Ask for it before what is to be kept is read: what is changed in between is then
+    kept under a version that nobody will ever ask for again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_VERSION, {"campaign": campaign.pk, "lab": campaign.lab_id})
+        return str(cursor.fetchone()[0])

@@ -1,0 +1,129 @@
+"""Sentences that remember how they were made, so that they can be said otherwise.
+
+A sentence is an English text like any other: it may be compared, joined, sent. It also
+keeps its template and what was put into it, so that a page can say it in the reader's
+language and with the reader's decimal sign. PURE: no other language is known here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from string import Formatter
+from typing import Any, Final, Protocol
+
+Parameter = str | int | float
+
+_MARK: Final = '{"template": '
+_REMEMBERED: Final = 8_192  # sentences that are read again and again: reasons of cells
+
+
+class Sentence(str):
+    """``template`` with its ``parameters`` put in; they may be sentences themselves.
+
+    ``plural`` is the template for all numbers but 1 of the parameter ``n``.
+    """
+
+    template: str
+    plural: str
+    parameters: Mapping[str, Parameter]
+
+    def __new__(cls, template: str, /, **parameters: Parameter) -> Sentence:
+        return _made(template, "", parameters)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_made, (self.template, self.plural, dict(self.parameters)))
+
+
+def template(text: str) -> str:
+    """Mark a template that stands apart from the sentences made with it."""
+    return text
+
+
+def counted(singular: str, plural: str, /, **parameters: Parameter) -> Sentence:
+    """Return a sentence about ``n`` things."""
+    return _made(singular, plural, parameters)
+
+
+def joined(parts: Sequence[str], between: str = " ") -> Sentence:
+    """Return several texts as one that still knows its parts."""
+    named = {f"part{at}": part for at, part in enumerate(parts)}
+    return _made(between.join(f"{{{name}}}" for name in named), "", named)
+
+
+def either(parts: Sequence[str]) -> str:
+    """Return texts of which one is meant: "a or b"."""
+    first, *others = parts
+    for other in others:
+        first = Sentence("{one} or {other}", one=first, other=other)
+    return first
+
+
+def _made(template: str, plural: str, parameters: Mapping[str, Parameter]) -> Sentence:
+    chosen = plural if plural and parameters["n"] != 1 else template
+    sentence = str.__new__(Sentence, chosen.format(**parameters))
+    sentence.template, sentence.plural = template, plural
+    sentence.parameters = parameters
+    return sentence
+
+
+class Teller(Protocol):
+    """Another language: its templates, and how it writes a number."""
+
+    def template(self, sentence: Sentence) -> str:
+        """Return the template to say a sentence with."""
+
+    def number(self, written: str) -> str:
+        """Return a number that was written with a decimal point."""
+
+
+def told(text: str, teller: Teller) -> str:
+    """Return a sentence as a teller says it; any other text as it is."""
+    if not isinstance(text, Sentence):
+        return text
+    return _Telling(teller).vformat(teller.template(text), (), text.parameters)
+
+
+class _Telling(Formatter):
+    """Puts parameters in as a teller writes them."""
+
+    def __init__(self, teller: Teller) -> None:
+        self._teller = teller
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if isinstance(value, str):
+            return told(value, self._teller)
+        return self._teller.number(format(value, format_spec))
+
+
+def stored(text: str) -> str:
+    """Return a sentence as a text that ``revived`` makes a sentence of again."""
+    return json.dumps(_parts(text)) if isinstance(text, Sentence) else text
+
+
+@lru_cache(_REMEMBERED)
+def revived(text: str) -> str:
+    """Return what ``stored`` kept; a text that was no sentence as it is."""
+    if not text.startswith(_MARK):
+        return text
+    try:
+        whole: str = _whole(json.loads(text))
+    except (ValueError, LookupError, TypeError):
+        return text  # somebody's own text that looks like one of ours
+    return whole
+
+
+def _parts(part: Parameter) -> Any:
+    if isinstance(part, Sentence):
+        parts = {name: _parts(each) for name, each in part.parameters.items()}
+        return {"template": part.template, "plural": part.plural, "parameters": parts}
+    plain = getattr(part, "item", None)  # numpy's numbers are none of JSON's
+    return plain() if plain else part
+
+
+def _whole(kept: Any) -> Any:
+    if not isinstance(kept, dict):
+        return kept
+    parts = {name: _whole(each) for name, each in kept["parameters"].items()}
+    return _made(kept["template"], kept["plural"], parts)

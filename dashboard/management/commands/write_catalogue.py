@@ -1,0 +1,59 @@
+"""`manage.py write_catalogue`: mark what the core says for translators, or check it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard.core_texts import Text, core_texts
+
+HEAD = '''"""Every text of the core, marked for `makemessages`.
+
+Made from the sources by `make docs`: change a sentence where it is made, not here.
+"""
+# ruff: noqa: E501
+# fmt: off
+
+from django.utils.translation import gettext_noop, ngettext_lazy
+
+TEXTS = (
+'''
+
+
+class Command(BaseCommand):
+    """No sentence of the core can be missing from the translators' files."""
+
+    help = __doc__
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--check", action="store_true", help="only compare")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path = Path(settings.BASE_DIR) / "dashboard" / "catalogue.py"
+        text = catalogue()
+        if path.exists() and path.read_text() == text:
+            return
+        if options["check"]:
+            raise CommandError(f"{path.name} is not current. Run: make docs")
+        path.write_text(text)
+        self.stdout.write(f"written: {path.name}")
+
+
+def catalogue() -> str:
+    """Return the text of `dashboard/catalogue.py`."""
+    texts = core_texts(Path(settings.BASE_DIR) / "benchmarks")
+    return f"{HEAD}{''.join(map(_line, texts))})\n"
+
+
+def _line(text: Text) -> str:
+    if text.plural:
+        one, many = _quoted(text.singular), _quoted(text.plural)
+        return f"    ngettext_lazy({one}, {many}),\n"
+    return f"    gettext_noop({_quoted(text.singular)}),\n"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,14 @@
+"""A word that explains itself where it stands, from the one list of words."""
+
+from django import template
+
+from dashboard.glossary import WORDS
+from dashboard.wording import Text
+
+register = template.Library()
+
+
+@register.inclusion_tag("dashboard/_word.html")
+def word(slug: str, place: str, shown: Text = "") -> dict[str, object]:
+    """Show a word as a button that explains it; ``place`` keeps ids on a page apart."""
+    return {"word": WORDS[slug], "id": f"word-{slug}-{place}", "shown": shown}

@@ -1,0 +1,93 @@
+"""An invitation, as the invited person meets it.
+
+The code stands behind the # of the link and comes in a form, so that it is in no log.
+The session then remembers which invitation was proved, never the code.
+"""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.forms import BaseUserCreationForm
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.models import Invitation
+from benchmarks.services.invitations import accept_invitation, find_invitation
+from dashboard.lab_forms import CodeForm
+from dashboard.lab_places import person_of
+
+PROVED = "invitation"
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def answer_invitation(request: HttpRequest) -> HttpResponse:
+    """Ask for the code, then whether to join, then open the lab."""
+    if request.method == "POST" and "code" in request.POST:
+        return _prove(request)
+    proved = _proved(request)
+    if proved is None:
+        return render(request, "dashboard/invitation.html", {"form": CodeForm()})
+    if request.method == "POST":
+        return _join(request, proved)
+    return _offer(request, proved, BaseUserCreationForm(), 200)
+
+
+def _proved(request: HttpRequest) -> Invitation | None:
+    """Return the invitation whose code was shown in this session, while it is open."""
+    invitations = Invitation.objects.select_related("lab")
+    found = invitations.filter(pk=request.session.get(PROVED, 0)).first()
+    return found if found is not None and found.is_open() else None
+
+
+def _prove(request: HttpRequest) -> HttpResponse:
+    form = CodeForm(request.POST)
+    if form.is_valid():
+        try:
+            found = find_invitation(form.cleaned_data["code"])
+        except BenchmarksError as error:
+            form.add_error("code", str(error))
+        else:
+            request.session[PROVED] = found.pk
+            return redirect("dashboard:invitation")
+    return render(request, "dashboard/invitation.html", {"form": form}, status=422)
+
+
+def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    form: Any = BaseUserCreationForm(request.POST)
+    if not request.user.is_authenticated and not form.is_valid():
+        return _offer(request, invitation, form, 422)
+    try:
+        with transaction.atomic():
+            is_new = not request.user.is_authenticated
+            person: User = form.save() if is_new else person_of(request)
+            accept_invitation(invitation=invitation, person=person)
+    except BenchmarksError as error:
+        messages.error(request, str(error))
+        return redirect("dashboard:invitation")
+    request.session.pop(PROVED, None)
+    if is_new:
+        login(request, person)
+    messages.success(
+        request, _("Welcome. You belong to %(lab)s now.") % {"lab": invitation.lab}
+    )
+    return redirect("dashboard:lab", invitation.lab.slug)
+
+
+def _offer(
+    request: HttpRequest,
+    invitation: Invitation,
+    form: BaseUserCreationForm,
+    status: int,
+) -> HttpResponse:
+    context = {"invitation": invitation, "form": form}
+    return render(request, "dashboard/invitation_offer.html", context, status=status)

@@ -1,0 +1,55 @@
+"""The pages of a lab: what everybody sees, and what its people see."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from benchmarks.selectors.campaigns import overview
+from benchmarks.selectors.labs import (
+    agents_of,
+    lab_deeds,
+    lab_hosts,
+    lab_members,
+    last_runs,
+    visible_labs,
+)
+from dashboard.lab_places import kept_lab_or_404, lab_or_404
+from dashboard.viewers import viewer_of
+
+
+@require_safe
+def list_labs(request: HttpRequest) -> HttpResponse:
+    """Show the labs there are; who belongs to a single one is led to it."""
+    viewer = viewer_of(request)
+    labs = list(visible_labs(viewer))
+    own = [lab for lab in labs if lab.pk in viewer.lab_ids]
+    if len(own) == 1:
+        return redirect("dashboard:lab", own[0].slug)
+    others = [lab for lab in labs if lab not in own]
+    return render(request, "dashboard/lab_list.html", {"own_labs": own, "labs": others})
+
+
+@require_safe
+def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
+    """Show a lab's campaigns; to its own people also machines, agents and members."""
+    place = lab_or_404(request, lab)
+    context = {"place": place, "cards": overview(viewer_of(request), lab=place.lab)}
+    if place.role:
+        agents = list(agents_of(frozenset({place.lab.pk})).order_by("name"))
+        runs = last_runs(agents)
+        context |= {
+            "hosts": lab_hosts(place.lab),
+            "agents": [(agent, runs.get(agent.pk)) for agent in agents],
+            "members": lab_members(place.lab),
+        }
+    return render(request, "dashboard/lab.html", context)
+
+
+@require_safe
+@login_required
+def list_deeds(request: HttpRequest, lab: str) -> HttpResponse:
+    """Show who did what to a lab's people, tokens, flags and history."""
+    place = kept_lab_or_404(request, lab)
+    context = {"place": place, "deeds": lab_deeds(place.lab)}
+    return render(request, "dashboard/lab_deeds.html", context)

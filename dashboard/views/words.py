@@ -1,0 +1,13 @@
+"""The glossary."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.glossary import CHAPTERS
+
+
+@require_safe
+def show_words(request: HttpRequest) -> HttpResponse:
+    """Show what every word of the pages means."""
+    return render(request, "dashboard/words.html", {"chapters": CHAPTERS})

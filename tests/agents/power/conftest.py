@@ -1,0 +1,119 @@
+"""Meters that are made up: a powercap tree, an ipmitool, a Watts up? behind a pty."""
+
+import os
+import pty
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+LIMIT_UJ = 262_143_328_850
+ZONES = {
+    "intel-rapl:0": "package-0",
+    "intel-rapl:0:0": "core",
+    "intel-rapl:0:1": "dram",
+    "intel-rapl:1": "psys",
+    "intel-rapl-mmio:0": "package-0",
+}
+
+
+class Powercap:
+    """A folder like /sys/class/powercap whose counters can be set."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "intel-rapl").mkdir(parents=True)
+        (folder / "intel-rapl" / "enabled").write_text("1\n")
+        for zone, name in ZONES.items():
+            (folder / zone).mkdir()
+            (folder / zone / "name").write_text(f"{name}\n")
+            (folder / zone / "max_energy_range_uj").write_text(f"{LIMIT_UJ}\n")
+            self.set(zone, 0)
+
+    def set(self, zone, count_uj):
+        (self.folder / zone / "energy_uj").write_text(f"{count_uj}\n")
+
+
+@pytest.fixture
+def powercap(tmp_path):
+    return Powercap(tmp_path / "powercap")
+
+
+@pytest.fixture
+def ipmitool(tmp_path, monkeypatch):
+    """Put an ipmitool on the path that prints what it is given."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def says(text, code=0):
+        stream = " >&2" if code else ""
+        (folder / "said").write_text(text)
+        program = folder / "ipmitool"
+        program.write_text(
+            '#!/bin/sh\n[ "$*" = "dcmi power reading" ] || exit 9\n'
+            f"cat {folder / 'said'}{stream}\nexit {code}\n"
+        )
+        program.chmod(0o755)
+
+    return says
+
+
+class FakeWattsUp:
+    """A meter on a serial line: sends packets once it is told to log."""
+
+    def __init__(self, device: Path) -> None:
+        self.device = device
+        self.heard = b""
+        self.master = -1
+        self.plug_in()
+
+    def plug_in(self):
+        """Appear under the same name, on a line of its own."""
+        self.master, slave = pty.openpty()
+        if self.device.is_symlink():
+            self.device.unlink()
+        self.device.symlink_to(os.ttyname(slave))
+        self._slave = slave
+
+    def unplug(self):
+        os.close(self.master)
+        os.close(self._slave)
+        self.device.unlink()
+
+    def listen(self, command, patience_s=5):
+        """Wait until the meter is told something."""
+        deadline = time.monotonic() + patience_s
+        while command not in self.heard:
+            assert time.monotonic() < deadline, self.heard
+            self.heard += os.read(self.master, 1000)
+        self.heard = b""
+
+    def say(self, *texts):
+        for text in texts:
+            os.write(self.master, text.encode())
+
+    def say_later(self, *texts, after=0.1):
+        """Answer as a meter does: after it was told to."""
+
+        def answer():
+            self.listen(b"#L,W,3,E,,1;")
+            time.sleep(after)
+            self.say(*texts)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        return thread
+
+
+def packet(tenths, volts=2300, amperes=None):
+    """Return a whole packet of so many tenths of a watt."""
+    amperes = round(tenths * 100 / volts * 100) if amperes is None else amperes
+    rest = ",".join(["0"] * 15)
+    return f"#d,-,18,{tenths},{volts},{amperes},{rest};\r\n"
+
+
+@pytest.fixture
+def meter(tmp_path):
+    return FakeWattsUp(tmp_path / "ttyUSB0")

@@ -1,0 +1,45 @@
+"""/api/v1/cases/: metrics with their parameters."""
+
+import pytest
+
+from benchmarks.models import Case
+
+
+def test_it_lists_what_was_measured(anyone, measured):
+    (case,) = anyone.get("cases/").json()["results"]
+
+    assert case == {
+        "id": Case.objects.get().pk,
+        "url": f"http://testserver/api/v1/cases/{case['id']}/",
+        "tool": "iometer",
+        "metric": "network throughput",
+        "parameters": {"operation": "write"},
+        "unit": "MB/s",
+        "better": "higher",
+        "component": "network",
+        "label": Case.objects.get().label,
+    }
+    assert anyone.get(f"cases/{case['id']}/").json() == case
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [
+        ({"tool": "Iometer"}, 1),
+        ({"tool": "linpack"}, 0),
+        ({"metric": "network throughput"}, 1),
+        ({"component": "CPU"}, 0),
+        ({"campaign": "study"}, 1),
+    ],
+)
+def test_it_filters(anyone, measured, query, number):
+    assert len(anyone.get("cases/", **query).json()["results"]) == number
+
+
+def test_a_case_nobody_measured_in_a_campaign_is_not_of_it(
+    anyone, measured, lab, campaign
+):
+    campaign.pk, campaign.slug = None, "empty"
+    campaign.save()
+
+    assert anyone.get("cases/", campaign="empty").json()["results"] == []

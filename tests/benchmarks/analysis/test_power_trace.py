@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+
+from benchmarks.analysis.energy import energy_within
+from benchmarks.analysis.power_trace import (
+    joined,
+    quietest_w,
+    trace_of_counter,
+    trace_of_power,
+)
+
+
+def test_a_counter_gives_back_what_it_counted():
+    rng = np.random.default_rng(1)
+    times = np.cumsum(rng.uniform(0.9, 1.1, 50))
+    joules = np.cumsum(rng.uniform(0, 200, 50))
+
+    found = energy_within(trace_of_counter(times, joules), (times[3], times[40]))
+
+    assert found.energy_j == pytest.approx(joules[40] - joules[3])
+
+
+def test_within_a_step_of_a_counter_power_is_its_mean():
+    trace = trace_of_counter([0, 1, 2, 3], [0, 10, 40, 50])
+
+    found = energy_within(trace, (0.5, 1.5))
+
+    assert found.energy_j == pytest.approx(5 + 15)
+    # The steps at the edges could have taken what their neighbours took.
+    assert found.edge_error_j == pytest.approx(20 / 2 + 20 / 2)
+
+
+def test_a_step_in_which_a_counter_fell_is_a_hole():
+    trace = trace_of_counter([0, 1, 2, 3], [0, 10, 2, 12])
+
+    assert trace.holes_s == [(1.0, 2.0)]
+    assert energy_within(trace, (0, 3)).covered_s == 2.0
+
+
+def test_traces_are_joined_in_order_with_the_hole_between_them():
+    later, first = trace_of_power([20, 21], [5, 5]), trace_of_power([0, 1], [7, 7])
+
+    trace = joined([later, first])
+
+    assert trace.starts_s.tolist() == [0, 20]
+    assert trace.holes_s == [(1.0, 20.0)]
+    assert energy_within(trace, (0, 21)).gaps_s == ((1.0, 20.0),)
+
+
+def test_what_was_measured_twice_counts_once():
+    one = trace_of_power([0, 1, 2, 3], [10] * 4)
+
+    trace = joined([one, trace_of_power([1.5, 2.5, 3.5, 4.5], [10] * 4)])
+
+    # The second is taken from its first step on that begins after the first ended.
+    assert trace.ends_s.tolist() == [1, 2, 3, 4.5]
+    assert energy_within(trace, (0, 3)).energy_j == 30
+
+
+def test_nothing_joined_is_nothing():
+    assert joined([]) is None
+
+
+def test_idle_is_the_quietest_ten_steps_outside_all_work():
+    watts = [90.0] * 20 + [80.0] * 15 + [60.0] * 30 + [150.0] * 35
+    trace = trace_of_power(range(100), watts)
+
+    assert quietest_w(trace, []) == 60.0
+    assert quietest_w(trace, [(34, 66)]) == 80.0
+    assert quietest_w(trace, [(0, 95)]) is None
+    assert quietest_w(trace_of_power([0, 1], [5, 5]), []) is None
+
+
+def test_a_gap_is_not_idle():
+    trace = trace_of_power([*range(8), *range(100, 108)], [50.0] * 8 + [70.0] * 8)
+
+    assert quietest_w(trace, []) is None

@@ -1,0 +1,83 @@
+"""A campaign's version is another one after whatever happens to it."""
+
+import pytest
+from django.db import connection
+
+from benchmarks.models import Decision, Flag, Meter, OutboxItem, Run, RunEnergy
+from benchmarks.selectors import versions
+from benchmarks.selectors.versions import campaign_version
+from benchmarks.services import processing
+
+
+@pytest.fixture
+def measured(campaign, submit, run_document, xen):
+    """Return the campaign with a row in every table that its version is made of."""
+    together = {"session": "monday", "corun": "together", "scenario": "parallel"}
+    submit(
+        run_document(document="A thesis", table="1", session="monday"),
+        run_document(13.08, system=xen, vms=2, seat="1", **together),
+    )
+    flag = Flag.objects.create(
+        campaign=campaign,
+        lab=campaign.lab,
+        rule="unit_slip",
+        severity="warning",
+        sentence="It is so.",
+        fingerprint="f" * 64,
+    )
+    flag.cells.add(*campaign.cells.all())
+    Decision.objects.create(flag=flag, status="confirmed", who="carol")
+    run = campaign.runs.order_by("pk")[0]
+    meter = Meter.objects.create(
+        lab=campaign.lab, host=run.system.host, name="wall", kind="watts-up"
+    )
+    RunEnergy.objects.create(
+        lab=campaign.lab, run=run, meter=meter, lead=run, duration_s=1.0
+    )
+    return campaign
+
+
+@pytest.mark.parametrize(
+    ("table", "key"), [row[:2] for row in versions.READ], ids=lambda text: text
+)
+def test_a_row_written_again_in_any_table_is_another_version(measured, table, key):
+    before = campaign_version(measured)
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {table} SET {key} = {key}")
+        assert cursor.rowcount
+
+    assert campaign_version(measured) != before
+
+
+def test_nothing_written_is_the_same_version(measured, django_assert_num_queries):
+    before = campaign_version(measured)
+
+    with django_assert_num_queries(1):
+        assert campaign_version(measured) == before
+
+
+def test_reading_a_run_again_is_another_version_even_if_it_says_the_same(measured):
+    before = campaign_version(measured)
+    run = Run.objects.latest("pk")
+
+    OutboxItem.objects.create(run=run, lab=run.lab)
+    processing.drain()
+
+    assert campaign_version(measured) != before
+
+
+def test_a_flag_that_goes_is_another_version(measured):
+    before = campaign_version(measured)
+    measured.flags.all().delete()
+
+    assert campaign_version(measured) != before
+
+
+def test_what_happens_to_another_campaign_is_not_its_affair(
+    measured, private_campaign, submit, run_document
+):
+    before = campaign_version(measured)
+    submit(run_document(campaign=private_campaign.slug, system={"guest_os": "Other"}))
+
+    assert campaign_version(measured) == before

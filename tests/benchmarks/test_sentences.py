@@ -1,0 +1,111 @@
+"""Sentences: English by themselves, and sayable otherwise."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from benchmarks.sentences import (
+    Sentence,
+    counted,
+    either,
+    joined,
+    revived,
+    stored,
+    told,
+)
+
+
+class German:
+    """A few words, and a decimal comma."""
+
+    WORDS = {
+        "{n} run a side": "{n} Lauf je Seite",
+        "{n} runs a side": "{n} Läufe je Seite",
+        "of the {medium}: {share:.1%}": "{share:.1%} der {medium}",
+        "line": "Leitung",
+    }
+
+    def template(self, sentence):
+        is_plural = sentence.plural and sentence.parameters["n"] != 1
+        template = sentence.plural if is_plural else sentence.template
+        return self.WORDS.get(template, template)
+
+    def number(self, written):
+        return written.translate({ord("."): ",", ord(","): "."})
+
+
+def test_it_is_english_by_itself():
+    assert Sentence("below {percent:g} %", percent=2.5) == "below 2.5 %"
+
+
+def test_it_says_one_and_many():
+    runs = [counted("{n} run a side", "{n} runs a side", n=n) for n in (1, 2)]
+
+    assert runs == ["1 run a side", "2 runs a side"]
+    assert [told(each, German()) for each in runs] == [
+        "1 Lauf je Seite",
+        "2 Läufe je Seite",
+    ]
+
+
+def test_it_is_told_with_its_parts_in_another_order():
+    said = Sentence(
+        "of the {medium}: {share:.1%}", medium=Sentence("line"), share=0.123
+    )
+
+    assert said == "of the line: 12.3%"
+    assert told(said, German()) == "12,3% der Leitung"
+
+
+def test_a_name_within_it_is_no_template():
+    said = Sentence("{system} is slow", system="Xen {3.3}")
+
+    assert told(said, German()) == said == "Xen {3.3} is slow"
+
+
+def test_several_are_one_that_knows_its_parts():
+    said = joined([Sentence("line"), Sentence("{x:g}", x=0.5)], "; ")
+
+    assert said == "line; 0.5"
+    assert told(said, German()) == "Leitung; 0,5"
+
+
+def test_it_offers_choices():
+    assert either(["one"]) == "one"
+    assert either(["one", "two", "three"]) == "one or two or three"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        Sentence("plain"),
+        Sentence("{x:.2f} of {y}", x=1.5, y=Sentence("line")),
+        counted("{n} run a side", "{n} runs a side", n=7),
+        Sentence("{x:.2f}", x=np.float64(0.25)),
+    ],
+)
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda each: revived(stored(each)),
+        lambda each: pickle.loads(pickle.dumps(each)),
+        copy.deepcopy,
+    ],
+)
+def test_it_comes_back_with_its_parts(sentence, keep):
+    again = keep(sentence)
+
+    assert again == sentence
+    assert again.template == sentence.template
+    assert again.plural == sentence.plural
+    assert again.parameters == sentence.parameters
+
+
+@pytest.mark.parametrize(
+    "text", ["", "somebody's words", '{"template": broken', '{"template": 1}']
+)
+def test_any_other_text_stays_what_it_is(text):
+    assert revived(stored(text)) == text
+    assert told(text, German()) == text

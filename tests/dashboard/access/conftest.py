@@ -1,0 +1,148 @@
+"""One site for the whole folder: five studies, an empty campaign, two people."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.test import Client, override_settings
+from django.utils import timezone
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from benchmarks.models import Agent, Campaign, Cell, Flag, Lab, Membership, Reread, Run
+from benchmarks.services import campaigns, rereading
+from tests.dashboard import browsing, serving
+
+STUDIES = (
+    *("lmu-2010-xen", "lmu-2010-esxi", "uoc-2012-kvm"),
+    *("heidelberg-2007-xen", "inqbus-2008-io"),
+)
+PASSWORD = "sesame-open-now"
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where it is served, what stands for the words in its addresses, who is in."""
+
+    url: str
+    ids: dict[str, int]
+    sessions: dict[str, str]
+
+    def address(self, text: str) -> str:
+        """Return an address of `routes` with its ids."""
+        return text.format(**self.ids)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def orm_beside_playwright() -> Iterator[None]:
+    """Let the tests query while Playwright's event loop runs in the same thread.
+
+    Charts and axe take their time on a machine that does other things as well.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        expect.set_options(timeout=30_000)
+        yield
+        expect.set_options(timeout=5_000)
+
+
+@pytest.fixture(scope="package")
+def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
+    """Serve the studies, and pages that fail on purpose beside them."""
+    with ExitStack() as stack:
+        stack.enter_context(django_db_blocker.unblock())
+        broken = override_settings(ROOT_URLCONF="tests.dashboard.access.broken_urls")
+        stack.enter_context(broken)
+        lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+        ids = load(lab)
+        sessions = {role: session(lab, role) for role in ("maintainer", "viewer")}
+        server = LiveServer("127.0.0.1")
+        yield Site(server.url, ids, sessions)
+        server.stop()
+        serving.end_sessions()
+        call_command("flush", interactive=False, verbosity=0)
+
+
+def load(lab: Lab) -> dict[str, int]:
+    """Load all that is shown; return the ids for which words stand in addresses."""
+    agent = Agent.objects.create(lab=lab, name="alice")
+    xen, *_ = [serving.load_reference(lab, agent, slug) for slug in STUDIES]
+    campaigns.save_campaign(lab=lab, slug="bare", title="Bare", visibility="public")
+    serving.check_all()
+    cells = Cell.objects.filter(campaign=xen)
+    compared = cells.filter(efficiency__ratio__gt=0).order_by("pk").first()
+    native = cells.filter(system__hypervisor="native").order_by("pk").first()
+    speeds = Cell.objects.get(system__host__slug="inqbus-server-b")
+    one, other = xen_systems(xen)
+    return {
+        "cell": compared.pk,
+        "native": native.pk,
+        "two_speeds": speeds.pk,
+        "one": one,
+        "other": other,
+        "run": Run.objects.filter(campaign=xen).first().pk,
+        "flag": Flag.objects.filter(campaign=xen, status="open").first().pk,
+        "reread": rereading.begin_reread(campaign=xen).pk,
+        "finished": finished_reread(xen),
+    }
+
+
+def xen_systems(campaign: Campaign) -> list[int]:
+    """Return two systems that have cases in common."""
+    cells = Cell.objects.filter(campaign=campaign, system__hypervisor="Xen")
+    return list(
+        cells.order_by("system").values_list("system", flat=True).distinct()[:2]
+    )
+
+
+def finished_reread(campaign: Campaign) -> int:
+    """Keep a reread in which something changed and something failed."""
+    run = Run.objects.filter(campaign=campaign).first().pk
+    change = {"run": run, "case": "read", "kind": "changed"}
+    return Reread.objects.create(
+        campaign=campaign,
+        finished_at=timezone.now(),
+        total=2,
+        done=2,
+        changed=1,
+        failed=1,
+        changes=[change | {"before": [13.08], "after": [14.08]}],
+        failures=[{"run": run, "error": "No parser knows this output."}],
+    ).pk
+
+
+def session(lab: Lab, role: str) -> str:
+    """Let a person of this role in; return their session."""
+    user = get_user_model().objects.create_user(role, password=PASSWORD)
+    Membership.objects.create(lab=lab, user=user, role=role)
+    client = Client()
+    client.force_login(user)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+@pytest.fixture(scope="package")
+def chromium(site: Site) -> Iterator[Any]:
+    with browsing.chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def windows(chromium: Any, site: Site) -> Iterator[Any]:
+    """Return the one window of each person; nobody is signed in as ``nobody``."""
+    with ExitStack() as stack:
+
+        def opened(who: str) -> browsing.Visit:
+            visit = stack.enter_context(
+                browsing.window(chromium, site.url, reduced_motion="reduce")
+            )
+            if who != "nobody":
+                cookie = {"name": settings.SESSION_COOKIE_NAME, "url": site.url}
+                visit.context.add_cookies([{**cookie, "value": site.sessions[who]}])
+            return visit
+
+        yield {who: opened(who) for who in ("nobody", "maintainer", "viewer")}

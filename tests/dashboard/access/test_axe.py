@@ -1,0 +1,168 @@
+"""Every page by axe-core, and what only a person's deed brings up.
+
+Each is asked on a desk and on a phone, in the light and in the dark, with everything
+unfolded and drawn. The policy stays on: axe comes in through the debugger.
+"""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.dashboard import browsing, routes
+from tests.dashboard.access import axe
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+DATA = Path(__file__).parents[2] / "data"
+SPOIL = """
+() => {
+  document.querySelector("label").remove();
+  const text = document.createElement("p");
+  text.className = "lede-spoilt";
+  text.textContent = "Hardly to be read";
+  text.style.color = "#777";
+  text.style.background = "#888";
+  document.querySelector("h1").after(text);
+}
+"""
+UNFOLD = """
+async () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+  for (const chart of document.querySelectorAll("[data-chart]:not([hidden])")) {
+    chart.scrollIntoView();
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  }
+}
+"""
+SETTLED = """
+() => !document.querySelector(".htmx-request, [data-chart] [aria-busy]")
+  && [...document.querySelectorAll("details.reading")]
+    .every((each) => each.querySelector(".reading-pair"))
+"""
+# A maintainer sees every state of a page; for a passer-by only its frame differs.
+WALKS = [
+    pytest.param(who, name, address, id=f"{who} {address}")
+    for who, most in (("nobody", 1), ("maintainer", None))
+    for name, addresses in routes.PAGES.items()
+    for address in addresses[:most]
+]
+
+
+def unfold(page: Page) -> None:
+    """Open what is folded and wait until all of it is there."""
+    page.evaluate(UNFOLD)
+    page.wait_for_function(SETTLED)
+
+
+def check(page: Page) -> None:
+    """Complain about the page as it is shown now, then close it."""
+    found = [*axe.complaints(page), *browsing.violations(page)]
+    if browsing.is_too_wide(page):
+        found.append(f"{page.url} is wider than a phone")
+    page.close()
+    assert found == []
+
+
+@pytest.mark.parametrize(("who", "name", "address"), WALKS)
+def test_every_page_is_accessible(windows, site, who, name, address):
+    visit = windows[who]
+    page = visit.open(site.address(address))
+    assert ("/login/" in page.url) is is_refused(who, name)
+    unfold(page)
+
+    check(page)
+    assert visit.errors == []
+
+
+def is_refused(who, name):
+    """Tell who is asked to sign in: at the sign-in page, who is in is led away."""
+    return who == "nobody" and name in {*routes.PERSONAL, "login"}
+
+
+@pytest.mark.parametrize("code", [400, 403, 404, 500])
+@pytest.mark.parametrize("who", ["nobody", "maintainer"])
+def test_errors_are_accessible(windows, who, code):
+    page = windows[who].open(f"/broken/{code}/" if code != 404 else "/nowhere/")
+
+    assert page.locator("h1").count() == 1
+    check(page)
+    assert [str(code) in each for each in windows[who].errors] == [True]
+    windows[who].errors.clear()
+
+
+def test_a_form_that_has_expired_is_accessible(windows):
+    page = windows["nobody"].open("/login/")
+    page.context.clear_cookies(name="csrftoken")
+    sign_in(page)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("This form has expired")
+    check(page)
+    windows["nobody"].errors.clear()
+
+
+def test_a_wrong_password_is_told_accessibly(windows):
+    page = windows["nobody"].open("/login/")
+    sign_in(page)
+
+    expect(page.get_by_role("alert")).to_contain_text("do not fit together")
+    check(page)
+
+
+def sign_in(page):
+    page.get_by_label("Name").fill("maintainer")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_who_may_not_upload_is_told_accessibly(windows):
+    page = windows["viewer"].open("/upload/")
+
+    expect(page.locator("main")).to_contain_text("you are a viewer")
+    check(page)
+    windows["viewer"].errors.clear()
+
+
+def test_a_cell_with_its_card_is_accessible(windows):
+    page = windows["nobody"].open(f"{routes.XEN}compare/?component=network")
+    page.locator(".cell[class*=heat-] a").first.focus()
+    page.keyboard.press("ArrowRight")
+
+    expect(page.locator("#cell-card")).to_be_visible()
+    check(page)
+    assert windows["nobody"].errors == []
+
+
+def test_dropped_files_are_accessible(windows):
+    page = windows["maintainer"].open("/upload/")
+    files = [DATA / "iometer/2006-disk.txt", DATA / "netperf/fail.txt"]
+    page.locator("#upload-file").set_input_files(files)
+    expect(page.locator("[data-item]")).to_have_count(2)
+    unfold(page)
+
+    check(page)
+    assert windows["maintainer"].errors == []
+
+
+def test_a_decision_and_its_answer_are_accessible(windows, site):
+    page = windows["maintainer"].open(f"{routes.XEN}flags/?status=open")
+    flag = page.locator(site.address("#flag-{flag}"))
+    flag.get_by_text("Decide").click()
+    flag.get_by_label("Why").fill("The table was copied wrongly.")
+    flag.get_by_role("button", name="Confirm").click()
+
+    expect(page.locator("main").get_by_role("status")).to_contain_text("is kept")
+    check(page)
+    assert windows["maintainer"].errors == []
+
+
+def test_bad_contrast_and_a_field_without_a_name_would_be_found(windows):
+    """The control: what must not be there is seen when it is."""
+    page = windows["nobody"].open("/login/")
+    page.evaluate(SPOIL)
+
+    found = " ".join(axe.complaints(page))
+
+    assert "360 px, dark: color-contrast: .lede-spoilt" in found
+    assert "1440 px, light: label: #id_username" in found
+    page.close()

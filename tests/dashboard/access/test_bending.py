@@ -1,0 +1,76 @@
+"""Every page under what readers do to it: 400 % zoom, wide letters, less motion."""
+
+import pytest
+
+from tests.dashboard import browsing, routes
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+ADDRESSES = [
+    pytest.param(address, id=address)
+    for addresses in routes.PAGES.values()
+    for address in addresses[:2]
+]
+# 1280 x 1024 at 400 %.
+ZOOMED = {"width": 320, "height": 256}
+# WCAG 1.4.12, in a sheet that the policy lets in: the page's own script makes it.
+WIDE = """
+() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`* { line-height: 1.5 !important; letter-spacing: 0.12em !important;
+    word-spacing: 0.16em !important; } p { margin-block-end: 2em !important; }`);
+  document.adoptedStyleSheets.push(sheet);
+}
+"""
+# Boxes that hide a part of their own text and cannot be scrolled.
+CUT = """
+() => [...document.body.querySelectorAll("*")].filter((each) => {
+  const { overflowX, overflowY, clipPath } = getComputedStyle(each);
+  if (clipPath !== "none" || each.closest("svg, select, .js-plotly-plot")) return false;
+  if (!each.checkVisibility() || !each.textContent.trim()) return false;
+  return (overflowX === "hidden" && each.scrollWidth > each.clientWidth + 1)
+    || (overflowY === "hidden" && each.scrollHeight > each.clientHeight + 1);
+}).map((each) => each.outerHTML.slice(0, 120))
+"""
+MOVING = """
+() => [...document.body.querySelectorAll("*")].filter((each) => {
+  const { transitionDuration, animationName } = getComputedStyle(each);
+  return animationName !== "none" || parseFloat(transitionDuration) > 0;
+}).map((each) => each.outerHTML.slice(0, 120))
+"""
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
+    who = "nobody" if address == "/login/" else "maintainer"
+    page = windows[who].open(site.address(address))
+    page.set_viewport_size(ZOOMED)
+
+    assert not browsing.is_too_wide(page)
+    assert page.evaluate(MOVING) == []
+    page.evaluate(WIDE)
+    assert page.evaluate(CUT) == []
+    assert not browsing.is_too_wide(page)
+    assert browsing.violations(page) == []
+    page.close()
+
+
+def test_buttons_do_move_for_who_has_nothing_against_it(chromium, site):
+    """The control: without the wish for less motion there is some."""
+    with browsing.window(chromium, site.url) as visit:
+        assert visit.open("/").evaluate(MOVING) != []
+
+
+def test_the_page_one_is_on_is_marked_without_colours(windows):
+    page = windows["nobody"].open(f"{routes.XEN}runs/")
+    page.emulate_media(forced_colors="active")
+
+    line = "each => getComputedStyle(each).borderBottomColor"
+    tabs = {tab.inner_text(): tab.evaluate(line) for tab in tabs_of(page)}
+    marked = [name for name, colour in tabs.items() if colour == tabs["Runs"]]
+    assert marked == ["Runs"]
+    page.close()
+
+
+def tabs_of(page):
+    return page.locator(".tabs a").all()

@@ -1,0 +1,57 @@
+"""What every address of the dashboard is: a page, a part of one, a file, a deed.
+
+A new address fails `test_routes.py` until it is said here. Pages are walked in a real
+browser (`access/`), and `test_visibility.py` asks every address for what is private.
+"""
+
+from dashboard.urls import urlpatterns
+
+XEN = "/campaigns/alpha-lab/lmu-2010-xen/"
+ESXI = "/campaigns/alpha-lab/lmu-2010-esxi/"
+UOC = "/campaigns/alpha-lab/uoc-2012-kvm/"
+NETWORK = "/campaigns/alpha-lab/heidelberg-2007-xen/"
+DISKS = "/campaigns/alpha-lab/inqbus-2008-io/"
+BARE = "/campaigns/alpha-lab/bare/"
+
+# Pages, and the addresses at which each shows all it can and what it is when empty.
+# Words in braces stand for ids, see `access/conftest.py`.
+PAGES = {
+    "overview": ("/",),
+    "campaign": (XEN, BARE),
+    "compare": (
+        f"{XEN}compare/",
+        f"{XEN}compare/?pin={{one}},{{other}}",
+        f"{XEN}compare/?component=nothing",
+        f"{UOC}compare/?show=value&q=hdd",
+        f"{BARE}compare/",
+    ),
+    "influence": (f"{ESXI}influence/?component=network", f"{BARE}influence/"),
+    "coruns": (f"{XEN}co-runs/", f"{BARE}co-runs/"),
+    "energy": (f"{UOC}energy/", f"{BARE}energy/"),
+    "cell": (
+        f"{DISKS}cells/{{two_speeds}}/",
+        f"{XEN}cells/{{cell}}/",
+        f"{XEN}cells/{{native}}/",
+    ),
+    "report": (f"{XEN}report/", f"{BARE}report/"),
+    "sweep": (f"{UOC}sweep/", f"{BARE}sweep/"),
+    "network": (f"{NETWORK}network/", f"{BARE}network/"),
+    "history": (f"{DISKS}history/", f"{BARE}history/"),
+    "runs": (f"{XEN}runs/", f"{BARE}runs/"),
+    "flags": (f"{XEN}flags/?status=all", f"{BARE}flags/"),
+    "reread": ("/rereads/{reread}/", "/rereads/{finished}/"),
+    "run-detail": ("/runs/{run}/",),
+    "upload": ("/upload/",),
+    "login": ("/login/",),
+}
+# Parts of a page that a script fetches: seen where the page shows them.
+PARTS = {"cell-reading", "chart", "cell-card"}
+FILES = {"export", "cite", "report-pdf", "run-upload"}
+DEEDS = {"begin-reread", "decide-flag", "upload-system", "logout"}
+# Only for who is signed in; others are sent to the sign-in page.
+PERSONAL = {"reread", "upload"}
+
+
+def names() -> set[str]:
+    """Return the name of every address of the dashboard."""
+    return {str(pattern.name) for pattern in urlpatterns}

@@ -1,0 +1,92 @@
+"""What one of thousands of cells weighs, and that it is still a table to a reader."""
+
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+import pytest
+
+from dashboard.comparison_page import comparison_page
+from dashboard.grid import grid_rows
+
+SYSTEMS = 40
+CASES = 200
+MOST_BYTES = 220
+MOST_ELEMENTS = 5
+
+
+@pytest.fixture
+def wide(submit, run_document, xen, campaign):
+    """Return the rows of 40 systems in 200 cases, a native one among them."""
+    systems = [{**xen, "options": {"swap": f"disk {at}"}} for at in range(SYSTEMS - 1)]
+    submit(
+        run_document(samples=samples(0)),
+        *(run_document(system=each, samples=samples(1)) for each in systems),
+    )
+    return grid_rows(comparison_page(campaign, {}))
+
+
+def samples(lost):
+    return [
+        {
+            "metric": "network throughput",
+            "parameters": {"operation": "read", "block_size": f"{case + 1} KiB"},
+            "value": 1234.5 + case - lost,
+            "unit": "MB/s",
+        }
+        for case in range(CASES)
+    ]
+
+
+@dataclass
+class Elements(HTMLParser):
+    """Counts the elements inside cells."""
+
+    def __post_init__(self):
+        super().__init__()
+        self.cells = self.inside = 0
+        self.is_inside = False
+
+    def handle_starttag(self, tag, attrs):
+        if tag in ("tr", "td", "th"):
+            self.is_inside = tag == "td"
+            self.cells += self.is_inside
+        self.inside += self.is_inside
+
+
+def test_a_cell_is_a_few_bytes_and_a_few_elements(wide):
+    html = "".join(group.html for group in wide.groups)
+    found = Elements()
+    found.feed(html)
+
+    assert found.cells == SYSTEMS * CASES
+    assert len(html) / found.cells < MOST_BYTES
+    assert found.inside / found.cells <= MOST_ELEMENTS
+
+
+def test_rows_and_cells_say_what_they_are(wide):
+    html = wide.groups[0].html
+
+    assert html.count('<tr role="row">') == html.count("<tr")
+    assert html.count('<td role="cell"') == html.count("<td")
+    assert html.count('role="rowheader"') == html.count("<th")
+
+
+@pytest.mark.parametrize(("value", "width"), [(3.0, "cells-5"), (1 / 3e-9, "cells-9")])
+def test_columns_are_as_wide_as_the_longest_text(
+    value, width, submit, run_document, campaign
+):
+    submit(run_document(value))
+
+    assert grid_rows(comparison_page(campaign, {})).width == width
+
+
+def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, campaign):
+    natives = [run_document(100.0 + at / 10) for at in range(5)]
+    guests = [run_document(50.0 + at / 10, system=xen) for at in range(5)]
+    submit(*natives, *guests)
+
+    (group,) = grid_rows(comparison_page(campaign, {})).groups
+
+    said = re.findall(r'class="sign" role="img" aria-label="([^"]+)">(.)<', group.html)
+    assert said == [("Verdict: slower.", "▼")]

@@ -1,0 +1,269 @@
+"""A first visit in a real browser, over the real studies; a lab's people at work."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from benchmarks.models import Agent, Lab, Membership, Token
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.selectors.examples import STUDIES, XEN
+from benchmarks.services import campaigns, checking, intake, processing, systems
+from tests.dashboard import browsing
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+PASSWORD = "sesame-open-now"
+XEN_PAGE = f"/campaigns/alpha-lab/{XEN}/"
+# The question of each step, and what the reader must find on its page.
+STEPS = [
+    ("What does Xen cost in memory?", "Component: Memory"),
+    ("Why is there no verdict?", "no verdict: single run"),
+    ("Which settings moved the network?", "Guest tools installed"),
+    ("Would you have seen this mistake?", "off by a factor near 10"),
+    ("What if a disk has two speeds?", "Two speeds"),
+    ("How do I take it along?", "The same as a PDF"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def orm_beside_playwright():
+    """Let the tests query while Playwright's event loop runs in the same thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, django_db_blocker):
+    """Serve the three studies of the guided path, and a lab with a maintainer."""
+    with django_db_blocker.unblock():
+        connection.close()  # another module's site may have ended it
+        lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+        agent = Agent.objects.create(lab=lab, name="alice")
+        for slug in STUDIES:
+            load(lab, agent, slug)
+        checking.check_due_campaigns(timedelta(0))
+        carol = get_user_model().objects.create_user("carol", password=PASSWORD)
+        Membership.objects.create(lab=lab, user=carol, role="maintainer")
+        server = LiveServer("127.0.0.1")
+        yield server.url
+        server.stop()
+        end_sessions()
+        call_command("flush", interactive=False, verbosity=0)
+
+
+def load(lab, agent, slug):
+    study = reference_campaign(slug)
+    campaigns.save_campaign(lab=lab, **study.campaign)
+    for host in study.hosts:
+        systems.register_host(lab=lab, **host)
+    intake.submit_runs(agent=agent, documents=study.runs)
+    processing.drain()
+
+
+def end_sessions():
+    """End what the server's threads left open, or the database cannot be emptied."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@pytest.fixture(scope="module")
+def chromium(site):
+    with browsing.chromium() as started:
+        yield started
+
+
+def complaints(page, within=None):
+    """Return what axe finds wrong on a page, or within a part of it."""
+    found = Axe().run(page, within).response["violations"]
+    return [(each["id"], each["nodes"][0]["html"]) for each in found]
+
+
+def sign_in(page):
+    page.get_by_label("Name").fill("carol")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_visitor_follows_the_path_to_its_end(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = visit.open("/")
+        page.get_by_role("link", name="Start: 6 pages").click()
+        for number, (question, found) in enumerate(STEPS, start=1):
+            strip = page.get_by_role("complementary", name=question)
+            expect(strip).to_contain_text(f"Guided path, {number} of 6")
+            expect(page.locator("main")).to_contain_text(found)
+            assert browsing.violations(page) == []
+            strip.get_by_role("link", name=re.compile("^(Next|Done)")).click()
+        expect(page).to_have_url(f"{site}/#campaigns")
+        assert visit.errors == []
+
+
+def test_the_keyboard_alone_walks_there_and_back(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = visit.open("/")
+        start = page.get_by_role("link", name="Start: 6 pages")
+        for _ in range(30):
+            if start.evaluate("node => node === document.activeElement"):
+                break
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        press_through(page, "Tab Tab Enter", "Why is there no verdict?")
+        press_through(page, "Tab Enter", "Which settings moved the network?")
+        press_through(page, "Tab Tab Enter", "Why is there no verdict?")
+        press_through(page, "Tab Tab Tab Enter", "")
+        assert "tour" not in browsing.query(page)
+        expect(page.locator("h1")).to_contain_text("no verdict: single run")
+
+
+def press_through(page, keys, question):
+    """Press keys from the strip, where a step puts the keyboard; then see the next."""
+    expect(page.locator("#tour")).to_be_focused()
+    for key in keys.split():
+        page.keyboard.press(key)
+    strips = page.locator("#tour-question")
+    expect(strips).to_have_text([question] if question else [])
+
+
+def test_the_flag_that_is_spoken_of_is_one_key_away(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = visit.open("/")
+        page.get_by_role("link", name="Would you have seen this mistake?").click()
+        page.get_by_role("link", name="Show it").click()
+
+        shown = page.locator(".flag:target")
+        expect(shown).to_be_in_viewport()
+        expect(shown).to_contain_text("off by a factor near 10")
+
+
+def test_the_path_needs_no_script_and_fits_a_phone(chromium, site):
+    phone = {"viewport": {"width": 360, "height": 740}, "java_script_enabled": False}
+    with browsing.window(chromium, site, **phone) as visit:
+        page = visit.open("/")
+        page.get_by_role("link", name="Start: 6 pages").click()
+        for question, _ in STEPS:
+            expect(page.locator("#tour-question")).to_have_text(question)
+            box = page.locator("#tour").bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 360
+            page.get_by_role("link", name=re.compile("^(Next|Done)")).click()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_wrong_with_a_strip_an_open_word_and_the_words(
+    chromium, site, scheme
+):
+    with browsing.window(chromium, site, color_scheme=scheme) as visit:
+        page = visit.open("/")
+        page.get_by_role("button", name="What is the ratio?").click()
+        assert complaints(page) == []
+        page.get_by_role("link", name="Why is there no verdict?").click()
+        assert complaints(page, "#tour") == []
+        page.get_by_role("button", name="efficiency").click()
+        assert complaints(page, ".defence") == []
+        assert complaints(visit.open("/words/#verdict")) == []
+
+
+def test_a_word_opens_and_closes_by_keyboard(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = visit.open("/")
+        word = page.get_by_role("button", name="What is the ratio?")
+        meaning = page.locator("#word-efficiency-spectrum")
+        expect(meaning).to_be_hidden()
+
+        word.press("Enter")
+        expect(meaning).to_contain_text("1 is native speed")
+        expect(meaning).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Tab")
+        expect(meaning.get_by_role("link")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(meaning).to_be_hidden()
+
+
+def test_a_word_is_explained_at_the_foot_of_a_phone(chromium, site):
+    phone = {"viewport": {"width": 360, "height": 740}}
+    with browsing.window(chromium, site, **phone) as visit:
+        page = visit.open(f"{XEN_PAGE}compare/?component=memory")
+        page.get_by_role("button", name="What the ratios mean").click()
+
+        meaning = page.locator("#word-efficiency-summary")
+        expect(meaning).to_be_in_viewport(ratio=1)
+        assert meaning.bounding_box()["width"] > 300
+        assert not browsing.is_too_wide(page)
+
+
+def test_a_maintainer_invites_a_person_who_joins_from_another_browser(chromium, site):
+    with (
+        browsing.window(chromium, site) as visit,
+        browsing.window(chromium, site) as guest,
+    ):
+        page = visit.open("/labs/alpha-lab/members/")
+        sign_in(page)
+        page.get_by_label("Name or e-mail address").fill("dora@example.org")
+        page.get_by_role("button", name="Make a link").click()
+        link = page.locator("#invitation-link").inner_text()
+        assert complaints(page) == []
+
+        other = guest.open(link.removeprefix(site))
+        expect(other.locator("h1")).to_have_text("Alpha lab invites you")
+        assert "#" not in other.url
+        assert complaints(other) == []
+        other.get_by_label("Username").fill("dora")
+        other.get_by_label("Password", exact=True).fill("a-long-enough-word")
+        other.get_by_label("Password confirmation").fill("a-long-enough-word")
+        other.get_by_role("button", name="Make an account and join").click()
+        expect(other.locator("main")).to_contain_text("You belong to Alpha lab now.")
+
+        page.reload()
+        assert Membership.objects.get(user__username="dora").role == "viewer"
+        assert visit.errors + guest.errors == []
+
+
+def test_a_token_is_made_copied_and_revoked(chromium, site):
+    allowed = {"permissions": ["clipboard-read", "clipboard-write"]}
+    with browsing.window(chromium, site, color_scheme="dark", **allowed) as visit:
+        page = visit.open("/labs/alpha-lab/tokens/")
+        sign_in(page)
+        page.get_by_role("combobox", name="Agent").fill("rack-7")
+        page.get_by_role("button", name="Make a token").click()
+        page.get_by_role("button", name="Copy the token").click()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == page.locator("#token-secret").inner_text()
+        assert complaints(page) == []
+        assert browsing.violations(page) == []
+
+        prefix = copied[3:13]
+        page.get_by_role("button", name=f"Revoke vl_{prefix}").click()
+        expect(page.locator("main")).to_contain_text("is revoked")
+        expect(page.locator("#token-secret")).to_have_count(0)
+        assert not Token.objects.get(prefix=prefix).is_valid()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_wrong_with_the_pages_of_a_lab(chromium, site, scheme):
+    inner = ["", "members/", "tokens/", "deeds/"]
+    pages = [*(f"labs/alpha-lab/{each}" for each in inner), "labs/"]
+    pages += ["account/", "account/password/"]
+    with browsing.window(chromium, site, color_scheme=scheme) as visit:
+        page = visit.open("/labs/alpha-lab/")
+        assert complaints(page) == []
+        assert complaints(visit.open("/invitation/")) == []
+        page = visit.open("/labs/alpha-lab/members/")
+        sign_in(page)
+        for address in pages:
+            page.goto(f"{site}/{address}")
+            assert complaints(page) == [], address
+            page.set_viewport_size({"width": 360, "height": 740})
+            assert not browsing.is_too_wide(page), address
+            page.set_viewport_size({"width": 1440, "height": 900})
+        assert visit.errors == []

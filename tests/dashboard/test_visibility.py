@@ -1,0 +1,229 @@
+"""Every address of the dashboard, asked by everybody, about what two labs keep private.
+
+Generated from the URL resolver: a new address fails until it is said who may see it.
+What is another lab's answers exactly as what is missing.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+from django.urls import reverse
+
+from benchmarks.models import (
+    Agent,
+    Campaign,
+    Cell,
+    Flag,
+    Host,
+    Lab,
+    Membership,
+    Run,
+)
+from benchmarks.services import checking, intake, processing, rereading, tokens
+from dashboard.urls import urlpatterns
+from tests.dashboard import routes
+
+READ, KEEP, UPLOAD = (200, 200), (404, 200), (403, 200)
+DO_KEEP, DO_UPLOAD = (404, 302), (403, 302)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a lab's viewer and its keepers are answered; others: 404, or sign in."""
+
+    own: tuple[int, int]
+    for_nobody: int = 404
+    is_post: bool = False
+
+
+RULES = {
+    **dict.fromkeys(routes.names() - {"overview", "login", "logout"}, Rule(READ)),
+    "reread": Rule(KEEP, for_nobody=302),
+    "upload": Rule(UPLOAD, for_nobody=302),
+    "upload-system": Rule(DO_UPLOAD, for_nobody=302, is_post=True),
+    "begin-reread": Rule(DO_KEEP, for_nobody=302, is_post=True),
+    "decide-flag": Rule(DO_KEEP, for_nobody=302, is_post=True),
+}
+CONVERTERS = {
+    str(pattern.name): set(pattern.pattern.converters) for pattern in urlpatterns
+}
+FORMS = {"export": "csv", "cite": "bib"}
+# Ids in the query: of a system, a cell, a case, a run.
+QUERIES = {
+    "compare": ("pin={system}", "baseline={system}"),
+    "chart": ("baseline={system}",),
+    "cell-card": ("cell={cell}",),
+    "cell": ("baseline={system}",),
+    "runs": ("system={system}", "before={run}"),
+    "coruns": ("case={case}",),
+    "energy": ("run={run}",),
+    "influence": ("case={case}",),
+    "sweep": ("systems={system}",),
+}
+POSTED = {"status": "confirmed", "note": "seen"} | {
+    "host": "alpha",
+    "hypervisor": "KVM",
+}
+PEOPLE = ("nobody", "token", "viewer", "maintainer", "admin", "stranger")
+
+
+@pytest.fixture
+def labs(db, submit, run_document, xen, lab, other_lab):
+    """Fill both labs with the same secrets; return what each calls its own."""
+    Campaign.objects.all().delete()
+    return {each.slug: fill(each, run_document, xen) for each in (lab, other_lab)}
+
+
+def fill(lab, run_document, xen):
+    """Keep two runs of a private campaign, a flag on one of them and a reread."""
+    secret = f"secret-{lab.slug}"
+    campaign = Campaign.objects.create(lab=lab, slug=secret, title=secret)
+    Host.objects.get_or_create(lab=lab, slug="alpha")
+    agent = Agent.objects.create(lab=lab, name="sender")
+    documents = [run_document(campaign=secret)]
+    documents += [run_document(13.08, campaign=secret, system=xen, note=secret)]
+    intake.submit_runs(agent=agent, documents=documents)
+    processing.drain()
+    doubt = [{"code": "doubt", "sentence": f"{secret} is doubtful."}]
+    Run.objects.filter(campaign=campaign).update(warnings=doubt)
+    checking.check_due_campaigns(timedelta(0))
+    cell = Cell.objects.get(campaign=campaign, system__hypervisor="Xen")
+    return {
+        "lab": lab.slug,
+        "slug": secret,
+        "cell_id": cell.pk,
+        "run_id": Run.objects.get(campaign=campaign, system=cell.system).pk,
+        "flag_id": Flag.objects.filter(campaign=campaign).first().pk,
+        "reread_id": rereading.begin_reread(campaign=campaign).pk,
+        "system": cell.system_id,
+        "case": cell.case_id,
+    }
+
+
+@pytest.fixture
+def people(labs):
+    """Return a client for everybody; the stranger rules the other lab."""
+    first, second = Lab.objects.order_by("pk")
+    places = {"viewer": first, "maintainer": first, "admin": first, "stranger": second}
+    found = {"nobody": Client(), "token": Client(headers=bearer(first))}
+    for name, lab in places.items():
+        user = get_user_model().objects.create_user(name)
+        role = "admin" if name == "stranger" else name
+        Membership.objects.create(lab=lab, user=user, role=role)
+        found[name] = Client()
+        found[name].force_login(user)
+    return found
+
+
+def bearer(lab):
+    """Return what lets an agent read the lab's private things through the API."""
+    _, secret = tokens.issue_token(agent=lab.agents.first(), can_read=True)
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def address_of(name, ids):
+    """Return an address for these ids; some of them stand in its query."""
+    if name in {"upload", "upload-system"}:
+        return f"{reverse(f'dashboard:{name}')}?lab={ids['lab']}"
+    query = f"?cell={ids['cell_id']}" if name == "cell-card" else ""
+    kwargs = {each: ids.get(each) for each in CONVERTERS[name] - {"form"}}
+    if "form" in CONVERTERS[name]:
+        kwargs["form"] = FORMS[name]
+    return reverse(f"dashboard:{name}", kwargs=kwargs) + query
+
+
+def targets(labs):
+    """Return what may be asked for: each lab's own, nothing, and a mixture."""
+    alpha, beta = labs.values()
+    missing = dict.fromkeys(alpha, 999_999)
+    smuggled = alpha | {"cell_id": beta["cell_id"], "run_id": beta["run_id"]}
+    return {
+        "alpha": alpha,
+        "beta": beta,
+        "missing": missing | {"lab": "alpha-lab", "slug": "missing"},
+        "missing lab": missing | {"lab": "missing-lab", "slug": "missing"},
+        "smuggled": smuggled,
+    }
+
+
+def ask(client, name, ids):
+    """Ask; return the status, and the text without what differs by chance."""
+    address = address_of(name, ids)
+    is_post = RULES[name].is_post
+    answer = client.post(address, POSTED) if is_post else client.get(address)
+    text = re.sub(rb'csrfmiddlewaretoken" value="\w+"', b"", answer.content)
+    return answer.status_code, text
+
+
+def expected(name, who, target):
+    """Return the status that is right for somebody at something."""
+    rule, lab = RULES[name], {"stranger": "beta"}.get(who, "alpha")
+    if who in {"nobody", "token"}:
+        return rule.for_nobody
+    if name in {"upload", "upload-system"} and target == "missing":
+        target = "alpha"  # there is nothing but the lab in the address
+    return rule.own[who != "viewer"] if target == lab else 404
+
+
+def is_asked(name, target):
+    """Tell whether there is a place in the address for another lab's cell."""
+    return target != "smuggled" or name == "cell-card" or "cell_id" in CONVERTERS[name]
+
+
+def test_every_address_says_who_may_see_it():
+    assert set(RULES) | {"overview", "login", "logout"} == routes.names()
+    assert routes.DEEDS - {"logout"} == {name for name in RULES if RULES[name].is_post}
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_everybody_is_answered_what_is_right(labs, people, name):
+    asked = {key: ids for key, ids in targets(labs).items() if is_asked(name, key)}
+    found = {
+        (who, key): ask(people[who], name, ids)[0]
+        for key, ids in asked.items()
+        for who in PEOPLE
+    }
+
+    right = {(who, key): expected(name, who, key) for who, key in found}
+    assert found == right
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_what_is_anothers_looks_like_what_is_missing(labs, people, name):
+    found = targets(labs)
+    for who, foreign in (("admin", "beta"), ("stranger", "alpha"), ("nobody", "beta")):
+        theirs = ask(people[who], name, found[foreign])
+        missing = ask(people[who], name, found["missing lab"])
+        assert theirs == missing, who
+        assert b"secret" not in theirs[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "query"), [(name, each) for name in QUERIES for each in QUERIES[name]]
+)
+def test_ids_in_a_query_find_nothing_of_another_lab(labs, people, name, query):
+    alpha, beta = labs.values()
+    client, address = people["admin"], address_of(name, alpha)
+
+    foreign = {"system": beta["system"], "cell": beta["cell_id"]}
+    foreign |= {"case": beta["case"], "run": beta["run_id"]}
+    nothing = dict.fromkeys(foreign, 999_999)
+    mark = "&" if "?" in address else "?"
+    theirs = client.get(f"{address}{mark}{query.format(**foreign)}")
+    missing = client.get(f"{address}{mark}{query.format_map(nothing)}")
+
+    assert theirs.status_code == missing.status_code
+    assert b"beta" not in theirs.content
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+def test_the_first_page_lists_the_labs_own(labs, people, who):
+    text = people[who].get("/").content.decode()
+
+    own = {"nobody": "", "token": "", "stranger": "beta"}.get(who, "alpha")
+    named = {lab for lab in ("alpha", "beta") if f"secret-{lab}-lab" in text}
+    assert named == ({own} if own else set())
