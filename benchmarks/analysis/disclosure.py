@@ -73,7 +73,7 @@ DISCLOSURE: Final[Mapping[str, tuple[Thing, ...]]] = {
 
 def undisclosed(
     stated: Mapping[str, frozenset[str]],
-) -> dict[str, tuple[str, ...]]:
+) -> dict[str, tuple[Sentence, ...]]:
     """Return what nobody states, by group; ``stated`` are names of facts by group."""
     missing = {
         group: tuple(

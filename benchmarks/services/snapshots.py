@@ -14,6 +14,7 @@ from benchmarks.models import Campaign, Lab, Signature, Snapshot, SnapshotFile
 from benchmarks.selectors.campaigns import card_of
 from benchmarks.selectors.publishing import campaign_assessment
 from benchmarks.selectors.versions import campaign_version
+from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text
 
 Write = Callable[[Snapshot], Mapping[str, bytes]]
@@ -37,7 +38,9 @@ def freeze_campaign(
     snapshot = _begun(locked, person, licence, note)
     files = write(snapshot)
     if campaign_version(locked) != before:
-        raise SnapshotError("The campaign changed meanwhile. Freeze it once more.")
+        raise SnapshotError(
+            Sentence("The campaign changed meanwhile. Freeze it once more.")
+        )
     _keep(snapshot, files)
     return snapshot
 
@@ -47,10 +50,12 @@ def withdraw_snapshot(*, snapshot: Snapshot, who: str, reason: str) -> Snapshot:
     """Withdraw a snapshot with a reason; its page and its files stay where they are."""
     reason = _said(reason, "reason")
     if not reason:
-        raise SnapshotError("Say why: whoever follows the link must find it.")
+        raise SnapshotError(Sentence("Say why: whoever follows the link must find it."))
     locked = Snapshot.objects.select_for_update().get(pk=snapshot.pk)
     if locked.withdrawn_at:
-        raise SnapshotError("The snapshot was withdrawn before; the reason stays.")
+        raise SnapshotError(
+            Sentence("The snapshot was withdrawn before; the reason stays.")
+        )
     locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
     locked.withdrawn_reason = reason
     locked.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
@@ -64,14 +69,20 @@ def sign_snapshot(
     """Stand for another lab's snapshot, with a note what was looked at or repeated."""
     note = _said(note, "note")
     if not note:
-        raise SnapshotError("Say what you looked at or repeated.")
+        raise SnapshotError(Sentence("Say what you looked at or repeated."))
     locked = Snapshot.objects.select_for_update().get(pk=snapshot.pk)
     if lab.pk == locked.lab_id:
-        raise SnapshotError("A lab cannot sign its own snapshot: another one must.")
+        raise SnapshotError(
+            Sentence("A lab cannot sign its own snapshot: another one must.")
+        )
     if locked.withdrawn_at:
-        raise SnapshotError("The snapshot is withdrawn: there is nothing to sign.")
+        raise SnapshotError(
+            Sentence("The snapshot is withdrawn: there is nothing to sign.")
+        )
     if locked.signatures.filter(lab=lab).exists():
-        raise SnapshotError(f"{lab.name} has signed this snapshot already.")
+        raise SnapshotError(
+            Sentence("{lab} has signed this snapshot already.", lab=lab.name)
+        )
     who = person.get_username()
     return locked.signatures.create(lab=lab, person=person, who=who, note=note)
 
@@ -83,20 +94,24 @@ def _said(text: str, what: str) -> str:
 def _check_licence(licence: str, note: str) -> None:
     if licence not in Snapshot.Licence.values:
         raise SnapshotError(
-            "Say whether a licence of the measured hypervisors restricts publishing."
+            Sentence("Say whether a licence of these hypervisors restricts publishing.")
         )
     if licence == Snapshot.Licence.PERMITTED and not note:
-        raise SnapshotError("Say who permitted it and when: the answer is kept.")
+        raise SnapshotError(
+            Sentence("Say who permitted it and when: the answer is kept.")
+        )
 
 
 def _check_settled(campaign: Campaign) -> None:
     tally = card_of(campaign).tally
     if not tally.cells:
-        raise SnapshotError("The campaign has no results yet to be cited.")
+        raise SnapshotError(Sentence("The campaign has no results yet to be cited."))
     if tally.waiting or tally.unchecked:
         raise SnapshotError(
-            "Runs of this campaign are still being processed. "
-            "Freeze it when they are done."
+            Sentence(
+                "Runs of this campaign are still being processed. "
+                "Freeze it when they are done."
+            )
         )
 
 

@@ -49,7 +49,7 @@ def _paragraphs(detail: CampaignDetail, judged: Assessment) -> Iterator[str]:
     for group, names in judged.undisclosed.items():
         yield _("Not stated everywhere, of the %(group)s: %(names)s.") % {
             "group": group,
-            "names": ", ".join(names),
+            "names": ", ".join(map(wording.said, names)),
         }
 
 
@@ -92,9 +92,9 @@ def _host(host: Host) -> Table:
     for thing in DISCLOSURE["host"]:
         found = [fact_text(facts.pop(name)) for name in thing.facts if name in facts]
         if found:
-            rows.append([capfirst(thing.name), "; ".join(found)])
+            rows.append([capfirst(wording.said(thing.name)), "; ".join(found)])
         else:
-            silent.append(thing.name)
+            silent.append(wording.said(thing.name))
     rows += [[wording.fact_name(key), fact_text(value)] for key, value in facts.items()]
     if silent:
         rows.append([not_stated(), ", ".join(silent)])

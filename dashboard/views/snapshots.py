@@ -24,6 +24,7 @@ from benchmarks.services.snapshots import (
     sign_snapshot,
     withdraw_snapshot,
 )
+from dashboard import wording
 from dashboard.citing import site_of
 from dashboard.snapshot_files import KINDS, snapshot_files
 from dashboard.viewers import campaign_or_404, keeper_or_404, keeps, viewer_of
@@ -39,7 +40,9 @@ def freeze(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         try:
             snapshot = _frozen(request, campaign)
         except BenchmarksError as error:
-            return _freeze_page(request, campaign, problem=str(error), status=422)
+            return _freeze_page(
+                request, campaign, problem=wording.said(error.sentence), status=422
+            )
         messages.success(request, _("The campaign is frozen. This address stays."))
         return redirect("dashboard:snapshot", snapshot.pk)
     return _freeze_page(request, campaign)
@@ -88,7 +91,7 @@ def download(request: HttpRequest, snapshot_id: int, form: str) -> HttpResponse:
     try:
         file = find_file(viewer_of(request), snapshot_id, form)
     except NotFoundError as error:
-        raise Http404(str(error)) from error
+        raise Http404(wording.said(error.sentence)) from error
     snapshot = file.snapshot
     name = f"{snapshot.campaign.slug}-{snapshot.number}.{form}"
     headers = {
@@ -132,7 +135,7 @@ def _done(
         act()
         messages.success(request, success)
     except BenchmarksError as error:
-        messages.error(request, str(error))
+        messages.error(request, wording.said(error.sentence))
     return redirect("dashboard:snapshot", snapshot.pk)
 
 
@@ -140,7 +143,7 @@ def _snapshot_or_404(request: HttpRequest, snapshot_id: int) -> Snapshot:
     try:
         return find_snapshot(viewer_of(request), snapshot_id)
     except NotFoundError as error:
-        raise Http404(str(error)) from error
+        raise Http404(wording.said(error.sentence)) from error
 
 
 def _labs_of(request: HttpRequest) -> list[Lab]:

@@ -42,14 +42,18 @@ PAGES = {
     "reread": ("/rereads/{reread}/", "/rereads/{finished}/"),
     "run-detail": ("/runs/{run}/",),
     "upload": ("/upload/",),
+    "report-making": ("/reports/{report}/",),
+    "freeze": (f"{XEN}freeze/",),
+    "snapshot": ("/snapshots/{snapshot}/",),
     "login": ("/login/",),
 }
 # Parts of a page that a script fetches: seen where the page shows them.
-PARTS = {"cell-reading", "chart", "cell-card"}
-FILES = {"export", "cite", "report-pdf", "run-upload"}
+PARTS = {"cell-reading", "chart", "cell-card", "processing"}
+FILES = {"export", "cite", "report-pdf", "report-made", "run-upload", "snapshot-file"}
 DEEDS = {"begin-reread", "decide-flag", "upload-system", "logout"}
+DEEDS |= {"withdraw-snapshot", "sign-snapshot"}
 # Only for who is signed in; others are sent to the sign-in page.
-PERSONAL = {"reread", "upload"}
+PERSONAL = {"reread", "upload", "freeze"}
 
 
 def names() -> set[str]:

@@ -54,9 +54,9 @@ def test_its_queries_are_fixed(
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(20):
         client.get(PAGE)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         client.get(PAGE)
 
 

@@ -21,10 +21,19 @@ from benchmarks.models import (
     Host,
     Lab,
     Membership,
+    Report,
     Run,
 )
-from benchmarks.services import checking, intake, processing, rereading, tokens
+from benchmarks.services import (
+    checking,
+    intake,
+    processing,
+    rereading,
+    snapshots,
+    tokens,
+)
 from dashboard.urls import urlpatterns
+from dashboard.views import reports
 from tests.dashboard import routes
 
 READ, KEEP, UPLOAD = (200, 200), (404, 200), (403, 200)
@@ -43,6 +52,13 @@ class Rule:
 RULES = {
     **dict.fromkeys(routes.names() - {"overview", "login", "logout"}, Rule(READ)),
     "reread": Rule(KEEP, for_nobody=302),
+    "freeze": Rule(KEEP, for_nobody=302),
+    "withdraw-snapshot": Rule(DO_KEEP, for_nobody=302, is_post=True),
+    # Who may sign is in another lab, and says which.
+    "sign-snapshot": Rule((404, 404), for_nobody=302, is_post=True),
+    # Made meanwhile, for who asked; that one waits for somebody else's.
+    "report-pdf": Rule((302, 302)),
+    **dict.fromkeys(("report-making", "report-made"), Rule((404, 404))),
     "upload": Rule(UPLOAD, for_nobody=302),
     "upload-system": Rule(DO_UPLOAD, for_nobody=302, is_post=True),
     "begin-reread": Rule(DO_KEEP, for_nobody=302, is_post=True),
@@ -51,7 +67,7 @@ RULES = {
 CONVERTERS = {
     str(pattern.name): set(pattern.pattern.converters) for pattern in urlpatterns
 }
-FORMS = {"export": "csv", "cite": "bib"}
+FORMS = {"export": "csv", "cite": "bib", "snapshot-file": "csv"}
 # Ids in the query: of a system, a cell, a case, a run.
 QUERIES = {
     "compare": ("pin={system}", "baseline={system}"),
@@ -98,10 +114,30 @@ def fill(lab, run_document, xen):
         "cell_id": cell.pk,
         "run_id": Run.objects.get(campaign=campaign, system=cell.system).pk,
         "flag_id": Flag.objects.filter(campaign=campaign).first().pk,
+        "report_id": Report.objects.create(campaign=campaign, stamp="x").pk,
+        "snapshot_id": frozen(campaign).pk,
         "reread_id": rereading.begin_reread(campaign=campaign).pk,
         "system": cell.system_id,
         "case": cell.case_id,
     }
+
+
+def frozen(campaign):
+    """Freeze a campaign for somebody who is in no lab any more."""
+    person = get_user_model().objects.create_user(f"keeper of {campaign.slug}")
+    return snapshots.freeze_campaign(
+        campaign=campaign,
+        person=person,
+        licence="free",
+        licence_note="",
+        write=lambda snapshot: {"csv": b"a", "bib": b"@misc{x}"},
+    )
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch):
+    """Nobody waits for a report: no worker runs here."""
+    monkeypatch.setattr(reports, "PATIENCE_S", 0)
 
 
 @pytest.fixture

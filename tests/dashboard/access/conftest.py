@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,8 +14,19 @@ from django.test import Client, override_settings
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
-from benchmarks.models import Agent, Campaign, Cell, Flag, Lab, Membership, Reread, Run
-from benchmarks.services import campaigns, rereading
+from benchmarks.models import (
+    Agent,
+    Campaign,
+    Cell,
+    Flag,
+    Lab,
+    Membership,
+    Report,
+    Reread,
+    Run,
+    Snapshot,
+)
+from benchmarks.services import campaigns, checking, rereading, snapshots
 from tests.dashboard import browsing, serving
 
 STUDIES = (
@@ -83,6 +95,8 @@ def load(lab: Lab) -> dict[str, int]:
         "flag": Flag.objects.filter(campaign=xen, status="open").first().pk,
         "reread": rereading.begin_reread(campaign=xen).pk,
         "finished": finished_reread(xen),
+        "report": Report.objects.create(campaign=xen, stamp="x").pk,
+        "snapshot": frozen(xen).pk,
     }
 
 
@@ -91,6 +105,18 @@ def xen_systems(campaign: Campaign) -> list[int]:
     cells = Cell.objects.filter(campaign=campaign, system__hypervisor="Xen")
     return list(
         cells.order_by("system").values_list("system", flat=True).distinct()[:2]
+    )
+
+
+def frozen(campaign: Campaign) -> Snapshot:
+    """Freeze a campaign as somebody who has left since."""
+    checking.check_due_campaigns(timedelta(0))
+    return snapshots.freeze_campaign(
+        campaign=campaign,
+        person=get_user_model().objects.create_user("left"),
+        licence="permitted",
+        licence_note="The owner, in 2010.",
+        write=lambda snapshot: {"csv": b"a", "bib": b"@misc{x}"},
     )
 
 
