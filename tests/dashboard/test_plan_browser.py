@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Campaign, Lab, Membership, Plan
-from benchmarks.services import barriers, systems
+from benchmarks.services import barriers, plan_seats, plan_turns, systems
 from benchmarks.services.plans import stop_plan
 from tests.dashboard import browsing
 
@@ -74,9 +74,9 @@ def join(plan, name):
     """Do what an agent does until it stands at the barrier."""
     agent = Agent.objects.get()
     system = plan.seats.first().system_id
-    seat = barriers.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
+    seat = plan_seats.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
     asked = {"lab": agent.lab, "plan_id": plan.pk, "seat_id": seat.pk}
-    part = barriers.next_part(**asked).part
+    part = plan_turns.next_part(**asked).part
     barriers.meet(lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock="c")
 
 
