@@ -17,6 +17,7 @@ from dashboard.plan_words import round_name, step_title
 STEPS_A_PAGE = 50
 MAPPED_AT_MOST = 1_000
 SILENT_S = 15
+SHORT_ROUND = 4
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class PlanPage:
     def several_systems(self) -> bool:
         """Whether a table needs to say of each step which system it is of."""
         return len({now.seat.system_id for now in self.seats}) > 1
+
+    @property
+    def has_short_rounds(self) -> bool:
+        """Whether several rounds fit beside each other."""
+        return max((len(one.squares) for one in self.rounds), default=0) <= SHORT_ROUND
 
     @property
     def failures(self) -> int:

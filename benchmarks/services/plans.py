@@ -1,4 +1,4 @@
-"""Make a plan and end it; agents follow it by `barriers`."""
+"""Make a plan and end it; agents follow it by `plan_turns` and `barriers`."""
 
 import secrets
 from collections.abc import Iterable, Mapping

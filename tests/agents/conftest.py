@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from agents.client import Client
+from agents.measuring.bracket import TimePath
 from agents.spool import Spool
+from agents.timing.server import TimeServer
 
 TOKEN = "vl_abcdef_secret"
 
@@ -97,6 +99,18 @@ def serving(server):
 @pytest.fixture
 def server():
     yield from serving(KeepingServer())
+
+
+@pytest.fixture
+def time_server():
+    """The way to a time server of this machine."""
+    server = TimeServer("127.0.0.1", 0)
+    thread = threading.Thread(target=server.serve, daemon=True)
+    thread.start()
+    yield TimePath(f"udp://127.0.0.1:{server.port}")
+    server.stop()
+    thread.join(5)
+    server.close()
 
 
 @pytest.fixture

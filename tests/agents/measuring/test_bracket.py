@@ -1,25 +1,11 @@
 """A bracketed run: the external time beside the local one."""
 
-import threading
-
 import pytest
 
 from agents.measuring.bracket import TimePath, measure
 from agents.measuring.runners import Step
 from agents.timing import stamps
 from agents.timing.clocks import Clocks, own_clocks
-from agents.timing.server import TimeServer
-
-
-@pytest.fixture
-def time_server():
-    server = TimeServer("127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    yield TimePath(f"udp://127.0.0.1:{server.port}")
-    server.stop()
-    thread.join(5)
-    server.close()
 
 
 def step(script):

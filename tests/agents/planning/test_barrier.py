@@ -1,6 +1,5 @@
 """The moment of a start, mapped from the time server's clock to clocks that lie."""
 
-import threading
 import time
 
 import pytest
@@ -17,21 +16,9 @@ from agents.planning.barrier import (
 )
 from agents.timing import stamps
 from agents.timing.clocks import Clocks, own_clocks
-from agents.timing.server import TimeServer
 from agents.timing.stamps import Stamp
 
 TRUE = own_clocks()
-
-
-@pytest.fixture
-def path():
-    server = TimeServer("127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    yield TimePath(f"udp://127.0.0.1:{server.port}")
-    server.stop()
-    thread.join(5)
-    server.close()
 
 
 @pytest.fixture
@@ -55,21 +42,21 @@ def stamp(server_us, local_us, trip_us=100):
 
 
 @pytest.mark.parametrize("pace", [1.0, 0.5, 1.25])
-def test_it_starts_in_time_whatever_the_pace_of_the_clock(path, lie, pace):
+def test_it_starts_in_time_whatever_the_pace_of_the_clock(time_server, lie, pace):
     lie(pace)
-    first = path.stamp()
+    first = time_server.stamp()
     moment_us = first.server_monotonic_us + 1_500_000
 
-    wait_for(moment_us, first, path)
+    wait_for(moment_us, first, time_server)
 
     assert TRUE.monotonic_us() - moment_us == pytest.approx(0, abs=60_000)
 
 
-def test_who_learns_of_it_too_late_has_missed_it(path):
-    now = path.stamp()
+def test_who_learns_of_it_too_late_has_missed_it(time_server):
+    now = time_server.stamp()
 
     with pytest.raises(MissedError, match="after it"):
-        wait_for(now.server_monotonic_us - 500_000, now, path)
+        wait_for(now.server_monotonic_us - 500_000, now, time_server)
 
 
 def test_round_trips_are_no_reason_to_doubt_a_clock():
@@ -104,18 +91,18 @@ class Server:
         return {**told, **self.answers.pop(0)}
 
 
-def test_a_seat_alone_starts_at_once_with_a_fresh_stamp(path):
+def test_a_seat_alone_starts_at_once_with_a_fresh_stamp(time_server):
     server = Server({"state": "start"})
 
-    stamp, silence = Gate(server, {}, 90.0, print)(path)
+    stamp, silence = Gate(server, {}, 90.0, print)(time_server)
 
     assert (stamp.exchanges, silence) == (8, "")
     assert server.asked[0]["limit_s"] == 90.0
     assert server.asked[0]["clock"] == stamp.clock
 
 
-def test_it_asks_until_the_moment_is_known(path):
-    moment_us = path.stamp().server_monotonic_us + 300_000
+def test_it_asks_until_the_moment_is_known(time_server):
+    moment_us = time_server.stamp().server_monotonic_us + 300_000
     waits = {"state": "wait", "sentence": "Waiting for seat 2 (vm-b)."}
     said = []
 
@@ -124,17 +111,17 @@ def test_it_asks_until_the_moment_is_known(path):
         {},
         1.0,
         said.append,
-    )(path)
+    )(time_server)
 
     assert said == ["Waiting for seat 2 (vm-b)."] * 2
     assert TRUE.monotonic_us() >= moment_us - 20_000
 
 
-def test_a_released_seat_starts_nothing(path):
+def test_a_released_seat_starts_nothing(time_server):
     gate = Gate(Server({"state": "released", "sentence": "Too late."}), {}, 1.0, print)
 
     with pytest.raises(ReleasedError, match="Too late"):
-        gate(path)
+        gate(time_server)
 
 
 def test_without_a_time_server_it_says_so_and_names_no_clock():

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from benchmarks.services import barriers
+from benchmarks.services import barriers, plan_seats, plan_turns
 from benchmarks.services.plans import create_plan
 
 CLOCK = "9c2b7a01d4e5f607"
@@ -30,12 +30,12 @@ class Guest:
 
     def __init__(self, plan, agent, system, name, hour):
         self.plan, self.agent, self.hour = plan, agent, hour
-        self.seat = barriers.join_plan(
+        self.seat = plan_seats.join_plan(
             plan_id=plan.pk, agent=agent, name=name, system=system
         )
 
     def next(self):
-        return barriers.next_part(
+        return plan_turns.next_part(
             lab=self.agent.lab, plan_id=self.plan.pk, seat_id=self.seat.pk
         )
 

@@ -5,9 +5,9 @@ import pytest
 from benchmarks.analysis.planning import PlanError
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Plan, PlanPart, PlanStep, System
-from benchmarks.services import barriers
-from benchmarks.services.barriers import SeatsTakenError
+from benchmarks.services import plan_seats, plan_turns
 from benchmarks.services.plan_progress import proceed_plans
+from benchmarks.services.plan_seats import SeatsTakenError
 from tests.benchmarks.services.planning import Guest, Hour, parallel, planned
 
 
@@ -73,14 +73,14 @@ def test_a_clone_with_the_same_name_is_refused_while_the_first_is_there(
 ):
     plan = planned(campaign, system, **parallel(2))
     said = {"plan_id": plan.pk, "agent": agent, "name": "debian", "system": system.pk}
-    first = barriers.join_plan(**said, instance="a")
+    first = plan_seats.join_plan(**said, instance="a")
 
     with pytest.raises(SeatsTakenError, match="--as NAME"):
-        barriers.join_plan(**said, instance="b")
+        plan_seats.join_plan(**said, instance="b")
 
-    assert barriers.join_plan(**said, instance="a").pk == first.pk
+    assert plan_seats.join_plan(**said, instance="a").pk == first.pk
     hour.passes(16)
-    assert barriers.join_plan(**said, instance="b").pk == first.pk
+    assert plan_seats.join_plan(**said, instance="b").pk == first.pk
 
 
 def test_a_guest_of_another_system_is_told_which_are_measured(
@@ -425,7 +425,7 @@ def test_steps_say_in_which_order_they_were_really_begun(campaign, system, guest
 
     assert [step.sequence for step in steps(plan)] == [1, 2]
     assert {step.status for step in steps(plan)} == {PlanStep.Status.DONE}
-    assert barriers.LOOK_AGAIN_S < 5
+    assert plan_turns.LOOK_AGAIN_S < 5
 
 
 def test_a_turn_costs_the_same_however_long_the_plan(

@@ -1,0 +1,98 @@
+"""A plan made in a real browser, and its page that keeps itself current."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from benchmarks.models import Agent, Campaign, Lab, Membership, Plan
+from benchmarks.services import barriers, plan_seats, plan_turns, systems
+from benchmarks.services.plans import stop_plan
+from tests.dashboard import browsing
+
+pytestmark = pytest.mark.browser
+
+NEW = "/campaigns/alpha-lab/study/plans/new/"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def orm_beside_playwright():
+    """Let the tests query while Playwright's event loop runs in the same thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield
+
+
+@pytest.fixture
+def site(transactional_db):
+    """Serve a lab with one campaign, one system, one agent and one person."""
+    connection.close()  # another module's site may have ended it
+    lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+    Campaign.objects.create(lab=lab, slug="study", title="A study")
+    systems.register_host(lab=lab, slug="alpha")
+    described = {"host": "alpha", "hypervisor": "KVM", "guest_os": "Debian 12"}
+    systems.register_system(lab=lab, description=described)
+    Agent.objects.create(lab=lab, name="alice")
+    carol = get_user_model().objects.create_user("carol", password="sesame-open")
+    Membership.objects.create(lab=lab, user=carol, role="maintainer")
+    server = LiveServer("127.0.0.1")
+    yield server.url
+    server.stop()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browsing.chromium() as started:
+        yield started
+
+
+def filled_in(visit):
+    """Sign in, fill in the form of a plan, and send it."""
+    page = visit.open(f"/login/?next={NEW}")
+    page.get_by_label("Name").fill("carol")
+    page.get_by_label("Password").fill("sesame-open")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Title").fill("Two guests")
+    page.get_by_role("checkbox", name="KVM, Debian 12").check()
+    page.get_by_role("spinbutton", name="guests KVM").fill("2")
+    page.get_by_role("checkbox", name="hackbench").check()
+    page.get_by_role("checkbox", name="One guest alone").uncheck()
+    page.get_by_role("checkbox", name="The same in several guests at once").check()
+    assert not browsing.is_too_wide(page)
+    page.get_by_role("button", name="Make this plan").click()
+    page.wait_for_url("**/plans/*/")
+    return page
+
+
+def join(plan, name):
+    """Do what an agent does until it stands at the barrier."""
+    agent = Agent.objects.get()
+    system = plan.seats.first().system_id
+    seat = plan_seats.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
+    asked = {"lab": agent.lab, "plan_id": plan.pk, "seat_id": seat.pk}
+    part = plan_turns.next_part(**asked).part
+    barriers.meet(lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock="c")
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_a_plan_is_made_and_then_watched_without_reloading(chromium, site, width):
+    size = {"width": width, "height": 900}
+    with browsing.window(chromium, site, viewport=size) as at:
+        page = filled_in(at)
+        expect(page.locator("#plan")).to_contain_text("agents have to join first")
+        plan = Plan.objects.get()
+
+        join(plan, "vm-a")
+        expect(page.locator(".seat-arrived")).to_contain_text("seat 1 (vm-a)")
+        expect(page.locator(".seat-awaited")).to_contain_text("seat 2")
+
+        stop_plan(plan=plan)
+        expect(page.locator("#plan")).to_contain_text("The plan has ended.")
+        assert not browsing.is_too_wide(page)
+        assert (at.errors, browsing.violations(page)) == ([], [])
