@@ -265,6 +265,10 @@
   settle(document);
   unhide();
   restore();
+  // htmx would announce the end of each of thousands of elements, which nobody listens to.
+  document.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
+    if (detail.shouldSwap && target.id === "comparison") target.replaceChildren();
+  });
   document.addEventListener("htmx:afterSwap", ({ target: element }) => {
     hide();
     known.clear();
