@@ -79,40 +79,70 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if options.only:
         visits = chosen(visits, options.only.split(","))
     with ExitStack() as stack:
-        guest, tower = _images(folder, environment, is_short=options.short)
+        images = _images(folder, environment, is_short=options.short)
         agent = pack_agent(folder)
         say("asking Virtlab" if "SERVER" in environment else "starting Virtlab")
         server = stack.enter_context(server_of(environment, folder))
         desk = Desk(server.url)
-        machine = environment.get("MACHINE", "lab-machine")
-        facts = facts_of_machine(agent, guest.root, folder)
-        laboratory = Laboratory(
-            folder=folder,
-            agent=agent,
-            guest=guest,
-            tower=tower,
-            client=Client(server.url, server.token, patience_s=30),
-            reader=Client(server.url, server.read_token, patience_s=30),
-            token=server.token,
-            campaign=options.campaign,
-            machine=machine,
-            session=options.campaign,
-            desk_port=stack.enter_context(desk.opened()),
-            time_port=stack.enter_context(_time_server(agent, folder)),
-            beneath=found_campaign(server, facts, options.campaign, machine),
-            versions=versions_here(),
-            say=say,
+        ports = (
+            stack.enter_context(desk.opened()),
+            stack.enter_context(_time_server(agent, folder)),
         )
-        for visit in visits:
-            say(f"{_named(visit)}: {visit.repetitions} repetitions")
-            laboratory.visit(visit)
-        failures = _judged(laboratory, visits)
-        if options.record:
-            uploads = desk.uploads.values()
-            write_record(options.record, laboratory.reader, options.campaign, uploads)
+        machine = environment.get("MACHINE", "lab-machine")
+        campaign = (options.campaign, machine)
+        laboratory = _laboratory(folder, agent, images, server, ports, campaign)
+        try:
+            failures = _measured(laboratory, visits)
+        finally:
+            if options.record:
+                _record(options, laboratory, desk)
     _look_at(server, environment, folder, options.campaign)
     say(f"{time.monotonic() - begun_s:.0f} s, {len(failures)} failures")
     return 1 if failures else 0
+
+
+def _laboratory(
+    folder: Path,
+    agent: Path,
+    images: tuple[Image, Image | None],
+    server: Server,
+    ports: tuple[int, int],
+    campaign: tuple[str, str],
+) -> Laboratory:
+    """Write campaign and machine to the server; return the lab that measures them."""
+    facts = facts_of_machine(agent, images[0].root, folder)
+    return Laboratory(
+        folder=folder,
+        agent=agent,
+        guest=images[0],
+        tower=images[1],
+        client=Client(server.url, server.token, patience_s=30),
+        reader=Client(server.url, server.read_token, patience_s=30),
+        token=server.token,
+        campaign=campaign[0],
+        machine=campaign[1],
+        session=campaign[0],
+        desk_port=ports[0],
+        time_port=ports[1],
+        beneath=found_campaign(server, facts, *campaign),
+        versions=versions_here(),
+        say=say,
+    )
+
+
+def _measured(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
+    """Make all visits, and return what went wrong."""
+    for visit in visits:
+        say(f"{_named(visit)}: {visit.repetitions} repetitions")
+        laboratory.visit(visit)
+    return _judged(laboratory, visits)
+
+
+def _record(options: argparse.Namespace, laboratory: Laboratory, desk: Desk) -> None:
+    """Write what was uploaded, even if the lab was stopped."""
+    uploads = list(desk.uploads.values())
+    write_record(options.record, laboratory.reader, options.campaign, uploads)
+    say(f"written: {options.record}, {len(uploads)} uploads")
 
 
 def _named(visit: Visit) -> str:

@@ -107,21 +107,22 @@ class Visit:
 
 
 def itinerary(repetitions: int, *, is_short: bool) -> list[Visit]:
-    """Return all boots in order: there and back again, then those that come once.
+    """Return all boots in order: there, those that come once, and back again.
 
     A machine that slowly gets warmer or busier meets all systems alike that way.
     """
     boots = SHORT if is_short else MEASURED
+    once = [] if is_short else [Visit(TRIO, repetitions)]
+    once.append(Visit(LIAR, 1 if is_short else 2))
     if repetitions < TWO_PASSES:
-        visits = [Visit(boot, repetitions) for boot in boots]
-    else:
-        there = repetitions // 2
-        back = [boot.turned() for boot in reversed(boots)]
-        visits = [Visit(boot, there) for boot in boots]
-        visits += [Visit(boot, repetitions - there) for boot in back]
-    if not is_short:
-        visits.append(Visit(TRIO, repetitions))
-    return [*visits, Visit(LIAR, 1 if is_short else 2)]
+        return [*(Visit(boot, repetitions) for boot in boots), *once]
+    there = repetitions // 2
+    back = [boot.turned() for boot in reversed(boots)]
+    return [
+        *(Visit(boot, there) for boot in boots),
+        *once,
+        *(Visit(boot, repetitions - there) for boot in back),
+    ]
 
 
 def chosen(visits: Iterable[Visit], kinds: Sequence[str]) -> list[Visit]:

@@ -52,9 +52,9 @@ def _about_the_liar(found: Found, clock: ClockCheck | None) -> list[str]:
     told = []
     if clock is None:
         return ["liar: nobody knows how its clock went."]
-    if abs(clock.local_error) < LIE:
+    if abs(clock.local_error) - clock.bound < LIE:
         told.append(f"liar: its clock was only {clock.local_error:+.1%} off.")
-    if abs(clock.external_error) > TRUE:
+    if abs(clock.external_error) - clock.bound > TRUE:
         told.append(f"liar: its time server was {clock.external_error:+.1%} off.")
     if set(found.trusts) != {"suspect"}:
         told.append(f"liar: the page calls its clock {_trusts(found)}, not suspect.")
@@ -78,7 +78,7 @@ def table(
                 f"{here.parsed} of {here.wanted}",
                 _trusts(here) or "-",
                 f"{clock.local_error:+.2%}" if clock else "-",
-                f"{clock.external_error:+.2%}" if clock else "-",
+                f"{clock.external_error:+.2%} +-{clock.bound:.2%}" if clock else "-",
                 f"{seconds.get(system.name, 0.0):.0f}",
             )
         )

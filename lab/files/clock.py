@@ -3,8 +3,8 @@
     clock.py set ADDRESS             as NTP would, from the time server
     clock.py check ADDRESS SECONDS   work for so long by the guest's own clock
 
-`check` prints a line before and after the work; whoever reads the console knows by a
-clock of his own how long it really took.
+`check` prints a line before and after each of its two stamps; whoever reads the console
+knows by a clock of his own what the time between the stamps can have been.
 """
 
 import sys
@@ -41,6 +41,7 @@ def set_clock(address: str) -> None:
 
 
 def check_clock(address: str, seconds: float) -> None:
+    print("lab: clock opens", flush=True)
     first = stamp_of(address)
     print("lab: clock begins", flush=True)
     end = time.monotonic() + seconds
@@ -48,6 +49,7 @@ def check_clock(address: str, seconds: float) -> None:
         sum(range(10000))
     print("lab: clock ends", flush=True)
     last = stamp_of(address)
+    print("lab: clock closes", flush=True)
     external_us = last.server_monotonic_us - first.server_monotonic_us
     local_us = last.local_monotonic_us - first.local_monotonic_us
     print(f"lab: clock external {external_us} local {local_us}", flush=True)

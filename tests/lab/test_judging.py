@@ -6,7 +6,7 @@ from lab.judging import problems, table
 from lab.results import Found
 
 (CONTAINER,), (NESTED,), (LYING,) = (boot.systems for boot in (NSPAWN, KVM, LIAR))
-LIE = [Said(0.0, 9.0, [ClockCheck(3.0, 3.001, 1.5)])]
+LIE = [Said(0.0, 9.0, [ClockCheck(3.0, 0.003, 3.001, 1.5)])]
 
 
 def found(*layers, parsed=5, trusts=None):
@@ -44,7 +44,7 @@ def test_a_lie_that_the_page_believes_is_told():
 
 def test_a_liar_that_told_the_truth_and_a_wrong_time_server_are_told():
     systems = {"liar": found("qemu-tcg", trusts={"suspect": 4})}
-    said = {"liar": [Said(0.0, 9.0, [ClockCheck(3.0, 3.3, 3.0)])]}
+    said = {"liar": [Said(0.0, 9.0, [ClockCheck(3.0, 0.003, 3.3, 3.0)])]}
 
     assert problems([LYING], systems, said, ()) == [
         "liar: its clock was only +0.0% off.",
@@ -58,5 +58,5 @@ def test_the_table_has_a_line_for_each_system():
     assert len(lines) == 2
     assert lines[1].split() == [
         *("liar", "qemu-tcg", "5", "of", "5", "3", "trusted"),
-        *("-50.00%", "+0.03%", "12"),
+        *("-50.00%", "+0.03%", "+-0.10%", "12"),
     ]
