@@ -45,15 +45,38 @@ PAGES = {
     "report-making": ("/reports/{report}/",),
     "freeze": (f"{XEN}freeze/",),
     "snapshot": ("/snapshots/{snapshot}/",),
+    "plans": (f"{XEN}plans/", f"{BARE}plans/"),
+    "new-plan": (f"{XEN}plans/new/",),
+    "plan": ("/plans/{plan}/",),
     "login": ("/login/",),
+    "labs": ("/labs/",),
+    "lab": ("/labs/alpha-lab/",),
+    "members": ("/labs/alpha-lab/members/",),
+    "tokens": ("/labs/alpha-lab/tokens/",),
+    "deeds": ("/labs/alpha-lab/deeds/",),
+    "invitation": ("/invitation/",),
+    "account": ("/account/",),
+    "password": ("/account/password/",),
+    "words": ("/words/",),
 }
 # Parts of a page that a script fetches: seen where the page shows them.
 PARTS = {"cell-reading", "chart", "cell-card", "processing"}
 FILES = {"export", "cite", "report-pdf", "report-made", "run-upload", "snapshot-file"}
-DEEDS = {"begin-reread", "decide-flag", "upload-system", "logout"}
-DEEDS |= {"withdraw-snapshot", "sign-snapshot"}
+DEEDS = {
+    *("begin-reread", "decide-flag", "upload-system", "logout"),
+    *("give-role", "remove-member", "withdraw-invitation", "revoke-token"),
+    *("withdraw-snapshot", "sign-snapshot", "stop-plan", "sign-out-everywhere"),
+}
 # Only for who is signed in; others are sent to the sign-in page.
-PERSONAL = {"reread", "upload", "freeze"}
+PERSONAL = {
+    *("reread", "upload", "freeze", "new-plan"),
+    *("members", "tokens", "deeds", "account", "password"),
+}
+# About nobody's lab, or about whoever asks.
+OF_NO_LAB = {
+    *("overview", "login", "logout", "labs", "words", "invitation"),
+    *("account", "password", "sign-out-everywhere"),
+}
 
 
 def names() -> set[str]:

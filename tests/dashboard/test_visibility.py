@@ -32,12 +32,15 @@ from benchmarks.services import (
     snapshots,
     tokens,
 )
+from benchmarks.services.invitations import invite_person
+from benchmarks.services.plans import create_plan
 from dashboard.urls import urlpatterns
 from dashboard.views import reports
 from tests.dashboard import routes
 
 READ, KEEP, UPLOAD = (200, 200), (404, 200), (403, 200)
 DO_KEEP, DO_UPLOAD = (404, 302), (403, 302)
+DO_AND_BE_TOLD = (302, 302)  # back to the page, which says why not
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,11 @@ class Rule:
 
 
 RULES = {
-    **dict.fromkeys(routes.names() - {"overview", "login", "logout"}, Rule(READ)),
+    **dict.fromkeys(routes.names() - routes.OF_NO_LAB, Rule(READ)),
     "reread": Rule(KEEP, for_nobody=302),
     "freeze": Rule(KEEP, for_nobody=302),
+    "new-plan": Rule(KEEP, for_nobody=302),
+    "stop-plan": Rule(DO_KEEP, for_nobody=302, is_post=True),
     "withdraw-snapshot": Rule(DO_KEEP, for_nobody=302, is_post=True),
     # Who may sign is in another lab, and says which.
     "sign-snapshot": Rule((404, 404), for_nobody=302, is_post=True),
@@ -63,6 +68,13 @@ RULES = {
     "upload-system": Rule(DO_UPLOAD, for_nobody=302, is_post=True),
     "begin-reread": Rule(DO_KEEP, for_nobody=302, is_post=True),
     "decide-flag": Rule(DO_KEEP, for_nobody=302, is_post=True),
+    "members": Rule(READ, for_nobody=302),
+    "tokens": Rule(KEEP, for_nobody=302),
+    "deeds": Rule(KEEP, for_nobody=302),
+    "give-role": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
+    "remove-member": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
+    "withdraw-invitation": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
+    "revoke-token": Rule(DO_KEEP, for_nobody=302, is_post=True),
 }
 CONVERTERS = {
     str(pattern.name): set(pattern.pattern.converters) for pattern in urlpatterns
@@ -80,7 +92,9 @@ QUERIES = {
     "influence": ("case={case}",),
     "sweep": ("systems={system}",),
 }
-POSTED = {"status": "confirmed", "note": "seen"} | {
+# Addresses in which nothing stands but the lab.
+OF_A_LAB = {"upload", "upload-system", "lab", "members", "tokens", "deeds"}
+POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
     "host": "alpha",
     "hypervisor": "KVM",
 }
@@ -108,6 +122,9 @@ def fill(lab, run_document, xen):
     Run.objects.filter(campaign=campaign).update(warnings=doubt)
     checking.check_due_campaigns(timedelta(0))
     cell = Cell.objects.get(campaign=campaign, system__hypervisor="Xen")
+    keeper = get_user_model().objects.create_user(f"keeper of {lab.slug}")
+    Membership.objects.create(lab=lab, user=keeper, role="admin")
+    invited, _ = invite_person(lab=lab, by=keeper, name=secret, role="viewer")
     return {
         "lab": lab.slug,
         "slug": secret,
@@ -116,10 +133,27 @@ def fill(lab, run_document, xen):
         "flag_id": Flag.objects.filter(campaign=campaign).first().pk,
         "report_id": Report.objects.create(campaign=campaign, stamp="x").pk,
         "snapshot_id": frozen(campaign).pk,
+        "plan_id": planned(campaign, cell.system).pk,
+        "person_id": keeper.pk,
+        "invitation_id": invited.pk,
+        "prefix": tokens.issue_token(agent=agent, can_upload=True)[0].prefix,
         "reread_id": rereading.begin_reread(campaign=campaign).pk,
         "system": cell.system_id,
         "case": cell.case_id,
     }
+
+
+def planned(campaign, system):
+    """Plan one step of a campaign."""
+    design = {
+        "systems": [{"system": system.pk}],
+        "tools": [{"tool": "hackbench"}],
+        "repetitions": 1,
+        "warm_up": 0,
+    }
+    return create_plan(
+        campaign=campaign, who="keeper", title="A plan", design=design, budget_s=60
+    )
 
 
 def frozen(campaign):
@@ -200,7 +234,7 @@ def expected(name, who, target):
     rule, lab = RULES[name], {"stranger": "beta"}.get(who, "alpha")
     if who in {"nobody", "token"}:
         return rule.for_nobody
-    if name in {"upload", "upload-system"} and target == "missing":
+    if name in OF_A_LAB and target == "missing":
         target = "alpha"  # there is nothing but the lab in the address
     return rule.own[who != "viewer"] if target == lab else 404
 
@@ -211,8 +245,10 @@ def is_asked(name, target):
 
 
 def test_every_address_says_who_may_see_it():
-    assert set(RULES) | {"overview", "login", "logout"} == routes.names()
-    assert routes.DEEDS - {"logout"} == {name for name in RULES if RULES[name].is_post}
+    assert set(RULES) | routes.OF_NO_LAB == routes.names()
+    assert {
+        name for name in RULES if RULES[name].is_post
+    } == routes.DEEDS - routes.OF_NO_LAB
 
 
 @pytest.mark.parametrize("name", sorted(RULES))

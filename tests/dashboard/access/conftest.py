@@ -21,12 +21,15 @@ from benchmarks.models import (
     Flag,
     Lab,
     Membership,
+    Plan,
     Report,
     Reread,
     Run,
     Snapshot,
+    System,
 )
 from benchmarks.services import campaigns, checking, rereading, snapshots
+from benchmarks.services.plans import create_plan
 from tests.dashboard import browsing, serving
 
 STUDIES = (
@@ -97,6 +100,7 @@ def load(lab: Lab) -> dict[str, int]:
         "finished": finished_reread(xen),
         "report": Report.objects.create(campaign=xen, stamp="x").pk,
         "snapshot": frozen(xen).pk,
+        "plan": planned(xen, native.system).pk,
     }
 
 
@@ -105,6 +109,19 @@ def xen_systems(campaign: Campaign) -> list[int]:
     cells = Cell.objects.filter(campaign=campaign, system__hypervisor="Xen")
     return list(
         cells.order_by("system").values_list("system", flat=True).distinct()[:2]
+    )
+
+
+def planned(campaign: Campaign, system: System) -> Plan:
+    """Plan three steps of a study; no agent ever asks for them."""
+    design = {
+        "systems": [{"system": system.pk}],
+        "tools": [{"tool": "hackbench"}],
+        "repetitions": 3,
+        "warm_up": 0,
+    }
+    return create_plan(
+        campaign=campaign, who="maintainer", title="A plan", design=design, budget_s=60
     )
 
 
