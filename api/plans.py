@@ -8,14 +8,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.answers import Answer
-from api.campaigns import own_campaign
 from api.fields import Choice
 from api.plan_shapes import EXAMPLE, PlanInput, plan_fields
 from api.queries import ListQuery, campaign_parameter
 from api.shapes import StrictSerializer, checked
 from api.views import ApiView
-from benchmarks.errors import NotFoundError
-from benchmarks.models import Plan, PlanPart, PlanStep
+from benchmarks.errors import NotFoundError, UnknownCampaignError
+from benchmarks.models import Campaign, Plan, PlanPart, PlanStep
 from benchmarks.selectors import plans
 from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.services.plans import create_plan, stop_plan
@@ -205,7 +204,10 @@ class PlansView(ApiView):
     )
     def post(self, request: Request) -> Response:
         fields = checked(PlanInput, request.data)
-        campaign = own_campaign(self.lab, fields["campaign"])
+        own = Campaign.objects.filter(lab=self.lab, slug=fields["campaign"])
+        campaign = own.select_related("lab").first()
+        if campaign is None:
+            raise UnknownCampaignError(fields["campaign"])
         who = self.agent.name
         plan = create_plan(campaign=campaign, who=who, **plan_fields(fields))
         return self.created_or_known(PlanSerializer, plan, created=True)

@@ -57,7 +57,7 @@ def test_it_is_listed_by_campaign_and_status(anyone, plan):
         ({"systems": [{"system": 999_999}]}, 422, "unknown_system"),
         ({"order": "shuffled"}, 400, "invalid"),
         ({"budget": 60}, 400, "invalid"),
-        ({"campaign": "missing"}, 404, "not_found"),
+        ({"campaign": "missing"}, 422, "unknown_campaign"),
     ],
 )
 def test_a_bad_plan_is_refused_in_words(api, document, change, status, code):
