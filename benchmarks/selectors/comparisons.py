@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from django.db.models import F, QuerySet
 
@@ -183,7 +183,7 @@ def compared_row(
     is_scaling = against.state == State.SCALING
     row = object.__new__(ComparisonRow)
     row.__dict__.update(
-        _instead_of_mean(own, against) if doubts or others else {},
+        _instead_of_mean(own, against) if doubts or others else IS_ONE_FIGURE,
         **shared,
         id=own["pk"],
         scenario=own["scenario"],
@@ -206,6 +206,16 @@ def compared_row(
         judgement=judgement,
     )
     return row
+
+
+# What a row whose two sides are each one figure has for `_instead_of_mean`.
+IS_ONE_FIGURE: Final[Mapping[str, Any]] = {
+    "doubts": (),
+    "baseline_doubts": (),
+    "shape": "",
+    "speeds": (),
+    "range": None,
+}
 
 
 def _instead_of_mean(own: Mapping[str, Any], against: Against) -> dict[str, Any]:

@@ -89,6 +89,7 @@ def all_said(sentences: Iterable[str], between: str = " ") -> str:
     return between.join(map(wording.said, sentences))
 
 
+@register.filter
 def circumstance(name: str, value: object) -> str:
     """Return a circumstance in words: ``"seat"|circumstance:run.seat``."""
     return wording.fact_text(Fact(name, str(value)))

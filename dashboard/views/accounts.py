@@ -59,6 +59,12 @@ class ChangePassword(PasswordChangeView):
     template_name = "dashboard/password.html"
     success_url = reverse_lazy("dashboard:account")
 
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)
+        # A page that takes the focus hides from a screen reader what stands before.
+        form.fields["old_password"].widget.attrs.pop("autofocus", None)
+        return form
+
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         try:
             self.trial = _attempt(request, person_of(request).get_username())

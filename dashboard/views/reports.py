@@ -15,8 +15,8 @@ from kombu.exceptions import OperationalError
 from benchmarks.models import Campaign, Report
 from benchmarks.selectors.versions import campaign_version
 from benchmarks.services.reports import UNFINISHED, ask_report, revive
-from dashboard import figures
 from dashboard.citing import citation_of, site_of
+from dashboard.figures import NEUTRAL, written_as
 from dashboard.report.building import Making
 from dashboard.report.keeping import kept_report
 from dashboard.report.making import edition
@@ -38,10 +38,12 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     version, citation = campaign_version(campaign), citation_of(request, campaign)
     who = request.user.get_username() if request.user.is_authenticated else ""
     making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
+    with written_as(NEUTRAL):  # the page says what the file says
+        said = kept_report(version, viewer, campaign, citation, making)
     context = {
         "campaign": campaign,
-        "report": kept_report(version, viewer, campaign, citation, making),
-        "version": f"{version} {sorted(viewer.lab_ids)} {figures.locale()}",
+        "report": said,
+        "version": f"{version} {sorted(viewer.lab_ids)}",
     }
     return render(request, "dashboard/report.html", context)
 

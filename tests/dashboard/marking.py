@@ -15,7 +15,7 @@ import pytest
 from django.http import HttpResponse
 from django.utils.translation import trans_real
 
-from dashboard import judging, wording
+from dashboard import wording
 
 OPEN, CLOSE = "\u27e6", "\u27e7"  # white square brackets
 MARKED = re.compile(f"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
@@ -55,7 +55,6 @@ def marked_language() -> Iterator[Marking]:
 def forget() -> None:
     """Forget what was said before in another language."""
     wording._runs_text.cache_clear()
-    judging._mark_sentence.cache_clear()
 
 
 class Texts(HTMLParser):
