@@ -6,6 +6,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -84,9 +85,13 @@ def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
 
 
 def _own_or_404(request: HttpRequest, report_id: int) -> Report:
-    """Return a report that this reader asked for, of a campaign still to be seen."""
+    """Return a report that this reader asked for, of a campaign still to be seen.
+
+    Who was not signed in when asking may be so now: such a report holds what is public.
+    """
     reports = Report.objects.select_related("campaign__lab")
-    asked = get_object_or_404(reports, pk=report_id, person=person_of(request))
+    whose = Q(person=person_of(request)) | Q(person=None)
+    asked = get_object_or_404(reports.filter(whose), pk=report_id)
     campaign = asked.campaign
     campaign_or_404(viewer_of(request), campaign.lab.slug, campaign.slug)
     return asked

@@ -174,11 +174,20 @@ def test_one_that_failed_says_so_and_is_made_when_asked_for_again(
 
 
 def test_whoever_did_not_ask_for_it_does_not_find_it(client, pair, asked, person):
-    answer, _sent = asked()
     client.force_login(person)
+    answer, _sent = asked()
+    assert client.get(answer.url).status_code == 200
+    client.logout()
 
     assert client.get(answer.url).status_code == 404
     assert client.get(answer.url[:-1] + ".pdf").status_code == 404
+
+
+def test_who_signs_in_while_waiting_still_finds_it(client, pair, asked, person):
+    answer, _sent = asked()
+    client.force_login(person)
+
+    assert client.get(answer.url).status_code == 200
 
 
 def test_what_is_hidden_meanwhile_is_not_handed_out(client, pair, asked):

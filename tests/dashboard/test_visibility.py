@@ -63,7 +63,7 @@ RULES = {
     "sign-snapshot": Rule((404, 404), for_nobody=302, is_post=True),
     # Made meanwhile, for who asked; that one waits for somebody else's.
     "report-pdf": Rule((302, 302)),
-    **dict.fromkeys(("report-making", "report-made"), Rule((404, 404))),
+    "report-made": Rule((302, 302)),
     "upload": Rule(UPLOAD, for_nobody=302),
     "upload-system": Rule(DO_UPLOAD, for_nobody=302, is_post=True),
     "begin-reread": Rule(DO_KEEP, for_nobody=302, is_post=True),
