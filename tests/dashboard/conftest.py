@@ -1,8 +1,18 @@
 """Pages with something on them."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from benchmarks.models import Cell
+
+
+@pytest.fixture(scope="session", autouse=True)
+def orm_beside_playwright() -> Iterator[None]:
+    """Let the tests query while Playwright's event loop runs in the same thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield
 
 
 @pytest.fixture

@@ -17,14 +17,6 @@ CAMPAIGN = "/campaigns/alpha-lab/lines/"
 EVIL = "<b>bold</b><img src=x onerror=alert(1)>"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def orm_beside_playwright():
-    """Let the tests query while Playwright's event loop runs in the same thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield
-
-
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
     """Serve one campaign with sizes, paths and dates, and a hostile name in each."""

@@ -37,14 +37,6 @@ PAYLOADS = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def orm_beside_playwright():
-    """Let the tests query while Playwright's event loop runs in the same thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield
-
-
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
     """Serve one reference campaign, and one whose every name is an attack."""

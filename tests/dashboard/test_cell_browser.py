@@ -18,14 +18,6 @@ pytestmark = pytest.mark.browser
 COMPARE = "/campaigns/alpha-lab/inqbus-2008-io/compare/"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def orm_beside_playwright():
-    """Let the tests query while Playwright's event loop runs in the same thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield
-
-
 @pytest.fixture
 def site(transactional_db):
     """Serve the study whose disk has two speeds."""

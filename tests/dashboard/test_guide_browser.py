@@ -1,7 +1,6 @@
 """A first visit in a real browser, over the real studies; a lab's people at work."""
 
 import re
-from datetime import timedelta
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -12,10 +11,8 @@ from playwright.sync_api import expect
 from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Lab, Membership, Token
-from benchmarks.reference.documents import reference_campaign
 from benchmarks.selectors.examples import STUDIES, XEN
-from benchmarks.services import campaigns, checking, intake, processing, systems
-from tests.dashboard import browsing
+from tests.dashboard import browsing, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -32,14 +29,6 @@ STEPS = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def orm_beside_playwright():
-    """Let the tests query while Playwright's event loop runs in the same thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield
-
-
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
     """Serve the three studies of the guided path, and a lab with a maintainer."""
@@ -48,33 +37,15 @@ def site(django_db_setup, django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
         for slug in STUDIES:
-            load(lab, agent, slug)
-        checking.check_due_campaigns(timedelta(0))
+            serving.load_reference(lab, agent, slug)
+        serving.check_all()
         carol = get_user_model().objects.create_user("carol", password=PASSWORD)
         Membership.objects.create(lab=lab, user=carol, role="maintainer")
         server = LiveServer("127.0.0.1")
         yield server.url
         server.stop()
-        end_sessions()
+        serving.end_sessions()
         call_command("flush", interactive=False, verbosity=0)
-
-
-def load(lab, agent, slug):
-    study = reference_campaign(slug)
-    campaigns.save_campaign(lab=lab, **study.campaign)
-    for host in study.hosts:
-        systems.register_host(lab=lab, **host)
-    intake.submit_runs(agent=agent, documents=study.runs)
-    processing.drain()
-
-
-def end_sessions():
-    """End what the server's threads left open, or the database cannot be emptied."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,11 @@ from pytest_django.live_server_helper import LiveServer
 from benchmarks.models import Agent, Campaign, Lab, Membership, Plan
 from benchmarks.services import barriers, plan_seats, plan_turns, systems
 from benchmarks.services.plans import stop_plan
-from tests.dashboard import browsing
+from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser
 
 NEW = "/campaigns/alpha-lab/study/plans/new/"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def orm_beside_playwright():
-    """Let the tests query while Playwright's event loop runs in the same thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield
 
 
 @pytest.fixture
@@ -39,11 +31,7 @@ def site(transactional_db):
     server = LiveServer("127.0.0.1")
     yield server.url
     server.stop()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    serving.end_sessions()
 
 
 @pytest.fixture(scope="module")

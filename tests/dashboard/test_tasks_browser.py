@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from benchmarks.models import Agent, Cell, Flag, Lab, Membership
 from benchmarks.reference.documents import reference_campaign
 from benchmarks.services import campaigns, checking, intake, processing, systems
-from tests.dashboard import browsing
+from tests.dashboard import browsing, serving
 from tests.dashboard.exports.tex import read
 
 # The mark makes pytest-django set up the database; the site commits what it shows.
@@ -22,14 +22,6 @@ CAMPAIGN = "/campaigns/alpha-lab/lmu-2010-esxi/"
 COMPARE = f"{CAMPAIGN}compare/"
 TIMES = "\N{MULTIPLICATION SIGN}"
 PASSWORD = "sesame-open-now"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def orm_beside_playwright():
-    """Let the tests query while Playwright's event loop runs in the same thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +36,7 @@ def site(django_db_setup, django_db_blocker):
         server = LiveServer("127.0.0.1")
         yield server.url
         server.stop()
-        end_sessions()
+        serving.end_sessions()
         call_command("flush", interactive=False, verbosity=0)
 
 
@@ -58,15 +50,6 @@ def load_study(lab):
     intake.submit_runs(agent=agent, documents=single)
     processing.drain()
     checking.check_campaign(campaign)
-
-
-def end_sessions():
-    """End what the server's threads left open, or the database cannot be dropped."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
 
 
 @pytest.fixture(scope="module")

@@ -39,14 +39,6 @@ DROP = """
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def orm_beside_playwright():
-    """Let the tests query while Playwright's event loop runs in the same thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield
-
-
 @pytest.fixture
 def site(transactional_db):
     """Serve a lab with one campaign, one host and one person."""

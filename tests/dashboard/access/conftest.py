@@ -52,14 +52,6 @@ class Site:
         return text.format(**self.ids)
 
 
-@pytest.fixture(scope="package", autouse=True)
-def orm_beside_playwright() -> Iterator[None]:
-    """Let the tests query while Playwright's event loop runs in the same thread."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield
-
-
 @pytest.fixture(scope="package")
 def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
     """Serve the studies, and pages that fail on purpose beside them."""
