@@ -33,6 +33,7 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 CAMPAIGN = "campaigns/first-lab/lmu-2010-xen/"
+LAB = "campaigns/first-lab/virtlab-2026-emulated/"
 TWO_SPEEDS = "campaigns/first-lab/inqbus-2008-io/"
 PAGES = {
     "overview": "",
@@ -47,16 +48,21 @@ PAGES = {
     "compare-no-power": f"{CAMPAIGN}compare/?show=energy",
     "network": "campaigns/first-lab/heidelberg-2007-xen/network/",
     "sweep": "campaigns/first-lab/uoc-2012-kvm/sweep/",
+    "history": f"{TWO_SPEEDS}history/",
+    "report": f"{CAMPAIGN}report/",
+    "coruns-lab": f"{LAB}co-runs/",
     "flags": "campaigns/first-lab/lmu-2010-esxi/flags/",
     "runs": f"{CAMPAIGN}runs/",
     "tour": f"{CAMPAIGN}compare/?component=memory&scenario=single&tour=1",
     "words": "words/",
-    "compare-lab": "campaigns/first-lab/virtlab-2026-emulated/compare/",
+    "compare-lab": f"{LAB}compare/",
     "sign-in": "login/",
     "not-found": "nowhere/",
 }
 # Seen by who has signed in.
 OWN_PAGES = {
+    "new-plan": f"{CAMPAIGN}plans/new/",
+    "freeze": f"{CAMPAIGN}freeze/",
     "lab": "labs/first-lab/",
     "members": "labs/first-lab/members/",
     "tokens": "labs/first-lab/tokens/",
@@ -146,7 +152,7 @@ def read_outputs(page: Page, url: str, secrets: str) -> None:
 def evidence(page: Page, url: str) -> dict[str, str]:
     """Return the addresses that hold ids: two cells and a run of one of them."""
     page.goto(f"{url}{TWO_SPEEDS}compare/?component=disk")
-    page.locator(".cell-value a", has_text="77.23").first.click()
+    page.locator(".cell-value a", has_text="59").first.click()
     speeds = page.url.removeprefix(url)
     page.goto(f"{url}{PAGES['compare']}&component=network")
     page.locator(".cell[class*=heat-slow] a").first.click()

@@ -25,6 +25,14 @@ def settle(client: Client) -> None:
         time.sleep(0.2)
 
 
+def wait_for_checks(client: Client, slugs: list[str]) -> None:
+    """Wait until the shapes of all cells are known: some have no single figure."""
+    deadline = time.monotonic() + SETTLED_S
+    while any(client.get(f"campaigns/{slug}/")["counts"]["unchecked"] for slug in slugs):
+        assert time.monotonic() < deadline, "the campaigns are not checked"
+        time.sleep(0.2)
+
+
 def cell_key(row):
     """What makes a cell one of its kind."""
     named = ("campaign", "system_id", "case_id", "scenario", "vms", "seat", "load")
@@ -61,6 +69,7 @@ def test_killed_workers_and_an_emptied_redis_lose_nothing(product):
     settle(writer)
 
     studies = [f"again-{s.campaign['slug']}" for s in reference_campaigns()]
+    wait_for_checks(writer, studies)
     runs = [run for slug in studies for run in writer.get_all("runs/", campaign=slug)]
     assert Counter(run["status"] for run in runs) == {"parsed": expected}
     for slug in studies:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Final
 
 from benchmarks.analysis.plausibility.facts import RunFact, Study
 from benchmarks.analysis.plausibility.findings import Id, subjects
@@ -11,11 +12,18 @@ from benchmarks.analysis.plausibility.registry import Doubt, rule
 from benchmarks.sentences import counted
 
 
+# Marks that say where numbers come from or that some are missing. What stands is not
+# doubted by them: the clock of a run is judged by its own stamps, and missing is missing.
+SAID_ONLY: Final = frozenset({"time_server", "not_measured", "unknown_test"})
+
+
 @rule("tool-mark", "A doubt of the tool's parser", "warning")
 def tool_mark(study: Study) -> Iterator[Doubt]:
     """The parser that read a run's raw output marked it: an output cut short, errors
     that the tool reported, a confidence that it did not reach, readings left out.
-    Equal marks of one tool on one system are one flag that names all its runs.
+    Equal marks of one tool on one system are one flag that names all its runs. A mark
+    that says only which clock told the times, or what the tool could not measure, is a
+    notice: it withholds nothing.
 
     Why: such a run may be slower, shorter or emptier than it looks in a table.
 
@@ -38,4 +46,5 @@ def tool_mark(study: Study) -> Iterator[Doubt]:
             subjects("run", (run.id for run in runs)),
             {"code": code, "mark": sentence, "runs": len(runs)},
             (code, sentence),
+            "notice" if code in SAID_ONLY else None,
         )

@@ -17,7 +17,7 @@
       script.onerror = () => {
         loading = null; // The next attempt asks again.
         script.remove();
-        reject(new Error(`${src} could not be loaded`));
+        reject(new Error(src));
       };
       document.head.append(script);
     });

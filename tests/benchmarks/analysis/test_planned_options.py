@@ -16,6 +16,8 @@ GOOD = {
     "peer": "192.168.1.7",
     "device": "/dev/vda",
     "sizes": "200,1000",
+    "array_mib": 4,
+    "blocks_kib": "1,32",
 }
 
 
