@@ -179,7 +179,7 @@ def test_the_labs_own_result_has_intervals_and_verdicts(lab_rows):
     guests = [row for row in alone if "clock=" not in row["system"]]
     judged = [row for row in guests if row["state"] == "paired"]
 
-    assert {row["n"] for row in guests} <= {5, 10}
+    assert {row["n"] for row in guests} == {10}
     assert len({row["system"] for row in judged}) == 5
     assert {"slower", "faster"} & {row["verdict"] for row in judged}
     assert all(row["low"] for row in judged if row["verdict"] != "refused")
