@@ -157,3 +157,49 @@ def test_a_disk_of_two_speeds_gets_no_verdict_and_no_single_figure(reader, produ
     assert "two speeds, 59 (64 %) and 109 (36 %), alternating with period 3" in page
     assert "59 MB/s (64 %) or 109 MB/s (36 %)" in page
     assert "77.23" not in page
+
+
+LAB = "virtlab-2026-emulated"
+
+
+@pytest.fixture(scope="module")
+def lab_rows(reader):
+    """The lab's comparison, once the clocks were looked at after the last run."""
+    deadline = time.monotonic() + 60
+    while any(
+        not cell["clock_trust"] for cell in reader.get_all("cells/", campaign=LAB)
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    return list(reader.get_all("comparisons/", campaign=LAB))
+
+
+def test_the_labs_own_result_has_intervals_and_verdicts(lab_rows):
+    alone = [row for row in lab_rows if row["scenario"] == "single"]
+    guests = [row for row in alone if "clock=" not in row["system"]]
+    judged = [row for row in guests if row["state"] == "paired"]
+
+    assert {row["n"] for row in guests} == {10}
+    assert len({row["system"] for row in judged}) == 5
+    assert {"slower", "faster"} & {row["verdict"] for row in judged}
+    assert all(row["low"] for row in judged if row["verdict"] != "refused")
+
+
+def test_a_guest_that_counts_instructions_is_suspect_and_gets_no_verdict(
+    lab_rows, reader
+):
+    cells = reader.get_all("cells/", campaign=LAB)
+    trusts = {c["clock_trust"] for c in cells if "clock=" in c["system"]}
+    verdicts = {row["verdict"] for row in lab_rows if "clock=" in row["system"]}
+
+    assert trusts == {"suspect"}
+    assert verdicts <= {"refused", None}
+
+
+def test_every_page_of_the_lab_names_its_emulated_layers(product):
+    place = f"{product.url}/campaigns/first-lab/{LAB}/"
+    for tab in ("", "compare/", "runs/", "flags/"):
+        with urlopen(place + tab) as answer:
+            assert "Measured on an emulated processor." in answer.read().decode()
+    with urlopen(f"{place}compare/") as answer:
+        assert "qemu-tcg &gt; xen-pv" in answer.read().decode()

@@ -1,0 +1,63 @@
+"""The recorded result of our own lab: repeated runs, as agents uploaded them."""
+
+import json
+from collections import Counter
+from uuid import UUID
+
+from benchmarks import reading
+from benchmarks.reference.recorded import RECORDS, recorded_campaigns
+
+(STUDY,) = recorded_campaigns()
+REPETITIONS = 10
+NOTES = ("native", "container", "qemu", "kvm", "xen-pv", "xen-pvh")
+
+
+def test_every_system_ran_every_program_ten_times():
+    counted = Counter((run.get("note"), run["tool"]) for run in STUDY.runs)
+
+    for name in NOTES:
+        note = f"make lab: {name}"
+        assert counted[note, "virtlab-linpack"] == REPETITIONS
+        assert counted[note, "virtlab-memory"] == REPETITIONS
+        assert counted[note, "sysbench"] == 3 * REPETITIONS
+
+
+def test_three_guests_ran_together_ten_times():
+    together = Counter(
+        run["corun"] for run in STUDY.runs if run.get("scenario") == "parallel"
+    )
+
+    assert list(together.values()) == [3] * REPETITIONS
+
+
+def test_every_output_can_be_read_by_todays_parsers():
+    for run in STUDY.runs:
+        (found,) = reading.read(run["output"], run["tool"], run.get("locale"))
+        assert found.readings
+        assert not found.problem
+
+
+def test_the_layers_below_each_guest_are_named():
+    layers = {
+        run["note"].removeprefix("make lab: "): run["system"]["options"]["layers"]
+        for run in STUDY.runs
+        if "layers" in run["system"].get("options", {}) and "note" in run
+    }
+
+    assert all("qemu-tcg" in layers[name] for name in NOTES[2:])
+    assert layers["kvm"].endswith("qemu-tcg > kvm")
+
+
+def test_its_keys_are_never_shared_and_it_is_one_campaign():
+    assert len({UUID(run["key"]) for run in STUDY.runs}) == len(STUDY.runs)
+    assert {run["campaign"] for run in STUDY.runs} == {STUDY.campaign["slug"]}
+    assert STUDY.campaign["visibility"] == "public"
+
+
+def test_it_is_small_and_holds_no_address_or_token():
+    (path,) = RECORDS.glob("*.json.xz")
+    text = json.dumps([STUDY.campaign, STUDY.hosts, STUDY.runs])
+
+    assert path.stat().st_size < 400_000
+    assert "vl_" not in text
+    assert "http://" not in text
