@@ -28,7 +28,9 @@ def settle(client: Client) -> None:
 def wait_for_checks(client: Client, slugs: list[str]) -> None:
     """Wait until the shapes of all cells are known: some have no single figure."""
     deadline = time.monotonic() + SETTLED_S
-    while any(client.get(f"campaigns/{slug}/")["counts"]["unchecked"] for slug in slugs):
+    while any(
+        client.get(f"campaigns/{slug}/")["counts"]["unchecked"] for slug in slugs
+    ):
         assert time.monotonic() < deadline, "the campaigns are not checked"
         time.sleep(0.2)
 
