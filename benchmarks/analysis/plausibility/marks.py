@@ -12,7 +12,7 @@ from benchmarks.analysis.plausibility.registry import Doubt, rule
 from benchmarks.sentences import counted
 
 # Marks that say where numbers come from or that some are missing. What stands is not
-# doubted by them: the clock of a run is judged by its own stamps, and missing is missing.
+# doubted by them: a run's clock is judged by its own stamps, and missing is missing.
 SAID_ONLY: Final = frozenset({"time_server", "not_measured", "unknown_test"})
 
 
