@@ -5,10 +5,12 @@ from itertools import groupby
 from math import exp
 from typing import Any
 
-from django.db.models import Count, F, FloatField, Max, Min
-from django.db.models.functions import Cast, Ln, Round
+from django.db.models import Count, F, FloatField, Max, Min, Q, TextField, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce, Ln, Round
 
 from benchmarks.models import Campaign, Cell, Efficiency
+from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.selectors.ordering import COMPONENTS, rank
 from benchmarks.viewer import Viewer
 
@@ -58,6 +60,11 @@ def _binned(viewer: Viewer) -> Any:
         efficiency__baseline__shape_codes="",
         scenario="single",
     )
+    # What a processor emulated in software costs is not what a hypervisor costs.
+    stated = KeyTextTransform("layers", "system__options")
+    pairs = pairs.annotate(
+        layers=Coalesce(stated, Value(""), output_field=TextField())
+    ).exclude(Q(system__hypervisor=EMULATOR) | Q(layers__icontains=EMULATED_LAYER))
     step = Cast(Round(Ln("efficiency__ratio") * STEPS_PER_E), FloatField())
     named = pairs.exclude(case__unit__in=NO_SPEED).annotate(
         platform=F("system__hypervisor"),

@@ -68,3 +68,17 @@ def test_it_asks_twice(submit, run_document, xen, django_assert_num_queries):
 
     with django_assert_num_queries(2):
         spectrum(ANYONE)
+
+
+def test_what_runs_on_an_emulated_processor_is_left_out(submit, run_document, xen):
+    layers = {"layers": "qemu-tcg > xen-pv"}
+    submit(
+        run_document(),
+        run_document(13.08, system=xen),
+        run_document(1.0, system={**xen, "options": layers}),
+        run_document(1.0, system={**xen, "hypervisor": "QEMU TCG"}),
+    )
+
+    (band,) = spectrum(ANYONE)
+
+    assert (band.hypervisor, band.pairs) == ("Xen 3.3", 1)
