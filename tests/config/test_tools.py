@@ -130,7 +130,13 @@ def test_the_build_machine_installs_the_lab_and_boots_a_guest(tmp_path):
     done = build_machine(tmp_path, user=0, is_fit=True)
 
     asked = done.stdout.splitlines()
-    assert asked == ["make test", "apt-get update", "apt-get install", "make lab-short"]
+    assert asked == [
+        "make test",
+        "make test-proofs",
+        "apt-get update",
+        "apt-get install",
+        "make lab-short",
+    ]
     assert done.returncode == 0
 
 
@@ -138,5 +144,5 @@ def test_a_build_machine_without_qemu_says_so_loudly(tmp_path):
     done = build_machine(tmp_path, user=1000, is_fit=False)
 
     assert done.returncode == 0
-    assert done.stdout == "make test\n"
+    assert done.stdout == "make test\nmake test-proofs\n"
     assert "make lab-short WAS NOT RUN" in done.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.product, pytest.mark.proof, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2]
 HACKBENCH = ROOT / "tests" / "data" / "hackbench" / "process.txt"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.dashboard import browsing, routes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
 ADDRESSES = [
     pytest.param(address, id=address)

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.dashboard import routes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
 FIRST = [
     pytest.param(address, id=address)
