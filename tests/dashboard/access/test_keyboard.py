@@ -32,8 +32,10 @@ TWINS = """
 })
 """
 # What has the focus: its name, whether it can be seen, whether anything lies over it.
+# Scrolling there takes the browser a frame.
 FOCUSED = """
-() => {
+async () => {
+  await new Promise((done) => requestAnimationFrame(done));
   const found = document.activeElement;
   if (!found || found === document.body) return null;
   const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(found);
