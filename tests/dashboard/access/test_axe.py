@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.dashboard import browsing, routes
 from tests.dashboard.access import axe
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
 DATA = Path(__file__).parents[2] / "data"
 SPOIL = """
