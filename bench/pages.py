@@ -9,6 +9,7 @@ import re
 import statistics
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,7 +36,7 @@ KINDS: Final = {
     "runs": "runs/",
     "report": "report/",
 }
-CELL: Final = r"cell=(\d+)"
+CELL: Final = r"cells/(\d+)/"
 RUN: Final = r"/runs/(\d+)/"
 LONE: Final = {"overview": "/", "run": "/runs/{run}/"}
 
@@ -51,15 +52,11 @@ class Timing:
 
 def bench_pages(product: Product) -> Iterator[tuple[str, ...]]:
     """Yield a row for every kind of page, beside an empty page of the same server."""
-    slugs = [
-        f"{each['lab']}/{each['slug']}"
-        for each in product.client().get("campaigns/")["results"]
-    ]
-    pages = Pages(product)
-    limit = pages.timing(EMPTY_PAGE)
-    for kind, addresses in _addresses(pages, slugs):
-        worst = max(map(pages.timing, addresses))
-        yield _row(f"{kind}, worst of {len(addresses)}", worst, limit)
+    with closing(Pages(product)) as pages:
+        limit = pages.timing(EMPTY_PAGE)
+        for kind, addresses in addresses_of(pages, campaigns_of(product)):
+            worst = max(map(pages.timing, addresses))
+            yield _row(f"{kind}, worst of {len(addresses)}", worst, limit)
 
 
 def _row(what: str, it: Timing, limit: Timing) -> tuple[str, ...]:
@@ -69,7 +66,14 @@ def _row(what: str, it: Timing, limit: Timing) -> tuple[str, ...]:
     return what, speed, said, f"{it.p50_ms / limit.p50_ms:.1f} x, {share}"
 
 
-def _addresses(pages: "Pages", slugs: list[str]) -> Iterator[tuple[str, list[str]]]:
+def campaigns_of(product: Product) -> list[str]:
+    """Return each campaign of a product as lab/slug."""
+    found = product.client().get("campaigns/")["results"]
+    return [f"{each['lab']}/{each['slug']}" for each in found]
+
+
+def addresses_of(pages: "Pages", slugs: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each kind of page with its addresses in the campaigns."""
     cells = {slug: pages.first(f"/campaigns/{slug}/compare/", CELL) for slug in slugs}
     run = pages.first(f"/campaigns/{slugs[0]}/runs/", RUN)
     for kind, address in LONE.items():
@@ -88,10 +92,15 @@ class Pages:
         self.connection = http.client.HTTPConnection("127.0.0.1", product.port)
         self.processes = [*product.named("gunicorn"), *product.named("postgres")]
 
+    def close(self) -> None:
+        self.connection.close()
+
     def first(self, address: str, pattern: str) -> str:
-        """Return what a pattern finds first on a page."""
+        """Return what a pattern finds first on a page; raise LookupError without."""
         found = re.search(pattern, self.read(address, "identity"), re.DOTALL)
-        return found[1] if found else "0"
+        if not found:
+            raise LookupError(f"{address} holds nothing like {pattern}")
+        return found[1]
 
     def timing(self, address: str) -> Timing:
         """Time a page that was read before, so that nothing is done a first time."""

@@ -1,0 +1,19 @@
+"""The speed table's pages: a benchmark that breaks unseen measures nothing."""
+
+from contextlib import closing
+
+import pytest
+
+from bench.pages import KINDS, LONE, Pages, addresses_of, campaigns_of
+
+pytestmark = pytest.mark.product
+
+
+def test_every_page_that_is_timed_is_there(product):
+    with closing(Pages(product)) as pages:
+        found = dict(addresses_of(pages, campaigns_of(product)))
+
+        assert found.keys() == {*KINDS, *LONE}
+        for addresses in found.values():
+            for address in addresses:
+                pages.read(address)
