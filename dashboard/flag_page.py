@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from django.db.models import Prefetch
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.plausibility.checking import RULES
 from benchmarks.analysis.plausibility.findings import SEVERITIES
-from benchmarks.models import Campaign, Cell, DueCheck, Flag
+from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.viewer import Viewer
 from dashboard import figures
@@ -75,7 +76,10 @@ def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> F
     everything = visible_flags(viewer, campaign=campaign)
     counts = Counter(everything.order_by().values_list("status", flat=True))
     chosen = everything if status == EVERYTHING else everything.filter(status=status)
-    found = list(chosen.prefetch_related("cells__case", "cells__system", "runs"))
+    # A run brings its facts and a cell its shape: long texts, nothing of them is shown.
+    runs = Prefetch("runs", Run.objects.only("pk"))
+    cells = Prefetch("cells", Cell.objects.defer("shape"))
+    found = list(chosen.prefetch_related(cells, "cells__case", "cells__system", runs))
     found.sort(key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk))
     return FlagPage(
         status=status,
