@@ -79,7 +79,7 @@ def test_plotly_comes_from_its_wheel():
 
 def test_plotly_still_asks_for_the_elements_that_keep_it_within_the_policy():
     source = Path(finders.find("vendor/plotly.min.js")).read_text(encoding="utf-8")
-    page = (DASHBOARD / "templates/dashboard/compare.html").read_text()
+    page = (DASHBOARD / "templates/dashboard/_plotly.html").read_text()
     (map_sheet,) = re.findall(r'<meta id="(\w+)"', page)
 
     assert "js-style-" in source
