@@ -11,8 +11,11 @@ _NUMBERS = ("guest_bits", "vcpus", "memory_bytes")
 _RUN = ("scenario", "vms", "seat", "load", "corun", "session", "note")
 
 
-def add_campaign_argument(parser: argparse.ArgumentParser) -> None:
+def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
+    """Take the words for campaign, system and run."""
     parser.add_argument("--campaign", help="its slug; the enrolled one unless told")
+    add_system_arguments(parser)
+    _add_run_arguments(parser)
 
 
 def add_system_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +32,7 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
     system.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
 
 
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     run = parser.add_argument_group("the run (see docs/api.md)")
     run.add_argument("--vms", type=int, help="how many ran at once")
     for name in _RUN:

@@ -3,9 +3,17 @@
 import os
 import shutil
 import subprocess
-from typing import Dict, List, Optional
+from typing import Dict, List, NamedTuple, Optional
 
 PATIENCE_S = 10.0
+
+
+class Ended(NamedTuple):
+    """How a program ended, and what it said on both its streams."""
+
+    exit_code: int
+    printed: str
+    complaint: str
 
 
 def plain_environment() -> Dict[str, str]:
@@ -21,19 +29,29 @@ def output_of(argv: List[str], patience_s: float = PATIENCE_S) -> Optional[str]:
     if shutil.which(argv[0]) is None:
         return None
     try:
-        program = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=plain_environment(),
-        )
-    except OSError:
+        done = ended(argv, patience_s)
+    except (OSError, subprocess.TimeoutExpired):
         return None
+    return done.printed.strip() or None
+
+
+def ended(argv: List[str], patience_s: float, is_joined: bool = False) -> Ended:
+    """Run a program to its end; ``is_joined``: its complaints among what it prints.
+
+    Raises OSError if it cannot be started, TimeoutExpired if it had to be killed.
+    """
+    program = subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if is_joined else subprocess.PIPE,
+        env=plain_environment(),
+    )
     try:
-        printed, _ = program.communicate(timeout=patience_s)
+        said = program.communicate(timeout=patience_s)
     except subprocess.TimeoutExpired:
         program.kill()
         program.communicate()
-        return None
-    return printed.decode("utf-8", "replace").strip() or None
+        raise
+    printed, complaint = ((each or b"").decode("utf-8", "replace") for each in said)
+    return Ended(int(program.returncode), printed, complaint)

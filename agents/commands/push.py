@@ -22,9 +22,7 @@ from typing import Dict
 from agents import exits
 from agents.console import Console
 from agents.describing import (
-    add_campaign_argument,
-    add_run_arguments,
-    add_system_arguments,
+    add_describing_arguments,
     campaign_of,
     described_run,
     described_system,
@@ -41,9 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--locale", help="de_DE: decimal commas are read")
     parser.add_argument("--started-at", help="2010-07-29T12:00:00+02:00")
     parser.add_argument("--clock", help="whose clock timed it: guest, external, ...")
-    add_campaign_argument(parser)
-    add_system_arguments(parser)
-    add_run_arguments(parser)
+    add_describing_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

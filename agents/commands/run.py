@@ -19,9 +19,7 @@ from typing import Any, Dict, List
 from agents import exits
 from agents.console import Console
 from agents.describing import (
-    add_campaign_argument,
-    add_run_arguments,
-    add_system_arguments,
+    add_describing_arguments,
     campaign_of,
     described_run,
     described_system,
@@ -46,9 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kernels.add_argument("--blocks-kib", default="", help="1,2,4 to 32768")
     kernels.add_argument("--array-mib", type=int, default=0, help="64")
     parser.add_argument("--later", action="store_true", help="send nothing now")
-    add_campaign_argument(parser)
-    add_system_arguments(parser)
-    add_run_arguments(parser)
+    add_describing_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,12 +16,13 @@ from typing import Dict, List, Optional, Tuple
 from agents.errors import UsageError
 from agents.files import write_durably
 from agents.home import home
+from agents.programs import ended
 
 COMPILERS = ("cc", "gcc", "clang", "tcc")
 FLAGS = ("-O2", "-std=c99")
 SOURCES = {
-    "linpack": ("linpack.c", "solve.h", "clock.h"),
-    "memory": ("memory.c", "sweep.h", "clock.h"),
+    "linpack": ("linpack.c", "solve.h", "clock.h", "options.h"),
+    "memory": ("memory.c", "sweep.h", "clock.h", "options.h"),
 }
 # Windows has its sockets, and C libraries before glibc 2.17 their clocks, apart.
 _LIBRARIES = (["-lws2_32"],) if os.name == "nt" else ([], ["-lrt"])
@@ -133,21 +134,11 @@ def _why(compiler: str, flags: List[str], said: str) -> str:
 
 def _said(argv: List[str]) -> Tuple[int, str]:
     try:
-        program = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        return ended(argv, _PATIENCE_S, is_joined=True)[:2]
     except OSError as error:
         return 1, str(error)
-    try:
-        printed, _ = program.communicate(timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired:
-        program.kill()
-        program.communicate()
         return 1, "no end within %.0f s" % _PATIENCE_S
-    return int(program.returncode), printed.decode("utf-8", "replace")
 
 
 def _key(sources: Dict[str, bytes], compiler: str, flags: List[str]) -> str:

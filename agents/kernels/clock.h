@@ -266,25 +266,3 @@ static void print_times(duration_t took, double work)
     else
         printf(" %14s", "-");
 }
-
-/* The value behind the option at `place`, or the end of the program. */
-static const char *value_of(char **words, int count, int place)
-{
-    if (place + 1 >= count) {
-        fprintf(stderr, "%s needs a value.\n", words[place]);
-        exit(2);
-    }
-    return words[place + 1];
-}
-
-/* A number within limits, or the end of the program. */
-static double number_of(const char *option, const char *text, double least, double most)
-{
-    char *end;
-    double number = strtod(text, &end);
-    if (end == text || *end || !(number >= least && number <= most)) {
-        fprintf(stderr, "%s %s: not from %g to %g.\n", option, text, least, most);
-        exit(2);
-    }
-    return number;
-}

@@ -8,13 +8,13 @@
  * eliminated at once; 0 (all) is what LINPACK did, 32 spares memory's bandwidth.
  */
 #include "clock.h"
+#include "options.h"
 #include <float.h>
 
 #define SEED UINT64_C(20100729)
 #define TILE 256
 /* Random matrices give some hundredths; HPL would take 16. */
 #define LIMIT 1.0
-#define MOST_SIZES 32
 #define ABS(x) ((x) < 0 ? -(x) : (x))
 /* What is no number stays: it must fail. */
 #define LARGER(x, y) ((x) <= (y) || (y) != (y) ? (y) : (x))
@@ -55,54 +55,33 @@ static precision_t PRECISIONS[] = {
 };
 
 typedef struct {
-    size_t sizes[MOST_SIZES];
-    int size_count, repetitions, warm_up;
+    size_t sizes[MOST_NUMBERS];
+    int size_count, warm_up;
     size_t width;
-    double budget_s, most_bytes;
-    const char *precisions, *time_server;
+    double budget_s;
+    const char *precisions;
+    common_t common;
 } wishes_t;
-
-static void read_sizes(wishes_t *wishes, const char *text)
-{
-    char copy[512], *each;
-    strncpy(copy, text, sizeof copy - 1);
-    copy[sizeof copy - 1] = 0;
-    wishes->size_count = 0;
-    for (each = strtok(copy, ","); each; each = strtok(NULL, ",")) {
-        if (wishes->size_count == MOST_SIZES) {
-            fprintf(stderr, "--sizes: at most %d.\n", MOST_SIZES);
-            exit(2);
-        }
-        wishes->sizes[wishes->size_count++] = (size_t)number_of("--sizes", each, 1, 1e6);
-    }
-}
 
 static wishes_t read_wishes(int count, char **words)
 {
-    wishes_t wishes = {{1000, 2000, 4000, 8000}, 4, 10, 1, 0, 1200, 0, "double,single", NULL};
+    wishes_t wishes
+        = {{1000, 2000, 4000, 8000}, 4, 1, 0, 1200, "double,single", {10, 0, NULL}};
     int place;
     for (place = 1; place < count; place += 2) {
         const char *word = words[place], *value = value_of(words, count, place);
         if (strcmp(word, "--sizes") == 0)
-            read_sizes(&wishes, value);
+            wishes.size_count = numbers_of(word, value, 1e6, wishes.sizes);
         else if (strcmp(word, "--precisions") == 0)
             wishes.precisions = value;
-        else if (strcmp(word, "--repetitions") == 0)
-            wishes.repetitions = (int)number_of(word, value, 1, 1000);
         else if (strcmp(word, "--warm-up") == 0)
             wishes.warm_up = (int)number_of(word, value, 0, 100);
         else if (strcmp(word, "--budget-s") == 0)
             wishes.budget_s = number_of(word, value, 0, 1e6);
         else if (strcmp(word, "--width") == 0)
             wishes.width = (size_t)number_of(word, value, 0, 4096);
-        else if (strcmp(word, "--most-bytes") == 0)
-            wishes.most_bytes = number_of(word, value, 0, 1e15);
-        else if (strcmp(word, "--time-server") == 0)
-            wishes.time_server = value;
-        else {
-            fprintf(stderr, "%s is no option.\n", word);
-            exit(2);
-        }
+        else
+            read_common(&wishes.common, word, value);
     }
     return wishes;
 }
@@ -159,7 +138,7 @@ static int repeat(
     int warm_up, double ends_s, double *worst)
 {
     int turn;
-    for (turn = 1 - warm_up; turn <= wishes->repetitions; turn++) {
+    for (turn = 1 - warm_up; turn <= wishes->common.repetitions; turn++) {
         result_t result = {{0, 0, 0, 0}, 0};
         char which[16];
         if (now_s() + expected_s(precision, (double)work->n) > ends_s)
@@ -197,8 +176,8 @@ static void run_size(
     int warm_up = precision->last_n == 0 ? wishes->warm_up : 0, done;
     work_t work = {0, 0, NULL, NULL, NULL, NULL};
     double worst = 0;
-    if (wishes->most_bytes > 0
-        && bytes_needed(precision, (double)n) > wishes->most_bytes) {
+    if (wishes->common.most_bytes > 0
+        && bytes_needed(precision, (double)n) > wishes->common.most_bytes) {
         skip(precision, n, 0, "it needs more memory than is free");
         return;
     }
@@ -211,7 +190,7 @@ static void run_size(
     give_back(&work);
     if (done != 0)
         judge(precision, n, done > 0, worst);
-    if (done >= 0 && done < wishes->repetitions)
+    if (done >= 0 && done < wishes->common.repetitions)
         skip(precision, n, done, "the budget would be exceeded");
 }
 
@@ -221,7 +200,8 @@ static void print_wishes(const wishes_t *wishes)
     printf("sizes:");
     for (place = 0; place < wishes->size_count; place++)
         printf(" %lu", (unsigned long)wishes->sizes[place]);
-    printf("\nrepetitions: %d\nbudget: %.0f s\n", wishes->repetitions, wishes->budget_s);
+    printf("\nrepetitions: %d\n", wishes->common.repetitions);
+    printf("budget: %.0f s\n", wishes->budget_s);
     printf("columns at once: ");
     if (wishes->width)
         printf("%lu\n", (unsigned long)wishes->width);
@@ -238,7 +218,7 @@ int main(int count, char **words)
 {
     wishes_t wishes = read_wishes(count, words);
     double ends_s = now_s() + wishes.budget_s;
-    server_t server = introduce("LINPACK 1.0", wishes.time_server);
+    server_t server = introduce("LINPACK 1.0", wishes.common.time_server);
     int size, which;
     print_wishes(&wishes);
     for (size = 0; size < wishes.size_count; size++)
@@ -246,6 +226,6 @@ int main(int count, char **words)
             if (strstr(wishes.precisions, PRECISIONS[which].name))
                 run_size(
                     &PRECISIONS[which], &wishes, &server, wishes.sizes[size], ends_s);
-    conclude(&server, wishes.time_server);
+    conclude(&server, wishes.common.time_server);
     return 0;
 }

@@ -10,8 +10,8 @@
  * until it took the minimum time, and what was read or is left in memory is checked.
  */
 #include "clock.h"
+#include "options.h"
 
-#define MOST_BLOCKS 32
 #define FACTOR 3
 #define FIRST_WRITTEN 5
 /* Numbers between arrays: none begins at the same place of a page as another. */
@@ -57,58 +57,43 @@ static const type_t TYPES[] = {
 };
 
 typedef struct {
-    size_t blocks[MOST_BLOCKS];
-    int block_count, repetitions;
+    size_t blocks[MOST_NUMBERS];
+    int block_count;
     size_t array_bytes;
-    double seconds, most_bytes;
-    const char *operations, *types, *time_server;
+    double seconds;
+    const char *operations, *types;
+    common_t common;
 } wishes_t;
 
-static void read_blocks(wishes_t *wishes, const char *text)
+static void read_blocks(wishes_t *wishes, const char *word, const char *value)
 {
-    char copy[512], *each;
-    strncpy(copy, text, sizeof copy - 1);
-    copy[sizeof copy - 1] = 0;
-    wishes->block_count = 0;
-    for (each = strtok(copy, ","); each; each = strtok(NULL, ",")) {
-        if (wishes->block_count == MOST_BLOCKS) {
-            fprintf(stderr, "--blocks-kib: at most %d.\n", MOST_BLOCKS);
-            exit(2);
-        }
-        wishes->blocks[wishes->block_count++]
-            = (size_t)number_of("--blocks-kib", each, 1, 1 << 20) * 1024;
-    }
+    int place;
+    wishes->block_count = numbers_of(word, value, 1 << 20, wishes->blocks);
+    for (place = 0; place < wishes->block_count; place++)
+        wishes->blocks[place] *= 1024;
 }
 
 static wishes_t read_wishes(int count, char **words)
 {
-    wishes_t wishes = {{0}, 0, 10, (size_t)64 << 20, 1, 0, "read,write,copy,scale,add,triad",
-                       "integer,floating", NULL};
+    wishes_t wishes = {{0}, 0, (size_t)64 << 20, 1, "read,write,copy,scale,add,triad",
+                       "integer,floating", {10, 0, NULL}};
     int place;
     for (place = 0; place < 16; place++)
         wishes.blocks[wishes.block_count++] = (size_t)1024 << place;
     for (place = 1; place < count; place += 2) {
         const char *word = words[place], *value = value_of(words, count, place);
         if (strcmp(word, "--blocks-kib") == 0)
-            read_blocks(&wishes, value);
+            read_blocks(&wishes, word, value);
         else if (strcmp(word, "--array-mib") == 0)
             wishes.array_bytes = (size_t)number_of(word, value, 1, 1 << 20) << 20;
         else if (strcmp(word, "--seconds") == 0)
             wishes.seconds = number_of(word, value, 1e-3, 3600);
-        else if (strcmp(word, "--repetitions") == 0)
-            wishes.repetitions = (int)number_of(word, value, 1, 1000);
         else if (strcmp(word, "--operations") == 0)
             wishes.operations = value;
         else if (strcmp(word, "--types") == 0)
             wishes.types = value;
-        else if (strcmp(word, "--most-bytes") == 0)
-            wishes.most_bytes = number_of(word, value, 0, 1e15);
-        else if (strcmp(word, "--time-server") == 0)
-            wishes.time_server = value;
-        else {
-            fprintf(stderr, "%s is no option.\n", word);
-            exit(2);
-        }
+        else
+            read_common(&wishes.common, word, value);
     }
     return wishes;
 }
@@ -155,7 +140,7 @@ static void repeat(
     uint64_t passes = 1;
     int turn;
     type->fill(memory, bytes / type->bytes);
-    for (turn = 1; turn <= wishes->repetitions; turn++)
+    for (turn = 1; turn <= wishes->common.repetitions; turn++)
         passes = measure(
             type, operation, bytes, turn, passes, wishes, server, memory);
 }
@@ -189,7 +174,7 @@ static void print_wishes(const wishes_t *wishes)
            (int)sizeof(double));
     printf("array: %lu MiB\nminimum: %g s\nrepetitions: %d\n",
            (unsigned long)(wishes->array_bytes >> 20), wishes->seconds,
-           wishes->repetitions);
+           wishes->common.repetitions);
     printf("units: MB are 10^6 B read and written by the program\n");
     printf(
         "    operation type bytes repetition    local s     external s    bound s"
@@ -200,7 +185,7 @@ int main(int count, char **words)
 {
     wishes_t wishes = read_wishes(count, words);
     size_t bytes = bytes_needed(&wishes);
-    int is_room = wishes.most_bytes == 0 || (double)bytes <= wishes.most_bytes;
+    int is_room = wishes.common.most_bytes == 0 || (double)bytes <= wishes.common.most_bytes;
     void *memory = is_room ? malloc(bytes) : NULL;
     server_t server;
     int type, operation;
@@ -208,7 +193,7 @@ int main(int count, char **words)
         fprintf(stderr, "There are no %lu bytes: say --array-mib.\n", (unsigned long)bytes);
         return 1;
     }
-    server = introduce("memory 1.0", wishes.time_server);
+    server = introduce("memory 1.0", wishes.common.time_server);
     print_wishes(&wishes);
     for (type = 0; type < 2; type++)
         for (operation = 0; operation < OPERATION_COUNT; operation++)
@@ -216,6 +201,6 @@ int main(int count, char **words)
                 && strstr(wishes.operations, OPERATIONS[operation].name))
                 run_operation(&TYPES[type], operation, &wishes, &server, memory);
     free(memory);
-    conclude(&server, wishes.time_server);
+    conclude(&server, wishes.common.time_server);
     return 0;
 }

@@ -7,10 +7,9 @@ says `deactivated`, or 0 W of a machine that runs, has not measured.
 import re
 import shutil
 import subprocess
-from typing import Tuple
 
 from agents.power.source import MissedError, Reading, Source, SourceError
-from agents.programs import plain_environment
+from agents.programs import Ended, ended
 from agents.timing.clocks import monotonic_us
 
 ARGV = ("ipmitool", "dcmi", "power", "reading")
@@ -39,9 +38,9 @@ class IpmiDcmi(Source):
 
     def read(self) -> Reading:
         before_us = monotonic_us()
-        output, complaint = _asked()
+        done = _asked()
         moment_us = (before_us + monotonic_us()) // 2
-        return Reading(moment_us, [watts_of(output, complaint)])
+        return Reading(moment_us, [watts_of(done.printed, done.complaint)])
 
 
 def watts_of(output: str, complaint: str = "") -> float:
@@ -57,21 +56,10 @@ def watts_of(output: str, complaint: str = "") -> float:
     return float(found.group(1))
 
 
-def _asked() -> Tuple[str, str]:
+def _asked() -> Ended:
     try:
-        program = subprocess.Popen(
-            list(ARGV),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=plain_environment(),
-        )
+        return ended(list(ARGV), PATIENCE_S)
     except OSError as error:
         raise MissedError("ipmitool does not start: %s" % error.strerror) from None
-    try:
-        printed, complaint = program.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
-        program.kill()
-        program.communicate()
         raise MissedError("ipmitool did not end in %g s" % PATIENCE_S) from None
-    return printed.decode("utf-8", "replace"), complaint.decode("utf-8", "replace")

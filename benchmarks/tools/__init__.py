@@ -50,6 +50,7 @@ _HELPERS: Final = {
     "scan",
     "telemetry",
     "values",
+    "virtlab_output",
 }
 
 

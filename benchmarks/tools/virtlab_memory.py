@@ -12,116 +12,68 @@ repetitions of a case, else the machine's. Without its last line ``end`` an outp
 cut.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from benchmarks.errors import ParseError
 from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
+from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser
+from benchmarks.tools.scan import Found
+from benchmarks.tools.virtlab_output import (
+    Output,
+    doubt_times,
+    is_missed,
+    is_timed_outside,
+    kernel_lines,
+    runs_of,
+)
 
-LINES = Scanner(
-    title=r"Virtlab memory (?P<version>\S+)[ \t]*+$",
-    fact=r"(?P<what>compiler|flags|built|clock|time server|bytes of a number|array|"
-    r"minimum|repetitions): *+(?P<fact>\S[^\n]*+)",
-    bits=r"bits: (?P<bits>\S+)[ \t]*+$",
+LINES = kernel_lines(
+    "memory",
+    facts="bytes of a number|array|minimum",
     row=r"row +(?P<operation>\w+) +(?P<type>\w+) +(?P<bytes>\S+) +"
     r"(?P<repetition>\S+) +(?P<local>\S+) +(?P<external>\S+) +(?P<bound>\S+) +"
     r"(?P<local_rate>\S+) +(?P<external_rate>\S+) +(?P<sum>\S+) +"
     r"(?P<check>right|WRONG)[ \t]*+$",
-    lost=r"time server lost: (?P<lost>[^\n]*\S)",
-    end=r"end[ \t]*+$",
     cut=r"row ",
 )
-KNOWN = "1."
-BAND = 0.02
 TYPES = {"integer": "integer", "floating": "floating point"}
 SIZES = {"read": "block", "write": "block"}
+Sweep = tuple[str, str, int]
 
 
 @dataclass
-class Output:
-    """One start of the program, and its rows case by case."""
+class Sweeps(Output[Sweep]):
+    """One start of the program: its rows by operation, type and bytes."""
 
-    draft: Draft = field(default_factory=Draft)
-    rows: dict[tuple[str, str, int], list[Found]] = field(default_factory=dict)
-    is_whole: bool = False
+    def read_own(self, line: Found) -> None:
+        sweep = line["operation"], line["type"], line.whole("bytes")
+        self.rows.setdefault(sweep, []).append(line)
+
+    def take_rows(self) -> None:
+        for sweep, rows in self.rows.items():
+            _add(self.draft, sweep, rows)
+        if missed := sum(map(is_missed, self.rows.values())):
+            doubt_times(self.draft, f"{missed} cases", "their")
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of the program; each repetition is one of its readings."""
-    outputs = [Output()]
-    for line in LINES(output):
-        if line.kind == "title":
-            keep(outputs, Output())
-        outputs[-1].draft.attempt(_read, line, outputs[-1])
-    for each in outputs:
-        each.draft.attempt(_close, each)
-    drafts = [each.draft for each in outputs]
-    return finished(drafts, "Virtlab memory printed no result row.")
+    return runs_of(output, LINES, Sweeps, "Virtlab memory printed no result row.")
 
 
-def _read(line: Found, output: Output) -> None:
-    draft = output.draft
-    if line.kind == "title":
-        if not line["version"].startswith(KNOWN):
-            raise line.refused("this version is not known here: update Virtlab.")
-        draft.tool_version = line["version"]
-    elif line.kind == "fact":
-        draft.facts[line["what"]] = line["fact"].strip()
-    elif line.kind == "bits":
-        draft.parameters["bits"] = line.whole("bits")
-    elif line.kind == "lost":
-        draft.mark("time_server", "The kernel lost its time server.")
-    elif line.kind == "end":
-        output.is_whole = True
-    elif line.kind == "cut":
-        raise line.refused("this row is not whole.")
-    else:
-        case = line["operation"], line["type"], line.whole("bytes")
-        output.rows.setdefault(case, []).append(line)
-
-
-def _close(output: Output) -> None:
-    """Take the rows of a whole output; nothing of one that was cut."""
-    draft = output.draft
-    if not (output.rows or draft.tool_version):
-        return
-    if not (draft.tool_version and "bits" in draft.parameters):
-        raise ParseError("The output's head is missing: upload it from its first line.")
-    if not output.is_whole:
-        raise ParseError("The output has no last line `end`: it was cut.")
-    slow = [_add(draft, case, rows) for case, rows in output.rows.items()]
-    if any(slow):
-        draft.mark(
-            "time_server",
-            f"The time server did not time all of {sum(slow)} cases to {BAND:.0%}: "
-            "their times are the machine's own.",
-        )
-
-
-def _add(draft: Draft, case: tuple[str, str, int], rows: list[Found]) -> bool:
-    """The readings of a case; says if a time server was asked and was not used."""
-    operation, kind, size = case
+def _add(draft: Draft, sweep: Sweep, rows: list[Found]) -> None:
+    """The readings of a case, by the clock that timed all of them."""
+    operation, kind, size = sweep
     parameters: dict[str, Parameter] = {
         "operation": operation,
         "type": TYPES.get(kind, kind),
         SIZES.get(operation, "array"): _size(size),
     }
-    is_external = all(_is_told(row) for row in rows)
+    told = "external_rate" if is_timed_outside(rows) else "local_rate"
     for row in rows:
-        rate = row.number("external_rate" if is_external else "local_rate")
-        draft.add("bandwidth", rate, "MB/s", **parameters)
+        draft.add("bandwidth", row.number(told), "MB/s", **parameters)
         if row["check"] == "WRONG":
             said = f"{operation} of {kind} numbers left wrong ones in memory."
             draft.mark("wrong_result", said)
-    return not is_external and any(row["external"] != "-" for row in rows)
-
-
-def _is_told(row: Found) -> bool:
-    """Whether the time server timed this row, within the band."""
-    if row["external"] == "-":
-        return False
-    return row.number("bound") <= BAND * row.number("external")
 
 
 def _size(size: int) -> str:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -101,16 +102,23 @@ def server():
     yield from serving(KeepingServer())
 
 
-@pytest.fixture
-def time_server():
-    """The way to a time server of this machine."""
+@contextmanager
+def telling_time():
+    """A time server of this machine."""
     server = TimeServer("127.0.0.1", 0)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
-    yield TimePath(f"udp://127.0.0.1:{server.port}")
+    yield server
     server.stop()
     thread.join(5)
     server.close()
+
+
+@pytest.fixture
+def time_server():
+    """The way to a time server of this machine."""
+    with telling_time() as server:
+        yield TimePath(f"udp://127.0.0.1:{server.port}")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from agents.client import Client, RefusedError, UnreachableError
+from tests.agents.conftest import serving
 
 
 class Server(HTTPServer):
@@ -40,12 +40,7 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     server = Server(("127.0.0.1", 0), Handler)
     server.answers, server.asked = [], []
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    yield from serving(server)
 
 
 @pytest.fixture

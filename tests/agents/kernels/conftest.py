@@ -1,12 +1,11 @@
 """The kernels, compiled once for all tests, and a time server for them."""
 
 import subprocess
-import threading
 
 import pytest
 
 from agents.kernels import building
-from agents.timing.server import TimeServer
+from tests.agents.conftest import telling_time
 
 
 @pytest.fixture(scope="session")
@@ -38,10 +37,5 @@ def kernel(at_home):
 
 @pytest.fixture
 def time_server():
-    server = TimeServer("127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    yield server
-    server.stop()
-    thread.join()
-    server.close()
+    with telling_time() as server:
+        yield server

@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import threading
 import time
 
 import pytest
@@ -10,20 +9,14 @@ import pytest
 from agents.timing import server as server_module
 from agents.timing.asking import NoTimeError, open_asking
 from agents.timing.intervals import interval_of, offset_of
-from agents.timing.server import TimeServer
 from agents.timing.stamps import take_stamp
-from tests.agents.conftest import KeepingServer, serving
+from tests.agents.conftest import KeepingServer, serving, telling_time
 
 
 @pytest.fixture
 def server():
-    server = TimeServer("127.0.0.1", 0)
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    yield server
-    server.stop()
-    thread.join(5)
-    server.close()
+    with telling_time() as server:
+        yield server
 
 
 def connect(server):
@@ -182,11 +175,14 @@ def test_what_is_no_time_server_gives_no_time(babble):
                 take_stamp(asking)
 
 
-def test_a_web_server_of_others_gives_no_time(server):
-    other = KeepingServer()
-    for running in serving(other):
-        with open_asking(running.url) as asking, pytest.raises(NoTimeError):
-            take_stamp(asking)
+@pytest.fixture
+def web_server():
+    yield from serving(KeepingServer())
+
+
+def test_a_web_server_of_others_gives_no_time(web_server):
+    with open_asking(web_server.url) as asking, pytest.raises(NoTimeError):
+        take_stamp(asking)
 
 
 def test_a_reply_given_up_before_does_not_spoil_the_next(server):
