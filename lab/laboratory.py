@@ -18,7 +18,6 @@ from lab.processes import Program
 from lab.scripts import HOTPLUG, Desk, Place, kvm_tower, measuring, xen_tower
 
 ROUND_S: Final = 90  # three times what a quiet machine takes
-LAST_LINES: Final = 15
 ICOUNT: Final = ("-icount", "shift=0,sleep=on")
 GUEST: Final = Place("10.0.2.15", "10.0.2.2")
 INNER: Final = Place("10.0.3.15", "10.0.3.2")
@@ -218,6 +217,5 @@ def _failure(name: str, programs: list[Program]) -> str:
     """Say which system failed, with the end of its console."""
     told = [f"{name} did not do all that it was asked to."]
     for program in programs:
-        last = [line.text for line in program.lines[-LAST_LINES:]]
-        told += [f"  the end of {program.log}:", *(f"    {text}" for text in last)]
+        told += program.last_words()
     return "\n".join(told)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 END_S: Final = 20
+LAST_LINES: Final = 15
 
 
 class Line(NamedTuple):
@@ -70,6 +71,11 @@ class Program:
                 self._process.wait()
                 return
             yield line
+
+    def last_words(self, count: int = LAST_LINES) -> list[str]:
+        """The end of what it said, and where all of it stands."""
+        last = [line.text for line in self.lines[-count:]]
+        return [f"  the end of {self.log}:", *(f"    {text}" for text in last)]
 
     @property
     def exit_code(self) -> int | None:

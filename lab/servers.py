@@ -15,6 +15,7 @@ from lab.processes import Program
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 READY_S: Final = 900
+LAST_WORDS: Final = 20  # the end of a log that Virtlab repeats, and more
 
 
 @dataclass(frozen=True)
@@ -42,20 +43,26 @@ def server_of(environment: Mapping[str, str], folder: Path) -> Iterator[Server]:
         {**environment, "PORT": str(port), "VAR": str(folder / "product")},
     )
     try:
-        _await_ready(program)
+        _await_ready(program, folder / "product")
         yield _own(port, folder / "product")
     finally:
         program.stop()
 
 
-def _await_ready(program: Program) -> None:
+def _await_ready(program: Program, var: Path) -> None:
     try:
         for line in program.lines_until(time.monotonic() + READY_S):
             if line.text.startswith("ready: "):
                 return
+        what = f"ended with exit code {program.exit_code} before it was ready."
     except TimeoutError:
-        pass
-    raise LabError(f"Virtlab did not start: see {program.log}")
+        what = f"was not ready within {READY_S} s."
+    advice = (
+        f"If {var} was made by another version of Virtlab, remove it (with the results "
+        "of earlier labs), or take another folder: LAB=/path/to/folder make lab"
+    )
+    told = [f"The lab's own Virtlab {what}", *program.last_words(LAST_WORDS), advice]
+    raise LabError("\n".join(told))
 
 
 def _own(port: int, var: Path) -> Server:

@@ -1,0 +1,37 @@
+"""The lab's own Virtlab, where it cannot start."""
+
+import os
+
+import pytest
+
+from lab.errors import LabError
+from lab.servers import lab_folder, server_of
+
+
+def test_a_virtlab_that_does_not_start_is_told_with_its_last_words(tmp_path):
+    data = tmp_path / "product" / "pgdata"
+    data.mkdir(parents=True)
+    (data / "PG_VERSION").write_text("9.6\n")
+
+    own = {"PATH": os.environ["PATH"]}  # none of the services of the tests
+
+    with pytest.raises(LabError) as failed, server_of(own, tmp_path):
+        pytest.fail("it started")
+
+    said = str(failed.value)
+    assert f"the end of {tmp_path / 'product.log'}" in said
+    assert "holds data of PostgreSQL 9.6" in said
+    assert f"{tmp_path / 'product'} was made by another version" in said
+    assert "LAB=/path/to/folder make lab" in said
+
+
+def test_a_given_server_needs_a_token(tmp_path):
+    given = {"SERVER": "https://virtlab.example.org"}
+
+    with pytest.raises(LabError, match="TOKEN is not"), server_of(given, tmp_path):
+        pytest.fail("it goes on")
+
+
+def test_its_folder_may_be_another(tmp_path):
+    assert lab_folder({"LAB": str(tmp_path)}) == tmp_path
+    assert lab_folder({}).parts[-2:] == ("var", "lab")
