@@ -156,7 +156,9 @@ def test_100_000_keys_are_413(api, run_document, where):
     else:
         document |= LONG
 
-    refused(api.post("runs/", document), status=413)
+    body = refused(api.post("runs/", document), status=413)
+
+    assert body["code"] == "too_large"
 
 
 def test_10_001_samples_are_400(api, run_document):
@@ -183,7 +185,9 @@ def test_a_rate_is_above_zero(api, run_document, value):
 
 @pytest.mark.parametrize("body", [[], "text", 5, None, True, [{}]])
 def test_the_body_is_an_object(api, db, body):
-    refused(api.post("runs/", body))
+    said = refused(api.post("runs/", body))["detail"]
+
+    assert said.endswith("Send a JSON object.")
 
 
 @pytest.mark.parametrize("path", ["runs/", "campaigns/", "hosts/", "systems/"])

@@ -87,12 +87,17 @@ def test_the_port_is_free_again_right_after_a_stop():
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     options = Options.of({"PORT": str(port)})
+    served = []
     for _ in range(2):
         with (
             options.listen() as listener,
             socket.create_connection(("127.0.0.1", port)),
         ):
-            listener.accept()[0].close()
+            connection, _ = listener.accept()
+            served.append(connection.getsockname()[1])
+            connection.close()
+
+    assert served == [port, port]
 
 
 def test_pages_answer_to_the_chosen_names_and_always_to_ourselves():

@@ -79,12 +79,15 @@ def test_a_full_spool_is_loud(spool, said):
     assert "THE SPOOL IS FULL TO 100 %" in said[0]
 
 
-def test_it_ends_when_told(watch):
+def test_it_looks_once_more_and_ends_when_told(watch, spool, server):
+    key = save(spool)
     stop = Stop()
     stop.set()
 
     watch.go_on_until(stop)
+
     stop.close()
+    assert list(server.stored) == [key]
 
 
 def test_as_a_service_it_sends_and_ends_by_sigterm(home, server):

@@ -34,7 +34,10 @@ def test_all_operations_are_measured_for_both_types(kernel):
 def test_what_it_left_in_memory_is_what_it_says_it_did(kernel):
     words = ("--operations", "write,copy,scale,add,triad", "--types", "floating")
 
-    for row in rows(kernel("memory", *SMALL, *words, "--repetitions", 1)):
+    found = rows(kernel("memory", *SMALL, *words, "--repetitions", 1))
+
+    assert {row["operation"] for row in found} == set(words[1].split(","))
+    for row in found:
         count = COUNT if row["operation"] != "write" else int(row["bytes"]) // 8
         assert float(row["sum"]) == SUMS[row["operation"]] * count
 
@@ -59,13 +62,16 @@ def test_each_row_takes_its_minimum_at_least(kernel):
 
     found = rows(kernel("memory", *words, "--repetitions", 1))
 
-    assert all(float(row["local"]) >= 0.02 for row in found)
+    assert [float(row["local"]) >= 0.02 for row in found] == [True] * 4
 
 
 def test_rates_are_bytes_over_time_in_units_of_a_million(kernel):
     words = ("--operations", "read", "--types", "floating", "--repetitions", 1)
 
-    for row in rows(kernel("memory", *SMALL, *words)):
+    found = rows(kernel("memory", *SMALL, *words))
+
+    assert len(found) == 2
+    for row in found:
         passes = float(row["sum"]) / (4.5 * int(row["bytes"]) / 8)
         rate = passes * int(row["bytes"]) / float(row["local"]) / 1e6
         assert float(row["rate"]) == pytest.approx(rate, rel=2e-3)
