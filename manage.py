@@ -10,6 +10,9 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
+    from config.celery import app as celery_app
+
+    celery_app.set_default()  # the sweeper's hints find their broker through it
     execute_from_command_line(sys.argv)
 
 

@@ -2,12 +2,12 @@
 
 import logging
 
-from celery import shared_task
+from celery import current_app, shared_task
 from kombu.exceptions import OperationalError
 from redis import RedisError
 
 from benchmarks import broker
-from benchmarks.services import processing
+from benchmarks.services import freezings, processing
 
 logger = logging.getLogger(__name__)
 
@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 # thousand uploads in a second need a few messages, and each finishes a whole batch.
 HINT_SENT = "virtlab:hint-sent"
 HINT_IS_LOST_AFTER_S = 5
+# The dashboard writes the files of a snapshot; this package does not know it.
+FREEZE = "dashboard.tasks.freeze"
 
 
 @shared_task
@@ -33,3 +35,16 @@ def wake() -> None:
             drain.apply_async(retry=False)
     except (OperationalError, RedisError, OSError) as error:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
+
+
+def send_forgotten_freezings() -> None:
+    """Send what is to be frozen and lost its hint or its maker to a worker once more.
+
+    A message nobody took until the next is sent is dropped: they do not pile up.
+    """
+    expires_s = freezings.UNTAKEN.total_seconds()
+    for pk in freezings.revive_freezings():
+        try:
+            current_app.send_task(FREEZE, (pk,), expires=expires_s, retry=False)
+        except (OperationalError, OSError) as error:
+            logger.warning("Redis took no snapshot to freeze (%s).", error)

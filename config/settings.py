@@ -140,6 +140,7 @@ AUTH_PASSWORD_VALIDATORS = [
 
 # HTTPS is the reverse proxy's work; behind one, say so with HTTPS=on.
 HTTPS = env.flag("HTTPS", default=False)
+SESSION_ENGINE = "config.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0

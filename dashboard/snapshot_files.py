@@ -19,7 +19,7 @@ from dashboard.exports.delimited import csv_text
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import FIELDS, records
 from dashboard.report.building import Making, report
-from dashboard.report.typesetting import pdf
+from dashboard.report.document import Document
 
 KINDS: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",
@@ -30,8 +30,8 @@ KINDS: Mapping[str, str] = {
 }
 
 
-def snapshot_files(snapshot: Snapshot, site: str) -> dict[str, bytes]:
-    """Return every form of a snapshot, each with its address in it."""
+def snapshot_texts(snapshot: Snapshot, site: str) -> dict[str, bytes]:
+    """Return the forms of a snapshot that are texts, each with its address in it."""
     table = _whole_table(snapshot)
     citation = snapshot_citation(snapshot, site)
     texts = {
@@ -40,8 +40,15 @@ def snapshot_files(snapshot: Snapshot, site: str) -> dict[str, bytes]:
         "tex": latex(table, _source(snapshot, citation.address)),
         "bib": bibtex(citation),
     }
-    files = {form: text.encode() for form, text in texts.items()}
-    return {**files, "pdf": _pdf(snapshot, citation)}
+    return {form: text.encode() for form, text in texts.items()}
+
+
+def snapshot_report(snapshot: Snapshot, site: str) -> Document:
+    """Return the report that a snapshot keeps as a PDF, still to be typeset."""
+    lab = Viewer(frozenset({snapshot.lab_id}))
+    making = Making(snapshot.created_at, snapshot.version, snapshot.who)
+    citation = snapshot_citation(snapshot, site)
+    return report(lab, snapshot.campaign, citation, making)
 
 
 def snapshot_citation(snapshot: Snapshot, site: str) -> Citation:
@@ -100,10 +107,3 @@ def _json(snapshot: Snapshot, table: ComparisonTable, address: str) -> str:
         "cells": list(records(table)),
     }
     return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-def _pdf(snapshot: Snapshot, citation: Citation) -> bytes:
-    lab = Viewer(frozenset({snapshot.lab_id}))
-    making = Making(snapshot.created_at, snapshot.version, snapshot.who)
-    document = report(lab, snapshot.campaign, citation, making)
-    return pdf(document, snapshot.created_at)

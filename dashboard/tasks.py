@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from dashboard import freezing
 from dashboard.report import making
 
 
@@ -9,3 +10,9 @@ from dashboard.report import making
 def make_report(report_id: int) -> None:
     """Make a report that somebody waits for."""
     making.make_report(report_id)
+
+
+@shared_task
+def freeze(freezing_id: int) -> None:
+    """Freeze a campaign that somebody asked for."""
+    freezing.freeze(freezing_id)

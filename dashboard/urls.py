@@ -12,6 +12,7 @@ from dashboard.views import (
     energy,
     exports,
     flags,
+    freezings,
     history,
     influence,
     invitations,
@@ -70,7 +71,8 @@ urlpatterns = [
     path("rereads/<int:reread_id>/", rereads.show, name="reread"),
     path("reports/<int:report_id>/", reports.show_making, name="report-making"),
     path("reports/<int:report_id>.pdf", reports.download_made, name="report-made"),
-    path(f"{CAMPAIGN}freeze/", snapshots.freeze, name="freeze"),
+    path(f"{CAMPAIGN}freeze/", freezings.freeze, name="freeze"),
+    path("freezings/<int:freezing_id>/", freezings.show_freezing, name="freezing"),
     path("snapshots/<int:snapshot_id>/", snapshots.show, name="snapshot"),
     path(
         "snapshots/<int:snapshot_id>.<slug:form>",

@@ -15,10 +15,10 @@ from benchmarks.services import (
     checking,
     intake,
     processing,
-    snapshots,
     systems,
     tokens,
 )
+from tests import freezing
 
 
 @pytest.fixture
@@ -149,13 +149,7 @@ def freeze(person: Any) -> Callable[..., Snapshot]:
 
     def frozen(campaign: Campaign, **changes: Any) -> Snapshot:
         checking.check_due_campaigns(timedelta(0))
-        given = {
-            "person": person,
-            "licence": "free",
-            "licence_note": "",
-            "write": lambda snapshot: {"csv": b"a,b\r\n", "bib": b"@misc{x}"},
-        }
-        return snapshots.freeze_campaign(campaign=campaign, **{**given, **changes})
+        return freezing.frozen(campaign, person, **changes)
 
     return frozen
 

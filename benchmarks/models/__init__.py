@@ -2,6 +2,7 @@
 
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
+from benchmarks.models.freezing import Freezing
 from benchmarks.models.lab import Agent, Deed, Invitation, Lab, Membership, Token
 from benchmarks.models.plan import Plan, PlanPart, PlanSeat, PlanStep
 from benchmarks.models.power import (
@@ -29,6 +30,7 @@ __all__ = [
     "DueEnergy",
     "Efficiency",
     "Flag",
+    "Freezing",
     "Host",
     "Invitation",
     "Lab",

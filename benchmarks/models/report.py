@@ -22,6 +22,8 @@ class Report(models.Model):
         DONE = "done"
         FAILED = "failed"
 
+    UNFINISHED = (Stage.WAITING, Stage.COLLECTING, Stage.TYPESETTING)
+
     # Without a constraint in the database: to note one, PostgreSQL would wait for the
     # campaign's row, which the check of a wide campaign holds for a while.
     campaign = models.ForeignKey(
@@ -46,3 +48,7 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return f"report {self.pk}"
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.stage in self.UNFINISHED

@@ -3,7 +3,7 @@
 from django.db.models import Prefetch, QuerySet
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Signature, Snapshot, SnapshotFile
+from benchmarks.models import Campaign, Freezing, Signature, Snapshot, SnapshotFile
 from benchmarks.viewer import Viewer
 
 
@@ -36,3 +36,8 @@ def find_file(viewer: Viewer, pk: int, form: str) -> SnapshotFile:
         raise NotFoundError("form of the snapshot", form)
     found.snapshot = snapshot
     return found
+
+
+def unfinished_freezing(campaign: Campaign) -> Freezing | None:
+    """Return the freezing of a campaign that is under way."""
+    return campaign.freezings.filter(stage__in=Freezing.UNFINISHED).first()

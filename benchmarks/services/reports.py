@@ -9,13 +9,13 @@ from django.utils import timezone
 
 from benchmarks.models import Campaign, Report
 from benchmarks.selectors.versions import campaign_version
+from benchmarks.services.holding import is_held
 
 KEPT = 50
-# After this a report is taken for forgotten: nobody took it, or its maker is dead (a
-# task lives four minutes at most).
+# After this a report that waits is taken for forgotten; one in the making has lost its
+# maker once nobody holds it, but for the moment in which it was taken.
 UNTAKEN = timedelta(seconds=30)
-SILENT = timedelta(minutes=5)
-UNFINISHED = (Report.Stage.WAITING, Report.Stage.COLLECTING, Report.Stage.TYPESETTING)
+UNHELD = timedelta(seconds=2)
 
 
 @transaction.atomic
@@ -43,13 +43,17 @@ def ask_report(
 
 def revive(report: Report) -> bool:
     """Note that a report has lost its maker; False where it has one, or is done."""
-    if report.stage not in UNFINISHED:
+    if not report.is_unfinished:
         return False
     now = timezone.now()
-    limit = UNTAKEN if report.stage == Report.Stage.WAITING else SILENT
+    is_waiting = report.stage == Report.Stage.WAITING
     silent = Report.objects.filter(
-        pk=report.pk, stage=report.stage, seen_at__lt=now - limit
+        pk=report.pk,
+        stage=report.stage,
+        seen_at__lt=now - (UNTAKEN if is_waiting else UNHELD),
     )
+    if not is_waiting and is_held(report):
+        return False
     return bool(silent.update(stage=Report.Stage.WAITING, seen_at=now))
 
 

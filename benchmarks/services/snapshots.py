@@ -5,43 +5,45 @@ from collections.abc import Callable, Mapping
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from benchmarks.errors import SnapshotError
-from benchmarks.models import Campaign, Lab, Signature, Snapshot, SnapshotFile
-from benchmarks.selectors.campaigns import card_of
+from benchmarks.models import (
+    Campaign,
+    Freezing,
+    Lab,
+    Signature,
+    Snapshot,
+    SnapshotFile,
+)
 from benchmarks.selectors.publishing import campaign_assessment
 from benchmarks.selectors.versions import campaign_version
 from benchmarks.sentences import Sentence
+from benchmarks.services.freezings import check_settled
 from benchmarks.text import clean_text
 
 Write = Callable[[Snapshot], Mapping[str, bytes]]
 
 
-@transaction.atomic
-def freeze_campaign(
-    *, campaign: Campaign, person: User, licence: str, licence_note: str, write: Write
-) -> Snapshot:
-    """Freeze what a campaign says now: all forms of it, with their digests.
+def freeze_campaign(*, freezing: Freezing, write: Write) -> Snapshot:
+    """Freeze what a campaign says: all forms of it, with their digests.
 
-    ``write`` makes the files, once the snapshot has its number and address. Raises
-    SnapshotError where the campaign has runs that wait, or changes meanwhile, or where
-    the question about licences is not answered.
+    ``write`` makes the files, once the snapshot has its number and address; only then
+    is it stored, whole, in one short transaction, so that uploads into the campaign do
+    not wait for a typesetter. Raises SnapshotError where the campaign has runs that
+    wait, or is not what it was when somebody asked for this.
     """
-    note = _said(licence_note, "answer about the licence")
-    _check_licence(licence, note)
-    locked = Campaign.objects.select_for_update().get(pk=campaign.pk)
-    _check_settled(locked)
-    before = campaign_version(locked)
-    snapshot = _begun(locked, person, licence, note)
+    _check_unchanged(freezing)
+    check_settled(freezing.campaign)
+    snapshot = _begun(freezing)
     files = write(snapshot)
-    if campaign_version(locked) != before:
-        raise SnapshotError(
-            Sentence("The campaign changed meanwhile. Freeze it once more.")
-        )
-    _keep(snapshot, files)
+    with transaction.atomic():
+        _take_over(freezing)
+        _store(snapshot, files)
+        news = {"stage": Freezing.Stage.DONE, "snapshot": snapshot}
+        Freezing.objects.filter(pk=freezing.pk).update(**news, seen_at=timezone.now())
     return snapshot
 
 
@@ -91,35 +93,30 @@ def _said(text: str, what: str) -> str:
     return clean_text(text.strip(), what=what, multiline=True)
 
 
-def _check_licence(licence: str, note: str) -> None:
-    if licence not in Snapshot.Licence.values:
+def _check_unchanged(freezing: Freezing) -> None:
+    if campaign_version(freezing.campaign) != freezing.version:
         raise SnapshotError(
-            Sentence("Say whether a licence of these hypervisors restricts publishing.")
-        )
-    if licence == Snapshot.Licence.PERMITTED and not note:
-        raise SnapshotError(
-            Sentence("Say who permitted it and when: the answer is kept.")
+            Sentence("The campaign changed meanwhile. Look at it and freeze it again.")
         )
 
 
-def _check_settled(campaign: Campaign) -> None:
-    tally = card_of(campaign).tally
-    if not tally.cells:
-        raise SnapshotError(Sentence("The campaign has no results yet to be cited."))
-    if tally.waiting or tally.unchecked:
-        raise SnapshotError(
-            Sentence(
-                "Runs of this campaign are still being processed. "
-                "Freeze it when they are done."
-            )
-        )
+def _take_over(freezing: Freezing) -> None:
+    """See to it, until the transaction ends, that this maker is the one that stores."""
+    locked = Freezing.objects.select_for_update().get(pk=freezing.pk)
+    if not locked.is_unfinished or locked.attempts != freezing.attempts:
+        raise SnapshotError(Sentence("Another worker has taken it over meanwhile."))
+    Campaign.objects.select_for_update().get(pk=freezing.campaign_id)
+    _check_unchanged(freezing)
 
 
-def _begun(campaign: Campaign, person: User, licence: str, note: str) -> Snapshot:
+def _begun(freezing: Freezing) -> Snapshot:
+    """Return a snapshot with its address and number; it is stored with its files."""
+    campaign, person = freezing.campaign, freezing.person
     judged = campaign_assessment(campaign)
     others = Snapshot.objects.filter(campaign=campaign)
     latest = others.aggregate(latest=Max("number"))["latest"] or 0
-    return Snapshot.objects.create(
+    return Snapshot(
+        pk=_next_address(),
         lab=campaign.lab,
         campaign=campaign,
         number=latest + 1,
@@ -130,12 +127,20 @@ def _begun(campaign: Campaign, person: User, licence: str, note: str) -> Snapsho
         rule_set=judged.rule_set,
         judged=judged.level,
         undisclosed={group: list(names) for group, names in judged.undisclosed.items()},
-        licence=licence,
-        licence_note=note,
+        licence=freezing.licence,
+        licence_note=freezing.licence_note,
     )
 
 
-def _keep(snapshot: Snapshot, files: Mapping[str, bytes]) -> None:
+def _next_address() -> int:
+    """Return a number that no other snapshot gets: its files say their address."""
+    table = Snapshot._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table])
+        return int(cursor.fetchone()[0])
+
+
+def _store(snapshot: Snapshot, files: Mapping[str, bytes]) -> None:
     kept = [
         SnapshotFile(
             snapshot=snapshot,
@@ -146,9 +151,9 @@ def _keep(snapshot: Snapshot, files: Mapping[str, bytes]) -> None:
         )
         for form, content in files.items()
     ]
-    SnapshotFile.objects.bulk_create(kept)
     snapshot.digest = digest_of({each.form: each.digest for each in kept})
-    snapshot.save(update_fields=["digest"])
+    snapshot.save(force_insert=True)
+    SnapshotFile.objects.bulk_create(kept)
 
 
 def digest_of(files: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from benchmarks.models import Report
+from benchmarks.services.holding import held
 from benchmarks.services.reports import note_stage, take_report
 from dashboard.citing import citation_at
 from dashboard.report.building import Making, report
@@ -25,16 +26,20 @@ def edition() -> str:
 
 def make_report(report_id: int) -> None:
     """Make a report that somebody asked for, unless another worker does."""
-    asked = take_report(report_id)
-    if asked is None:
-        return
+    with held(Report, report_id) as is_mine:
+        asked = take_report(report_id) if is_mine else None
+        if asked is not None:
+            _make(asked)
+
+
+def _make(asked: Report) -> None:
     try:
         document, making = _document(asked)
         note_stage(report=asked, stage=Stage.TYPESETTING)
         file = pdf(document, making.made_at)
     except Exception:
         note_stage(report=asked, stage=Stage.FAILED)
-        logger.exception("The report %s could not be made", report_id)
+        logger.exception("The report %s could not be made", asked.pk)
         raise
     note_stage(report=asked, stage=Stage.DONE, content=file)
 

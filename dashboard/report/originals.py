@@ -23,6 +23,7 @@ PART = " · "
 SELF_EVIDENT = ("tool", "part", "unit")
 
 Facts = Mapping[str, str]
+Cells = Mapping[tuple[Hashable, Hashable], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -101,28 +102,38 @@ def _tables(it: PrintedTable) -> Iterator[Table]:
     if len(layout.systems) == 1:
         lead += layout.systems.values()
     columns = _firsts(layout.column, it.values)
+    rows, cells = _firsts(layout.row, it.values), _cells(it, layout)
     for at in range(0, len(columns), COLUMNS):
         part = columns[at : at + COLUMNS]
         corner = _("System") if layout.by_system else _("Case")
         yield Table(
             caption=": ".join(filter(None, (it.document, it.table))),
             head=(line(corner, *map(layout.column_text, part)),),
-            lines=tuple(_lines(it, layout, part)),
+            lines=tuple(_lines(layout, rows, part, cells)),
             width=len(part) + 1,
             lead=", ".join(filter(None, lead)),
         )
 
 
-def _lines(
-    it: PrintedTable, layout: Layout, columns: Sequence[PrintedValue]
-) -> Iterator[Line]:
+def _cells(it: PrintedTable, layout: Layout) -> Cells:
+    """Return the numbers of a table by their place, once for all its parts."""
     cells: dict[tuple[Hashable, Hashable], list[str]] = {}
     for value in it.values:
         place = (layout.row(value), layout.column(value))
         cells.setdefault(place, []).append(plain(value.value))
-    for row in _firsts(layout.row, it.values):
-        places = [(layout.row(row), layout.column(column)) for column in columns]
-        texts = [", ".join(cells.get(place, ())) for place in places]
+    return cells
+
+
+def _lines(
+    layout: Layout,
+    rows: Sequence[PrintedValue],
+    columns: Sequence[PrintedValue],
+    cells: Cells,
+) -> Iterator[Line]:
+    places = [layout.column(column) for column in columns]
+    for row in rows:
+        key = layout.row(row)
+        texts = [", ".join(cells.get((key, place), ())) for place in places]
         if any(texts):
             yield line(layout.row_text(row), *texts)
 

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.selectors.campaign_detail import campaign_detail
 from benchmarks.selectors.campaigns import processing_of
-from benchmarks.selectors.snapshots import visible_snapshots
+from benchmarks.selectors.snapshots import unfinished_freezing, visible_snapshots
 from benchmarks.selectors.versions import campaign_version
 from dashboard.campaign_page import campaign_standing
 from dashboard.citing import citation_of
@@ -20,6 +20,7 @@ def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
     standing = campaign_standing(campaign_version(campaign), viewer, campaign)
+    may_keep = keeps(request, campaign.lab_id)
     context = {
         "campaign": campaign,
         "detail": campaign_detail(campaign),
@@ -27,7 +28,8 @@ def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         "assessment": standing.assessment,
         "snapshots": visible_snapshots(viewer, campaign),
         "citation": bibtex(citation_of(request, campaign)),
-        "may_keep": keeps(request, campaign.lab_id),
+        "may_keep": may_keep,
+        "freezing": unfinished_freezing(campaign) if may_keep else None,
     }
     return render(request, "dashboard/campaign.html", context)
 

@@ -4,13 +4,13 @@ The code stands behind the # of the link and comes in a form, so that it is in n
 The session then remembers which invitation was proved, never the code.
 """
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -66,10 +66,12 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     form: Any = BaseUserCreationForm(request.POST)
     if not request.user.is_authenticated and not form.is_valid():
         return _offer(request, invitation, form, 422)
+    is_new = not request.user.is_authenticated
     try:
         with transaction.atomic():
-            is_new = not request.user.is_authenticated
-            person: User = form.save() if is_new else person_of(request)
+            person = _new_person(form) if is_new else person_of(request)
+            if person is None:
+                return _offer(request, invitation, form, 422)
             accept_invitation(invitation=invitation, person=person)
     except BenchmarksError as error:
         messages.error(request, str(error))
@@ -81,6 +83,17 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         request, _("Welcome. You belong to %(lab)s now.") % {"lab": invitation.lab}
     )
     return redirect("dashboard:lab", invitation.lab.slug)
+
+
+def _new_person(form: Any) -> User | None:
+    """Store a new account; none where somebody took its name since the form looked."""
+    try:
+        with transaction.atomic():
+            return cast(User, form.save())
+    except IntegrityError:
+        taken = form.instance.unique_error_message(User, ("username",))
+        form.add_error("username", taken)
+        return None
 
 
 def _offer(

@@ -1,7 +1,5 @@
 """The report of a campaign: a page to print, and a PDF that a task makes."""
 
-import logging
-import time
 from functools import partial
 
 from django.conf import settings
@@ -11,11 +9,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
-from kombu.exceptions import OperationalError
 
 from benchmarks.models import Campaign, Report
 from benchmarks.selectors.versions import campaign_version
-from benchmarks.services.reports import UNFINISHED, ask_report, revive
+from benchmarks.services.reports import ask_report, revive
 from dashboard.citing import citation_of, site_of
 from dashboard.figures import NEUTRAL, written_as
 from dashboard.report.building import Making
@@ -23,12 +20,7 @@ from dashboard.report.keeping import kept_report
 from dashboard.report.making import edition
 from dashboard.tasks import make_report
 from dashboard.viewers import campaign_or_404, person_of, viewer_of
-
-logger = logging.getLogger(__name__)
-PATIENCE_S = 1.5
-"""A usual report is made in less: who asks gets the file and never sees the wait."""
-LOOK_EVERY_S = 0.05
-STEPS = [str(stage) for stage in Report.Stage if stage != Report.Stage.FAILED]
+from dashboard.waiting import progress_of, send, wait_a_moment
 
 
 @require_safe
@@ -53,7 +45,8 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Hand out a campaign's report as a PDF, or show how far its making is."""
     campaign = campaign_or_404(viewer_of(request), lab, slug)
-    asked = _when_done(_asked(request, campaign))
+    asked = _asked(request, campaign)
+    wait_a_moment(asked, "content")
     if asked.stage != Report.Stage.DONE:
         return redirect("dashboard:report-making", asked.pk)
     return _file(asked)
@@ -64,14 +57,8 @@ def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     """Show how far a report is; the page looks again by itself until it is there."""
     asked = _own_or_404(request, report_id)
     if revive(asked):
-        _send(asked.pk)
-    context = {
-        "campaign": asked.campaign,
-        "asked": asked,
-        "done": STEPS.index(asked.stage) if asked.stage in STEPS else 0,
-        "total": len(STEPS) - 1,
-        "is_unfinished": asked.stage in UNFINISHED,
-    }
+        send(make_report, asked.pk)
+    context = {"campaign": asked.campaign, "asked": asked, "at": progress_of(asked)}
     return render(request, "dashboard/report_making.html", context)
 
 
@@ -113,21 +100,5 @@ def _asked(request: HttpRequest, campaign: Campaign) -> Report:
         edition=edition(),
     )
     if is_to_make:
-        transaction.on_commit(partial(_send, asked.pk))
-    return asked
-
-
-def _send(report_id: int) -> None:
-    try:
-        make_report.apply_async((report_id,), retry=False)
-    except (OperationalError, OSError) as error:
-        # Who waits asks again, and after a while it is sent again.
-        logger.warning("Redis took no report to make (%s).", error)
-
-
-def _when_done(asked: Report) -> Report:
-    deadline = time.monotonic() + PATIENCE_S
-    while asked.stage in UNFINISHED and time.monotonic() < deadline:
-        time.sleep(LOOK_EVERY_S)
-        asked.refresh_from_db(fields=["stage", "content"])
+        transaction.on_commit(partial(send, make_report, asked.pk))
     return asked

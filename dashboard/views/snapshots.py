@@ -1,4 +1,4 @@
-"""Snapshots: freeze a campaign, look at what was frozen, withdraw it, sign it."""
+"""Snapshots: look at what was frozen, withdraw it, sign it."""
 
 from functools import partial
 from typing import Any, cast
@@ -9,66 +9,15 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import (
-    require_http_methods,
-    require_POST,
-    require_safe,
-)
+from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError, NotFoundError
-from benchmarks.models import Campaign, Lab, Membership, Snapshot
-from benchmarks.selectors.publishing import campaign_assessment
-from benchmarks.selectors.snapshots import find_file, find_snapshot, visible_snapshots
-from benchmarks.services.snapshots import (
-    freeze_campaign,
-    sign_snapshot,
-    withdraw_snapshot,
-)
+from benchmarks.models import Lab, Membership, Snapshot
+from benchmarks.selectors.snapshots import find_file, find_snapshot
+from benchmarks.services.snapshots import sign_snapshot, withdraw_snapshot
 from dashboard import wording
-from dashboard.citing import site_of
-from dashboard.snapshot_files import KINDS, snapshot_files
-from dashboard.viewers import campaign_or_404, keeper_or_404, keeps, viewer_of
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
-def freeze(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Ask what must be answered before a campaign is frozen, and freeze it."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    keeper_or_404(request, campaign.lab_id)
-    if request.method == "POST":
-        try:
-            snapshot = _frozen(request, campaign)
-        except BenchmarksError as error:
-            return _freeze_page(
-                request, campaign, problem=wording.said(error.sentence), status=422
-            )
-        messages.success(request, _("The campaign is frozen. This address stays."))
-        return redirect("dashboard:snapshot", snapshot.pk)
-    return _freeze_page(request, campaign)
-
-
-def _frozen(request: HttpRequest, campaign: Campaign) -> Snapshot:
-    return freeze_campaign(
-        campaign=campaign,
-        person=cast(User, request.user),
-        licence=request.POST.get("licence", ""),
-        licence_note=request.POST.get("licence_note", ""),
-        write=partial(snapshot_files, site=site_of(request)),
-    )
-
-
-def _freeze_page(
-    request: HttpRequest, campaign: Campaign, problem: str = "", status: int = 200
-) -> HttpResponse:
-    context = {
-        "campaign": campaign,
-        "assessment": campaign_assessment(campaign),
-        "snapshots": visible_snapshots(viewer_of(request), campaign),
-        "problem": problem,
-        "said": request.POST,
-    }
-    return render(request, "dashboard/snapshot_new.html", context, status=status)
+from dashboard.snapshot_files import KINDS
+from dashboard.viewers import keeper_or_404, keeps, viewer_of
 
 
 @require_safe

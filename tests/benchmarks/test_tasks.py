@@ -1,11 +1,18 @@
 """Hints through Redis: few, enough, and never needed for the work to be done."""
 
+from datetime import timedelta
+
 import pytest
 import redis
+from django.core.management import call_command
+from kombu.exceptions import OperationalError
 
 from benchmarks import broker, tasks
-from benchmarks.models import Run
+from benchmarks.models import Freezing, Run
+from benchmarks.services import checking
+from benchmarks.services.freezings import UNTAKEN
 from benchmarks.services.intake import submit_runs
+from tests import freezing
 
 
 @pytest.fixture(autouse=True)
@@ -50,3 +57,37 @@ def test_without_redis_an_upload_is_taken_all_the_same(
         submit_runs(agent=agent, documents=[run_document()])
 
     assert Run.objects.count() == 1
+
+
+@pytest.fixture
+def forgotten(campaign, submit, run_document, person):
+    """A campaign that is to be frozen, and whose hint was lost."""
+    submit(run_document())
+    checking.check_due_campaigns(timedelta(0))
+    asked = freezing.asked(campaign, person)
+    Freezing.objects.update(seen_at=asked.seen_at - 2 * UNTAKEN)
+    return asked
+
+
+def test_the_sweeper_sends_a_forgotten_freezing_to_a_worker(forgotten, monkeypatch):
+    sent = []
+    monkeypatch.setattr(
+        tasks.current_app, "send_task", lambda *args, **how: sent.append(args)
+    )
+    call_command("sweep", once=True)
+
+    assert sent == [("dashboard.tasks.freeze", (forgotten.pk,))]
+
+
+def test_without_redis_a_forgotten_freezing_is_sent_later(
+    forgotten, monkeypatch, caplog
+):
+    def refuse(*_, **__):
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr(tasks.current_app, "send_task", refuse)
+
+    tasks.send_forgotten_freezings()
+
+    assert "Redis took no snapshot to freeze" in caplog.text
+    assert Freezing.objects.get().stage == "waiting"

@@ -44,6 +44,7 @@ PAGES = {
     "upload": ("/upload/",),
     "report-making": ("/reports/{report}/",),
     "freeze": (f"{XEN}freeze/",),
+    "freezing": ("/freezings/{freezing}/", "/freezings/{not_frozen}/"),
     "snapshot": ("/snapshots/{snapshot}/",),
     "plans": (f"{XEN}plans/", f"{BARE}plans/"),
     "new-plan": (f"{XEN}plans/new/",),
@@ -69,7 +70,7 @@ DEEDS = {
 }
 # Only for who is signed in; others are sent to the sign-in page.
 PERSONAL = {
-    *("reread", "upload", "freeze", "new-plan"),
+    *("reread", "upload", "freeze", "freezing", "new-plan"),
     *("members", "tokens", "deeds", "account", "password"),
 }
 # About nobody's lab, or about whoever asks.

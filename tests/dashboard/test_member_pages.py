@@ -1,9 +1,13 @@
 """Members and invitations in the browser's forms."""
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.forms import BaseUserCreationForm
+from django.db import connection
 from django.test import Client
 
 from benchmarks.models import Invitation, Membership
@@ -80,6 +84,36 @@ def test_a_weak_password_is_refused_and_nobody_joins(guest, code):
     assert answer.status_code == 422
     assert "too short" in answer.text
     assert not get_user_model().objects.filter(username="dora").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_choose_one_name_in_one_instant_are_both_answered(
+    lab, person, monkeypatch
+):
+    """Both forms have looked and found the name free before either is stored."""
+    both_looked = threading.Barrier(2, timeout=20)
+    save = BaseUserCreationForm.save
+    monkeypatch.setattr(
+        BaseUserCreationForm, "save", lambda form: both_looked.wait() + 1 and save(form)
+    )
+
+    def join(number):
+        guest = Client()
+        name = f"guest {number}"
+        code = invite_person(lab=lab, by=person, name=name, role="viewer")[1]
+        guest.post("/invitation/", {"code": code})
+        try:
+            return guest.post("/invitation/", ACCOUNT)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        joined, refused = sorted(threads.map(join, (1, 2)), key=lambda a: a.status_code)
+
+    assert (joined.status_code, refused.status_code) == (302, 422)
+    assert "A user with that username already exists." in refused.text
+    assert Membership.objects.get(user__username="dora").role == "viewer"
+    assert Invitation.objects.filter(accepted_at=None).count() == 1
 
 
 def test_a_link_withdrawn_meanwhile_makes_no_account(keeper, guest, code):

@@ -2,11 +2,11 @@
 
 import pytest
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from benchmarks.models import Campaign, Report
-from benchmarks.services.reports import UNTAKEN
-from config.celery import app
+from benchmarks.services.holding import held
+from benchmarks.services.reports import UNHELD, UNTAKEN, take_report
+from dashboard import waiting
 from dashboard.report import making
 from dashboard.report.making import make_report
 from dashboard.views import reports
@@ -18,7 +18,7 @@ STUDY = "/campaigns/alpha-lab/study/"
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch):
     """Who asks is sent to the page of the making at once."""
-    monkeypatch.setattr(reports, "PATIENCE_S", 0)
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def asked(client, monkeypatch, django_capture_on_commit_callbacks):
 
     def ask(address=f"{STUDY}report.pdf"):
         sent = []
-        monkeypatch.setattr(reports, "_send", sent.append)
+        monkeypatch.setattr(reports, "send", lambda task, pk: sent.append(pk))
         with django_capture_on_commit_callbacks(execute=True):
             answer = client.get(address)
         return answer, sent
@@ -109,35 +109,36 @@ def test_who_waits_sees_how_far_it_is_without_reloading(client, pair, asked):
     assert client.get(f"/reports/{report_id}.pdf").content.startswith(b"%PDF")
 
 
-def test_a_report_is_queued_for_the_workers(pair, monkeypatch):
-    sent = []
-    task = reports.make_report
-    monkeypatch.setattr(task, "apply_async", lambda args, **how: sent.append(args))
+def test_what_nobody_takes_says_so_and_what_to_do(client, pair, asked):
+    answer, _sent = asked()
+    assert "No worker has taken it" not in client.get(answer.url).content.decode()
+    Report.objects.update(asked_at=timezone.now() - 2 * waiting.OVERDUE)
 
-    reports._send(5)
-
-    assert sent == [(5,)]
-    assert app.tasks["dashboard.tasks.make_report"] == task
-
-
-def test_without_redis_the_page_waits_and_asks_again_later(client, pair, monkeypatch):
-    def refuse(args, **how):
-        raise OperationalError("no broker")
-
-    monkeypatch.setattr(reports.make_report, "apply_async", refuse)
-
-    reports._send(5)
-
-    assert client.get(f"{STUDY}report.pdf").status_code == 302
+    assert "No worker has taken it" in client.get(answer.url).content.decode()
 
 
 def test_one_that_lost_its_maker_is_sent_again(client, pair, asked, monkeypatch):
     answer, (report_id,) = asked()
     Report.objects.update(seen_at=timezone.now() - 2 * UNTAKEN)
     sent = []
-    monkeypatch.setattr(reports, "_send", sent.append)
+    monkeypatch.setattr(reports, "send", lambda task, pk: sent.append(pk))
 
     client.get(answer.url)
+    client.get(answer.url)
+
+    assert sent == [report_id]
+
+
+def test_one_whose_maker_died_is_sent_again_at_once(client, pair, asked, monkeypatch):
+    answer, (report_id,) = asked()
+    take_report(report_id)
+    Report.objects.update(seen_at=timezone.now() - 2 * UNHELD)
+    sent = []
+    monkeypatch.setattr(reports, "send", lambda task, pk: sent.append(pk))
+    with held(Report, report_id):
+        client.get(answer.url)
+    assert sent == []
+
     client.get(answer.url)
 
     assert sent == [report_id]

@@ -3,24 +3,56 @@
 import csv
 import io
 import json
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import OperationalError
+from django.utils import timezone
 
-from benchmarks.models import Campaign, Membership, Snapshot
+from benchmarks.models import Campaign, Freezing, Membership, Snapshot
+from benchmarks.services import checking
+from dashboard import freezing, waiting
+from dashboard.views import freezings
 from tests.dashboard.exports import tex
 from tests.dashboard.report import paper
 
 STUDY = "/campaigns/alpha-lab/study/"
 
 
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch):
+    """No worker runs here: nobody waits for one."""
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0)
+
+
 @pytest.fixture
-def frozen(client, pair, person, freeze, monkeypatch):
-    """Freeze the study on its page; return the snapshot. Nobody is signed in after."""
-    freeze(Campaign.objects.get())  # the first: checks are done
-    client.force_login(person)
-    answer = client.post(f"{STUDY}freeze/", {"licence": "free"})
-    assert answer.status_code == 302
+def settled(pair):
+    """The checks of its runs are done."""
+    checking.check_due_campaigns(timedelta(0))
+
+
+@pytest.fixture
+def asked(client, person, settled, monkeypatch, django_capture_on_commit_callbacks):
+    """Ask for the study to be frozen; return the answer and what was sent for it."""
+
+    def ask(**changes):
+        sent = []
+        monkeypatch.setattr(freezings, "send", lambda task, pk: sent.append(pk))
+        client.force_login(person)
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = client.post(f"{STUDY}freeze/", {"licence": "free", **changes})
+        return answer, sent
+
+    return ask
+
+
+@pytest.fixture
+def frozen(client, freeze, asked):
+    """Freeze the study by its page; return the snapshot. Nobody is signed in after."""
+    freeze(Campaign.objects.get())
+    for pk in asked()[1]:
+        freezing.freeze(pk)
     client.logout()
     return Snapshot.objects.latest("pk")
 
@@ -41,8 +73,7 @@ def test_who_keeps_the_lab_finds_the_button(client, text, pair, person):
     assert f'href="{STUDY}freeze/"' in text(STUDY)
 
 
-def test_the_question_about_licences_is_asked(client, text, pair, person, freeze):
-    freeze(Campaign.objects.get())
+def test_the_question_about_licences_is_asked(client, text, settled, person):
     client.force_login(person)
     assert "Does a licence of the measured hypervisors restrict" in text(
         f"{STUDY}freeze/"
@@ -54,7 +85,103 @@ def test_the_question_about_licences_is_asked(client, text, pair, person, freeze
     page = answer.content.decode()
     assert "Say whether a licence" in page
     assert "&lt;b&gt;none&lt;/b&gt;" in page
+    assert not Freezing.objects.exists()
+
+
+def test_who_waits_sees_how_far_it_is_and_then_the_snapshot(client, asked):
+    answer, (pk,) = asked()
+    assert answer.url == f"/freezings/{pk}/"
+    page = client.get(answer.url).content.decode()
+    assert 'hx-trigger="every 500ms"' in page
+    assert "Waiting for its turn" in page
+    assert "asked for by carol" in page
+
+    freezing.freeze(pk)
+
+    snapshot = Snapshot.objects.get()
+    part = client.get(answer.url, headers={"HX-Request": "true"})
+    assert part["HX-Redirect"] == f"/snapshots/{snapshot.pk}/"
+    assert client.get(answer.url).url == f"/snapshots/{snapshot.pk}/"
+    assert "This address stays." in client.get(part["HX-Redirect"]).content.decode()
+
+
+def test_one_that_is_under_way_is_led_to_from_everywhere(client, text, asked):
+    answer, _sent = asked()
+
+    assert client.get(f"{STUDY}freeze/").url == answer.url
+    assert asked()[0].url == answer.url
+    assert asked()[1] == []
+    assert f'href="{answer.url}"' in text(STUDY)
+    client.logout()
+    assert "/freezings/" not in text(STUDY)
+
+
+def test_it_is_done_in_the_answer_where_a_worker_is_quick(client, asked, monkeypatch):
+    def work(made, *fields):
+        freezing.freeze(made.pk)
+        made.refresh_from_db()
+
+    monkeypatch.setattr(freezings, "wait_a_moment", work)
+
+    assert asked()[0].url == f"/snapshots/{Snapshot.objects.get().pk}/"
+
+
+def test_why_it_was_not_frozen_is_said_and_the_answer_is_kept(client, text, asked):
+    answer, (pk,) = asked(licence="permitted", licence_note="Ada, in May.")
+    Campaign.objects.update(note="another")
+    freezing.freeze(pk)
+
+    page = text(answer.url)
+    assert "The campaign changed meanwhile." in page
+    assert "hx-trigger" not in page
+    assert "Ada, in May." in text(f"{STUDY}freeze/")
+    assert not Snapshot.objects.exists()
+
+
+def test_what_breaks_is_said_to_be_in_the_log(text, asked, monkeypatch):
+    answer, (pk,) = asked()
+    monkeypatch.setattr(freezing, "pdf", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        freezing.freeze(pk)
+
+    assert "in the log of the workers" in text(answer.url)
+    assert not Snapshot.objects.exists()
+
+
+def test_a_database_that_went_away_is_no_failure_of_it(asked, monkeypatch):
+    def away(*given):
+        raise OperationalError("the connection is closed")
+
+    _answer, (pk,) = asked()
+    monkeypatch.setattr(freezing, "pdf", away)
+    with pytest.raises(OperationalError):
+        freezing.freeze(pk)
+
+    assert Freezing.objects.get().stage == "typesetting"
+
+
+def test_a_message_that_comes_twice_freezes_once(asked):
+    _answer, (pk,) = asked()
+    freezing.freeze(pk)
+    freezing.freeze(pk)
+
     assert Snapshot.objects.count() == 1
+
+
+def test_what_no_worker_takes_says_so_and_what_to_do(text, asked):
+    answer, _sent = asked()
+    Freezing.objects.update(asked_at=timezone.now() - 2 * waiting.OVERDUE)
+
+    assert "No worker has taken it yet" in text(answer.url)
+
+
+def test_a_german_reader_freezes_the_same_numbers(client, asked):
+    client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    _answer, (pk,) = asked()
+    freezing.freeze(pk)
+
+    texts = paper.texts(bytes(Snapshot.objects.get().files.get(form="pdf").content))
+    assert any("52.97" in text for text in texts)
 
 
 def test_the_page_has_every_form_and_says_how_to_cite_it(text, frozen):

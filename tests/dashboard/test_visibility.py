@@ -29,13 +29,13 @@ from benchmarks.services import (
     intake,
     processing,
     rereading,
-    snapshots,
     tokens,
 )
 from benchmarks.services.invitations import invite_person
 from benchmarks.services.plans import create_plan
+from dashboard import waiting
 from dashboard.urls import urlpatterns
-from dashboard.views import reports
+from tests import freezing
 from tests.dashboard import routes
 
 READ, KEEP, UPLOAD = (200, 200), (404, 200), (403, 200)
@@ -56,6 +56,7 @@ RULES = {
     **dict.fromkeys(routes.names() - routes.OF_NO_LAB, Rule(READ)),
     "reread": Rule(KEEP, for_nobody=302),
     "freeze": Rule(KEEP, for_nobody=302),
+    "freezing": Rule(KEEP, for_nobody=302),
     "new-plan": Rule(KEEP, for_nobody=302),
     "stop-plan": Rule(DO_KEEP, for_nobody=302, is_post=True),
     "withdraw-snapshot": Rule(DO_KEEP, for_nobody=302, is_post=True),
@@ -133,6 +134,7 @@ def fill(lab, run_document, xen):
         "flag_id": Flag.objects.filter(campaign=campaign).first().pk,
         "report_id": Report.objects.create(campaign=campaign, stamp="x").pk,
         "snapshot_id": frozen(campaign).pk,
+        "freezing_id": campaign.freezings.create(person=keeper, stage="failed").pk,
         "plan_id": planned(campaign, cell.system).pk,
         "person_id": keeper.pk,
         "invitation_id": invited.pk,
@@ -159,19 +161,13 @@ def planned(campaign, system):
 def frozen(campaign):
     """Freeze a campaign for somebody who is in no lab any more."""
     person = get_user_model().objects.create_user(f"keeper of {campaign.slug}")
-    return snapshots.freeze_campaign(
-        campaign=campaign,
-        person=person,
-        licence="free",
-        licence_note="",
-        write=lambda snapshot: {"csv": b"a", "bib": b"@misc{x}"},
-    )
+    return freezing.frozen(campaign, person)
 
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch):
     """Nobody waits for a report: no worker runs here."""
-    monkeypatch.setattr(reports, "PATIENCE_S", 0)
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0)
 
 
 @pytest.fixture

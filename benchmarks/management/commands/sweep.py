@@ -1,4 +1,4 @@
-"""`manage.py sweep`: outbox, rereads, checks, energy, plans: what nobody woke."""
+"""`manage.py sweep`: outbox, rereads, checks, energy, plans, freezings."""
 
 import logging
 import select
@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, connection
 
+from benchmarks import tasks
 from benchmarks.services import (
     checking,
     energies,
@@ -52,6 +53,7 @@ class Command(BaseCommand):
             checking.check_due_campaigns()
             energies.integrate_due()
             plan_progress.proceed_plans()
+            tasks.send_forgotten_freezings()
         except DatabaseError as error:
             logger.warning("The database does not answer: %s", error)
             connection.close()

@@ -1,6 +1,7 @@
 """Snapshots: frozen whole, never changed, withdrawn with a reason, signed by others."""
 
 import hashlib
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -9,18 +10,27 @@ from django.db.models import ProtectedError
 
 from benchmarks.errors import SnapshotError
 from benchmarks.models import Campaign, Snapshot, SnapshotFile
-from benchmarks.services import intake
+from benchmarks.services import checking, intake
+from benchmarks.services.freezings import note_stage, take_freezing
 from benchmarks.services.snapshots import (
     digest_of,
+    freeze_campaign,
     sign_snapshot,
     withdraw_snapshot,
 )
+from tests import freezing
 
 
 @pytest.fixture
 def measured(campaign, submit, run_document):
     submit(run_document())
     return campaign
+
+
+@pytest.fixture
+def settled(measured):
+    """Its checks are done."""
+    checking.check_due_campaigns(timedelta(0))
 
 
 @pytest.fixture
@@ -93,6 +103,38 @@ def test_one_that_changes_meanwhile_is_not_frozen(measured, freeze):
     with pytest.raises(SnapshotError, match="changed meanwhile"):
         freeze(measured, write=write)
     assert not Snapshot.objects.exists()
+
+
+def test_one_that_changed_before_anybody_began_is_not_frozen_unseen(
+    measured, person, settled
+):
+    asked = freezing.asked(measured, person)
+    with transaction.atomic():
+        Campaign.objects.update(note="another")
+
+    with pytest.raises(SnapshotError, match="changed meanwhile"):
+        freeze_campaign(freezing=take_freezing(asked.pk), write=freezing.two_forms)
+
+
+def test_nothing_of_it_is_there_before_all_of_it_is(measured, freeze):
+    seen = []
+
+    def write(snapshot):
+        seen.append((snapshot.pk, Snapshot.objects.count()))
+        return {"csv": b"", "bib": b""}
+
+    assert seen == [(freeze(measured, write=write).pk, 0)]
+
+
+def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, settled):
+    slow = take_freezing(freezing.asked(measured, person).pk)
+    note_stage(freezing=slow, stage="waiting")
+    quick = take_freezing(slow.pk)
+    freeze_campaign(freezing=quick, write=freezing.two_forms)
+
+    with pytest.raises(SnapshotError, match="Another worker"):
+        freeze_campaign(freezing=slow, write=freezing.two_forms)
+    assert Snapshot.objects.count() == 1
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from benchmarks.models import (
     Campaign,
     Cell,
     Flag,
+    Freezing,
     Lab,
     Membership,
     Plan,
@@ -28,8 +29,9 @@ from benchmarks.models import (
     Snapshot,
     System,
 )
-from benchmarks.services import campaigns, checking, rereading, snapshots
+from benchmarks.services import campaigns, checking, rereading
 from benchmarks.services.plans import create_plan
+from tests import freezing
 from tests.dashboard import browsing, serving
 
 STUDIES = (
@@ -80,6 +82,7 @@ def load(lab: Lab) -> dict[str, int]:
     native = cells.filter(system__hypervisor="native").order_by("pk").first()
     speeds = Cell.objects.get(system__host__slug="inqbus-server-b")
     one, other = xen_systems(xen)
+    snapshot = frozen(xen)
     return {
         "cell": compared.pk,
         "native": native.pk,
@@ -91,7 +94,8 @@ def load(lab: Lab) -> dict[str, int]:
         "reread": rereading.begin_reread(campaign=xen).pk,
         "finished": finished_reread(xen),
         "report": Report.objects.create(campaign=xen, stamp="x").pk,
-        "snapshot": frozen(xen).pk,
+        "snapshot": snapshot.pk,
+        **freezings(xen, Campaign.objects.get(slug="bare")),
         "plan": planned(xen, native.system).pk,
     }
 
@@ -120,13 +124,18 @@ def planned(campaign: Campaign, system: System) -> Plan:
 def frozen(campaign: Campaign) -> Snapshot:
     """Freeze a campaign as somebody who has left since."""
     checking.check_due_campaigns(timedelta(0))
-    return snapshots.freeze_campaign(
-        campaign=campaign,
-        person=get_user_model().objects.create_user("left"),
-        licence="permitted",
-        licence_note="The owner, in 2010.",
-        write=lambda snapshot: {"csv": b"a", "bib": b"@misc{x}"},
-    )
+    left = get_user_model().objects.create_user("left")
+    note = "The owner, in 2010."
+    return freezing.frozen(campaign, left, licence="permitted", licence_note=note)
+
+
+def freezings(failed_of: Campaign, waiting_of: Campaign) -> dict[str, int]:
+    """Keep a freezing that failed, and one that no worker takes."""
+    person = get_user_model().objects.get(username="left")
+    told = {"person": person, "licence": "free", "problem": "The campaign changed."}
+    failed = failed_of.freezings.create(**told, stage=Freezing.Stage.FAILED)
+    waiting = waiting_of.freezings.create(person=person, licence="free")
+    return {"not_frozen": failed.pk, "freezing": waiting.pk}
 
 
 def finished_reread(campaign: Campaign) -> int:

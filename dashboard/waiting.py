@@ -1,0 +1,50 @@
+"""What a task makes while somebody waits: send it, wait a moment, say how far it is."""
+
+import logging
+import time
+from datetime import timedelta
+from typing import Any
+
+from celery import Task
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from benchmarks.models import Freezing, Report
+
+logger = logging.getLogger(__name__)
+PATIENCE_S = 1.5
+"""What is usual is made in less: who asks gets it and never sees the wait."""
+LOOK_EVERY_S = 0.05
+OVERDUE = timedelta(seconds=5)
+STEPS = ("waiting", "collecting", "typesetting", "done")
+
+
+Made = Report | Freezing
+
+
+def send(task: Task[Any, Any], pk: int) -> None:
+    """Hand it to a worker; without Redis it is sent again a while later."""
+    try:
+        task.apply_async((pk,), retry=False)
+    except (OperationalError, OSError) as error:
+        logger.warning("Redis took no %s (%s).", task.name, error)
+
+
+def wait_a_moment(made: Made, *fields: str) -> None:
+    """Wait until it is made, but not for long."""
+    deadline = time.monotonic() + PATIENCE_S
+    while made.is_unfinished and time.monotonic() < deadline:
+        time.sleep(LOOK_EVERY_S)
+        made.refresh_from_db(fields=["stage", *fields])
+
+
+def progress_of(made: Made) -> dict[str, Any]:
+    """Return what the page of the making says, for its template."""
+    is_late = timezone.now() > made.asked_at + OVERDUE
+    return {
+        "stage": made.stage,
+        "done": STEPS.index(made.stage) if made.stage in STEPS else 0,
+        "total": len(STEPS) - 1,
+        "is_unfinished": made.is_unfinished,
+        "is_overdue": made.stage == STEPS[0] and is_late,
+    }
