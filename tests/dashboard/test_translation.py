@@ -152,3 +152,33 @@ def test_a_sentence_that_hides_its_words_is_refused(tmp_path):
 
     with pytest.raises(UnmarkedTextError, match=r"hidden\.py, line 1"):
         core_texts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'raise ParseError("The file is empty.")',
+        'raise line.refused(f"it has {n} columns.")',
+        'run.mark("cut", f"{name} is cut.")',
+        'finished(runs, "It printed nothing.")',
+    ],
+)
+def test_words_for_people_outside_of_a_sentence_are_refused(tmp_path, line):
+    (tmp_path / "bare.py").write_text(f"import os\n{line}\n")
+
+    with pytest.raises(UnmarkedTextError, match=r"bare\.py, line 2"):
+        core_texts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'raise ParseError(Sentence("The file is empty."))',
+        'raise ValueError("for programmers")',
+        'run.mark("cut", CUT)',
+    ],
+)
+def test_sentences_and_words_for_programmers_are_not(tmp_path, line):
+    (tmp_path / "sound.py").write_text(f"{line}\n")
+
+    assert core_texts(tmp_path)
