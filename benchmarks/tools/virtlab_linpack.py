@@ -13,6 +13,7 @@ the others are facts. The last line is ``end``: an output without it was cut.
 from dataclasses import dataclass, field
 
 from benchmarks.errors import ParseError
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -58,7 +59,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for each in outputs:
         each.draft.attempt(_close, each)
     drafts = [each.draft for each in outputs]
-    return finished(drafts, "Virtlab LINPACK printed no result row.")
+    return finished(drafts, Sentence("Virtlab LINPACK printed no result row."))
 
 
 def _read(line: Found, output: Output) -> None:
@@ -73,7 +74,7 @@ def _read(line: Found, output: Output) -> None:
         key = line["precision"], line.whole("n")
         output.rows.setdefault(key, []).append(line)
     elif line.kind == "cut":
-        raise line.refused("this line is not whole.")
+        raise line.refused(Sentence("this line is not whole."))
     elif line.kind == "end":
         output.is_whole = True
     else:
@@ -82,7 +83,7 @@ def _read(line: Found, output: Output) -> None:
 
 def _open(line: Found, draft: Draft) -> None:
     if not line["version"].startswith(KNOWN):
-        raise line.refused("this version is not known here: update Virtlab.")
+        raise line.refused(Sentence("this version is not known here: update Virtlab."))
     draft.tool_version = line["version"]
 
 
@@ -90,15 +91,24 @@ def _judge(line: Found, output: Output) -> None:
     """What the program says for or against its own numbers."""
     draft = output.draft
     if line.kind == "skipped":
-        draft.mark("unfinished", f"LINPACK skipped {line['skipped']}.")
+        draft.mark(
+            "unfinished",
+            Sentence("LINPACK skipped {skipped}.", skipped=line["skipped"]),
+        )
     elif line.kind == "lost":
-        draft.mark("time_server", "LINPACK lost its time server.")
+        draft.mark("time_server", Sentence("LINPACK lost its time server."))
     else:
         size = line["of"], line.whole("order")
         output.checked.add(size)
         if line["check"] == "failed":
-            said = f"The residual check of n = {size[1]} in {size[0]} precision failed."
-            draft.mark("residual_check", said)
+            draft.mark(
+                "residual_check",
+                Sentence(
+                    "The residual check of n = {size} in {precision} precision failed.",
+                    size=size[1],
+                    precision=size[0],
+                ),
+            )
         else:
             name = f"residual, {size[0]}, n={size[1]}"
             draft.facts[name] = line.number("worst", decimals=6)
@@ -110,15 +120,17 @@ def _close(output: Output) -> None:
     if not (output.rows or draft.tool_version):
         return
     if not (draft.tool_version and "bits" in draft.parameters):
-        raise ParseError("The output's head is missing: upload it from its first line.")
+        raise ParseError(
+            Sentence("The output's head is missing: upload it from its first line.")
+        )
     if not output.is_whole:
-        raise ParseError("The output has no last line `end`: it was cut.")
+        raise ParseError(Sentence("The output has no last line `end`: it was cut."))
     columns = str(draft.facts.get("columns at once", "all"))
     if columns != "all":
         draft.parameters["columns_at_once"] = columns
     for (precision, n), rows in output.rows.items():
         if (precision, n) not in output.checked:
-            raise rows[-1].refused("its residual was not checked.")
+            raise rows[-1].refused(Sentence("its residual was not checked."))
         _add(draft, f"{precision}, n={n}", rows, {"precision": precision, "n": n})
 
 
@@ -137,8 +149,12 @@ def _add(
     if told == "local" and any(row["external"] != "-" for row in counted):
         draft.mark(
             "time_server",
-            f"The time server did not time all of {size} to {BAND:.0%}: its times are "
-            "the machine's own.",
+            Sentence(
+                "The time server did not time all of {size} to {band:.0%}: its "
+                "times are the machine's own.",
+                size=size,
+                band=BAND,
+            ),
         )
 
 

@@ -15,6 +15,7 @@ cut.
 from dataclasses import dataclass, field
 
 from benchmarks.errors import ParseError
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -57,25 +58,27 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for each in outputs:
         each.draft.attempt(_close, each)
     drafts = [each.draft for each in outputs]
-    return finished(drafts, "Virtlab memory printed no result row.")
+    return finished(drafts, Sentence("Virtlab memory printed no result row."))
 
 
 def _read(line: Found, output: Output) -> None:
     draft = output.draft
     if line.kind == "title":
         if not line["version"].startswith(KNOWN):
-            raise line.refused("this version is not known here: update Virtlab.")
+            raise line.refused(
+                Sentence("this version is not known here: update Virtlab.")
+            )
         draft.tool_version = line["version"]
     elif line.kind == "fact":
         draft.facts[line["what"]] = line["fact"].strip()
     elif line.kind == "bits":
         draft.parameters["bits"] = line.whole("bits")
     elif line.kind == "lost":
-        draft.mark("time_server", "The kernel lost its time server.")
+        draft.mark("time_server", Sentence("The kernel lost its time server."))
     elif line.kind == "end":
         output.is_whole = True
     elif line.kind == "cut":
-        raise line.refused("this row is not whole.")
+        raise line.refused(Sentence("this row is not whole."))
     else:
         case = line["operation"], line["type"], line.whole("bytes")
         output.rows.setdefault(case, []).append(line)
@@ -87,15 +90,21 @@ def _close(output: Output) -> None:
     if not (output.rows or draft.tool_version):
         return
     if not (draft.tool_version and "bits" in draft.parameters):
-        raise ParseError("The output's head is missing: upload it from its first line.")
+        raise ParseError(
+            Sentence("The output's head is missing: upload it from its first line.")
+        )
     if not output.is_whole:
-        raise ParseError("The output has no last line `end`: it was cut.")
+        raise ParseError(Sentence("The output has no last line `end`: it was cut."))
     slow = [_add(draft, case, rows) for case, rows in output.rows.items()]
     if any(slow):
         draft.mark(
             "time_server",
-            f"The time server did not time all of {sum(slow)} cases to {BAND:.0%}: "
-            "their times are the machine's own.",
+            Sentence(
+                "The time server did not time all of {n} cases to "
+                "{band:.0%}: their times are the machine's own.",
+                n=sum(slow),
+                band=BAND,
+            ),
         )
 
 
@@ -112,7 +121,11 @@ def _add(draft: Draft, case: tuple[str, str, int], rows: list[Found]) -> bool:
         rate = row.number("external_rate" if is_external else "local_rate")
         draft.add("bandwidth", rate, "MB/s", **parameters)
         if row["check"] == "WRONG":
-            said = f"{operation} of {kind} numbers left wrong ones in memory."
+            said = Sentence(
+                "{operation} of {kind} numbers left wrong ones in memory.",
+                operation=operation,
+                kind=kind,
+            )
             draft.mark("wrong_result", said)
     return not is_external and any(row["external"] != "-" for row in rows)
 
