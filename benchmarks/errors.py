@@ -5,7 +5,7 @@ The API answers with the error's ``status`` and ``{"code", "detail", "fields"}``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from benchmarks.sentences import Sentence, either, joined
@@ -92,11 +92,9 @@ class UnknownNameError(BenchmarksError):
     def __init__(self, name: object, known: Iterable[str] = ()) -> None:
         self.name = str(name)
         shown = shorten(self.name)
-        parts = [Sentence('There is no {kind} "{name}".', kind=self.kind, name=shown)]
-        if close := closest(self.name, known):
-            meant = either(close)
-            parts.append(Sentence("Did you mean {names}?", names=meant))
-        super().__init__(joined([each for each in (*parts, self.remedy) if each]))
+        none = Sentence('There is no {kind} "{name}".', kind=self.kind, name=shown)
+        hint = did_you_mean(closest(self.name, known))
+        super().__init__(joined([none, hint, self.remedy]))
 
 
 class UnknownToolError(UnknownNameError):
@@ -144,6 +142,11 @@ def closest(name: str, known: Iterable[str]) -> list[str]:
     spellings = {each.casefold(): each for each in known}
     close = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
     return [spellings[each] for each in close]
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """Ask whether one of these names was meant; nothing if there is none."""
+    return Sentence("Did you mean {names}?", names=either(names)) if names else ""
 
 
 def shorten(text: str, limit: int = 60) -> str:
@@ -248,8 +251,8 @@ class HostExistsError(AlreadyExistsError):
 
 class MeterExistsError(AlreadyExistsError):
     code = "meter_exists"
-    kind = "power meter"
-    remedy = "Another meter at this machine needs another name."
+    kind = Sentence("power meter")
+    remedy = Sentence("Another meter at this machine needs another name.")
 
 
 class BatchRefusedError(BenchmarksError):
@@ -300,5 +303,8 @@ class TooManyAttemptsError(BenchmarksError):
     def __init__(self, wait_s: int) -> None:
         self.wait_s = wait_s
         super().__init__(
-            f"Too many attempts. Wait {-(-wait_s // 60)} min, then try again."
+            Sentence(
+                "Too many attempts. Wait {wait} min, then try again.",
+                wait=-(-wait_s // 60),
+            )
         )

@@ -19,6 +19,7 @@ from typing import Final
 from benchmarks import units
 from benchmarks.errors import ParameterError, shorten
 from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
+from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
 
 MAX_PARAMETERS: Final = 64
@@ -98,15 +99,20 @@ def case_fingerprint(tool: str, metric: str, parameters: Mapping[str, object]) -
 def system_fingerprint(system: SystemDescription) -> str:
     """Equal for the same system, however it was spelled."""
     if system.guest_bits not in (None, 32, 64):
-        raise ParameterError(f"guest_bits is {system.guest_bits}: send 32, 64 or null.")
+        raise ParameterError(
+            Sentence(
+                "guest_bits is {guest_bits}: send 32, 64 or null.",
+                guest_bits=system.guest_bits,
+            )
+        )
     canonical = {
-        "host": _folded(system.host, what="host"),
+        "host": _folded(system.host, what=Sentence("host")),
         "hypervisor": canonical_hypervisor(system.hypervisor).casefold(),
         "hypervisor_version": _folded(
-            system.hypervisor_version, what="hypervisor version"
+            system.hypervisor_version, what=Sentence("hypervisor version")
         ),
         "virtualization": canonical_virtualization(system.virtualization),
-        "guest_os": _folded(system.guest_os, what="guest OS"),
+        "guest_os": _folded(system.guest_os, what=Sentence("guest OS")),
         "guest_bits": system.guest_bits,
         "vcpus": _checked_size(system.vcpus, what="vcpus"),
         "memory_bytes": _checked_size(system.memory_bytes, what="memory_bytes"),
@@ -118,15 +124,24 @@ def system_fingerprint(system: SystemDescription) -> str:
 def _normalized_keys(parameters: Mapping[str, object]) -> dict[str, object]:
     if len(parameters) > MAX_PARAMETERS:
         raise ParameterError(
-            f"There are {len(parameters)} parameters: at most {MAX_PARAMETERS} fit."
+            Sentence(
+                "There are {n} parameters: at most {most} fit.",
+                n=len(parameters),
+                most=MAX_PARAMETERS,
+            )
         )
     spellings: dict[str, str] = {}
     for given in parameters:
         key = _normalized_key(given)
         if key in spellings:
             raise ParameterError(
-                f'The parameters "{spellings[key]}" and "{shorten(given)}" are the '
-                f'same one ("{key}"). Send it once.'
+                Sentence(
+                    'The parameters "{one}" and "{other}" are the same one '
+                    '("{key}"). Send it once.',
+                    one=spellings[key],
+                    other=shorten(given),
+                    key=key,
+                )
             )
         spellings[key] = given
     return {key: parameters[given] for key, given in spellings.items()}
@@ -134,34 +149,52 @@ def _normalized_keys(parameters: Mapping[str, object]) -> dict[str, object]:
 
 @lru_cache(maxsize=1024)
 def _normalized_key(given: str) -> str:
-    tidy = collapse(clean_text(given, what="name of a parameter")).casefold()
+    tidy = collapse(clean_text(given, what=Sentence("name of a parameter"))).casefold()
     key = re.sub(r"[ -]+", "_", tidy)
     if not key or len(key) > MAX_KEY:
         raise ParameterError(
-            f'A parameter is called "{shorten(given)}": its name needs between 1 and '
-            f"{MAX_KEY} characters."
+            Sentence(
+                'A parameter is called "{name}": its name needs between 1 and '
+                "{most} characters.",
+                name=shorten(given),
+                most=MAX_KEY,
+            )
         )
     return key
 
 
 def _text_of(key: str, value: object) -> str:
-    named = f'parameter "{shorten(key)}"'
+    named = _named(key)
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int | float):
         return _plain(_decimal_of(named, value))
     if not isinstance(value, str):
         raise ParameterError(
-            f"The {named} must be a text, a number or true/false, not {_kind(value)}. "
-            "Leave it out if it is not known."
+            Sentence(
+                "The {named} must be a text, a number or true/false, not "
+                "{kind}. Leave it out if it is not known.",
+                named=named,
+                kind=_kind(value),
+            )
         )
     text = collapse(clean_text(value, what=named))
     if not text or len(text) > MAX_VALUE:
         raise ParameterError(
-            f"The {named} has {len(text)} characters; it needs between 1 and "
-            f"{MAX_VALUE}. Leave it out if it is not known."
+            Sentence(
+                "The {named} has {n} characters; it needs between 1 and "
+                "{most}. Leave it out if it is not known.",
+                named=named,
+                n=len(text),
+                most=MAX_VALUE,
+            )
         )
     return text
+
+
+@lru_cache(maxsize=1024)
+def _named(key: str) -> Sentence:
+    return Sentence('parameter "{name}"', name=shorten(key))
 
 
 def _canonical_value(key: str, value: object) -> str:
@@ -203,10 +236,18 @@ def _canonical_quantity(text: str) -> str:
 
 def _decimal_of(named: str, value: int | float) -> Decimal:
     if isinstance(value, int) and value.bit_length() > 1024:
-        raise ParameterError(f"The {named} is a number of too many digits.")
+        raise ParameterError(
+            Sentence("The {named} is a number of too many digits.", named=named)
+        )
     number = Decimal(repr(value))
     if not number.is_finite():
-        raise ParameterError(f"The {named} is {value}, which is no number.")
+        raise ParameterError(
+            Sentence(
+                "The {named} is {value}, which is no number.",
+                named=named,
+                value=str(value),
+            )
+        )
     return number
 
 
@@ -224,12 +265,18 @@ def _folded(text: str, *, what: str) -> str:
 
 def _checked_size(value: int | None, *, what: str) -> int | None:
     if value is not None and (isinstance(value, bool) or value < 1):
-        raise ParameterError(f"{what} is {value}: send a whole number above 0 or null.")
+        raise ParameterError(
+            Sentence(
+                "{what} is {value}: send a whole number above 0 or null.",
+                what=what,
+                value=value,
+            )
+        )
     return value
 
 
 def _kind(value: object) -> str:
-    names = {list: "a list", dict: "an object", type(None): "null"}
+    names = {list: Sentence("a list"), dict: Sentence("an object"), type(None): "null"}
     return names.get(type(value), type(value).__name__)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
 
 NATIVE: Final = "native"
@@ -44,11 +45,11 @@ VIRTUALIZATIONS: Final = {
 
 def canonical_hypervisor(name: str) -> str:
     """The product's name as its makers write it; an unknown product stays as given."""
-    tidy = collapse(clean_text(name, what="hypervisor"))
+    tidy = collapse(clean_text(name, what=Sentence("hypervisor")))
     return HYPERVISORS.get(tidy.casefold(), tidy)
 
 
 def canonical_virtualization(name: str) -> str:
     """``full``, ``paravirtual``, ``dom0``, ``container``; an unknown type stays."""
-    tidy = collapse(clean_text(name, what="virtualization")).casefold()
+    tidy = collapse(clean_text(name, what=Sentence("virtualization"))).casefold()
     return VIRTUALIZATIONS.get(tidy, tidy)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from string import Formatter
 from typing import Any, Final, Protocol
 
@@ -47,17 +47,23 @@ def counted(singular: str, plural: str, /, **parameters: Parameter) -> Sentence:
 
 
 def joined(parts: Sequence[str], between: str = " ") -> Sentence:
-    """Return several texts as one that still knows its parts."""
-    named = {f"part{at}": part for at, part in enumerate(parts)}
+    """Return several texts as one that still knows its parts; empty ones are none."""
+    named = {f"part{at}": part for at, part in enumerate(filter(None, parts))}
     return _made(between.join(f"{{{name}}}" for name in named), "", named)
 
 
 def either(parts: Sequence[str]) -> str:
     """Return texts of which one is meant: "a or b"."""
-    first, *others = parts
-    for other in others:
-        first = Sentence("{one} or {other}", one=first, other=other)
-    return first
+    return reduce(
+        lambda one, other: Sentence("{one} or {other}", one=one, other=other), parts
+    )
+
+
+def every(parts: Sequence[str]) -> str:
+    """Return texts that are all meant: "a and b"."""
+    return reduce(
+        lambda one, other: Sentence("{one} and {other}", one=one, other=other), parts
+    )
 
 
 def _made(template: str, plural: str, parameters: Mapping[str, Parameter]) -> Sentence:
@@ -99,6 +105,8 @@ class _Telling(Formatter):
 
 def stored(text: str) -> str:
     """Return a sentence as a text that ``revived`` makes a sentence of again."""
+    if text.startswith(_MARK):  # somebody's own text, and no sentence of ours
+        text = Sentence("{text}", text=text)
     return json.dumps(_parts(text)) if isinstance(text, Sentence) else text
 
 
@@ -112,6 +120,11 @@ def revived(text: str) -> str:
     except (ValueError, LookupError, TypeError):
         return text  # somebody's own text that looks like one of ours
     return whole
+
+
+def kept_words(kept: Mapping[str, str]) -> str:
+    """Return the sentence of a document that keeps its ``words`` beside its English."""
+    return revived(kept.get("words") or kept.get("sentence", ""))
 
 
 def _parts(part: Parameter) -> Any:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from benchmarks.errors import TextError
+from benchmarks.sentences import Sentence
 
 # Control characters (C0, DEL, C1), line and paragraph separators, bidirectional
 # embeddings, overrides and isolates (they show a text in another order than it is
@@ -19,7 +20,9 @@ _REFUSED_IN_LINES = re.compile(
 )
 
 
-def clean_text(text: str, *, what: str = "text", multiline: bool = False) -> str:
+def clean_text(
+    text: str, *, what: str = Sentence("text"), multiline: bool = False
+) -> str:
     """Return ``text`` unchanged, or refuse it and name the character and its place.
 
     ``what`` names the field in the sentence. Tabs and line ends are allowed only with
@@ -28,8 +31,13 @@ def clean_text(text: str, *, what: str = "text", multiline: bool = False) -> str
     pattern = _REFUSED_IN_LINES if multiline else _REFUSED
     if found := pattern.search(text):
         raise TextError(
-            f"The {what} holds {_name(found[0])} at character {found.start() + 1}. "
-            "Remove it: it is invisible or changes how the text is shown."
+            Sentence(
+                "The {what} holds {character} at character {place}. Remove it: it "
+                "is invisible or changes how the text is shown.",
+                what=what,
+                character=_name(found[0]),
+                place=found.start() + 1,
+            )
         )
     return text
 
@@ -42,7 +50,8 @@ def collapse(text: str) -> str:
 def _name(character: str) -> str:
     point = f"U+{ord(character):04X}"
     if character in _BREAKS:
-        return f"a tab or line break ({point})"
+        return Sentence("a tab or line break ({point})", point=point)
     if "\ud800" <= character <= "\udfff":
-        return f"half of a surrogate pair ({point})"
-    return f"the character {unicodedata.name(character, 'control character')} ({point})"
+        return Sentence("half of a surrogate pair ({point})", point=point)
+    name = unicodedata.name(character, Sentence("control character"))
+    return Sentence("the character {name} ({point})", name=name, point=point)

@@ -14,7 +14,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.errors import UnitError, closest, shorten
+from benchmarks.errors import UnitError, closest, did_you_mean, shorten
+from benchmarks.sentences import Sentence, joined
 
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -39,17 +40,17 @@ def _amounts_of_data() -> Iterator[tuple[str, Fraction]]:
 
 def _table() -> Iterator[Unit]:
     for symbol, factor in _amounts_of_data():
-        yield Unit(symbol, "data", factor)
-        yield Unit(f"{symbol}/s", "data rate", factor)
+        yield Unit(symbol, Sentence("data"), factor)
+        yield Unit(f"{symbol}/s", Sentence("data rate"), factor)
     for prefix, size in _DECIMAL.items():
-        yield Unit(f"{prefix}flop/s", "floating-point rate", Fraction(size))
+        yield Unit(f"{prefix}flop/s", Sentence("floating-point rate"), Fraction(size))
     for dimension, factors in _SINGLE.items():
         for symbol, fraction in factors.items():
             yield Unit(symbol, dimension, Fraction(fraction))
 
 
 _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
-    "time": {
+    Sentence("time"): {
         "s": 1,
         "ms": Fraction(1, 1000),
         "us": _MICRO,
@@ -57,13 +58,13 @@ _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
         "min": 60,
         "h": 3600,
     },
-    "energy": {"J": 1, "kJ": 1000, "MJ": 10**6, "Wh": 3600, "kWh": 3_600_000},
-    "power": {"W": 1, "mW": Fraction(1, 1000), "kW": 1000},
-    "ratio": {"1": 1, "%": Fraction(1, 100)},
-    "count": {"": 1},
-    "rate": {"1/s": 1, "1/min": Fraction(1, 60)},
-    "CPU time per data": {"us/KiB": _MICRO / 1024, "us/KB": _MICRO / 1024},
-    "frequency": {"Hz": 1, "kHz": 1000, "MHz": 10**6, "GHz": 10**9},
+    Sentence("energy"): {"J": 1, "kJ": 1000, "MJ": 10**6, "Wh": 3600, "kWh": 3_600_000},
+    Sentence("power"): {"W": 1, "mW": Fraction(1, 1000), "kW": 1000},
+    Sentence("ratio"): {"1": 1, "%": Fraction(1, 100)},
+    Sentence("count"): {"": 1},
+    Sentence("rate"): {"1/s": 1, "1/min": Fraction(1, 60)},
+    Sentence("CPU time per data"): {"us/KiB": _MICRO / 1024, "us/KB": _MICRO / 1024},
+    Sentence("frequency"): {"Hz": 1, "kHz": 1000, "MHz": 10**6, "GHz": 10**9},
 }
 
 UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
@@ -133,12 +134,22 @@ def unit(symbol: str) -> Unit:
     if found := find(symbol):
         return found
     if meanings := AMBIGUOUS.get(symbol):
-        raise UnitError(f'The unit "{symbol}" has several meanings: write {meanings}.')
+        raise UnitError(
+            Sentence(
+                'The unit "{symbol}" has several meanings: write {meanings}.',
+                symbol=symbol,
+                meanings=meanings,
+            )
+        )
     close = closest(symbol, [known for known in UNITS if known])
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
     raise UnitError(
-        f'The unit "{shorten(symbol)}" is unknown.{hint} '
-        "Case matters, and the unit of a count is the empty text."
+        joined(
+            [
+                Sentence('The unit "{symbol}" is unknown.', symbol=shorten(symbol)),
+                did_you_mean(close),
+                Sentence("Case matters, and the unit of a count is the empty text."),
+            ]
+        )
     )
 
 
@@ -152,20 +163,35 @@ def convert(value: float, from_: str, to: str) -> float:
     source, target = unit(from_), unit(to)
     if source.dimension != target.dimension:
         raise UnitError(
-            f"{_described(source)} cannot be turned into {_described(target)}."
+            Sentence(
+                "{source} cannot be turned into {target}.",
+                source=_described(source),
+                target=_described(target),
+            )
         )
     if source.factor == target.factor:
         return value
     if not math.isfinite(value):
-        raise UnitError(f"{value} {source.symbol} is not a finite number.")
+        raise UnitError(
+            Sentence(
+                "{value} {symbol} is not a finite number.",
+                value=str(value),
+                symbol=source.symbol,
+            )
+        )
     try:
         return float(Fraction(repr(float(value))) * source.factor / target.factor)
     except OverflowError:
         raise UnitError(
-            f"{value:g} {source.symbol} is too large to be written in {target.symbol}."
+            Sentence(
+                "{value:g} {symbol} is too large to be written in {other}.",
+                value=value,
+                symbol=source.symbol,
+                other=target.symbol,
+            )
         ) from None
 
 
 def _described(unit: Unit) -> str:
-    name = f'"{unit.symbol}"' if unit.symbol else "no unit"
-    return f"{name} ({unit.dimension})"
+    name = f'"{unit.symbol}"' if unit.symbol else Sentence("no unit")
+    return Sentence("{name} ({dimension})", name=name, dimension=unit.dimension)

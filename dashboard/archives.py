@@ -12,6 +12,7 @@ from typing import IO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from benchmarks.errors import BenchmarksError, shorten
+from benchmarks.sentences import Sentence
 
 MIB: Final = 1024 * 1024
 MAX_MEMBERS: Final = 200
@@ -88,8 +89,11 @@ def _read(file: IO[bytes], limit_bytes: int) -> bytes:
     data = file.read(limit_bytes + 1)
     if len(data) > limit_bytes:
         raise FileTooLargeError(
-            f"A file may have {limit_bytes / MIB:g} MiB. Upload only the part of it "
-            "that holds the results."
+            Sentence(
+                "A file may have {size:g} MiB. Upload only the part of "
+                "it that holds the results.",
+                size=limit_bytes / MIB,
+            )
         )
     return data
 
@@ -102,7 +106,7 @@ def _unzipped(
         archive = ZipFile(file)
     except _DAMAGE:
         raise FileRefusedError(
-            "The zip is damaged: it cannot be opened. Make it again."
+            Sentence("The zip is damaged: it cannot be opened. Make it again.")
         ) from None
     infos = [info for info in archive.infolist() if not _is_hidden(info)]
     _refuse_excess(infos, file)
@@ -129,7 +133,11 @@ def _refuse_crowd(file: IO[bytes]) -> None:
 
 def _too_many(count: int) -> FileTooLargeError:
     return FileTooLargeError(
-        f"The zip holds {count:,} files; {MAX_MEMBERS} are the most. Split it."
+        Sentence(
+            "The zip holds {n:,} files; {most} are the most. Split it.",
+            n=count,
+            most=MAX_MEMBERS,
+        )
     )
 
 
@@ -142,37 +150,50 @@ def _is_hidden(info: ZipInfo) -> bool:
 
 def _refuse_excess(infos: list[ZipInfo], file: IO[bytes]) -> None:
     if not infos:
-        raise FileRefusedError("The zip holds no file.")
+        raise FileRefusedError(Sentence("The zip holds no file."))
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
     total = sum(info.file_size for info in infos)
     packed = file.seek(0, 2)
     if total > MAX_TOTAL_BYTES:
         raise FileTooLargeError(
-            f"The zip unpacks to {total / MIB:,.0f} MiB; {MAX_TOTAL_BYTES // MIB} are "
-            "the most. Split it."
+            Sentence(
+                "The zip unpacks to {total:,.0f} MiB; {most} are the most. Split it.",
+                total=total / MIB,
+                most=MAX_TOTAL_BYTES // MIB,
+            )
         )
     if total > RATIO_COUNTS_FROM_BYTES and total > MAX_RATIO * packed:
         raise FileTooLargeError(
-            f"The zip unpacks to more than {MAX_RATIO} times its size. Send its files "
-            "as they are."
+            Sentence(
+                "The zip unpacks to more than {most} times its size. Send "
+                "its files as they are.",
+                most=MAX_RATIO,
+            )
         )
 
 
 def _unpacked(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:
     if info.flag_bits & _ENCRYPTED:
-        raise FileRefusedError("This file is encrypted. Zip it without a password.")
+        raise FileRefusedError(
+            Sentence("This file is encrypted. Zip it without a password.")
+        )
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise FileRefusedError(
-            "This file is packed in a way that is not read here. Make an ordinary zip."
+            Sentence(
+                "This file is packed in a way that is not read here. Make an "
+                "ordinary zip."
+            )
         )
     try:
         with archive.open(info) as file:
             data = _read(file, limit_bytes)
     except _DAMAGE:
         raise FileRefusedError(
-            "This file of the zip is damaged. Make the zip again."
+            Sentence("This file of the zip is damaged. Make the zip again.")
         ) from None
     if data.startswith(_BEGINS_ZIP):
-        raise FileRefusedError("A zip within a zip is not opened. Upload it by itself.")
+        raise FileRefusedError(
+            Sentence("A zip within a zip is not opened. Upload it by itself.")
+        )
     return data

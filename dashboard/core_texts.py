@@ -15,6 +15,21 @@ from benchmarks.analysis.plausibility.checking import RULES
 
 MAKERS: Final = {"Sentence": 1, "template": 1, "counted": 2}
 """What makes a sentence, and how many templates it takes."""
+TAKERS: Final = {
+    "fault": slice(2, 3),
+    "finished": slice(-1, None),
+    "mark": slice(1, 2),
+    "refused": slice(0, 1),
+}
+"""What takes a text for people, beside the errors, and which argument it is."""
+FOR_PROGRAMMERS: Final = {
+    "AssertionError",
+    "CommandError",
+    "KeyError",
+    "TypeError",
+    "UnmarkedTextError",
+    "ValueError",
+}
 RULES_FOLDER: Final = "plausibility"
 PLACE: Final = re.compile(r"\{[^{}]*\}")
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -32,9 +47,10 @@ class UnmarkedTextError(Exception):
     """A sentence whose template cannot be read from the source."""
 
 
-def core_texts(root: Path) -> tuple[Text, ...]:
-    """Return every text of the core that has words, each once, in order."""
-    found = {text for path in sorted(root.rglob("*.py")) for text in _texts(path)}
+def core_texts(*roots: Path) -> tuple[Text, ...]:
+    """Return every text below some folders that has words, each once, in order."""
+    paths = (path for root in roots for path in sorted(root.rglob("*.py")))
+    found = {text for path in paths for text in _texts(path)}
     found |= {Text(rule.title) for rule in RULES.values()}
     found |= {Text(rule.documentation) for rule in RULES.values()}
     return tuple(sorted(text for text in found if _has_words(text.singular)))
@@ -47,14 +63,35 @@ def _has_words(text: str) -> bool:
 def _texts(path: Path) -> Iterator[Text]:
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and (name := _name(node)) in MAKERS:
+        if not isinstance(node, ast.Call):
+            continue
+        if (name := _name(node)) in MAKERS:
             yield from _of_call(node, MAKERS[name], path)
+        elif any(map(_is_bare, _taken(node, name))):
+            raise UnmarkedTextError(
+                f"{path}, line {node.lineno}: what people read must be a Sentence."
+            )
     if RULES_FOLDER in path.parts:
         yield from map(Text, _evidence(tree))
 
 
 def _name(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _taken(call: ast.Call, name: str) -> list[ast.expr]:
+    """Return what a call takes for people: the words of errors, marks and refusals."""
+    if isinstance(call.func, ast.Attribute):
+        name = call.func.attr
+    is_ours = name.endswith("Error") and name not in FOR_PROGRAMMERS
+    return call.args[:1] if is_ours else call.args[TAKERS.get(name, slice(0))]
+
+
+def _is_bare(given: ast.expr) -> bool:
+    """Whether words stand there outside of a sentence."""
+    is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
+    is_text = is_text and _has_words(ast.literal_eval(given))
+    return is_text or (isinstance(given, ast.JoinedStr) and _is_hidden(given))
 
 
 def _of_call(call: ast.Call, count: int, path: Path) -> Iterator[Text]:

@@ -149,6 +149,15 @@ def amount_of_memory(count: int) -> str:
     return f"{localized(f'{count:,}')} B"
 
 
+def size(count: int) -> str:
+    """Write the bytes of a file: ``1.5 KiB``."""
+    for factor, unit in ((1024**2, "MiB"), (1024, "KiB")):
+        if count >= factor:
+            text = f"{count / factor:,.1f}".removesuffix(".0")
+            return f"{localized(text)}\N{NO-BREAK SPACE}{unit}"
+    return f"{count}\N{NO-BREAK SPACE}B"
+
+
 def told_apart(low: float, high: float) -> tuple[float, float]:
     """Round both to two digits of what lies between them, as a shape's words do."""
     digits = digits_between(low, high)

@@ -23,7 +23,7 @@ SHOWN = 300
 SUBJECTS_SHOWN = 12
 NOT_STATED = "not stated"  # as evidence has it
 # For programs; the sentence says them in words.
-IDS = {"other_system", "other_campaign", "other_cells", "cells", "system"}
+IDS = {"other_system", "other_campaign", "other_cells", "cells", "system", "mark"}
 
 
 @dataclass(frozen=True)

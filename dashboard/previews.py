@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import reading, tools
 from benchmarks.errors import BenchmarksError, shorten
+from benchmarks.fingerprints import display_parameters
 from benchmarks.reading import ReadRun
 from benchmarks.tools.parser import Parameter, Reading
 from benchmarks.tools.scan import LineError
@@ -59,7 +60,11 @@ class Trouble:
     @classmethod
     def of(cls, error: BenchmarksError) -> "Trouble":
         if isinstance(error, LineError):
-            return cls(error.why, error.line, shorten(error.text.strip(), LINE_SHOWN))
+            return cls(
+                wording.said(error.why),
+                error.line,
+                shorten(error.text.strip(), LINE_SHOWN),
+            )
         return cls(wording.said(error.sentence))
 
 
@@ -178,7 +183,7 @@ def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[Result]:
             run=run,
             title=tool.title,
             count=len(run.readings),
-            shared=shared,
+            shared=display_parameters(shared),
             is_repeated=any(each.repetition > 1 for each in run.readings),
             samples=room.take(shown, SAMPLES_SHOWN),
             folded=room.take(shown, SAMPLES_FOLDED),
@@ -200,7 +205,7 @@ def _shown(tool: tools.Tool, sample: Reading, shared: Parameters) -> ShownSample
     own = {k: v for k, v in sample.parameters.items() if k not in shared}
     return ShownSample(
         metric=tool.metric(sample.metric).title,
-        parameters=own,
+        parameters=display_parameters(own),
         value=sample.value,
         unit=sample.unit,
         repetition=sample.repetition,

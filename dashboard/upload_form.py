@@ -37,7 +37,7 @@ class Line(forms.CharField):
         try:
             return clean_text(text)
         except TextError as error:
-            raise forms.ValidationError(str(error)) from None
+            raise forms.ValidationError(wording.said(error.sentence)) from None
 
 
 class CircumstancesForm(forms.Form):

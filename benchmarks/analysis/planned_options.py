@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.analysis.planning import Option, PlanError
-from benchmarks.errors import closest, shorten
+from benchmarks.errors import closest, did_you_mean, shorten
+from benchmarks.sentences import Sentence, either, joined
 
 NUMBERS: Final[Mapping[str, range]] = {
     "seconds": range(1, 86_401),
@@ -38,12 +39,10 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:
         elif name in TEXTS:
             _check_text(name, value)
         else:
-            close = closest(name, KNOWN)
-            asked = f" Did you mean {' or '.join(close)}?" if close else ""
-            raise PlanError(
-                f'Tools have no option "{shorten(name)}".{asked} '
-                f"Known are: {', '.join(KNOWN)}."
-            )
+            none = Sentence('Tools have no option "{name}".', name=shorten(name))
+            known = Sentence("Known are: {known}.", known=", ".join(KNOWN))
+            hint = did_you_mean(closest(name, KNOWN))
+            raise PlanError(joined([none, hint, known]))
     return dict(options)
 
 
@@ -51,14 +50,26 @@ def _check_number(name: str, value: Any) -> None:
     wanted = NUMBERS[name]
     if type(value) is not int or value not in wanted:
         known = (
-            "32 or 64"
+            either(["32", "64"])
             if name == "bits"
-            else f"a whole number from {wanted[0]:,} to {wanted[-1]:,}"
+            else Sentence(
+                "a whole number from {least:,} to {most:,}",
+                least=wanted[0],
+                most=wanted[-1],
+            )
         )
-        raise PlanError(f'The option "{name}" is {known}.')
+        raise PlanError(
+            Sentence('The option "{name}" is {known}.', name=name, known=known)
+        )
 
 
 def _check_text(name: str, value: Any) -> None:
     pattern, example = TEXTS[name]
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise PlanError(f'The option "{name}" is a text such as {example}.')
+        raise PlanError(
+            Sentence(
+                'The option "{name}" is a text such as {example}.',
+                name=name,
+                example=example,
+            )
+        )

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from benchmarks.analysis.coruns import overlap
 from benchmarks.errors import BenchmarksError, UnknownToolError
+from benchmarks.sentences import Sentence
 
 Order = Literal["random", "abba", "listed"]
 Kind = Literal["single", "parallel", "under load", "combined"]
@@ -70,8 +71,12 @@ class Work:
         for program in self.programs:
             if program not in known:
                 raise PlanError(
-                    f'{self.tool} has no program "{program}"; it has: '
-                    f"{', '.join(known)}."
+                    Sentence(
+                        '{tool} has no program "{program}"; it has: {known}.',
+                        tool=self.tool,
+                        program=program,
+                        known=", ".join(known),
+                    )
                 )
         return self.programs or known
 
@@ -150,8 +155,14 @@ def expand(design: Design) -> tuple[Planned, ...]:
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MOST_STEPS:
         raise PlanError(
-            f"{len(treatments)} steps in {rounds} rounds are "
-            f"{len(treatments) * rounds:,}; a plan has at most {MOST_STEPS:,}."
+            Sentence(
+                "{n} steps in {rounds} rounds are {all:,}; a "
+                "plan has at most {most:,}.",
+                n=len(treatments),
+                rounds=rounds,
+                all=len(treatments) * rounds,
+                most=MOST_STEPS,
+            )
         )
     chance = Random(design.seed)
     return tuple(
@@ -181,7 +192,7 @@ def treatments_of(design: Design) -> tuple[Treatment, ...]:
         for treatment in _treatments(column, scenario, design.tools)
     )
     if not found:
-        raise PlanError("Nothing would be run: name at least one tool.")
+        raise PlanError(Sentence("Nothing would be run: name at least one tool."))
     return found
 
 
@@ -239,8 +250,15 @@ def _mixed(column: Column, scenario: Scenario) -> Treatment:
 def _check_seats(column: Column, needed: int, kind: str) -> None:
     if needed > column.seats:
         raise PlanError(
-            f'The scenario "{kind}" needs {needed} seats, but system {column.system} '
-            f"has {column.seats}. Give the system more seats or the scenario fewer."
+            Sentence(
+                'The scenario "{kind}" needs {needed} seats, but system '
+                "{system} has {seats}. Give the system more seats or the "
+                "scenario fewer.",
+                kind=kind,
+                needed=needed,
+                system=column.system,
+                seats=column.seats,
+            )
         )
 
 

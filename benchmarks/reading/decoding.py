@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from benchmarks.errors import ParseError
+from benchmarks.sentences import Sentence
 from benchmarks.tools.scan import fault
 
 _MARKS: Final = (
@@ -49,7 +50,9 @@ def decode(output: bytes | str) -> str:
     if _METER_PACKET in text:
         text = text.replace("\0", "")
     if (position := text.find("\0")) >= 0:
-        raise fault(text, position, "this is no text: it holds NUL characters.")
+        raise fault(
+            text, position, Sentence("this is no text: it holds NUL characters.")
+        )
     return text
 
 
@@ -73,8 +76,12 @@ def _strictly(data: bytes, encoding: str) -> str:
         if len(data) - error.start < 4:
             return data[: error.start].decode(encoding)
         raise ParseError(
-            f"The file begins as {encoding.upper()} and breaks off at byte "
-            f"{error.start + 1}. Save it as UTF-8."
+            Sentence(
+                "The file begins as {encoding} and breaks off at byte {place}. "
+                "Save it as UTF-8.",
+                encoding=encoding.upper(),
+                place=error.start + 1,
+            )
         ) from None
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from benchmarks.errors import ParseError, shorten
+from benchmarks.sentences import Sentence
 
 _COMMA: Final = frozenset(
     re.findall(
@@ -46,7 +47,10 @@ def writes_comma(locale: str | None) -> bool:
     language = name[1] if name else ""
     if name is None or language not in _COMMA | _POINT:
         raise ParseError(
-            f'The locale "{shorten(locale)}" is unknown: name it as in "de_DE.UTF-8".'
+            Sentence(
+                'The locale "{locale}" is unknown: name it as in "de_DE.UTF-8".',
+                locale=shorten(locale),
+            )
         )
     return language in _COMMA and f"{language}_{name[2]}" not in _POINT_COUNTRIES
 

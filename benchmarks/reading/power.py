@@ -8,6 +8,7 @@ from typing import Final
 
 from benchmarks.errors import ParseError
 from benchmarks.reading.decoding import decode
+from benchmarks.sentences import Sentence
 from benchmarks.tools.power_csv import tables_of
 from benchmarks.tools.watts_up import logs_of
 
@@ -45,13 +46,19 @@ def power_log(tool: str, output: str) -> PowerLog:
     """
     read = _READERS.get(tool)
     if read is None:
-        raise ParseError("This meter's samples are not kept with their times.")
+        raise ParseError(
+            Sentence("This meter's samples are not kept with their times.")
+        )
     logs = [log for log in read(decode(output)) if log.watts]
     if len(logs) != 1:
-        raise ParseError(f"This part of the upload holds {len(logs)} logs, not one.")
+        raise ParseError(
+            Sentence(
+                "This part of the upload holds {logs} logs, not one.", logs=len(logs)
+            )
+        )
     log = logs[0]
     if len(log.times_s) != len(log.watts) or len(log.watts) < 2:
-        raise ParseError("The log does not say when its samples were taken.")
+        raise ParseError(Sentence("The log does not say when its samples were taken."))
     return log
 
 

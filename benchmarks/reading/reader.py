@@ -12,6 +12,7 @@ from benchmarks.reading.decoding import decode
 from benchmarks.reading.locales import first_comma, with_points, writes_comma
 from benchmarks.reading.parts import Part, parts
 from benchmarks.reading.prefixes import without_prefixes
+from benchmarks.sentences import Sentence, every, joined
 from benchmarks.tools.base import Tool
 from benchmarks.tools.parser import (
     MAX_RUNS,
@@ -23,6 +24,11 @@ from benchmarks.tools.parser import (
 )
 from benchmarks.tools.scan import COMMA_HINT, LineError, fault
 from benchmarks.tools.values import check_value
+
+NO_TOOL = Sentence(
+    "no tool is known that prints this. Name the tool, and upload its output from the "
+    "first line on."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +70,18 @@ def read(
     for part in _spoken(text, named):
         runs += _read_part(part, comma)
         if len(runs) > MAX_RUNS:
-            raise ParseError(f"The text holds more than {MAX_RUNS:,} runs: cut it.")
+            raise ParseError(
+                Sentence(
+                    "The text holds more than {most:,} runs: cut it.", most=MAX_RUNS
+                )
+            )
     return tuple(runs)
 
 
 def _spoken(text: str, named: Tool | None) -> list[Part]:
     """The parts of the named tool, or of any; at least one."""
     if not text or text.isspace():
-        raise ParseError("The output is empty.")
+        raise ParseError(Sentence("The output is empty."))
     for each in _views(text):
         found = [part for part in parts(each) if part.tool]
         if ours := [part for part in found if named in (None, part.tool)]:
@@ -90,11 +100,15 @@ def _views(text: str) -> Iterator[str]:
 
 
 def _foreign(named: Tool, found: list[Part]) -> ParseError:
-    titles = " and ".join(sorted({part.tool.title for part in found if part.tool}))
+    titles = every(sorted({part.tool.title for part in found if part.tool}))
     return LineError(
         found[0].line,
         found[0].text.strip().partition("\n")[0],
-        f"this is output of {titles}, not of {named.title}.",
+        Sentence(
+            "this is output of {titles}, not of {title}.",
+            titles=titles,
+            title=named.title,
+        ),
     )
 
 
@@ -103,8 +117,7 @@ def _unknown(text: str) -> ParseError:
     return fault(
         text,
         position,
-        "no tool is known that prints this. Name the tool, and upload its output from "
-        f"the first line on.{_comma_hint(text, 1)}",
+        joined([NO_TOOL, _comma_hint(text, 1)]),
     )
 
 
@@ -112,7 +125,10 @@ def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
     assert part.tool is not None
     if part.tool.parser is None:
         raise ParseError(
-            f"The output of {part.tool.title} cannot be read yet: send its samples."
+            Sentence(
+                "The output of {title} cannot be read yet: send its samples.",
+                title=part.tool.title,
+            )
         )
     parser = part.tool.parser
     refused = _refused(part, part.tool, parser)
@@ -124,7 +140,7 @@ def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
     except ParseError as error:
         has_hint = parser.localized and not comma
         hint = _comma_hint(part.text, part.line) if has_hint else ""
-        yield _because(ParseError(f"{error}{hint}"), refused)
+        yield _because(ParseError(joined([error.sentence, hint])), refused)
 
 
 def _parsed(part: Part, parser: Parser, comma: bool) -> tuple[ParsedRun, ...]:
@@ -156,8 +172,9 @@ def _checked(tool: Tool, run: ParsedRun, refused: ReadRun) -> ReadRun:
     for reading in run.readings:
         metric = tool.metric(reading.metric)
         if reading.value == 0 and not metric.zero_allowed:
-            sentence = (
-                f'"{metric.name}" was printed as 0, which is no reading: left out.'
+            sentence = Sentence(
+                '"{metric}" was printed as 0, which is no reading: left out.',
+                metric=metric.name,
             )
             doubts[Mark("not_measured", sentence)] = None
             continue
@@ -165,10 +182,10 @@ def _checked(tool: Tool, run: ParsedRun, refused: ReadRun) -> ReadRun:
             check_value(metric, reading.value, reading.unit)
             canonical_parameters(reading.parameters)
         except BenchmarksError as error:
-            return _because(ParseError(str(error)), refused)
+            return _because(ParseError(error.sentence), refused)
         kept.append(reading)
     if not kept:
-        return _because(ParseError("Every number of this run is 0."), refused)
+        return _because(ParseError(Sentence("Every number of this run is 0.")), refused)
     return replace(
         refused,
         problem=None,
@@ -185,7 +202,7 @@ def _because(problem: ParseError, refused: ReadRun) -> ReadRun:
         return replace(refused, problem=problem.moved(refused.first_line - 1))
     assert isinstance(refused.problem, LineError)
     last = refused.problem
-    return replace(refused, problem=LineError(last.line, last.text, str(problem)))
+    return replace(refused, problem=LineError(last.line, last.text, problem.sentence))
 
 
 def _shown(fact: Parameter) -> Parameter:
@@ -197,4 +214,4 @@ def _comma_hint(text: str, line: int) -> str:
     if position is None:
         return ""
     at = line + text.count("\n", 0, position)
-    return f" A number in line {at} {COMMA_HINT}"
+    return Sentence("A number in line {line} {hint}", line=at, hint=COMMA_HINT)

@@ -10,7 +10,7 @@ from benchmarks import tools
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.models import Campaign, Case, Cell, Efficiency, System
 from benchmarks.models.cell import ratio_of_means
-from benchmarks.sentences import Sentence, revived
+from benchmarks.sentences import Sentence, kept_words
 from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
 
@@ -243,7 +243,7 @@ def _reason(own: Mapping[str, Any], against: Against) -> str:
 
 def shape_sentence(shape: Mapping[str, Any]) -> str:
     """Return what was found in a cell's runs; "two speeds, 59 (64 %) and ..."."""
-    return revived(shape.get("words") or shape.get("sentence", ""))
+    return kept_words(shape)
 
 
 def case_fields(case: Case) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from benchmarks.models import (
     Run,
     Token,
 )
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 DEEDS_AT_MOST = 200
@@ -50,7 +51,7 @@ def find_lab(viewer: Viewer, slug: str) -> Lab:
     """Return a lab that the viewer may know of, or raise NotFoundError."""
     lab = visible_labs(viewer).filter(slug=slug).first()
     if lab is None:
-        raise NotFoundError("lab", slug)
+        raise NotFoundError(Sentence("lab"), slug)
     return lab
 
 

@@ -7,6 +7,7 @@ from django.db.models import Count, Prefetch, QuerySet
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 Step, Part = PlanStep.Status, PlanPart.Status
@@ -55,7 +56,7 @@ def find_plan(viewer: Viewer, plan_id: int) -> Plan:
     """Return one plan or raise NotFoundError."""
     plan = visible_plans(viewer).filter(pk=plan_id).first()
     if plan is None:
-        raise NotFoundError("plan", plan_id)
+        raise NotFoundError(Sentence("plan"), plan_id)
     return plan
 
 

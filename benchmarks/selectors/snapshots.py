@@ -4,6 +4,7 @@ from django.db.models import Prefetch, QuerySet
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Freezing, Signature, Snapshot, SnapshotFile
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 
@@ -24,7 +25,7 @@ def find_snapshot(viewer: Viewer, pk: int) -> Snapshot:
     """Return a snapshot; raises NotFoundError, also for what may not be known of."""
     found = visible_snapshots(viewer).filter(pk=pk).first()
     if found is None:
-        raise NotFoundError("snapshot", pk)
+        raise NotFoundError(Sentence("snapshot"), pk)
     return found
 
 
@@ -33,7 +34,7 @@ def find_file(viewer: Viewer, pk: int, form: str) -> SnapshotFile:
     snapshot = find_snapshot(viewer, pk)
     found = SnapshotFile.objects.filter(snapshot=snapshot, form=form).first()
     if found is None:
-        raise NotFoundError("form of the snapshot", form)
+        raise NotFoundError(Sentence("form of the snapshot"), form)
     found.snapshot = snapshot
     return found
 

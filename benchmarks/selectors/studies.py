@@ -16,6 +16,7 @@ from benchmarks.analysis.host_facts import (
 from benchmarks.analysis.plausibility.facts import CellFact, RunFact, SampleFact, Study
 from benchmarks.models import Campaign, Case, Cell, Efficiency, Run, Sample, System
 from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.sentences import kept_words
 
 OTHERS_AT_MOST = 50_000
 
@@ -179,7 +180,7 @@ def _run_fact(run: Run, samples: Iterable[SampleFact]) -> RunFact:
         requested_s=_seconds(facts, "requested_s"),
         samples=tuple(samples),
         facts={key: value for key, value in facts.items() if _is_scalar(value)},
-        marks=tuple((mark["code"], mark["sentence"]) for mark in run.warnings),
+        marks=tuple((mark["code"], kept_words(mark)) for mark in run.warnings),
         document=run.document,
         table=run.table,
     )

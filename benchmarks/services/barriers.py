@@ -14,6 +14,7 @@ from django.utils import timezone
 from benchmarks.analysis.planning import LOAD
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Lab, Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.sentences import Sentence
 from benchmarks.services.plan_progress import advance
 from benchmarks.services.plan_seats import locked_plan
 from benchmarks.services.plan_steps import (
@@ -143,7 +144,7 @@ def _part(lab: Lab, part_id: int) -> tuple[Plan, PlanPart, datetime]:
     plans = PlanPart.objects.filter(pk=part_id, step__plan__lab=lab)
     plan_id = plans.values_list("step__plan_id", flat=True).first()
     if plan_id is None:
-        raise NotFoundError("part", part_id)
+        raise NotFoundError(Sentence("part"), part_id)
     plan = locked_plan(lab, plan_id)
     part, now = read_part(part_id), timezone.now()
     PlanSeat.objects.filter(pk=part.seat_id).update(seen_at=now)

@@ -21,7 +21,7 @@ def decide_flag(
         raise DecisionError(
             Sentence("Say why in a note: others must be able to follow it.")
         )
-    note = clean_text(note.strip(), what="note", multiline=True)
+    note = clean_text(note.strip(), what=Sentence("note"), multiline=True)
     locked = Flag.objects.select_for_update().get(pk=flag.pk)
     Decision.objects.create(
         flag=locked, status=status, note=note, who=who, person=person

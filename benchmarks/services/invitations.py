@@ -8,13 +8,14 @@ from django.utils import timezone
 
 from benchmarks.errors import InvitationError, PlaceError
 from benchmarks.models import Deed, Invitation, Lab, Membership
+from benchmarks.sentences import Sentence
 from benchmarks.services.deeds import note_deed
 from benchmarks.services.members import check_authority
 from benchmarks.services.secrets import digest, fits, new_prefix, new_secret
 from benchmarks.text import clean_text, collapse
 
 LASTS = timedelta(days=7)
-OVER = (
+OVER = Sentence(
     "This invitation is not valid: it was used, withdrawn or has expired, or the link "
     "is incomplete. Ask whoever invited you for a new one."
 )
@@ -25,9 +26,9 @@ def invite_person(
     *, lab: Lab, by: User, name: str, role: str
 ) -> tuple[Invitation, str]:
     """Make an invitation and return it with the link's secret, shown only this once."""
-    name = clean_text(collapse(name), what="name")
+    name = clean_text(collapse(name), what=Sentence("name"))
     if not name:
-        raise PlaceError("Say whom you invite: a name or an e-mail address.")
+        raise PlaceError(Sentence("Say whom you invite: a name or an e-mail address."))
     check_authority(lab=lab, by=by, roles=(role,))
     prefix, secret = new_prefix(), new_secret()
     invitation = Invitation.objects.create(
@@ -69,8 +70,12 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
     )
     if not created:
         raise InvitationError(
-            f"You belong to {locked.lab} already, as {place.role}. The invitation is "
-            "still good for somebody else."
+            Sentence(
+                "You belong to {lab} already, as {role}. The invitation is "
+                "still good for somebody else.",
+                lab=str(locked.lab),
+                role=place.role,
+            )
         )
     locked.accepted_at = timezone.now()
     locked.save(update_fields=["accepted_at"])

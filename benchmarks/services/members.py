@@ -5,6 +5,7 @@ from django.db import transaction
 
 from benchmarks.errors import NotFoundError, PlaceError
 from benchmarks.models import Deed, Lab, Membership
+from benchmarks.sentences import Sentence
 from benchmarks.services.deeds import note_deed
 
 RANKS = {role: at for at, role in enumerate(Membership.Role.values)}
@@ -45,11 +46,16 @@ def check_authority(*, lab: Lab, by: User, roles: tuple[str, ...]) -> None:
     mine = Membership.objects.filter(lab=lab, user=by).values_list("role", flat=True)
     own = mine.first() or ""
     if own not in Membership.KEEPERS:
-        raise PlaceError("Only maintainers and admins change who belongs to a lab.")
+        raise PlaceError(
+            Sentence("Only maintainers and admins change who belongs to a lab.")
+        )
     if any(RANKS[role] > RANKS[own] for role in roles):
         raise PlaceError(
-            f"You are {own} of this lab: only an admin makes admins or changes them. "
-            "Ask one of the lab's admins."
+            Sentence(
+                "You are {own} of this lab: only an admin makes admins or "
+                "changes them. Ask one of the lab's admins.",
+                own=own,
+            )
         )
 
 
@@ -58,7 +64,7 @@ def _locked_place(lab: Lab, member: User) -> Membership:
     list(Membership.objects.select_for_update().filter(lab=lab).order_by("pk"))
     place = Membership.objects.filter(lab=lab, user=member).first()
     if place is None:
-        raise NotFoundError("member", member.get_username())
+        raise NotFoundError(Sentence("member"), member.get_username())
     return place
 
 
@@ -68,11 +74,19 @@ def _check_that_others_keep(lab: Lab, place: Membership, *, becomes: str) -> Non
     name = place.user.get_username()
     if place.role == admin != becomes and not others.filter(role=admin).exists():
         raise PlaceError(
-            f"{name} is the last admin of {lab}. Make somebody else an admin first."
+            Sentence(
+                "{name} is the last admin of {lab}. Make somebody else an admin first.",
+                name=name,
+                lab=str(lab),
+            )
         )
     loses = place.role in keepers and becomes not in keepers
     if loses and not others.filter(role__in=keepers).exists():
         raise PlaceError(
-            f"{name} is the last who may change {lab}. Make somebody else a "
-            "maintainer or an admin first."
+            Sentence(
+                "{name} is the last who may change {lab}. Make somebody else a "
+                "maintainer or an admin first.",
+                name=name,
+                lab=str(lab),
+            )
         )

@@ -9,6 +9,7 @@ from django.utils import timezone
 from benchmarks.analysis.planning import PlanError
 from benchmarks.errors import BenchmarksError, NotFoundError, UnknownSystemError
 from benchmarks.models import Agent, Lab, Plan, PlanSeat, System
+from benchmarks.sentences import Sentence
 from benchmarks.services.systems import describe_system, hosts_by_slug
 
 PRESENT_FOR = timedelta(seconds=15)
@@ -45,8 +46,12 @@ def join_plan(
     if seat is None:
         taken = ", ".join(seat.name for seat in seats)
         raise SeatsTakenError(
-            f"All {len(seats)} seats of this system are taken, by {taken}. Give this "
-            "guest one of these names to take its place."
+            Sentence(
+                "All {n} seats of this system are taken, by {taken}. Give "
+                "this guest one of these names to take its place.",
+                n=len(seats),
+                taken=taken,
+            )
         )
     now = timezone.now()
     _check_instance(seat, instance, now)
@@ -59,7 +64,7 @@ def join_plan(
 def locked_plan(lab: Lab, plan_id: int) -> Plan:
     plan = Plan.objects.select_for_update().filter(lab=lab, pk=plan_id).first()
     if plan is None:
-        raise NotFoundError("plan", plan_id)
+        raise NotFoundError(Sentence("plan"), plan_id)
     return plan
 
 
@@ -68,9 +73,14 @@ def _check_instance(seat: PlanSeat, instance: str, now: datetime) -> None:
     if is_other and seat.seen_at and seat.seen_at > now - PRESENT_FOR:
         wait_s = PRESENT_FOR.total_seconds()
         raise SeatsTakenError(
-            f'Another guest follows this plan as "{seat.name}" at this moment. Give '
-            "this one a name of its own (--as NAME), or wait "
-            f"{wait_s:.0f} s if that was this guest before it was started anew."
+            Sentence(
+                'Another guest follows this plan as "{name}" at this moment. '
+                "Give this one a name of its own (--as NAME), or wait "
+                "{wait:.0f} s if that was this guest before it was started "
+                "anew.",
+                name=seat.name,
+                wait=wait_s,
+            )
         )
 
 
@@ -89,8 +99,16 @@ def _system(lab: Lab, said: int | dict[str, Any]) -> int:
 def _not_of_plan(plan: Plan, system_id: int) -> PlanError:
     systems = System.objects.filter(pk__in=plan.seats.values("system"))
     known = "; ".join(f"{each.pk} ({each.label})" for each in systems.order_by("pk"))
-    which = f"system {system_id}" if system_id else "the system that was described"
+    which = (
+        Sentence("system {system}", system=system_id)
+        if system_id
+        else Sentence("the system that was described")
+    )
     return PlanError(
-        f"This plan does not measure {which}. It measures: {known}. Say which one this "
-        "guest is with --system."
+        Sentence(
+            "This plan does not measure {which}. It measures: {known}. Say "
+            "which one this guest is with --system.",
+            which=which,
+            known=known,
+        )
     )

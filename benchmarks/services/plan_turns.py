@@ -10,6 +10,7 @@ from django.utils import timezone
 from benchmarks.analysis.planning import fits
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Lab, Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.sentences import Sentence
 from benchmarks.services.plan_progress import advance
 from benchmarks.services.plan_seats import PRESENT_FOR, locked_plan
 from benchmarks.services.plan_steps import break_attempt, gather, longest_s
@@ -131,7 +132,7 @@ def _at_work(seat: PlanSeat) -> PlanPart | None:
 def _seen(plan: Plan, seat_id: int) -> PlanSeat:
     seat = plan.seats.filter(pk=seat_id).select_related("system").first()
     if seat is None:
-        raise NotFoundError("seat", seat_id)
+        raise NotFoundError(Sentence("seat"), seat_id)
     seat.seen_at = timezone.now()
     seat.save(update_fields=["seen_at"])
     return seat

@@ -19,6 +19,7 @@ from benchmarks.analysis.planning import (
 )
 from benchmarks.errors import BenchmarksError, UnknownSystemError
 from benchmarks.models import Campaign, Plan, PlanPart, PlanSeat, PlanStep, System
+from benchmarks.sentences import Sentence
 from benchmarks.services.systems import register_system
 from benchmarks.text import clean_text
 
@@ -58,7 +59,7 @@ def create_plan(
         lab=campaign.lab,
         campaign=campaign,
         who=who,
-        title=clean_text(title.strip(), what="title"),
+        title=clean_text(title.strip(), what=Sentence("title")),
         design=kept,
         seed=seed,
         **limits,
@@ -118,7 +119,9 @@ def stop_plan(*, plan: Plan) -> Plan:
     """End a plan: what waits is not done, what runs may go on to its end."""
     locked = Plan.objects.select_for_update().get(pk=plan.pk)
     if locked.status != Plan.Status.OPEN:
-        raise PlanOverError(f'The plan "{locked.title}" has ended already.')
+        raise PlanOverError(
+            Sentence('The plan "{title}" has ended already.', title=locked.title)
+        )
     leave_undone(locked, STOPPED)
     locked.status, locked.finished_at = Plan.Status.STOPPED, timezone.now()
     locked.save(update_fields=["status", "finished_at"])
@@ -160,7 +163,9 @@ def _columns(
     ids = [column["system"] for column in columns]
     if len(set(ids)) < len(ids):
         raise PlanError(
-            "A system stands twice in the plan. Name it once, with all its seats."
+            Sentence(
+                "A system stands twice in the plan. Name it once, with all its seats."
+            )
         )
     return columns
 
@@ -184,11 +189,17 @@ def _scenario(said: Mapping[str, Any]) -> Scenario:
     mix = tuple(map(_work, said.get("tools", ())))
     vms = said.get("vms", 1)
     if kind != "single" and kind != "combined" and vms < 2:
-        raise PlanError(f'The scenario "{kind}" needs "vms", at least 2.')
+        raise PlanError(
+            Sentence('The scenario "{kind}" needs "vms", at least 2.', kind=kind)
+        )
     if (kind == "under load") != (load is not None):
-        raise PlanError('"load" belongs to the scenario "under load", which needs it.')
+        raise PlanError(
+            Sentence('"load" belongs to the scenario "under load", which needs it.')
+        )
     if (kind == "combined") != (len(mix) > 1):
-        raise PlanError('The scenario "combined" needs at least 2 "tools" of its own.')
+        raise PlanError(
+            Sentence('The scenario "combined" needs at least 2 "tools" of its own.')
+        )
     return Scenario(kind, len(mix) or (1 if kind == "single" else vms), load, mix)
 
 
@@ -196,11 +207,17 @@ def _check_width(design: Design, limits: Mapping[str, Any]) -> None:
     most = limits.get("most_repetitions")
     if (limits.get("width_percent") is None) != (most is None):
         raise PlanError(
-            'A target width and a maximum belong together: send "width_percent" and '
-            '"most_repetitions", or none of them.'
+            Sentence(
+                "A target width and a maximum belong together: send "
+                '"width_percent" and "most_repetitions", or none of them.'
+            )
         )
     if most is not None and most < design.repetitions:
         raise PlanError(
-            f'"most_repetitions" ({most}) is less than the {design.repetitions} '
-            "repetitions that are planned anyway."
+            Sentence(
+                '"most_repetitions" ({most}) is less than the {repetitions} '
+                "repetitions that are planned anyway.",
+                most=most,
+                repetitions=design.repetitions,
+            )
         )

@@ -14,6 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from benchmarks.models import Cell, OutboxItem, Run
+from benchmarks.sentences import Sentence
 from benchmarks.services.duties import note_due_checks, note_runs_energy
 from benchmarks.services.normalization import normalise
 from benchmarks.services.results import read_upload
@@ -62,7 +63,9 @@ def _claim(limit: int, older_than_s: float) -> list[list[int]]:
     items = list(due.select_for_update(skip_locked=True).order_by("due_at")[:limit])
     for item in items:
         if item.attempts >= QUARANTINE_AFTER:
-            _quarantine(item.pk, item.error or "It stopped its worker every time.")
+            _quarantine(
+                item.pk, item.error or Sentence("It stopped its worker every time.")
+            )
     live = [item for item in items if item.attempts < QUARANTINE_AFTER]
     OutboxItem.objects.filter(pk__in=[item.pk for item in live]).update(
         attempts=F("attempts") + 1

@@ -9,7 +9,9 @@ import orjson
 from benchmarks import reading, tools
 from benchmarks.errors import BenchmarksError
 from benchmarks.reading import ReadRun
+from benchmarks.sentences import stored
 from benchmarks.services.samples import ReadSample, read_samples
+from benchmarks.tools.parser import Mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,14 +80,18 @@ def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
         tool_version=document.get("tool_version") or run.tool_version,
         parser_version=run.parser_version,
         samples=samples,
-        warnings=tuple(
-            {"code": mark.code, "sentence": mark.sentence} for mark in run.warnings
-        ),
+        warnings=tuple(map(_kept, run.warnings)),
         facts={**command, **run.facts, **document.get("facts", {})},
         first_line=run.first_line,
         last_line=run.last_line,
         reason=reason,
     )
+
+
+def _kept(mark: Mark) -> Mapping[str, str]:
+    """A mark in English, and beside it the words that it is said with otherwise."""
+    english = str(mark.sentence)
+    return {"code": mark.code, "sentence": english, "words": stored(mark.sentence)}
 
 
 def _samples(run: ReadRun) -> tuple[tuple[ReadSample, ...], str]:

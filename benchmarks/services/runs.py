@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from benchmarks.models import Run
+from benchmarks.sentences import stored
 from benchmarks.services.results import Result
 from benchmarks.services.samples import ReadSample
 
@@ -95,8 +96,15 @@ def _changes(run: Run, result: Result) -> dict[str, Any]:
         "sample_count": len(result.samples),
     }
     changes = {
-        name: value for name, value in said.items() if getattr(run, name) != value
+        name: value
+        for name, value in said.items()
+        if _words(getattr(run, name)) != _words(value)
     }
     for name, value in changes.items():
         setattr(run, name, value)
     return changes
+
+
+def _words(value: Any) -> Any:
+    """Return a value as it is stored: the same English may have other words."""
+    return stored(value) if isinstance(value, str) else value

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from benchmarks.errors import TokenRefusedError, WrongTokenError
 from benchmarks.models import Agent, Deed, Lab, Token
+from benchmarks.sentences import Sentence
 from benchmarks.services.deeds import note_deed
 from benchmarks.services.secrets import digest, fits, new_prefix, new_secret
 
@@ -67,11 +68,16 @@ def hand_out_token(
     Raises TokenRefusedError for a token without a scope, or for a person's own agent.
     """
     if not scopes & SCOPES:
-        raise TokenRefusedError("Choose what the token may do: upload, read, or both.")
+        raise TokenRefusedError(
+            Sentence("Choose what the token may do: upload, read, or both.")
+        )
     if agent.startswith(Agent.PERSONAL):
         raise TokenRefusedError(
-            f'Names that begin with "{Agent.PERSONAL}" belong to people who upload in '
-            "the browser. Choose another name for the agent."
+            Sentence(
+                'Names that begin with "{beginning}" belong to people who upload'
+                " in the browser. Choose another name for the agent.",
+                beginning=Agent.PERSONAL,
+            )
         )
     known, _ = Agent.objects.get_or_create(lab=lab, name=agent)
     token, secret = issue_token(

@@ -11,6 +11,7 @@ Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes perce
 
 from __future__ import annotations
 
+from benchmarks.sentences import Sentence, template
 from benchmarks.tools.base import Better, Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -58,10 +59,16 @@ COUNTS = ("requests", "failed requests", "non-2xx responses")
 BEHIND = frozenset({"moved", "rate", "each", "transfer", "timesTotal"})
 # What must be 0, and the code of the mark if it is not.
 DOUBTS = {
-    "failed": ("errors", "requests failed"),
-    "broken": ("errors", "broken pipes"),
-    "written": ("errors", "errors of writing"),
-    "status": ("http_errors", "answers were not 2xx"),
+    "failed": "errors",
+    "broken": "errors",
+    "written": "errors",
+    "status": "http_errors",
+}
+TOLD = {
+    "failed": template("{n} requests failed{why}."),
+    "broken": template("{n} broken pipes."),
+    "written": template("{n} errors of writing."),
+    "status": template("{n} answers were not 2xx."),
 }
 Lines = dict[str, Found]
 
@@ -74,7 +81,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if key in runs[-1] or (line.kind in BEGIN and runs[-1]):
             keep(runs, {})
         runs[-1][key] = line
-    return finished([_run(lines) for lines in runs], "ab completed no request.")
+    return finished(
+        [_run(lines) for lines in runs], Sentence("ab completed no request.")
+    )
 
 
 def _run(lines: Lines) -> Draft:
@@ -91,7 +100,7 @@ def _read(run: Draft, lines: Lines) -> None:
         _read_csv(lines, run)
     elif complete and complete.whole("complete") and lines.keys() & BEHIND:
         if (moved := lines.get("moved")) and moved.whole("moved") == 0:
-            run.mark("errors", "No server sent a byte: nothing was answered.")
+            run.mark("errors", Sentence("No server sent a byte: nothing was answered."))
             return
         _read_counts(lines, run)
         _read_rates(lines, run)
@@ -115,19 +124,25 @@ def _read_head(lines: Lines, run: Draft) -> None:
 
 
 def _check(lines: Lines, run: Draft) -> None:
-    for kind, (code, what) in DOUBTS.items():
+    for kind, code in DOUBTS.items():
         if (line := lines.get(kind)) and (count := line.whole(kind)):
             why = lines.get("why")
             told = f" ({why['why']})" if why and kind == "failed" else ""
-            run.mark(code, f"{count} {what}{told}.")
+            run.mark(code, Sentence(TOLD[kind], n=count, why=told))
     for line in lines.values():
         if line.kind == "doubt":
-            told = f"ab does not trust its {line['doubt']} times: they scatter."
+            told = Sentence(
+                "ab does not trust its {which} times: they scatter.",
+                which=line["doubt"],
+            )
             run.mark("unreliable", told)
     if line := lines.get("trouble"):
-        run.mark("failed", f"ab printed: {line['trouble'].strip()}.")
+        run.mark(
+            "failed",
+            Sentence("ab printed: {trouble}.", trouble=line["trouble"].strip()),
+        )
     if "complete" in lines and "rate" not in lines:
-        run.mark("cut", "The text ends before the rates of ab.")
+        run.mark("cut", Sentence("The text ends before the rates of ab."))
 
 
 def _read_counts(lines: Lines, run: Draft) -> None:
@@ -177,9 +192,9 @@ def _read_times(lines: Lines, run: Draft) -> None:
 def _read_phase(line: Found, phase: str, run: Draft) -> None:
     numbers = line.numbers("times", 0)
     if line.is_open("times") or len(numbers) not in COLUMNS:
-        raise line.refused("this row is cut or has other columns.")
+        raise line.refused(Sentence("this row is cut or has other columns."))
     if min(numbers) < 0:
-        raise line.refused("a time of this row is negative.")
+        raise line.refused(Sentence("a time of this row is negative."))
     for which, value in zip(COLUMNS[len(numbers)], numbers, strict=True):
         # 0 is less than the whole millisecond that ab prints.
         if which != "sd" and value:
@@ -191,12 +206,12 @@ def _read_csv(lines: Lines, run: Draft) -> None:
         if line.kind == "cell":
             _add_percentile(line.whole("share"), line.number("ms", 3), line, run)
     if run and "cell100" not in lines:
-        run.mark("cut", "The table of percentiles ends before 100 %.")
+        run.mark("cut", Sentence("The table of percentiles ends before 100 %."))
 
 
 def _add_percentile(percent: int, value: float, line: Found, run: Draft) -> None:
     if percent > 100:
-        raise line.refused("there is no such percentile.")
+        raise line.refused(Sentence("there is no such percentile."))
     case: dict[str, Parameter] = {"percentile": percent}
     run.add("response time percentile", value, "ms", **case)
 

@@ -12,6 +12,7 @@ too short, had no shared file pointers, or errors.
 import re
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -65,7 +66,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             summary = _Summary()
         else:
             _doubt(line, summary)
-    nothing = "b_eff_io did not print its last row, which is the result."
+    nothing = Sentence("b_eff_io did not print its last row, which is the result.")
     return finished([*runs, summary.run], nothing)
 
 
@@ -76,19 +77,28 @@ def _doubt(line: Found, summary: _Summary) -> None:
     elif line.kind == "validity":
         summary.is_judged = True
         if line["validity"] == "NOT VALID":
-            run.mark("not_valid", "NOT VALID for comparison of different systems.")
+            run.mark(
+                "not_valid", Sentence("NOT VALID for comparison of different systems.")
+            )
     elif line.kind == "criterion":
-        run.mark("not_valid", f"Not reached: {line['criterion']}.")
+        run.mark(
+            "not_valid",
+            Sentence("Not reached: {criterion}.", criterion=line["criterion"]),
+        )
     elif line.kind == "error":
-        run.mark("errors", f'b_eff_io printed "{line["error"]}".')
+        run.mark("errors", Sentence('b_eff_io printed "{error}".', error=line["error"]))
 
 
 def _run(last: Found, summary: _Summary) -> Draft:
     run = summary.run
     if last.is_open("judged_last") and not summary.is_judged:
-        raise last.refused("the text ends within this line, before it says if VALID.")
+        raise last.refused(
+            Sentence("the text ends within this line, before it says if VALID.")
+        )
     if "NOT VALID" in last["judged_last"]:
-        run.mark("not_valid", "NOT VALID for comparison of different systems.")
+        run.mark(
+            "not_valid", Sentence("NOT VALID for comparison of different systems.")
+        )
     _count_errors(last["judged_last"], run)
     if system := _SYSTEM.match(last["judged_last"]):
         run.facts["system"] = system[1]
@@ -117,7 +127,9 @@ def _read(processes: int, line: Found, kind: str, summary: _Summary) -> None:
 
 def _count_errors(text: str, run: Draft) -> None:
     if errors := _ERRORS.search(text):
-        run.mark("errors", f"b_eff_io counted {errors[1]} errors.")
+        run.mark(
+            "errors", Sentence("b_eff_io counted {errors} errors.", errors=errors[1])
+        )
 
 
 TOOL = Tool(

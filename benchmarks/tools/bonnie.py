@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -62,7 +63,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             version = line["version"]
         elif line.kind in {"csv", "old"}:
             keep(runs, _csv(line, version))
-    return finished(runs or _rounded(LINES(output)), "Bonnie++ printed no result.")
+    return finished(
+        runs or _rounded(LINES(output)), Sentence("Bonnie++ printed no result.")
+    )
 
 
 def _rounded(lines: Iterator[Found]) -> list[Draft]:
@@ -72,8 +75,10 @@ def _rounded(lines: Iterator[Found]) -> list[Draft]:
         if run:
             run.mark(
                 "table_only",
-                "The CSV below the table is not there: the numbers are rounded, and "
-                "tests may be missing.",
+                Sentence(
+                    "The CSV below the table is not there: the numbers are rounded,"
+                    " and tests may be missing."
+                ),
             )
     return runs
 
@@ -82,7 +87,9 @@ def _csv(line: Found, version: str) -> Draft:
     if line.kind == "old":
         fields = line["old"].strip().split(",")
         if line.is_open("old") and fields[-1]:
-            raise line.refused("the text ends within this line: upload its end.")
+            raise line.refused(
+                Sentence("the text ends within this line: upload its end.")
+            )
         size, _, chunk = fields[1].partition(":")
         _head(run := Draft(tool_version=version), size, chunk, "")
         _results(line, fields[2:14], IO, run)
@@ -92,7 +99,9 @@ def _csv(line: Found, version: str) -> Draft:
     fields = line["fields"].rstrip().split(",")
     start = CSV_HEADS.get(line["format"])
     if start is None or len(fields) != start + 41:
-        raise line.refused(f"these are not the fields of CSV {line['format']}.")
+        raise line.refused(
+            Sentence("these are not the fields of CSV {format}.", format=line["format"])
+        )
     run = Draft(tool_version=line["bonnie"])
     _head(run, fields[3], fields[4], fields[1])
     _results(line, fields[start : start + 12], IO, run)
@@ -121,7 +130,9 @@ def _results(
 ) -> None:
     for (metric, case), rate, cpu in zip(tests, cells[::2], cells[1::2], strict=True):
         if rate.startswith("+"):
-            run.mark("too_fast", "A test was too fast to be measured (+++++).")
+            run.mark(
+                "too_fast", Sentence("A test was too fast to be measured (+++++).")
+            )
         elif rate:
             value, its_unit = _rate(line, metric, rate, unit)
             run.add(metric, value, its_unit, **_case(run, metric, case))
@@ -143,13 +154,15 @@ def _rate(line: Found, metric: str, text: str, unit: str) -> tuple[float, str]:
     found = _RATE.fullmatch(text)
     number, suffix = (found[1], found[2]) if found else (text, "")
     if not suffix and unit != "K/sec":
-        raise line.refused(f'"{text}" says not whether it is in KiB/s or MiB/s.')
+        raise line.refused(
+            Sentence('"{text}" says not whether it is in KiB/s or MiB/s.', text=text)
+        )
     return _positive(line, number), UNITS[suffix or "k"]
 
 
 def _positive(line: Found, text: str) -> float:
     if (value := line.number_of(text)) < 0:
-        raise line.refused(f"{text} cannot be: it is negative.")
+        raise line.refused(Sentence("{text} cannot be: it is negative.", text=text))
     return value
 
 
@@ -163,7 +176,7 @@ def _latencies(
         if not cell:
             continue
         if not (found := _LATENCY.fullmatch(cell)):
-            raise line.refused(f'"{cell}" is no latency.')
+            raise line.refused(Sentence('"{cell}" is no latency.', cell=cell))
         run.add("latency max", float(found[1]), found[2], **_case(run, metric, case))
 
 
@@ -236,7 +249,7 @@ def _row(line: Found, table: Table, run: Draft) -> None:
 def _cells(line: Found, start: int, group: str, each: int) -> list[str]:
     """The cells of six tests, by their places if some of them were not done."""
     if line.is_open(group):
-        raise line.refused("the text ends within this line: upload its end.")
+        raise line.refused(Sentence("the text ends within this line: upload its end."))
     tokens = line[group].split()
     if len(tokens) >= 6 * each:
         return tokens[-6 * each :]
@@ -253,7 +266,9 @@ def _placed(line: Found, start: int, each: int) -> list[str]:
         column, over = divmod(tokens[index : index + each][-1].end() - shift, 10)
         is_placed = 1 <= column <= 6 and over <= max(0, len(group[0]) - 5)
         if not is_placed or len(group) != each or cells[(column - 1) * each]:
-            raise line.refused("its columns do not stand below their heading.")
+            raise line.refused(
+                Sentence("its columns do not stand below their heading.")
+            )
         cells[(column - 1) * each : column * each] = group
         shift += over
     return cells

@@ -9,6 +9,7 @@ counts the nominal 132 MB of its load file and no bytes: its rate is marked. The
 of every second are progress, no results.
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -44,7 +45,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             _read(line, runs[-1])
     for run in runs:
         run.facts.pop("finished", None)
-    return finished(runs, "dbench printed no throughput: it did not come to its end.")
+    return finished(
+        runs, Sentence("dbench printed no throughput: it did not come to its end.")
+    )
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -58,7 +61,7 @@ def _read(line: Found, run: Draft) -> None:
         run.facts[f"{line['name']} mean ms"] = line.number("mean")
         run.facts[f"{line['name']} max ms"] = line.number("max", decimals=3)
     elif line.kind == "failed":
-        run.mark("failed", f'dbench printed "{line.text.strip()}".')
+        run.mark("failed", Sentence('dbench printed "{text}".', text=line.text.strip()))
     elif line.kind == "result":
         _read_result(line, run)
 
@@ -66,7 +69,7 @@ def _read(line: Found, run: Draft) -> None:
 def _read_result(line: Found, run: Draft) -> None:
     is_whole = line["unit"] or (line["procs"] and not line["clients"])
     if line["rest"].strip() or not (is_whole or line["nominal"]):
-        raise line.refused("this line is cut.")
+        raise line.refused(Sentence("this line is cut."))
     # Version 3 had one client in each process.
     run.parameters |= {
         name: int(line[name] or line["procs"])
@@ -76,7 +79,9 @@ def _read_result(line: Found, run: Draft) -> None:
     if sync := line["sync"].replace("(", "").replace(")", "").split():
         run.parameters["sync"] = " and ".join(each for each in sync if each != "sync")
     if line["nominal"]:
-        run.mark("nominal", "This version computes its MB from the time alone.")
+        run.mark(
+            "nominal", Sentence("This version computes its MB from the time alone.")
+        )
     run.add("throughput", line.number("rate"), "MB/s")
     if line["unit"]:
         run.add("latency max", line.number("latency"), "ms")

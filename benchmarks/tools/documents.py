@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.errors import ParseError
+from benchmarks.sentences import Sentence
 from benchmarks.tools.scan import fault
 
 Pairs = list[tuple[str, Any]]
@@ -39,21 +40,27 @@ def _decoded(
         document, end = decoder.raw_decode(output, start)
     except json.JSONDecodeError as error:
         end = min(error.pos, len(output.rstrip()) - 1)
-        raise fault(output, end, f"the JSON breaks off here ({error.msg}).") from None
+        raise fault(
+            output, end, Sentence("the JSON breaks off here ({why}).", why=error.msg)
+        ) from None
     except (ValueError, RecursionError) as error:
-        why = str(error) or "it is nested too deep"
-        raise fault(output, start, f"this JSON cannot be read: {why}.") from None
+        why = error.args[0] if error.args else Sentence("it is nested too deep")
+        raise fault(
+            output, start, Sentence("this JSON cannot be read: {why}.", why=why)
+        ) from None
     return document, end
 
 
 def number(value: object, what: str) -> float:
     """A number of a document; anything else is a ParseError."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParseError(f"{what} is no number in this output.")
+        raise ParseError(Sentence("{what} is no number in this output.", what=what))
     try:
         return float(value)
     except OverflowError:
-        raise ParseError(f"{what} is a number of too many digits.") from None
+        raise ParseError(
+            Sentence("{what} is a number of too many digits.", what=what)
+        ) from None
 
 
 def section(document: object, *names: str) -> dict[str, Any]:
@@ -64,4 +71,4 @@ def section(document: object, *names: str) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number that can be measured")
+    raise ValueError(Sentence("{name} is not a number that can be measured", name=name))

@@ -8,6 +8,7 @@ It is in seconds, of all the messages together. The older programs print their h
 as ``Running with 10*40 (== 400) tasks.``
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -32,7 +33,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind in {"header", "old"} or (line.kind == "time" and runs[-1]):
             keep(runs, Draft())
         _read(line, runs[-1])
-    return finished(runs, "hackbench printed no time: it did not come to its end.")
+    return finished(
+        runs, Sentence("hackbench printed no time: it did not come to its end.")
+    )
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -47,7 +50,9 @@ def _read(line: Found, run: Draft) -> None:
         run.parameters["messages"] = line.whole("messages")
         run.parameters["message size"] = f"{line.whole('size')} B"
     else:
-        run.mark("failed", f'hackbench printed "{line.text.strip()}".')
+        run.mark(
+            "failed", Sentence('hackbench printed "{text}".', text=line.text.strip())
+        )
 
 
 def _read_groups(line: Found, prefix: str, run: Draft) -> None:

@@ -7,6 +7,7 @@ One result row, as printed with ``-tT``::
 Its source counts MB of 2^20 B and kB of 2^10 B (``TIMING_BUF_BYTES``).
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -36,13 +37,15 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "row":
             runs[-1].attempt(_read, line, runs[-1])
         elif line.kind == "failed" or line["trouble"].strip():
-            runs[-1].mark("failed", f'hdparm printed "{line.text.strip()}".')
+            runs[-1].mark(
+                "failed", Sentence('hdparm printed "{text}".', text=line.text.strip())
+            )
         else:
             # What is said before the first device is named belongs to it.
             if runs[-1] or runs[-1].facts:
                 keep(runs, Draft())
             runs[-1].facts["device"] = line["path"]
-    return finished(runs, "hdparm timed no reads.")
+    return finished(runs, Sentence("hdparm timed no reads."))
 
 
 def _read(line: Found, run: Draft) -> None:

@@ -10,6 +10,7 @@ are 10^9 updates a second; -1 is a test that was not done.
 
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -53,7 +54,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, Draft())
             runs[-1].attempt(_read_summary, summary, runs[-1])
             summary = None
-    return finished(runs, "HPCC printed no whole summary section.")
+    return finished(runs, Sentence("HPCC printed no whole summary section."))
 
 
 def _read_summary(summary: dict[str, Found], run: Draft) -> None:
@@ -90,10 +91,14 @@ def _read(key: str, line: Found, summary: dict[str, Found], run: Draft) -> None:
 def _check(summary: dict[str, Found], run: Draft) -> None:
     success = summary.get("Success")
     if success is None or success["value"] != "1":
-        run.mark("failed", "The summary does not say Success=1: a test failed.")
+        run.mark(
+            "failed", Sentence("The summary does not say Success=1: a test failed.")
+        )
     for key, line in summary.items():
         if key.endswith("_Errors") and line.number("value") > 0:
-            run.mark("errors", f"{key} is {line['value']}.")
+            run.mark(
+                "errors", Sentence("{key} is {value}.", key=key, value=line["value"])
+            )
 
 
 TOOL = Tool(

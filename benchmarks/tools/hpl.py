@@ -5,6 +5,7 @@ One result row, as printed by HPL 2.0::
     WR11C2R4        1200    80     1     2               0.12              9.935e+00
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -37,8 +38,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             _doubt(line, runs[-1])
     for run, done in zip(runs, checks, strict=True):
         if run and not done:
-            run.mark("unchecked", "HPL printed no residual check: is the output cut?")
-    return finished(runs, "HPL printed no result row.")
+            run.mark(
+                "unchecked",
+                Sentence("HPL printed no residual check: is the output cut?"),
+            )
+    return finished(runs, Sentence("HPL printed no result row."))
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -47,7 +51,7 @@ def _read(line: Found, run: Draft) -> None:
     run.add("time", line.number("time"), "s", variant=variant, **sizes)
     # The mantissa always has the same digits: a cut number lacks its exponent.
     if "e" not in line["rate"].casefold():
-        raise line.refused("the rate has no exponent: is the line cut?")
+        raise line.refused(Sentence("the rate has no exponent: is the line cut?"))
     run.add("performance", line.number("rate"), "Gflop/s", variant=variant, **sizes)
 
 
@@ -55,14 +59,16 @@ def _doubt(line: Found, run: Draft) -> None:
     if line.kind == "tests":
         _check(line["failed"] != "0", run)
     elif line.kind == "skipped":
-        run.mark("skipped", f"HPL skipped {line['skipped']} tests.")
+        run.mark(
+            "skipped", Sentence("HPL skipped {skipped} tests.", skipped=line["skipped"])
+        )
     else:
-        run.mark("failed", line["error"].strip())
+        run.mark("failed", Sentence("{said}", said=line["error"].strip()))
 
 
 def _check(failed: bool, run: Draft) -> None:
     if failed:
-        run.mark("residual_check", "A residual check of HPL FAILED.")
+        run.mark("residual_check", Sentence("A residual check of HPL FAILED."))
 
 
 TOOL = Tool(

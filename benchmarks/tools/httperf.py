@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Better, Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -82,8 +83,10 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         runs[-1].draft.attempt(_read, line, runs[-1])
     for run in runs:
         if run.replies and not run.has_errors:
-            run.draft.mark("cut", "The text ends before httperf counted its errors.")
-    return finished([run.draft for run in runs], "httperf got no reply.")
+            run.draft.mark(
+                "cut", Sentence("The text ends before httperf counted its errors.")
+            )
+    return finished([run.draft for run in runs], Sentence("httperf got no reply."))
 
 
 def _read(line: Found, run: Run) -> None:
@@ -124,7 +127,12 @@ def _read_total(line: Found, run: Run) -> None:
         run.draft.add(count, line.whole(count), "")
     if run.replies < line.whole("requests"):
         run.draft.mark(
-            "errors", f"Only {run.replies} of {line['requests']} requests were replied."
+            "errors",
+            Sentence(
+                "Only {replies} of {requests} requests were replied.",
+                replies=run.replies,
+                requests=line["requests"],
+            ),
         )
 
 
@@ -135,16 +143,26 @@ def _read_trouble(line: Found, run: Run) -> None:
             run.draft.add("errors", line.whole("errors"), "")
         if line.whole("errors"):
             told = f"{line['errors']} ({line['why'].strip()})"
-            run.draft.mark("errors", f"httperf counted errors: {told}.")
+            run.draft.mark(
+                "errors", Sentence("httperf counted errors: {told}.", told=told)
+            )
     elif line.kind == "more":
         if any(each.isdigit() and int(each) for each in line["more"].split()):
             told = line["more"].strip()
-            run.draft.mark("client_limit", f"The client met its limits: {told}.")
+            run.draft.mark(
+                "client_limit",
+                Sentence("The client met its limits: {told}.", told=told),
+            )
     else:
         for each in line["status"].split():
             status, _, count = each.partition("=")
             if status in {"4xx", "5xx"} and line.number_of(count) > 0:
-                run.draft.mark("http_errors", f"{count} replies were {status}.")
+                run.draft.mark(
+                    "http_errors",
+                    Sentence(
+                        "{count} replies were {status}.", count=count, status=status
+                    ),
+                )
 
 
 def _read_numbers(line: Found, draft: Draft) -> None:
@@ -163,14 +181,18 @@ def _read_reply_rate(line: Found, draft: Draft) -> None:
     if line.whole("samples"):
         draft.add("reply rate", line.number("reply"), "1/s")
     else:
-        draft.mark("too_short", "It ran less than 5 s: the reply rate has no sample.")
+        draft.mark(
+            "too_short", Sentence("It ran less than 5 s: the reply rate has no sample.")
+        )
 
 
 def _read_sessions(line: Found, draft: Draft) -> None:
     _add(line, "session", "session rate", "1/s", draft)
     if line["done"] != line["all"]:
         told = f"{line['done']} of {line['all']}"
-        draft.mark("errors", f"Only {told} sessions were completed.")
+        draft.mark(
+            "errors", Sentence("Only {told} sessions were completed.", told=told)
+        )
 
 
 def _add(line: Found, group: str, metric: str, unit: str, draft: Draft) -> None:

@@ -14,6 +14,7 @@ is summarized.
 from collections import defaultdict
 from statistics import fmean
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
 from benchmarks.tools.scan import Found, Scanner
@@ -51,7 +52,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     block: dict[str, Found] = {}
     for line in LINES(output):
         if line.kind == "failed":
-            run.mark("failed", f'It printed "{line.text.strip()}".')
+            run.mark("failed", Sentence('It printed "{text}".', text=line.text.strip()))
         elif line.kind == "period":
             run.facts["sampling period"] = line["period"].strip().rstrip(".")
         elif line.kind == "state":
@@ -60,12 +61,16 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             if line.kind == "now" and block:
                 first = next(iter(block.values()))
-                raise first.refused("the reading that begins here has no state.")
+                raise first.refused(
+                    Sentence("the reading that begins here has no state.")
+                )
             block[line.kind] = line
     if block:
-        run.mark("cut", "The last reading has no state: it is cut, and left out.")
+        run.mark(
+            "cut", Sentence("The last reading has no state: it is cut, and left out.")
+        )
     _summarize(run, log)
-    return finished([run], "The BMC gave no power reading.")
+    return finished([run], Sentence("The BMC gave no power reading."))
 
 
 def _summarize(run: Draft, log: dict[str, Summary]) -> None:
@@ -85,18 +90,21 @@ def _read(
     said = state["state"].strip().rstrip(".").casefold()
     if said not in ON:
         if state.is_open("state"):
-            raise state.refused("the text ends within this line.")
+            raise state.refused(Sentence("the text ends within this line."))
         run.mark(
-            "deactivated", f'The BMC says that its power reading is "{said}": left out.'
+            "deactivated",
+            Sentence(
+                'The BMC says that its power reading is "{said}": left out.', said=said
+            ),
         )
         return
     if "now" not in block:
-        raise state.refused("the reading that ends here has no beginning.")
+        raise state.refused(Sentence("the reading that ends here has no beginning."))
     for kind, line in block.items():
         if watts := line.number(GROUPS[kind]):
             log[kind].take(watts)
         elif kind == "now":
-            run.mark("not_measured", "There are readings of 0 W: left out.")
+            run.mark("not_measured", Sentence("There are readings of 0 W: left out."))
 
 
 TOOL = Tool(

@@ -9,6 +9,7 @@ first sample of a log to its last. Times are ns, memory is KiB. ``delay`` is the
 virtual CPU waited for a real one: what the guest calls steal.
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
 from benchmarks.tools.scan import Found, Scanner
@@ -99,14 +100,20 @@ class Domain:
         if self.has_restarted:
             run.mark(
                 "restarted",
-                f"A counter of {self.name} fell between two samples: the machine was "
-                "started anew, and what it did between them is not known.",
+                Sentence(
+                    "A counter of {name} fell between two samples: the machine was "
+                    "started anew, and what it did between them is not known.",
+                    name=self.name,
+                ),
             )
         if self.samples == 1:
             run.mark(
                 "one_sample",
-                f"There is one sample of {self.name}: its counters run since its "
-                "start, and are left out. Put two samples into one text.",
+                Sentence(
+                    "There is one sample of {name}: its counters run since its "
+                    "start, and are left out. Put two samples into one text.",
+                    name=self.name,
+                ),
             )
 
 
@@ -124,7 +131,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for domain in domains.values():
         domain.add_to(run)
         run.facts["samples"] = domain.samples
-    return finished([run], "virsh domstats told nothing of a machine.")
+    return finished([run], Sentence("virsh domstats told nothing of a machine."))
 
 
 def _metric(name: str, unit: str) -> Metric:

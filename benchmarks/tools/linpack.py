@@ -13,6 +13,7 @@ Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
 
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -72,7 +73,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             _read(line, table)
     for table in tables:
         table.draft.attempt(_close, table)
-    return finished([table.draft for table in tables], "LINPACK printed no result row.")
+    return finished(
+        [table.draft for table in tables], Sentence("LINPACK printed no result row.")
+    )
 
 
 def _opened(line: Found, precision: dict[str, str]) -> Table:
@@ -118,18 +121,23 @@ def _close(table: Table) -> None:
     """The last row is the result."""
     if not (row := table.last):
         if "array size" in table.draft.facts and not table.draft:
-            told = f"It printed no row for {table.draft.facts['array size']}."
+            size = table.draft.facts["array size"]
+            told = Sentence("It printed no row for {size}.", size=size)
             table.draft.mark("unfinished", told)
         return
     if not table.unit:
-        raise row.refused("no line above it says what its columns are.")
+        raise row.refused(Sentence("no line above it says what its columns are."))
     table.draft.add("performance", row.number("rate", decimals=3), table.unit)
     table.draft.facts["repetitions"] = row.whole("reps")
     if (time := row.number("time")) < LONG_ENOUGH_S:
         table.draft.mark(
             "unfinished",
-            f"The last row took {time:g} s: LINPACK goes on until a row takes "
-            f"{LONG_ENOUGH_S} s, so rows may be missing.",
+            Sentence(
+                "The last row took {time:g} s: LINPACK goes on until a row "
+                "takes {least} s, so rows may be missing.",
+                time=time,
+                least=LONG_ENOUGH_S,
+            ),
         )
 
 

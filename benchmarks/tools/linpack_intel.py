@@ -5,6 +5,7 @@ One result row, as printed by ``xlinpack_xeon64``::
     20000  20000  4      18.362     290.4959 3.520981e-10 3.116839e-02   pass
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -34,10 +35,15 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "row":
             run.attempt(_read, line, run)
         elif line["verdict"] == "FAILED":
-            run.mark("residual_check", "LINPACK printed: Residual checks FAILED.")
+            run.mark(
+                "residual_check", Sentence("LINPACK printed: Residual checks FAILED.")
+            )
         elif line.kind == "stopped":
-            run.mark("failed", f"LINPACK printed: {line['error'].strip()}")
-    return finished(runs, "Intel LINPACK printed no result row.")
+            run.mark(
+                "failed",
+                Sentence("LINPACK printed: {error}", error=line["error"].strip()),
+            )
+    return finished(runs, Sentence("Intel LINPACK printed no result row."))
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -46,7 +52,10 @@ def _read(line: Found, run: Draft) -> None:
     run.add("time", line.number("time"), "s", **parameters)
     run.add("performance", line.number("rate"), "Gflop/s", **parameters)
     if line["check"] == "fail":
-        run.mark("residual_check", f"The residual check of n = {size} failed.")
+        run.mark(
+            "residual_check",
+            Sentence("The residual check of n = {size} failed.", size=size),
+        )
 
 
 TOOL = Tool(

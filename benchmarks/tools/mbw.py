@@ -8,6 +8,7 @@ All sizes are of 2^20 B, also where an old version writes MB. ``AVG`` rows are t
 over the mean time; ``TOT`` rows (3.0) add up the threads.
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -39,14 +40,14 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             seen.add(row)
             _read(line, runs[-1], header)
         elif line.kind == "cut":
-            raise line.refused("this row is not whole.")
+            raise line.refused(Sentence("this row is not whole."))
         else:
             if line.kind == "header":
                 header.clear()
                 keep(runs, Draft())
                 seen.clear()
             _read_header(line, header)
-    return finished(runs, "mbw printed no copy.")
+    return finished(runs, Sentence("mbw printed no copy."))
 
 
 def _read_header(line: Found, header: dict[str, int]) -> None:

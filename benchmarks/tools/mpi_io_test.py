@@ -14,6 +14,7 @@ import math
 from typing import Final
 
 from benchmarks.errors import shorten
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -47,18 +48,23 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if len(errors) < MOST_ERRORS:
                 errors[line[line.kind]] = None
         elif not runs:
-            raise line.refused('no line "nr_procs = ..." stands above it.')
+            raise line.refused(Sentence('no line "nr_procs = ..." stands above it.'))
         else:
             _read(line, runs[-1])
     if not runs:
         runs.append(Draft())
     _mark(errors, runs[-1])
-    return finished(runs, "mpi-io-test printed no bandwidth.")
+    return finished(runs, Sentence("mpi-io-test printed no bandwidth."))
 
 
 def _mark(errors: dict[str, None], run: Draft) -> None:
     for error in errors:
-        run.mark("errors", f'mpi-io-test printed "{shorten(error.strip(), 100)}".')
+        run.mark(
+            "errors",
+            Sentence(
+                'mpi-io-test printed "{error}".', error=shorten(error.strip(), 100)
+            ),
+        )
 
 
 def _run(line: Found) -> Draft:
@@ -84,7 +90,9 @@ def _size(size: int) -> str:
 
 def _read(line: Found, run: Draft) -> None:
     if line.kind == "failed":
-        run.mark("failed", "The correctness test failed: other data were read.")
+        run.mark(
+            "failed", Sentence("The correctness test failed: other data were read.")
+        )
     elif line.kind == "total":
         _check_total(line, run)
     elif line.kind == "times":
@@ -102,8 +110,12 @@ def _check_total(line: Found, run: Draft) -> None:
     if "files" not in run.parameters and told != str(moved):
         run.mark(
             "wrong_total",
-            f"It computed with {told} bytes, but {moved} were moved: its bandwidths "
-            "are wrong.",
+            Sentence(
+                "It computed with {told} bytes, but {moved} were moved: its "
+                "bandwidths are wrong.",
+                told=told,
+                moved=moved,
+            ),
         )
 
 

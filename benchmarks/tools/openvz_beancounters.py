@@ -8,6 +8,7 @@ Only ``failcnt`` and the bytes of kernel memory are read: the other columns are 
 of their resource (pages of a size that is not printed, files, sockets).
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -31,7 +32,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if line["uid"]:
                 runs[-1].parameters["container"] = line["uid"]
             _read(line, runs[-1])
-    return finished(runs, "There are no beancounters.")
+    return finished(runs, Sentence("There are no beancounters."))
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -44,8 +45,13 @@ def _read(line: Found, run: Draft) -> None:
     if failures:
         run.mark(
             "limited",
-            f"Container {run.parameters.get('container', '')} hit its limit of "
-            f"{resource} {failures} times since it was started.",
+            Sentence(
+                "Container {container} hit its limit of {resource} {failures} "
+                "times since it was started.",
+                container=run.parameters.get("container", ""),
+                resource=resource,
+                failures=failures,
+            ),
         )
 
 

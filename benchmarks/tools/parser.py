@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, ParamSpec, TypeVar
 
 from benchmarks.errors import ParseError
+from benchmarks.sentences import Sentence, joined
 
 MAX_READINGS: Final = 10_000
 """A run of more readings is a log to be summarized, not a result."""
@@ -82,8 +83,11 @@ class Draft:
         the same case is its second repetition."""
         if len(self._readings) == MAX_READINGS:
             raise ParseError(
-                f"There are more than {MAX_READINGS:,} readings of one run. Summarize "
-                "the log, or upload it in parts."
+                Sentence(
+                    "There are more than {most:,} readings of one run. Summarize "
+                    "the log, or upload it in parts.",
+                    most=MAX_READINGS,
+                )
             )
         both = {**self.parameters, **parameters}
         case = (metric, *sorted(both.items(), key=lambda item: item[0]))
@@ -116,7 +120,7 @@ class Draft:
         if self or self._refusal:
             return self._refusal
         doubts = [mark.sentence for mark in self._warnings]
-        return ParseError(" ".join([nothing, *doubts[:3]]))
+        return ParseError(joined([nothing, *doubts[:3]]))
 
     def finished(self, nothing: str = "") -> ParsedRun:
         return ParsedRun(
@@ -131,7 +135,11 @@ class Draft:
 def keep(items: list[T], item: T) -> None:
     """Append a run or a total; too many are refused before they fill the memory."""
     if len(items) > MAX_RUNS:
-        raise ParseError(f"The text holds more than {MAX_RUNS:,} results: cut it.")
+        raise ParseError(
+            Sentence(
+                "The text holds more than {most:,} results: cut it.", most=MAX_RUNS
+            )
+        )
     items.append(item)
 
 

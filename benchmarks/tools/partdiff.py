@@ -12,6 +12,7 @@ it runs. How many threads or processes worked is told by the command alone.
 import re
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -54,7 +55,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             found = {} if line.kind == "time" else found
             found[line.kind] = line
-    return finished(runs, "partdiff printed no time with a residuum below it.")
+    return finished(
+        runs, Sentence("partdiff printed no time with a residuum below it.")
+    )
 
 
 def _called(line: Found) -> dict[str, Parameter]:

@@ -16,6 +16,7 @@ import csv
 import re
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, LineError, Scanner
@@ -91,8 +92,10 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         lines += chunk.count("\n")
     return finished(
         [table.done() for table in tables],
-        "There is no sample of a CPU counter with an English name: of the counters "
-        "only those of processors are read.",
+        Sentence(
+            "There is no sample of a CPU counter with an English name: of "
+            "the counters only those of processors are read."
+        ),
     )
 
 
@@ -111,7 +114,9 @@ def _cells(line: Found) -> list[str]:
         # A list ends with a comma in some versions.
         return next(csv.reader([line.text.strip().removesuffix(",")], strict=True))
     except csv.Error:
-        raise line.refused("this row is cut or damaged: a quote is open.") from None
+        raise line.refused(
+            Sentence("this row is cut or damaged: a quote is open.")
+        ) from None
 
 
 def _table(names: list[str]) -> Table:
@@ -139,17 +144,27 @@ def _read(line: Found, table: Table) -> None:
         table.run.mark("cut", CUT)
         return
     if len(cells) != table.width:
-        raise line.refused(f"it has {len(cells)} columns, not {table.width}.")
+        raise line.refused(
+            Sentence(
+                "it has {cells} columns, not {width}.",
+                cells=len(cells),
+                width=table.width,
+            )
+        )
     for index, summary in table.summaries.items():
         cell = cells[index].strip()
         # -1 is written where a counter gave nothing.
         if cell and cell != "-1":
             value = line.number_of(cell)
             if value < 0:
-                raise line.refused(f"{cell} cannot be: it is negative.")
+                raise line.refused(
+                    Sentence("{text} cannot be: it is negative.", text=cell)
+                )
             summary.take(value)
         elif table.rows:
-            table.run.mark("not_measured", "There are blank samples: left out.")
+            table.run.mark(
+                "not_measured", Sentence("There are blank samples: left out.")
+            )
     table.rows += 1
 
 

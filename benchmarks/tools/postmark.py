@@ -8,6 +8,7 @@ It counts whole seconds, and one where none has passed. kilobytes and megabytes 
 2^10 B and 2^20 B; the amount and the rate (in brackets) have each their own.
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -57,7 +58,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if lines and lines[0].kind == "banner":
             version = lines[0]["version"]
         drafts.append(_run(lines, version))
-    return finished(drafts, "PostMark printed no result.")
+    return finished(drafts, Sentence("PostMark printed no result."))
 
 
 def _run(lines: list[Found], version: str) -> Draft:
@@ -65,7 +66,7 @@ def _run(lines: list[Found], version: str) -> Draft:
     alone = [line for line in lines if line["part"] == "Creation alone"]
     if not alone:
         if any(line.kind == "total" for line in lines):
-            run.mark("cut", "Its report has no number of files: it is cut.")
+            run.mark("cut", Sentence("Its report has no number of files: it is cut."))
         lines = [line for line in lines if line.kind == "failed"]
     else:
         run.parameters["files"] = alone[0].whole("size")
@@ -79,7 +80,12 @@ def _read(line: Found, run: Draft) -> None:
         seconds = line.number("total")
         run.add("total time", seconds, "s")
         if seconds < SHORT:
-            run.mark("short", f"{seconds:g} whole seconds are too short a run.")
+            run.mark(
+                "short",
+                Sentence(
+                    "{seconds:g} whole seconds are too short a run.", seconds=seconds
+                ),
+            )
     elif line.kind == "transactions":
         run.facts["transaction seconds"] = line.number("seconds")
         run.add("transaction rate", line.number("transactions"), "1/s")
@@ -92,7 +98,9 @@ def _read(line: Found, run: Draft) -> None:
         unit = UNITS[line["unit"] or "bytes"]
         run.add(DATA[line["way"]], line.number("data"), unit)
     elif line.kind == "failed":
-        run.mark("failed", f'PostMark printed "{line.text.strip()}".')
+        run.mark(
+            "failed", Sentence('PostMark printed "{text}".', text=line.text.strip())
+        )
 
 
 def _read_part(line: Found, run: Draft) -> None:

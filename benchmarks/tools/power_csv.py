@@ -18,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, LineError, Scanner
@@ -115,19 +116,32 @@ class Rows:
     def _take_row(self, row: Found) -> None:
         cells = _cells(row, "cells")
         if len(cells) != len(self.names):
-            raise row.refused(f"it has {len(cells)} columns, not {len(self.names)}.")
+            raise row.refused(
+                Sentence(
+                    "it has {cells} columns, not {width}.",
+                    cells=len(cells),
+                    width=len(self.names),
+                )
+            )
         watts = row.number_of(cells[1]) if cells[1] else 0
         if watts < 0:
-            raise row.refused(f"{cells[1]} W is no power of a machine that runs.")
+            raise row.refused(
+                Sentence(
+                    "{watts} W is no power of a machine that runs.", watts=cells[1]
+                )
+            )
         time = microseconds(row, cells[0], self.is_ms)
         if self.times and time < self.times[-1]:
-            raise row.refused("its time is before that of the row above.")
+            raise row.refused(Sentence("its time is before that of the row above."))
         if watts:
             self.times.append(time)
             self.watts.append(watts)
         else:
-            what = "0 W" if cells[1] else "no watts"
-            self.run.mark("not_measured", f"There are rows with {what}: left out.")
+            what = "0 W" if cells[1] else Sentence("no watts")
+            self.run.mark(
+                "not_measured",
+                Sentence("There are rows with {what}: left out.", what=what),
+            )
             self.has_holes = True
 
     def done(self) -> Draft:
@@ -147,7 +161,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each header, or for all rows if there is none."""
     return finished(
         [table.done() for table in tables_of(output)],
-        "There are no rows of a time and watts.",
+        Sentence("There are no rows of a time and watts."),
     )
 
 
@@ -248,7 +262,7 @@ def microseconds(row: Found, cell: str, is_ms: bool) -> int:
         try:
             time = datetime.fromisoformat(cell.replace("/", "-"))
         except ValueError:
-            raise row.refused(f'"{cell}" is no time.') from None
+            raise row.refused(Sentence('"{cell}" is no time.', cell=cell)) from None
         aware = time if time.tzinfo else time.replace(tzinfo=UTC)
         return (aware - _EPOCH) // _MICROSECOND
     if clock := _CLOCK.fullmatch(cell):
@@ -256,7 +270,7 @@ def microseconds(row: Found, cell: str, is_ms: bool) -> int:
         return minutes * 60 * _SECOND + round(float(clock[3]) * _SECOND)
     number = row.number_of(cell)
     if not 0 <= number < _LARGEST:
-        raise row.refused(f"{cell} is no time.")
+        raise row.refused(Sentence("{cell} is no time.", cell=cell))
     return round(number * (1000 if is_ms or number > _FIRST_MILLISECOND else _SECOND))
 
 

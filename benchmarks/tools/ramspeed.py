@@ -8,6 +8,7 @@ One result row, as printed by RAMspeed/SMP 3.5.0::
 A Kb is 2^10 B.
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -49,7 +50,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             seen.clear()
         seen.add(once)
         _read(line, runs[-1], header)
-    return finished(runs, "RAMspeed printed no bandwidth.")
+    return finished(runs, Sentence("RAMspeed printed no bandwidth."))
 
 
 def _read_header(line: Found, header: Draft) -> None:

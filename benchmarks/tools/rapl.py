@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.power_csv import microseconds, split
@@ -64,8 +65,10 @@ class Counter:
         if self.before is not None:
             if value < self.before and not self.limit:
                 raise line.refused(
-                    "the counter fell: it wraps at max_energy_range_uj, which must "
-                    "stand in the log."
+                    Sentence(
+                        "the counter fell: it wraps at max_energy_range_uj, which must "
+                        "stand in the log."
+                    )
                 )
             self.total += value - self.before
             self.total += self.limit if value < self.before else 0
@@ -119,13 +122,18 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind in {"stats", "counters"} and logs[-1]:
             keep(logs, Log())
         _READERS[line.kind](line, logs[-1])
-    return finished([log.done() for log in logs], "There are no joules or watts.")
+    return finished(
+        [log.done() for log in logs], Sentence("There are no joules or watts.")
+    )
 
 
 def _joules(line: Found, log: Log) -> None:
     part = PARTS.get(line["part"], line["part"])
     if line["joules"].startswith("<"):
-        log.run.mark("not_measured", f"perf could not count {part}: left out.")
+        log.run.mark(
+            "not_measured",
+            Sentence("perf could not count {part}: left out.", part=part),
+        )
         return
     key = (part, line["socket"])
     log.joules[key] = log.joules.get(key, 0.0) + line.number("joules", 2)
@@ -197,7 +205,9 @@ def _watts(line: Found, log: Log) -> None:
     for name, cell in named.items():
         if name in PARTS:
             if (watts := line.number_of(cell)) < 0:
-                raise line.refused(f"{cell} cannot be: it is negative.")
+                raise line.refused(
+                    Sentence("{text} cannot be: it is negative.", text=cell)
+                )
             log.watts[PARTS[name]].take(watts)
 
 
@@ -208,10 +218,16 @@ def _counts(line: Found, log: Log) -> None:
         log.run.mark("cut", CUT)
         return
     if len(cells) != len(log.names):
-        raise line.refused(f"it has {len(cells)} columns, not {len(log.names)}.")
+        raise line.refused(
+            Sentence(
+                "it has {cells} columns, not {width}.",
+                cells=len(cells),
+                width=len(log.names),
+            )
+        )
     time = microseconds(line, cells[0], log.is_ms)
     if log.times and time < log.times[-1]:
-        raise line.refused("its time is before that of the row above.")
+        raise line.refused(Sentence("its time is before that of the row above."))
     log.times = [*log.times[:1], time]
     for index, limit, counter in log.columns:
         counter.limit = _whole(line, cells[limit]) if limit else 0
@@ -223,7 +239,9 @@ def _whole(line: Found, cell: str) -> int:
         return int(cell)
     value = line.number_of(cell)
     if value < 0 or not value.is_integer():
-        raise line.refused(f'"{cell}" is no counter of microjoules.')
+        raise line.refused(
+            Sentence('"{cell}" is no counter of microjoules.', cell=cell)
+        )
     return int(value)
 
 

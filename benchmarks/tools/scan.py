@@ -16,13 +16,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from benchmarks.errors import ParseError, shorten
+from benchmarks.sentences import Sentence, joined
 
 _NUMBER: Final = re.compile(
     r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,3})?", re.ASCII
 )
 _WHOLE: Final = re.compile(r"\d{1,18}", re.ASCII)
 _COMMA: Final = re.compile(r"[+-]?[\d.]*\d,\d+", re.ASCII)
-COMMA_HINT: Final = (
+COMMA_HINT: Final = Sentence(
     "has a decimal comma, which is read only if the upload names its locale "
     '("locale": "de_DE").'
 )
@@ -34,7 +35,10 @@ class LineError(ParseError):
     def __init__(self, line: int, text: str, why: str) -> None:
         self.line, self.text, self.why = line, text, why
         self.field = f"line {line}"
-        super().__init__(f'Line {line} "{shorten(text.strip(), 80)}": {why}')
+        shown = shorten(text.strip(), 80)
+        super().__init__(
+            Sentence('Line {line} "{text}": {why}', line=line, text=shown, why=why)
+        )
 
     def moved(self, lines: int) -> LineError:
         """The same error, counted from so many lines earlier."""
@@ -62,7 +66,9 @@ class Found:
         """
         number = self.number_of(self[group])
         if number < 0:
-            raise self.refused(f"{self[group]} cannot be: it is negative.")
+            raise self.refused(
+                Sentence("{text} cannot be: it is negative.", text=self[group])
+            )
         self._refuse_cut(group, self[group], decimals)
         return number
 
@@ -81,7 +87,9 @@ class Found:
     def whole(self, group: str) -> int:
         """The whole number of a group."""
         if not _WHOLE.fullmatch(self[group]):
-            raise self.refused(f'"{shorten(self[group])}" is no whole number.')
+            raise self.refused(
+                Sentence('"{text}" is no whole number.', text=shorten(self[group]))
+            )
         self._refuse_cut(group, self[group], None)
         return int(self[group])
 
@@ -92,8 +100,10 @@ class Found:
     def _refuse_cut(self, group: str, number: str, decimals: int | None) -> None:
         if self.is_open(group) and len(number.partition(".")[2]) != decimals:
             raise self.refused(
-                "the text ends within this line. Upload the whole output, with the end "
-                "of its last line."
+                Sentence(
+                    "the text ends within this line. Upload the whole output, with "
+                    "the end of its last line."
+                )
             )
 
     def precedes(self, pattern: str, until: Found | None) -> bool:
@@ -149,7 +159,7 @@ def fault(output: str, position: int, why: str) -> LineError:
 
 def _why_no_number(text: str) -> str:
     if _COMMA.fullmatch(text):
-        return f"{shorten(text)} {COMMA_HINT}"
+        return joined([shorten(text), COMMA_HINT])
     if text.strip("+-").casefold() in {"nan", "inf", "infinity"}:
-        return f"{text} is not a number that can be measured."
-    return f'"{shorten(text)}" is no number.'
+        return Sentence("{text} is not a number that can be measured.", text=text)
+    return Sentence('"{text}" is no number.', text=shorten(text))

@@ -11,6 +11,7 @@ The two lines above tell what its columns are. ``--yaml`` writes the same as
 import re
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -67,7 +68,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             _read_text(line, reports)
     return finished(
-        _runs(reports), 'stress-ng printed no metrics: call it "--metrics".'
+        _runs(reports), Sentence('stress-ng printed no metrics: call it "--metrics".')
     )
 
 
@@ -144,7 +145,7 @@ def _read_row(line: Found, report: Report) -> None:
     row = _row(line, report.columns)
     name = _named(line["name"])
     if row.get("real time") == 0:
-        report.run.mark("not_run", f"{name} did not run: left out.")
+        report.run.mark("not_run", Sentence("{name} did not run: left out.", name=name))
         return
     if OPS in row:
         _add_ops(report, name, row[OPS])
@@ -163,11 +164,13 @@ def _row(line: Found, columns: list[str]) -> dict[str, float]:
     is_all = known == columns
     if len(cells) < len(known) or (is_all and len(cells) > len(known)):
         if line["prefix"]:
-            raise line.refused(f"its heading has {len(known)} columns or more.")
+            raise line.refused(
+                Sentence("its heading has {known} columns or more.", known=len(known))
+            )
         return {}
     values = line.numbers("cells", decimals=2 if is_all else -1)
     if min(values) < 0:
-        raise line.refused("a number of it is negative.")
+        raise line.refused(Sentence("a number of it is negative."))
     return dict(zip(known, values[: len(known)], strict=True))
 
 
@@ -187,10 +190,12 @@ def _named(stressor: str) -> str:
 
 def _doubt(line: Found, run: Draft) -> None:
     if line.kind == "trouble" or (line.kind == "result" and line["result"]):
-        run.mark("failed", f'stress-ng printed "{line.text.strip()}".')
+        run.mark(
+            "failed", Sentence('stress-ng printed "{text}".', text=line.text.strip())
+        )
     elif line.kind == "failed" and line.whole("count"):
         code = "failed" if line["what"] == "failed" else "doubtful"
-        run.mark(code, f'stress-ng printed "{line.text.strip()}".')
+        run.mark(code, Sentence('stress-ng printed "{text}".', text=line.text.strip()))
 
 
 TOOL = Tool(

@@ -15,6 +15,7 @@ from operator import add, mul, sub
 from statistics import median
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Better, Component, Metric
 from benchmarks.tools.parser import Draft, Parameter
 
@@ -23,7 +24,7 @@ _SECOND: Final = 1_000_000
 # Nothing was measured for so many of the usual steps: a gap.
 _GAP: Final = 10
 FACTORS: Final = {"W": 1.0, "mW": 1e-3, "kW": 1e3}
-CUT: Final = "The text ends within its last row: left out."
+CUT: Final = Sentence("The text ends within its last row: left out.")
 
 
 class Summary:
@@ -103,7 +104,8 @@ def summarize(
     seconds = sum(steps) / _SECOND
     is_gap = seconds > 0 and max(steps) > _GAP * median(steps)
     if is_gap:
-        run.mark("gap", f"Nothing was measured for {max(steps) / _SECOND:g} s.")
+        gap_s = max(steps) / _SECOND
+        run.mark("gap", Sentence("Nothing was measured for {gap:g} s.", gap=gap_s))
     if seconds > 0 and not (is_gap and has_holes):
         area = fsum(map(mul, map(add, watts[1:], watts[:-1]), steps)) / 2 / _SECOND
         mean = area / seconds

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -78,7 +79,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             _read(line, reports[-1])
         elif line.kind == "trouble":
             reports[-1].trouble.append(line["trouble"])
-    return finished(_drafts(reports), "tiobench printed no rates.")
+    return finished(_drafts(reports), Sentence("tiobench printed no rates."))
 
 
 def _drafts(reports: list[Report]) -> list[Draft]:
@@ -86,7 +87,9 @@ def _drafts(reports: list[Report]) -> list[Draft]:
     for report in reports:
         for draft in report.drafts.values():
             for trouble in report.trouble:
-                draft.mark("failed", f"tiobench printed: {trouble}")
+                draft.mark(
+                    "failed", Sentence("tiobench printed: {trouble}", trouble=trouble)
+                )
             keep(drafts, draft)
     return drafts
 
@@ -99,7 +102,7 @@ def _read(line: Found, report: Report) -> None:
     if [-i for i in range(len(cells), 0, -1) if cells[-i][-1] == "%"] != percents or (
         len(cells) <= COLUMNS or line.is_open("row")
     ):
-        raise line.refused("this row is cut or has other columns.")
+        raise line.refused(Sentence("this row is cut or has other columns."))
     if report.is_wide:
         _read_wide(cells, line, report)
     else:
@@ -145,16 +148,19 @@ def _add(
 ) -> None:
     value = value.removesuffix("%")
     if value.strip("#.") == "":
-        draft.mark("not_measured", f"A {metric} was too wide for its column.")
+        draft.mark(
+            "not_measured",
+            Sentence("A {metric} was too wide for its column.", metric=metric),
+        )
         return
     if (number := line.number_of(value)) < 0:
-        raise line.refused(f"{value} cannot be: it is negative.")
+        raise line.refused(Sentence("{text} cannot be: it is negative.", text=value))
     draft.add(metric, number, unit, **case)
 
 
 def _whole(cell: str, line: Found) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) < 19):
-        raise line.refused(f'"{cell}" is no whole number.')
+        raise line.refused(Sentence('"{text}" is no whole number.', text=cell))
     return int(cell)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -57,18 +58,21 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     runs = [Run()]
     for line in LINES(output):
         if line.kind == "cut":
-            raise line.refused("this row is cut or has other columns.")
+            raise line.refused(Sentence("this row is cut or has other columns."))
         row = (line.kind, line["item"] or line["of"] or line["field"])
         if line.kind == "head" or row in runs[-1].seen:
             keep(runs, Run())
         if line.kind == "head":
             runs[-1].draft.parameters["threads"] = line.whole("threads")
         elif line.kind == "trouble":
-            runs[-1].draft.mark("failed", f'tiotest printed "{line["trouble"]}".')
+            runs[-1].draft.mark(
+                "failed",
+                Sentence('tiotest printed "{trouble}".', trouble=line["trouble"]),
+            )
         else:
             runs[-1].seen.add(row)
             runs[-1].draft.attempt(READERS[line.kind], line, runs[-1])
-    return finished([run.draft for run in runs], "tiotest printed no rates.")
+    return finished([run.draft for run in runs], Sentence("tiotest printed no rates."))
 
 
 def _read_rate(line: Found, run: Run) -> None:
@@ -99,14 +103,14 @@ def _read_terse(line: Found, run: Run) -> None:
     cells = line["cells"].split(",")
     # Up to version 0.3.1 there are no latencies.
     if len(cells) not in {4, 8} or (line.is_open("cells") and len(cells[-1]) < 7):
-        raise line.refused("a row of eight (or four) numbers was expected.")
+        raise line.refused(Sentence("a row of eight (or four) numbers was expected."))
     numbers = [line.number_of(cell) for cell in cells]
     if min(numbers) < 0:
-        raise line.refused("a number of this row is negative.")
+        raise line.refused(Sentence("a number of this row is negative."))
     if numbers[0] == 0:
         return  # the test was not asked for
     if numbers[1] == 0:
-        raise line.refused("data were moved in no time.")
+        raise line.refused(Sentence("data were moved in no time."))
     _add_terse(FIELDS[line["field"]], numbers, run.draft)
 
 

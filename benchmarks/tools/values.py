@@ -8,6 +8,7 @@ from typing import Final
 
 from benchmarks import units
 from benchmarks.errors import ValueRefusedError
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric
 
 # Sums of squares of larger numbers no longer fit into a double.
@@ -29,31 +30,42 @@ def check_value(metric: Metric, value: float, unit: str) -> float:
 
 def _finite(metric: Metric, value: float) -> float:
     if isinstance(value, bool):
-        raise _refusal(metric, value, "it is not a number")
+        raise _refusal(metric, value, Sentence("it is not a number"))
     try:
         number = float(value)
     except OverflowError:
-        raise _refusal(metric, "a number", "it is too large") from None
+        raise _refusal(
+            metric, Sentence("a number"), Sentence("it is too large")
+        ) from None
     if not math.isfinite(number):
-        raise _refusal(metric, number, "it is not a finite number")
+        raise _refusal(metric, number, Sentence("it is not a finite number"))
     return number
 
 
 def _refuse_impossible(metric: Metric, number: float) -> None:
     if number < 0:
-        raise _refusal(metric, number, "it cannot be negative")
+        raise _refusal(metric, number, Sentence("it cannot be negative"))
     if number == 0 and not metric.zero_allowed:
         raise _refusal(
             metric,
             number,
-            "a working run never reads zero; leave the sample out if nothing was "
-            "measured",
+            Sentence(
+                "a working run never reads zero; leave the sample out if "
+                "nothing was measured"
+            ),
         )
     if 0 < number < float_info.min:
-        raise _refusal(metric, number, "it is too small to be computed with")
+        raise _refusal(metric, number, Sentence("it is too small to be computed with"))
     if number > LARGEST:
-        raise _refusal(metric, number, "it is too large to be computed with")
+        raise _refusal(metric, number, Sentence("it is too large to be computed with"))
 
 
-def _refusal(metric: Metric, value: object, why: str) -> ValueRefusedError:
-    return ValueRefusedError(f'"{metric.name}" cannot be {value}: {why}.')
+def _refusal(metric: Metric, value: str | float, why: str) -> ValueRefusedError:
+    return ValueRefusedError(
+        Sentence(
+            '"{metric}" cannot be {value}: {why}.',
+            metric=metric.name,
+            value=value,
+            why=why,
+        )
+    )

@@ -12,12 +12,13 @@ the others are facts. The last line is ``end``: an output without it was cut.
 
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser
 from benchmarks.tools.scan import Found
 from benchmarks.tools.virtlab_output import (
+    BAND,
     Output,
-    doubt_times,
     is_missed,
     is_timed_outside,
     kernel_lines,
@@ -53,7 +54,8 @@ class Solutions(Output[Size]):
             size = line["precision"], line.whole("n")
             self.rows.setdefault(size, []).append(line)
         elif line.kind == "skipped":
-            self.draft.mark("unfinished", f"LINPACK skipped {line['skipped']}.")
+            said = Sentence("LINPACK skipped {skipped}.", skipped=line["skipped"])
+            self.draft.mark("unfinished", said)
         else:
             self._judge(line)
 
@@ -62,7 +64,11 @@ class Solutions(Output[Size]):
         precision, n = size = line["of"], line.whole("order")
         self.checked.add(size)
         if line["check"] == "failed":
-            said = f"The residual check of n = {n} in {precision} precision failed."
+            said = Sentence(
+                "The residual check of n = {size} in {precision} precision failed.",
+                size=n,
+                precision=precision,
+            )
             self.draft.mark("residual_check", said)
         else:
             worst = line.number("worst", decimals=6)
@@ -74,13 +80,13 @@ class Solutions(Output[Size]):
             self.draft.parameters["columns_at_once"] = columns
         for size, rows in self.rows.items():
             if size not in self.checked:
-                raise rows[-1].refused("its residual was not checked.")
+                raise rows[-1].refused(Sentence("its residual was not checked."))
             _add(self.draft, size, rows)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of the program; each repetition is one of its readings."""
-    nothing = "Virtlab LINPACK printed no result row."
+    nothing = Sentence("Virtlab LINPACK printed no result row.")
     return runs_of(output, LINES, Solutions, nothing)
 
 
@@ -98,7 +104,13 @@ def _add(draft: Draft, size: Size, rows: list[Found]) -> None:
     draft.facts[f"clock, {name}"] = CLOCKS[told]
     _keep_facts(draft, name, rows, told)
     if is_missed(counted):
-        doubt_times(draft, name, "its")
+        said = Sentence(
+            "The time server did not time all of {size} to {band:.0%}: its times are "
+            "the machine's own.",
+            size=name,
+            band=BAND,
+        )
+        draft.mark("time_server", said)
 
 
 def _keep_facts(draft: Draft, size: str, rows: list[Found], told: str) -> None:

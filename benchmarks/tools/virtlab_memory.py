@@ -14,12 +14,13 @@ cut.
 
 from dataclasses import dataclass
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser
 from benchmarks.tools.scan import Found
 from benchmarks.tools.virtlab_output import (
+    BAND,
     Output,
-    doubt_times,
     is_missed,
     is_timed_outside,
     kernel_lines,
@@ -52,12 +53,19 @@ class Sweeps(Output[Sweep]):
         for sweep, rows in self.rows.items():
             _add(self.draft, sweep, rows)
         if missed := sum(map(is_missed, self.rows.values())):
-            doubt_times(self.draft, f"{missed} cases", "their")
+            said = Sentence(
+                "The time server did not time all of {n} cases to {band:.0%}: their "
+                "times are the machine's own.",
+                n=missed,
+                band=BAND,
+            )
+            self.draft.mark("time_server", said)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of the program; each repetition is one of its readings."""
-    return runs_of(output, LINES, Sweeps, "Virtlab memory printed no result row.")
+    nothing = Sentence("Virtlab memory printed no result row.")
+    return runs_of(output, LINES, Sweeps, nothing)
 
 
 def _add(draft: Draft, sweep: Sweep, rows: list[Found]) -> None:
@@ -72,7 +80,11 @@ def _add(draft: Draft, sweep: Sweep, rows: list[Found]) -> None:
     for row in rows:
         draft.add("bandwidth", row.number(told), "MB/s", **parameters)
         if row["check"] == "WRONG":
-            said = f"{operation} of {kind} numbers left wrong ones in memory."
+            said = Sentence(
+                "{operation} of {kind} numbers left wrong ones in memory.",
+                operation=operation,
+                kind=kind,
+            )
             draft.mark("wrong_result", said)
 
 

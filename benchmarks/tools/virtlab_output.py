@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Final, Generic, TypeVar
 
 from benchmarks.errors import ParseError
+from benchmarks.sentences import Sentence
 from benchmarks.tools.parser import Draft, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
 
@@ -33,7 +34,7 @@ Case = TypeVar("Case")
 class Output(ABC, Generic[Case]):
     """One start of a kernel, and its rows case by case."""
 
-    subject: ClassVar[str] = "The kernel"
+    subject: ClassVar[str] = Sentence("The kernel")
 
     draft: Draft = field(default_factory=Draft)
     rows: dict[Case, list[Found]] = field(default_factory=dict)
@@ -56,12 +57,12 @@ class Output(ABC, Generic[Case]):
         elif line.kind == "bits":
             self.draft.parameters["bits"] = line.whole("bits")
         elif line.kind == "lost":
-            said = f"{self.subject} lost its time server."
+            said = Sentence("{kernel} lost its time server.", kernel=self.subject)
             self.draft.mark("time_server", said)
         elif line.kind == "end":
             self.is_whole = True
         elif line.kind == "cut":
-            raise line.refused("this line is not whole.")
+            raise line.refused(Sentence("this line is not whole."))
         else:
             self.read_own(line)
 
@@ -70,15 +71,18 @@ class Output(ABC, Generic[Case]):
         if not (self.rows or self.draft.tool_version):
             return
         if not (self.draft.tool_version and "bits" in self.draft.parameters):
-            said = "The output's head is missing: upload it from its first line."
-            raise ParseError(said)
+            raise ParseError(
+                Sentence("The output's head is missing: upload it from its first line.")
+            )
         if not self.is_whole:
-            raise ParseError("The output has no last line `end`: it was cut.")
+            raise ParseError(Sentence("The output has no last line `end`: it was cut."))
         self.take_rows()
 
     def _open(self, line: Found) -> None:
         if not line["version"].startswith(KNOWN):
-            raise line.refused("this version is not known here: update Virtlab.")
+            raise line.refused(
+                Sentence("this version is not known here: update Virtlab.")
+            )
         self.draft.tool_version = line["version"]
 
 
@@ -121,12 +125,3 @@ def is_timed_outside(rows: list[Found]) -> bool:
 def is_missed(rows: list[Found]) -> bool:
     """Whether a time server was asked, and is not believed."""
     return not is_timed_outside(rows) and any(row["external"] != "-" for row in rows)
-
-
-def doubt_times(draft: Draft, cases: str, whose: str) -> None:
-    """Mark that these cases' times are not the time server's."""
-    draft.mark(
-        "time_server",
-        f"The time server did not time all of {cases} to {BAND:.0%}: {whose} times are "
-        "the machine's own.",
-    )

@@ -16,6 +16,7 @@ from array import array
 from dataclasses import dataclass, field
 from math import fsum
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, LineError, Scanner
@@ -79,7 +80,9 @@ class Log:
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each logging."""
-    return finished([log.done() for log in logs_of(output)], "No packet tells watts.")
+    return finished(
+        [log.done() for log in logs_of(output)], Sentence("No packet tells watts.")
+    )
 
 
 def logs_of(output: str) -> list[Log]:
@@ -107,7 +110,7 @@ def _take(chunk: str, logs: list[Log]) -> None:
             logs[-1].names = tuple(name.strip() for name in names)
         elif line.kind == "cut" or not line["end"]:
             if not line.is_open(line.kind):
-                raise line.refused("this packet is cut.")
+                raise line.refused(Sentence("this packet is cut."))
             logs[-1].run.mark("cut", CUT)
         else:
             _read(line, logs[-1])
@@ -117,23 +120,29 @@ def _read(line: Found, log: Log) -> None:
     cells = [cell.strip() for cell in line["cells"].split(",")]
     if len(cells) != line.whole("fields"):
         raise line.refused(
-            f"this packet is damaged: it names {line['fields']} fields and has "
-            f"{len(cells)}."
+            Sentence(
+                "this packet is damaged: it names {fields} fields and has {cells}.",
+                fields=line["fields"],
+                cells=len(cells),
+            )
         )
     power = dict(zip(log.names, cells, strict=False)).get("W", OFF)
     value = 0.0 if power == OFF else line.number_of(power)
     if value < 0 or not value.is_integer():
-        raise line.refused(f"W is {power}: no whole tenths.")
+        raise line.refused(Sentence("W is {power}: no whole tenths.", power=power))
     if not value:
-        what = "power switched off" if power == OFF else "0 W"
-        log.run.mark("not_measured", f"There are packets with {what}: left out.")
+        what = Sentence("power switched off") if power == OFF else "0 W"
+        log.run.mark(
+            "not_measured",
+            Sentence("There are packets with {what}: left out.", what=what),
+        )
         log.has_holes = True
         return
     log.watts.append(value / TENTHS)
     if line["at"]:
         log.times.append(round(line.number("at") * 1_000_000))
         if log.times[-1] < max(log.times[-2:]):
-            raise line.refused("its time is before that of the packet above.")
+            raise line.refused(Sentence("its time is before that of the packet above."))
 
 
 TOOL = Tool(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -63,7 +64,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             runs[-1].lines[line.kind] = line
     for run in runs:
         run.draft.attempt(_read, run)
-    return finished([run.draft for run in runs], "wrk got no answer.")
+    return finished([run.draft for run in runs], Sentence("wrk got no answer."))
 
 
 def _read(run: Run) -> None:
@@ -121,7 +122,7 @@ def _read_rates(run: Run) -> None:
         run.draft.add("transfer rate", value, SIZES[prefix])
     line = run.lines.get("thread")
     if line and line["thread"].strip("+-") == "nan":
-        run.draft.mark("not_measured", "Too short for a rate of each thread.")
+        run.draft.mark("not_measured", Sentence("Too short for a rate of each thread."))
     elif line:
         value = line.number("thread") * FACTORS[line["thread_unit"]]
         run.draft.add("thread request rate", value, "1/s")
@@ -129,14 +130,22 @@ def _read_rates(run: Run) -> None:
 
 def _check(run: Run) -> None:
     if line := run.lines.get("trouble"):
-        run.draft.mark("failed", f"wrk printed: {line['trouble']}.")
+        run.draft.mark(
+            "failed", Sentence("wrk printed: {trouble}.", trouble=line["trouble"])
+        )
     if line := run.lines.get("socket"):
-        run.draft.mark("errors", f"Socket errors: {line['socket'].strip()}.")
+        run.draft.mark(
+            "errors",
+            Sentence("Socket errors: {socket}.", socket=line["socket"].strip()),
+        )
     if line := run.lines.get("status"):
         count = line.whole("status")
-        run.draft.mark("http_errors", f"{count} answers were neither 2xx nor 3xx.")
+        run.draft.mark(
+            "http_errors",
+            Sentence("{count} answers were neither 2xx nor 3xx.", count=count),
+        )
     if "total" in run.lines and "transfer" not in run.lines:
-        run.draft.mark("cut", "The text ends before the rates of wrk.")
+        run.draft.mark("cut", Sentence("The text ends before the rates of wrk."))
 
 
 def _add_time(

@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
 from benchmarks.tools.scan import Found, LineError, Scanner
@@ -85,8 +86,10 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             raise error.moved(output.count("\n", 0, start)) from None
     return finished(
         [log.done()],
-        "xentop printed no table behind its first, which has no CPU times: call it "
-        "with -i 2 or more.",
+        Sentence(
+            "xentop printed no table behind its first, which has no CPU "
+            "times: call it with -i 2 or more."
+        ),
     )
 
 

@@ -9,6 +9,7 @@ sample is the memory that Xen and its domains hold: ``total_memory`` without
 ``free_memory``. ``xm info`` prints the same.
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -30,7 +31,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(hosts, {})
         hosts[-1][line["name"]] = line
     return finished(
-        [_run(host) for host in hosts], "xl info told no total_memory and free_memory."
+        [_run(host) for host in hosts],
+        Sentence("xl info told no total_memory and free_memory."),
     )
 
 
@@ -42,17 +44,19 @@ def _run(host: dict[str, Found]) -> Draft:
     if all(name in host for name in MEMORY):
         total, free = (_mebibytes(host[name]) for name in MEMORY)
         if free > total:
-            raise host["free_memory"].refused(f"of {total} MiB, {free} are not free.")
+            raise host["free_memory"].refused(
+                Sentence("of {total} MiB, {free} are not free.", total=total, free=free)
+            )
         run.add("memory in use", total - free, "MiB")
     return run
 
 
 def _mebibytes(line: Found) -> int:
     if line.is_open("value"):
-        raise line.refused("the text ends within this line.")
+        raise line.refused(Sentence("the text ends within this line."))
     text = line["value"].strip()
     if not text.isdecimal() or len(text) > 15:
-        raise line.refused("this is no whole number of MiB.")
+        raise line.refused(Sentence("this is no whole number of MiB."))
     return int(text)
 
 

@@ -11,6 +11,7 @@ from benchmarks import tools
 from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.sentences import kept_words
 from benchmarks.tools.labels import case_details
 from dashboard import (
     cells,
@@ -28,7 +29,9 @@ register = template.Library()
 FILTERS: dict[str, Callable[..., object]] = {
     "grid_rows": grid.grid_rows,
     "exact": figures.exact,
+    "file_size": figures.size,
     "said": wording.said,
+    "kept_words": kept_words,
     "moment_text": wording.moment_text,
     "ratio": figures.ratio,
     "shade": figures.heat,

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Invitation
 from benchmarks.services.invitations import accept_invitation, find_invitation
+from dashboard import wording
 from dashboard.lab_forms import CodeForm
 from dashboard.lab_places import person_of
 
@@ -55,7 +56,7 @@ def _prove(request: HttpRequest) -> HttpResponse:
         try:
             found = find_invitation(form.cleaned_data["code"])
         except BenchmarksError as error:
-            form.add_error("code", str(error))
+            form.add_error("code", wording.said(error.sentence))
         else:
             request.session[PROVED] = found.pk
             return redirect("dashboard:invitation")
@@ -74,7 +75,7 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
                 return _offer(request, invitation, form, 422)
             accept_invitation(invitation=invitation, person=person)
     except BenchmarksError as error:
-        messages.error(request, str(error))
+        messages.error(request, wording.said(error.sentence))
         return redirect("dashboard:invitation")
     request.session.pop(PROVED, None)
     if is_new:

@@ -19,6 +19,7 @@ from benchmarks.models import Membership
 from benchmarks.selectors.labs import lab_members, open_invitations
 from benchmarks.services.invitations import invite_person, withdraw_invitation
 from benchmarks.services.members import change_role, remove_member
+from dashboard import wording
 from dashboard.lab_forms import InvitationForm
 from dashboard.lab_places import (
     LabPlace,
@@ -47,7 +48,7 @@ def keep_members(request: HttpRequest, lab: str) -> HttpResponse:
             lab=place.lab, by=person_of(request), **form.cleaned_data
         )
     except BenchmarksError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, wording.said(error.sentence))
         return _page(request, place, form, error.status)
     # Behind the #, so that the code reaches no server's log and no other site.
     link = f"{request.build_absolute_uri(reverse('dashboard:invitation'))}#{code}"
@@ -82,7 +83,7 @@ def _changes_members(change: Change) -> Callable[..., HttpResponse]:
         try:
             messages.success(request, change(request, place, **which))
         except BenchmarksError as error:
-            messages.error(request, str(error))
+            messages.error(request, wording.said(error.sentence))
         still = Membership.objects.filter(lab=place.lab, user=person_of(request))
         if not still.exists():
             return redirect("dashboard:overview")

@@ -18,6 +18,7 @@ from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Campaign, Plan
 from benchmarks.selectors.plans import find_plan, step_counts, visible_plans
 from benchmarks.services.plans import create_plan, stop_plan
+from dashboard import wording
 from dashboard.plan_form import CHOICES, FIRST, asked_plan, system_choices
 from dashboard.plan_page import plan_page
 from dashboard.viewers import (
@@ -77,7 +78,7 @@ def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
             plan = _made(request, campaign)
             return redirect("dashboard:plan", plan.pk)
         except BenchmarksError as error:
-            problem = str(error)
+            problem = wording.said(error.sentence)
     context = _form_context(request, campaign, problem)
     status = 422 if problem else 200
     return render(request, "dashboard/plan_new.html", context, status=status)
@@ -93,7 +94,7 @@ def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
         stop_plan(plan=plan)
         messages.success(request, _("The plan is stopped; what runs goes to its end."))
     except BenchmarksError as error:
-        messages.error(request, str(error))
+        messages.error(request, wording.said(error.sentence))
     return redirect("dashboard:plan", plan.pk)
 
 

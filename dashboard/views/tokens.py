@@ -14,6 +14,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.models import Token
 from benchmarks.selectors.labs import agents_of, last_runs
 from benchmarks.services.tokens import hand_out_token, revoke_token
+from dashboard import wording
 from dashboard.lab_forms import TokenForm
 from dashboard.lab_places import LabPlace, kept_lab_or_404, person_of
 
@@ -41,7 +42,7 @@ def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
             expires_at=form.expires_at(),
         )
     except BenchmarksError as error:
-        form.add_error(None, str(error))
+        form.add_error(None, wording.said(error.sentence))
         return _page(request, place, form, error.status)
     return _page(request, place, TokenForm(), 201, token=token, secret=secret)
 

@@ -102,7 +102,7 @@ def add_system(request: HttpRequest, place: Place) -> HttpResponse:
     except BenchmarksError as error:
         if is_from_script(request):
             return part(request, error.status, problem=wording.said(error.sentence))
-        messages.error(request, str(error))
+        messages.error(request, wording.said(error.sentence))
         return redirect(place.address())
     if not is_from_script(request):
         return redirect(place.address(system=str(system.pk)))

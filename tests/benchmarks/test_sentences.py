@@ -10,7 +10,9 @@ from benchmarks.sentences import (
     Sentence,
     counted,
     either,
+    every,
     joined,
+    kept_words,
     revived,
     stored,
     told,
@@ -72,9 +74,21 @@ def test_several_are_one_that_knows_its_parts():
     assert told(said, German()) == "Leitung; 0,5"
 
 
+def test_what_says_nothing_is_no_part():
+    assert joined(["", Sentence("line"), ""]) == "line"
+
+
 def test_it_offers_choices():
     assert either(["one"]) == "one"
     assert either(["one", "two", "three"]) == "one or two or three"
+    assert every(["one", "two", "three"]) == "one and two and three"
+
+
+@pytest.mark.parametrize(
+    "kept", [{"sentence": "plain"}, {"sentence": "", "words": "plain"}]
+)
+def test_a_document_of_before_and_one_with_its_words_both_read(kept):
+    assert kept_words(kept) == "plain"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +118,14 @@ def test_it_comes_back_with_its_parts(sentence, keep):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "somebody's words", '{"template": broken', '{"template": 1}']
+    "text",
+    [
+        "",
+        "somebody's words",
+        '{"template": broken',
+        '{"template": 1}',
+        '{"template": "{x.__class__}", "plural": "", "parameters": {"x": ""}}',
+    ],
 )
 def test_any_other_text_stays_what_it_is(text):
     assert revived(stored(text)) == text

@@ -12,9 +12,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from django.core import serializers
 from django.http import HttpResponse
 from django.utils.translation import trans_real
 
+from benchmarks import models, tools, units
+from benchmarks.analysis.plausibility.checking import RULES
 from dashboard import wording
 
 OPEN, CLOSE = "\u27e6", "\u27e7"  # white square brackets
@@ -22,6 +25,11 @@ MARKED = re.compile(f"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 WORD = re.compile(r"[^\W\d_]{3,}")
 HEARD = ("title", "aria-label", "alt", "placeholder", "content", "label")
 SILENT = {"script", "style", "code", "pre", "svg"}
+
+# Proper names and words of the trade that no language changes.
+NAMES = """Virtlab OpenAPI CSV JSON LaTeX PNG SVG PDF BibTeX CSL UTC vCPU vCPUs CPU
+    Lenth Benjamini Hochberg Jain alice carol testserver http campaigns"""
+LONG = 60  # a text of so many letters is somebody's own sentence, and known as a whole
 
 
 class Marking(trans_real.DjangoTranslation):
@@ -137,3 +145,38 @@ def untranslated(page: HttpResponse, known: set[str]) -> list[str]:
 
 def _words(text: str) -> set[str]:
     return {word.casefold() for word in WORD.findall(text)}
+
+
+def words_of_data() -> set[str]:
+    """Return the words of names, facts and cases, and whole texts: none is ours."""
+    stored = (
+        models.Lab,
+        models.Agent,
+        models.Campaign,
+        models.Host,
+        models.System,
+        models.Case,
+    )
+    rows = [serializers.serialize("python", each.objects.all()) for each in stored]
+    runs = models.Run.objects.only("facts", "document", "table").iterator()
+    rows += [[run.facts, run.document, run.table] for run in runs]
+    rows += [[tool.title, tool.slug] for tool in tools.TOOLS.values()]
+    rows += [[m.name, m.component] for t in tools.TOOLS.values() for m in t.metrics]
+    rows += [[*units.UNITS, *RULES, *NAMES.split()]]
+    rows += [[case.label for case in models.Case.objects.all()]]
+    rows += [list(models.Cell.objects.values_list("load", flat=True).distinct())]
+    texts = {" ".join(text.split()) for text in strings(rows)}
+    names = [word for text in texts if len(text) < LONG for word in WORD.findall(text)]
+    return {*map(str.casefold, names), *(text for text in texts if len(text) >= LONG)}
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Return every text within lists and mappings, with the names of facts."""
+    if isinstance(value, dict):
+        yield from strings(list(value))
+        yield from strings(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from strings(each)
+    elif isinstance(value, str):
+        yield value

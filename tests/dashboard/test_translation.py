@@ -4,29 +4,22 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core import serializers
 from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client
 
-from benchmarks import models, tools, units
-from benchmarks.analysis.plausibility.checking import RULES
-from benchmarks.models import Agent, Campaign, Case, Cell, Flag, Lab, Membership, Run
+from benchmarks.models import Agent, Campaign, Cell, Flag, Lab, Membership
 from benchmarks.reference.documents import reference_campaign
 from benchmarks.services import campaigns, checking, intake, processing, systems
 from dashboard.core_texts import UnmarkedTextError, core_texts
 from dashboard.management.commands.write_catalogue import catalogue
-from tests.dashboard.marking import WORD, marked_language, untranslated
+from tests.dashboard.marking import marked_language, untranslated, words_of_data
 
 # The mark makes pytest-django set up the database; the studies are committed.
 pytestmark = pytest.mark.django_db
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ("uoc-2012-kvm", "inqbus-2008-io", "heidelberg-2007-xen", "lmu-2010-esxi")
-# Proper names and words of the trade that no language changes.
-NAMES = """Virtlab OpenAPI CSV JSON LaTeX PNG SVG PDF BibTeX CSL UTC vCPU vCPUs CPU
-    Lenth Benjamini Hochberg Jain alice carol testserver http campaigns"""
-LONG = 60  # a text of so many letters is somebody's own sentence, and known as a whole
 
 
 @pytest.fixture(scope="module")
@@ -51,34 +44,6 @@ def load(lab, agent, slug):
     intake.submit_runs(agent=agent, documents=study.runs)
     processing.drain()
     checking.check_campaign(campaign)
-
-
-def words_of_data():
-    """Return the words of names, facts and cases, and whole texts: none is ours."""
-    stored = (models.Lab, models.Campaign, models.Host, models.System, models.Case)
-    rows = [serializers.serialize("python", each.objects.all()) for each in stored]
-    runs = Run.objects.only("facts", "document", "table").iterator()
-    rows += [[run.facts, run.document, run.table] for run in runs]
-    rows += [[tool.title, tool.slug] for tool in tools.TOOLS.values()]
-    rows += [[m.name, m.component] for t in tools.TOOLS.values() for m in t.metrics]
-    rows += [[*units.UNITS, *RULES, *NAMES.split()]]
-    rows += [[case.label for case in Case.objects.all()]]
-    rows += [list(Cell.objects.values_list("load", flat=True).distinct())]
-    texts = {" ".join(text.split()) for text in strings(rows)}
-    names = [word for text in texts if len(text) < LONG for word in WORD.findall(text)]
-    return {*map(str.casefold, names), *(text for text in texts if len(text) >= LONG)}
-
-
-def strings(value):
-    """Return every text within lists and mappings, with the names of facts."""
-    if isinstance(value, dict):
-        yield from strings(list(value))
-        yield from strings(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from strings(each)
-    elif isinstance(value, str):
-        yield value
 
 
 def addresses():
@@ -152,3 +117,33 @@ def test_a_sentence_that_hides_its_words_is_refused(tmp_path):
 
     with pytest.raises(UnmarkedTextError, match=r"hidden\.py, line 1"):
         core_texts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'raise ParseError("The file is empty.")',
+        'raise line.refused(f"it has {n} columns.")',
+        'run.mark("cut", f"{name} is cut.")',
+        'finished(runs, "It printed nothing.")',
+    ],
+)
+def test_words_for_people_outside_of_a_sentence_are_refused(tmp_path, line):
+    (tmp_path / "bare.py").write_text(f"import os\n{line}\n")
+
+    with pytest.raises(UnmarkedTextError, match=r"bare\.py, line 2"):
+        core_texts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'raise ParseError(Sentence("The file is empty."))',
+        'raise ValueError("for programmers")',
+        'run.mark("cut", CUT)',
+    ],
+)
+def test_sentences_and_words_for_programmers_are_not(tmp_path, line):
+    (tmp_path / "sound.py").write_text(f"{line}\n")
+
+    assert core_texts(tmp_path)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.parser import Draft, Parameter
 
 SHORT_S: Final = 1.0
@@ -68,10 +69,20 @@ def _block(options: Mapping[str, str], operation: str) -> str:
 def mark_short(run: Draft, job: str, runtime_s: float) -> None:
     """fio measures whatever it is given, also a file that fits into a moment."""
     if 0 < runtime_s < SHORT_S:
-        run.mark("short", f"{job} ran {runtime_s:g} s: too short to be relied on.")
+        run.mark(
+            "short",
+            Sentence(
+                "{job} ran {seconds:g} s: too short to be relied on.",
+                job=job,
+                seconds=runtime_s,
+            ),
+        )
 
 
 def mark_errors(run: Draft, job: str, errors: float) -> None:
     """``continue_on_error`` counts errors, passes over them and ends without one."""
     if errors:
-        run.mark("errors", f"{job} passed over {errors:g} errors.")
+        run.mark(
+            "errors",
+            Sentence("{job} passed over {errors:g} errors.", job=job, errors=errors),
+        )

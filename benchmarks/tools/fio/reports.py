@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from benchmarks.errors import ParseError
+from benchmarks.sentences import Sentence
 from benchmarks.tools.documents import Pairs, documents, number, section
 from benchmarks.tools.fio.options import case_of, mark_errors, mark_short
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished
@@ -28,7 +29,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     drafts = [_run(report) for report in _last_of_each_start(output)]
     if not drafts:
         return ()
-    return finished(drafts, "fio reports nothing that was read or written.")
+    return finished(drafts, Sentence("fio reports nothing that was read or written."))
 
 
 def _kept(pairs: Pairs) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def _runtime(report: Mapping[str, Any]) -> float:
 def _jobs(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     jobs = report.get("jobs", report.get("client_stats", []))
     if not isinstance(jobs, list):
-        raise ParseError("The jobs of this fio report are no list.")
+        raise ParseError(Sentence("The jobs of this fio report are no list."))
     return [job for job in jobs if isinstance(job, dict)]
 
 
@@ -92,7 +93,10 @@ def _run(report: Mapping[str, Any]) -> Draft:
         if name == "All clients":
             continue
         if error := job.get("error"):
-            run.mark("failed", f"{name} ended with error {error}.")
+            run.mark(
+                "failed",
+                Sentence("{name} ended with error {error}.", name=name, error=error),
+            )
             continue
         mark_errors(run, name, number(job.get("total_err", 0), "total_err"))
         options = {**common, **section(job, "job options")}

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.fio.options import case_of, mark_errors, mark_short
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -90,7 +91,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "named" and line["head"] and logs[-1].results:
             keep(logs, Log(whole=Draft(tool_version=logs[-1].whole.tool_version)))
         _take(line, logs[-1])
-    return finished([log.finished() for log in logs], "fio printed no result of a job.")
+    return finished(
+        [log.finished() for log in logs], Sentence("fio printed no result of a job.")
+    )
 
 
 def _take(line: Found, log: Log) -> None:
@@ -99,7 +102,8 @@ def _take(line: Found, log: Log) -> None:
     elif line.kind == "version":
         log.whole.tool_version = line["version"]
     elif line.kind == "trouble":
-        log.whole.mark("failed", line["trouble"].strip()[:200])
+        said = line["trouble"].strip()[:200]
+        log.whole.mark("failed", Sentence("{said}", said=said))
     elif log.job:
         _take_result(line, log)
 
@@ -115,13 +119,20 @@ def _take_named(line: Found, log: Log) -> None:
             "iodepth": line["depth"],
         }
     elif line["created"]:
-        log.whole.mark("file_created", "fio wrote the file itself before it measured.")
+        log.whole.mark(
+            "file_created", Sentence("fio wrote the file itself before it measured.")
+        )
     else:
         log.begin(line)
         failed = line["error"] != "0"
         log.job, log.jobs, log.case = "" if failed else name, line["jobs"], None
         if failed:
-            log.run.mark("failed", f"{name} ended with error {line['error']}.")
+            log.run.mark(
+                "failed",
+                Sentence(
+                    "{name} ended with error {error}.", name=name, error=line["error"]
+                ),
+            )
 
 
 def _take_result(line: Found, log: Log) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.fio.options import mark_short
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -37,12 +38,19 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         keep(lines, line)
         run.tool_version = line["version"]
         if line["error"] != "0":
-            run.mark("failed", f"{line['name']} ended with error {line['error']}.")
+            run.mark(
+                "failed",
+                Sentence(
+                    "{name} ended with error {error}.",
+                    name=line["name"],
+                    error=line["error"],
+                ),
+            )
         else:
             _read_job(line, run)
     if not lines:
         return ()
-    return finished([run], "fio printed nothing that was read or written.")
+    return finished([run], Sentence("fio printed nothing that was read or written."))
 
 
 def _read_job(line: Found, run: Draft) -> None:
@@ -53,7 +61,7 @@ def _read_job(line: Found, run: Draft) -> None:
         if "%=" in each and "%=" not in fields[at - 1]
     ]
     if len(firsts) < len(_WAYS) - 1 or not all(_is_way(fields, at) for at in firsts):
-        raise line.refused("its fields are not those of a whole line.")
+        raise line.refused(Sentence("its fields are not those of a whole line."))
     for operation, first in zip(_WAYS, firsts, strict=False):
         way = fields[first - _BEFORE_PERCENTILES :]
         if line.number_of(way[0]):

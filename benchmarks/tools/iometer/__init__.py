@@ -9,6 +9,7 @@ is called decimal. A line with an apostrophe names what stands below it. The rat
 those of the timer of the machine that is measured.
 """
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.iometer.blocks import Block
 from benchmarks.tools.iometer.readings import run
@@ -19,7 +20,7 @@ LINES = Scanner(
     key=r"'(?P<key>[^\n,]*+)[^\n]*",
     value=r"(?P<value>[^'\n][^\n]*)",
 )
-CUT = "The results end before the time stamp that stands below them."
+CUT = Sentence("The results end before the time stamp that stands below them.")
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -42,8 +43,10 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, run(block, block.total))
             block.close()
     if runs and block.total:
-        runs[-1].mark("incomplete", f"More results follow that are cut. {CUT}")
-    return finished(runs, f"Iometer wrote no whole results. {CUT}")
+        runs[-1].mark(
+            "incomplete", Sentence("More results follow that are cut. {cut}", cut=CUT)
+        )
+    return finished(runs, Sentence("Iometer wrote no whole results. {cut}", cut=CUT))
 
 
 def _read_value(key: str, line: Found, block: Block) -> None:

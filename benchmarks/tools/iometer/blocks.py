@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.parser import Parameter
 from benchmarks.tools.scan import Found
 
@@ -71,7 +72,11 @@ class Block:
         bins = sum(each[:1].isdigit() or each.startswith(">") for each in columns)
         if len(cells) not in {len(columns), len(columns) - bins}:
             raise line.refused(
-                f"it has {len(cells)} cells, the line above has {len(columns)} columns."
+                Sentence(
+                    "it has {cells} cells, the line above has {columns} columns.",
+                    cells=len(cells),
+                    columns=len(columns),
+                )
             )
         return dict(zip(columns, map(str.strip, cells), strict=False))
 
@@ -79,7 +84,7 @@ class Block:
 def measured(line: Found, text: str) -> float:
     """The number of a cell, which cannot be negative."""
     if (number := line.number_of(text)) < 0:
-        raise line.refused(f"{text} cannot be: it is negative.")
+        raise line.refused(Sentence("{text} cannot be: it is negative.", text=text))
     return number
 
 
@@ -87,5 +92,5 @@ def whole(line: Found, text: str) -> int:
     """The whole number of a cell."""
     number = line.number_of(text)
     if abs(number) > 10**15 or number != int(number):
-        raise line.refused(f"{text} is no whole number.")
+        raise line.refused(Sentence("{text} is no whole number.", text=text))
     return int(number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.iometer.blocks import Block, measured, whole
 from benchmarks.tools.parser import Draft, Parameter
 from benchmarks.tools.scan import Found
@@ -38,9 +39,16 @@ def run(block: Block, line: Found) -> Draft:
         draft.parameters.pop("access", None)
     for column in ERRORS:
         if cells.get(column) and measured(line, cells[column]) > 0:
-            draft.mark("errors", f"{column} counted by Iometer: {cells[column]}.")
+            draft.mark(
+                "errors",
+                Sentence(
+                    "{column} counted by Iometer: {cells}.",
+                    column=column,
+                    cells=cells[column],
+                ),
+            )
     if block.loads_disks and block.loads_network:
-        draft.mark("mixed_targets", "Disks and networks were loaded at once.")
+        draft.mark("mixed_targets", Sentence("Disks and networks were loaded at once."))
     else:
         Row(line, cells, draft).read("disk" if block.loads_disks else "network")
     return draft

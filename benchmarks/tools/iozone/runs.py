@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.iozone import tables
 from benchmarks.tools.parser import Draft, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -65,7 +66,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             logs[-1].draft.attempt(_take, line, logs[-1])
     for log in logs:
         log.draft.attempt(_close, log)
-    return finished([log.draft for log in logs], "iozone printed no result.")
+    return finished([log.draft for log in logs], Sentence("iozone printed no result."))
 
 
 def _take(line: Found, log: Log) -> None:
@@ -101,9 +102,16 @@ def _take_about(line: Found, log: Log) -> None:
     elif line.kind == "report":
         log.report = line["report"]
     elif line.kind == "doubt":
-        log.draft.mark("too_short", f"iozone printed: {line['doubt']}.")
+        log.draft.mark(
+            "too_short", Sentence("iozone printed: {doubt}.", doubt=line["doubt"])
+        )
     else:
-        log.draft.mark("failed", f"iozone printed: {line['trouble'].strip()[:200]}")
+        log.draft.mark(
+            "failed",
+            Sentence(
+                "iozone printed: {trouble}", trouble=line["trouble"].strip()[:200]
+            ),
+        )
 
 
 def _close(log: Log) -> None:
@@ -115,7 +123,9 @@ def _close(log: Log) -> None:
     if not log.unit and not log.seen:
         log.draft.mark(
             "unit_assumed",
-            'The line "Output is in ..." is missing: kBytes/sec are assumed.',
+            Sentence('The line "Output is in ..." is missing: kBytes/sec are assumed.'),
         )
     if not log.complete:
-        log.draft.mark("unfinished", '"iozone test complete" is missing: cut?')
+        log.draft.mark(
+            "unfinished", Sentence('"iozone test complete" is missing: cut?')
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.parser import Draft, Parameter
 from benchmarks.tools.scan import Found
 
@@ -90,16 +91,16 @@ def read_row(run: Draft, unit: str, head: Found | None, line: Found) -> None:
     """A row of the table: each number belongs to the nearest heading above it."""
     if head is None or not (meaning := _meaning(unit)):
         raise line.refused(
-            "no heading above it says what its columns are."
+            Sentence("no heading above it says what its columns are.")
             if head is None
-            else f'"{unit}" is no unit of iozone that is known.'
+            else Sentence('"{unit}" is no unit of iozone that is known.', unit=unit)
         )
     metric, symbol = meaning
     file = sizes(line["size"], line["record"])
     for column, cell in _placed(head, line):
         run.add(metric, line.number_of(cell), symbol, **_COLUMNS[column], **file)
     if line.is_open("cells"):
-        raise line.refused("the text ends within this line.")
+        raise line.refused(Sentence("the text ends within this line."))
 
 
 def _placed(head: Found, line: Found) -> list[tuple[int, str]]:
@@ -109,7 +110,11 @@ def _placed(head: Found, line: Found) -> list[tuple[int, str]]:
     for end, text in cells:
         free = range(placed[-1][0] + 1 if placed else 0, len(heads))
         if not free:
-            raise line.refused(f"it has more numbers than the {len(heads)} headings.")
+            raise line.refused(
+                Sentence(
+                    "it has more numbers than the {heads} headings.", heads=len(heads)
+                )
+            )
         column = min(free, key=lambda each: abs(heads[each][0] - end))
         placed.append((column, text))
     return placed
@@ -152,7 +157,9 @@ def _add_rate(run: Draft, group: str, line: Found, metric: str, case: Case) -> N
     elif unit in _KIB:
         run.add(metric, line.number(group), "KiB/s", **case)
     else:
-        raise line.refused(f'"{line[f"{group}_unit"]}/sec" is no unit of iozone.')
+        raise line.refused(
+            Sentence('"{unit}/sec" is no unit of iozone.', unit=line[f"{group}_unit"])
+        )
 
 
 def read_sheet(
@@ -164,9 +171,11 @@ def read_sheet(
     if meaning is None or case is None:
         return
     if len(values) > len(records):
-        raise line.refused("it has more numbers than the record sizes above it.")
+        raise line.refused(
+            Sentence("it has more numbers than the record sizes above it.")
+        )
     if line.is_open("sheet"):
-        raise line.refused("the text ends within this line.")
+        raise line.refused(Sentence("the text ends within this line."))
     metric, symbol = meaning
     for record, value in zip(records, values, strict=False):
         file = sizes(line["sheet_size"], record)

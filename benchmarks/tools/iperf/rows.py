@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
 from benchmarks.units import convert
@@ -78,7 +79,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         _take(line, tests[-1])
     for test in tests:
         test.draft.attempt(_close, test)
-    return finished([test.draft for test in tests], "iperf printed no total.")
+    return finished([test.draft for test in tests], Sentence("iperf printed no total."))
 
 
 def _begins_test(line: Found, test: Test) -> bool:
@@ -110,7 +111,9 @@ def _take(line: Found, test: Test) -> None:
     elif line.kind == "connected":
         _connect(line, test)
     elif line.kind == "doubt":
-        test.draft.mark("trouble", f"iperf printed: {line['doubt'].strip()}.")
+        test.draft.mark(
+            "trouble", Sentence("iperf printed: {doubt}.", doubt=line["doubt"].strip())
+        )
     else:
         _take_row(line, test)
 
@@ -193,7 +196,9 @@ def _close_ways(test: Test, ways: dict[str, set[str]], reported: bool) -> None:
         elif len(rows) == len(ids) > 0 and (len(ids) == 1 or is_never_summed):
             _add(rows, test.draft, way, len(ids))
         elif rows:
-            test.draft.mark("no_sum", "The sum of its parallel streams is missing.")
+            test.draft.mark(
+                "no_sum", Sentence("The sum of its parallel streams is missing.")
+            )
 
 
 def _add(lines: list[Found], run: Draft, way: str, streams: int) -> None:
@@ -211,13 +216,18 @@ def _add(lines: list[Found], run: Draft, way: str, streams: int) -> None:
     name = "sent throughput" if is_sent else "throughput"
     if len(lines) > 1:
         rate = _summed(lines, unit)
-        run.mark("summed", f"iperf printed no sum: {len(lines)} streams were added up.")
+        run.mark(
+            "summed",
+            Sentence(
+                "iperf printed no sum: {lines} streams were added up.", lines=len(lines)
+            ),
+        )
     run.add(name, rate, unit, **case)
     if reported and len(lines) == 1:
         if line[jitter]:
             run.add("jitter", line.number(jitter), "ms", **case)
         if line[share].strip("+-") == "nan":
-            run.mark("not_measured", "iperf counted no datagrams.")
+            run.mark("not_measured", Sentence("iperf counted no datagrams."))
         else:
             run.add("packet loss", line.number(share), "%", **case)
 

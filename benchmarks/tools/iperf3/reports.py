@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.documents import Pairs, documents, number, section
 from benchmarks.tools.parser import Draft, ParsedRun, finished
 
@@ -16,7 +17,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     drafts = [_run(report) for report in _reports(output)]
     if not drafts:
         return ()
-    return finished(drafts, "iperf3 reports no total.")
+    return finished(drafts, Sentence("iperf3 reports no total."))
 
 
 def _without_intervals(pairs: Pairs) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def _run(report: Mapping[str, Any]) -> Draft:
     if peer := section(start, "connecting_to").get("host"):
         run.facts["to"] = str(peer)
     if error := report.get("error"):
-        run.mark("failed", f"iperf3 reports: {str(error)[:200]}.")
+        run.mark("failed", Sentence("iperf3 reports: {error}.", error=str(error)[:200]))
     way = "reverse" if test.get("reverse") else "forward"
     _add_sums(run, end, way)
     if "sum_sent_bidir_reverse" in end:

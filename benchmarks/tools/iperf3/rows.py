@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.iperf.rows import UNITS
 from benchmarks.tools.parser import Draft, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -68,7 +69,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for test in told:
         test.draft.tool_version = version
         test.draft.attempt(_close, test)
-    return finished([test.draft for test in told], "iperf3 printed no total.")
+    return finished([test.draft for test in told], Sentence("iperf3 printed no total."))
 
 
 def _begin(line: Found, tests: list[Test]) -> None:
@@ -87,7 +88,7 @@ def _trouble(line: Found, tests: list[Test]) -> None:
     if tests[-1].is_done or (is_alone and tests[-1].draft.is_told):
         keep(tests, Test())
     told = line["trouble"].strip()[:200]
-    tests[-1].draft.mark("failed", f"iperf3 printed: {told}.")
+    tests[-1].draft.mark("failed", Sentence("iperf3 printed: {told}.", told=told))
     tests[-1].is_done = is_alone
 
 
@@ -114,7 +115,7 @@ def _take_row(line: Found, test: Test) -> None:
     test.is_ruled = False
     is_named = line["rest"].strip() in {"sender", "receiver"}
     if line.is_open("rest") and not is_named:
-        raise line.refused("the text ends within this line.")
+        raise line.refused(Sentence("the text ends within this line."))
     if is_named or test.is_summary:
         keep(test.totals, line)
 
@@ -131,7 +132,9 @@ def _close(test: Test) -> None:
         test.draft.parameters["streams"] = streams
     rows = [line for line in test.totals if not many or line["id"] == "SUM"]
     if test.totals and not rows:
-        test.draft.mark("no_sum", "The sum of its parallel streams is missing.")
+        test.draft.mark(
+            "no_sum", Sentence("The sum of its parallel streams is missing.")
+        )
     for line in rows:
         _add(line, test, is_udp=is_udp)
     for end in ("local", "remote"):
@@ -165,7 +168,9 @@ def _add(line: Found, test: Test, *, is_udp: bool) -> None:
     if is_udp and line["jitter"] and line["rest"].strip() != "sender":
         test.draft.add("jitter", line.number("jitter"), "ms", operation=operation)
         if line["share"] == "nan" or line["share"].startswith("-"):
-            told = f"iperf3 printed a packet loss of {line['share']}%."
+            told = Sentence(
+                "iperf3 printed a packet loss of {share}%.", share=line["share"]
+            )
             test.draft.mark("not_measured", told)
         else:
             share = line.number("share")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.parser import Draft
 from benchmarks.tools.scan import Found
 
@@ -85,9 +86,14 @@ def _udp(run: Draft, unit: str, rows: list[Found], cpu: bool) -> None:
     run.facts["elapsed_s"] = sent[2]
     run.add("sent throughput", sent[5], unit)
     if sent[4]:
-        run.mark("send_errors", f"netperf counted {sent[4]:g} errors of sending.")
+        run.mark(
+            "send_errors",
+            Sentence("netperf counted {n:g} errors of sending.", n=sent[4]),
+        )
     if len(rows) < 2:
-        run.mark("no_receiver", "The receiver's row is missing: is the output cut?")
+        run.mark(
+            "no_receiver", Sentence("The receiver's row is missing: is the output cut?")
+        )
         return
     got = _cells(rows[1], 6 if cpu else 4, decimals=3 if cpu else 2)
     run.add("throughput", got[3], unit)
@@ -101,7 +107,13 @@ def _cells(row: Found, columns: int, *, decimals: int) -> list[float]:
     if len(cells) > columns and not re.match(r"[-+.\d]", cells[columns]):
         return [row.number_of(cell) for cell in cells[:columns]]
     if len(cells) != columns:
-        raise row.refused(f"it has {len(cells)} columns instead of {columns}.")
+        raise row.refused(
+            Sentence(
+                "it has {cells} columns instead of {columns}.",
+                cells=len(cells),
+                columns=columns,
+            )
+        )
     return row.numbers("row", decimals)
 
 

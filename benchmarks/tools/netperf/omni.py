@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.netperf.classic import ENDS, UNITS
 from benchmarks.tools.parser import Draft
 from benchmarks.tools.scan import Found
@@ -55,9 +56,15 @@ def from_csv(line: Found) -> Values:
     """A line of names and the line of values below it."""
     names, values = csv.reader([line["names"], line["values"]])
     if len(names) != len(values):
-        raise line.refused(f"{len(names)} names stand above {len(values)} values.")
+        raise line.refused(
+            Sentence(
+                "{names} names stand above {values} values.",
+                names=len(names),
+                values=len(values),
+            )
+        )
     if line.is_open("values") and values[-1][-1:].isdigit():
-        raise line.refused("the text ends within the values below it.")
+        raise line.refused(Sentence("the text ends within the values below it."))
     pairs = zip(names, values, strict=True)
     return Values(line, {_key(name): value for name, value in pairs})
 
@@ -65,7 +72,7 @@ def from_csv(line: Found) -> Values:
 def from_columns(line: Found) -> Values:
     """Values below names that are several lines high."""
     if line.is_open("cells"):
-        raise line.refused("the text ends within the values below it.")
+        raise line.refused(Sentence("the text ends within the values below it."))
     heads = line["heads"].split("\n")[1:]
     cells = list(re.finditer(r"\S+", line["cells"]))
     ends = [*(cell.start() for cell in cells[1:]), None]
@@ -105,8 +112,10 @@ def _read_rate(run: Draft, values: Values) -> None:
         run.add("throughput", rate, found)
     else:
         raise values.line.refused(
-            "nothing says the unit of its throughput: let netperf print "
-            "THROUGHPUT_UNITS too."
+            Sentence(
+                "nothing says the unit of its throughput: let netperf print "
+                "THROUGHPUT_UNITS too."
+            )
         )
 
 

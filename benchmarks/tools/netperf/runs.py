@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.netperf import classic, omni
 from benchmarks.tools.parser import Draft, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found, Scanner
@@ -63,7 +64,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         tables[-1].draft.attempt(_take, line, tables[-1])
     for table in tables:
         table.draft.attempt(_close, table)
-    return finished([table.draft for table in tables], "netperf printed no result.")
+    return finished(
+        [table.draft for table in tables], Sentence("netperf printed no result.")
+    )
 
 
 def _opened(line: Found) -> Table:
@@ -96,9 +99,16 @@ def _take(line: Found, table: Table) -> None:
         table.keys[line["key"].casefold()] = line["value"].strip()
         table.last_key = line
     elif line.kind == "doubt":
-        table.draft.mark("confidence", f"netperf printed: {line['doubt']}.")
+        table.draft.mark(
+            "confidence", Sentence("netperf printed: {doubt}.", doubt=line["doubt"])
+        )
     elif line.kind == "trouble":
-        table.draft.mark("failed", f"netperf printed: {line['trouble'].strip()[:200]}")
+        table.draft.mark(
+            "failed",
+            Sentence(
+                "netperf printed: {trouble}", trouble=line["trouble"].strip()[:200]
+            ),
+        )
 
 
 def _close(table: Table) -> None:
@@ -108,7 +118,7 @@ def _close(table: Table) -> None:
         classic.read(table.draft, kind, table.unit, rows, cpu=table.cpu)
     if (last := table.last_key) is not None:
         if last.is_open("value") and last["value"][-1:].isdigit():
-            raise last.refused("the text ends within this line.")
+            raise last.refused(Sentence("the text ends within this line."))
         omni.read(table.draft, omni.Values(last, table.keys))
 
 
@@ -125,9 +135,11 @@ def _parse_bare(output: str) -> tuple[ParsedRun, ...]:
         classic.read(run, kind, _DEFAULT_UNIT, rows[:used], cpu=cpu)
         run.mark(
             "no_header",
-            "Printed without headers (-P 0): the unit is taken to be 10^6 bits/s, and "
-            "the test is not known.",
+            Sentence(
+                "Printed without headers (-P 0): the unit is taken to be 10^6 "
+                "bits/s, and the test is not known."
+            ),
         )
         keep(runs, run)
         del rows[:used]
-    return finished(runs, "netperf printed no result.")
+    return finished(runs, Sentence("netperf printed no result."))

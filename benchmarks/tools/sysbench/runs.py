@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from benchmarks.sentences import Sentence
 from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
 from benchmarks.tools.scan import Found
 from benchmarks.tools.sysbench.lines import LINES
@@ -53,10 +54,12 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if run and "test" not in run.parameters:
             run.mark(
                 "unknown_test",
-                "sysbench does not print whether this was its threads or its mutex "
-                "test: put the command above its output.",
+                Sentence(
+                    "sysbench does not print whether this was its threads or its "
+                    "mutex test: put the command above its output."
+                ),
             )
-    return finished(runs, "sysbench printed no result.")
+    return finished(runs, Sentence("sysbench printed no result."))
 
 
 def _named(command: str) -> dict[str, Parameter]:
@@ -74,7 +77,10 @@ def _checkpoint(line: Found, run: Draft) -> None:
     run.facts["checkpoints"] = True
     run.mark(
         "checkpoints",
-        "Its counters were reset at checkpoints: each report is of its own interval.",
+        Sentence(
+            "Its counters were reset at checkpoints: each report is of its "
+            "own interval."
+        ),
     )
 
 
@@ -181,7 +187,10 @@ def _rate(line: Found, run: Draft) -> None:
     if what in _RATES:
         run.add(_RATES[what], line.number("rate"), "1/s")
     if what in _DOUBTS and count:
-        run.mark(what.replace(" ", "_"), f"sysbench counted {count:g} {what}.")
+        run.mark(
+            what.replace(" ", "_"),
+            Sentence("sysbench counted {count:g} {what}.", count=count, what=what),
+        )
 
 
 def _operations(line: Found, run: Draft) -> None:
@@ -220,7 +229,12 @@ def _requests(line: Found, run: Draft) -> None:
 
 
 def _trouble(line: Found, run: Draft) -> None:
-    run.mark("failed", f'sysbench printed "{line["trouble"].strip()[:200]}".')
+    run.mark(
+        "failed",
+        Sentence(
+            'sysbench printed "{trouble}".', trouble=line["trouble"].strip()[:200]
+        ),
+    )
 
 
 _READERS: Final[dict[str, Callable[[Found, Draft], None]]] = {

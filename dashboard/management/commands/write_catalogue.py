@@ -44,7 +44,8 @@ class Command(BaseCommand):
 
 def catalogue() -> str:
     """Return the text of `dashboard/catalogue.py`."""
-    texts = core_texts(Path(settings.BASE_DIR) / "benchmarks")
+    root = Path(settings.BASE_DIR)
+    texts = core_texts(root / "benchmarks", root / "dashboard")
     return f"{HEAD}{''.join(map(_line, texts))})\n"
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Cell, Efficiency, Run, RunOutput, Sample
+from benchmarks.sentences import Sentence, kept_words
 from benchmarks.services import processing
 from benchmarks.services.intake import submit_runs
 from tests.data.rebuild import DATA
@@ -100,7 +101,8 @@ def test_a_doubt_of_the_tool_stays_with_the_run(submit, raw):
 
     warnings = [warning for run in Run.objects.all() for warning in run.warnings]
     assert warnings
-    assert set(warnings[0]) == {"code", "sentence"}
+    assert all(kept_words(each) == each["sentence"] for each in warnings)
+    assert isinstance(kept_words(warnings[0]), Sentence)
 
 
 def test_a_text_with_nul_characters_is_kept_and_rejected(submit, raw):

@@ -4,8 +4,10 @@ import orjson
 import pytest
 
 from benchmarks.models import Cell, Efficiency, OutboxItem, Reread, Run, RunOutput
+from benchmarks.sentences import Sentence, kept_words
 from benchmarks.services import rereading
 from benchmarks.services.intake import submit_runs
+from tests.data.rebuild import DATA
 
 HDPARM = " Timing buffered disk reads: 318 MB in 3.01 seconds = {} MB/sec\n"
 NATIVE, VM = HDPARM.format("100.00"), HDPARM.format("50.00")
@@ -51,6 +53,25 @@ def test_a_sound_history_does_not_change(measured):
 
     assert (made.done, made.total, counts(made)) == (2, 2, (0, 0, 0, 0))
     assert made.finished_at
+
+
+def test_words_that_were_kept_in_english_alone_get_their_parts(submit, raw):
+    submit(raw("nobody knows this"), raw((DATA / "hpcc/appended-1.4.txt").read_text()))
+    for run in Run.objects.all():
+        run.reason = str(run.reason)
+        run.warnings = [
+            {"code": each["code"], "sentence": each["sentence"]}
+            for each in run.warnings
+        ]
+        run.save()
+
+    assert counts(reread()) == (0, 0, 0, 0)
+
+    kept = [kept_words(each) for run in Run.objects.all() for each in run.warnings]
+    reasons = [run.reason for run in Run.objects.exclude(reason="")]
+    assert kept
+    assert reasons
+    assert {type(each) for each in [*kept, *reasons]} == {Sentence}
 
 
 def test_what_changed_is_reported_and_the_efficiencies_follow(measured):
