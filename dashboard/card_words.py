@@ -68,13 +68,14 @@ def _sides(
 ) -> Iterator[tuple[str, str]]:
     figure = full_figure(row)
     if figure:
-        said = [figure, wording.runs_text(row.n), meter_text(row)]
-        yield wording.system_name(system), ", ".join(filter(None, said))
+        yield wording.system_name(system), f"{figure}, {wording.runs_text(row.n)}"
     if baseline is not None and row.baseline_value is not None:
         is_whole = not isinstance(row, EnergyRow)
         other = wording.quantity(row.baseline_value, row.unit, whole=is_whole)
         name = _("against %(name)s") % {"name": wording.system_name(baseline)}
         yield name, f"{other}, {wording.runs_text(row.baseline_n or 0)}"
+    if meter := meter_text(row):
+        yield _("Metered"), meter
 
 
 def _reasons(row: ComparisonRow) -> Iterator[str]:

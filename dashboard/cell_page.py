@@ -117,9 +117,11 @@ def cell_page(
 def _energy(campaign: Campaign, row: ComparisonRow, reference: int | None) -> str:
     system = System.objects.filter(pk=reference).first() if reference else None
     found = energy_row(row, cell_energies(campaign, system).get(row.id))
-    verdict = judging.verdict_words(found.judgement) if found.judgement else ""
-    said = [energy_sentence(found), f"{verdict.capitalize()}." if verdict else ""]
-    return " ".join(filter(None, said))
+    sentence = energy_sentence(found)
+    if not (found.judgement and found.joules and found.joules.has_interval):
+        return sentence
+    verdict = judging.verdict_words(found.judgement)
+    return _("%(sentence)s: %(verdict)s.") % {"sentence": sentence, "verdict": verdict}
 
 
 def _sides(

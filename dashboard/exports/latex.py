@@ -85,7 +85,9 @@ def _table(
         if rows
         for line in group_lines(group, rows, part, style)
     ]
-    label = source.slug if place[1] == 1 else f"{source.slug}-{place[0]}"
+    part_of = str(place[0]) if place[1] > 1 else ""
+    shows = "" if source.show == SPEED else source.show
+    label = "-".join(filter(None, [source.slug, shows, part_of]))
     parts = Parts(
         columns=rf"@{{}}p{{{LABEL_CM}cm}}{'r' * len(columns)}@{{}}",
         caption=rf"\caption{{{_caption(table, source, place)}}}\label{{tab:{label}}}",
@@ -163,7 +165,7 @@ def _meaning(show: str) -> str:
     if show == ENERGY:
         return _(
             "Ratios of the joules that the same work took: 1 is the baseline, less is "
-            "better. In italics: J, in the unit of the row."
+            "better. In italics: energies, in the unit of the row."
         )
     if show == OVERHEAD:
         return _(

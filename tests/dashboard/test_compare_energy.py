@@ -128,7 +128,8 @@ def card_of(text, cell, query="show=energy"):
 def test_its_card_tells_energies_with_interval_and_reasons(text, metered):
     card = card_of(text, Cell.objects.get(system__hypervisor="Xen").pk)
 
-    assert "3\xa0J/MB, 3 runs, whole machine" in card
+    assert "3\xa0J/MB, 3 runs" in card
+    assert "<dd>whole machine</dd>" in card
     assert "2\xa0J/MB, 3 runs" in card
     assert "<b>1.500</b> times the energy for the same work" in card
     assert "1.4" in card.partition("for the same work")[2]
