@@ -8,10 +8,15 @@ from django.http import Http404
 from benchmarks.models import Campaign, Efficiency, Flag, System
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparisons import ComparisonRow, Reference
+from benchmarks.selectors.energy_per_work import cell_energies
+from benchmarks.selectors.energy_rows import energy_row
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
+from dashboard.card_words import CardWords, card_words
 from dashboard.interval_bars import IntervalBar, interval_bar, reach
+from dashboard.ratio_words import drawn_judgement
+from dashboard.selections import ENERGY, shown
 
 LONGEST_ID = 18
 
@@ -21,8 +26,7 @@ class CellCard:
     """A cell against its baseline, with the bar of its interval and its flags."""
 
     row: ComparisonRow
-    system: System
-    baseline: System | None
+    words: CardWords
     bar: IntervalBar | None
     flags: tuple[Flag, ...]
 
@@ -37,24 +41,35 @@ def cell_card(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> C
     chosen = systems.filter(
         cells__campaign=campaign, pk=_number(query.get("baseline", "-1"))
     ).first()
-    verdicts = campaign_verdicts(campaign, chosen)
+    show = shown(query)
+    row = _row(campaign, system, cell_id, chosen, show)
+    band = campaign.band_percent / 100
+    said = drawn_judgement(row)
+    doubted = [cell_id] if chosen else [cell_id, *_baseline_cells(cell_id)]
+    baseline = chosen or systems.filter(pk=row.baseline_system_id or -1).first()
+    return CellCard(
+        row=row,
+        words=card_words(row, system, baseline, show),
+        bar=interval_bar(said, band, reach([said], band)) if said else None,
+        flags=tuple(visible_flags(viewer, cells__in=doubted).distinct()),
+    )
+
+
+def _row(
+    campaign: Campaign, system: System, cell_id: int, chosen: System | None, show: str
+) -> ComparisonRow:
+    """Return the cell as the table has it: its speed judged, or its energy."""
+    is_energy = show == ENERGY
     (row,) = comparison_rows(
         campaign,
         systems=[system],
         filters={"pk": cell_id},
         reference=Reference.of(campaign, chosen) if chosen else None,
-        verdicts=verdicts,
+        verdicts=None if is_energy else campaign_verdicts(campaign, chosen),
     )
-    band = campaign.band_percent / 100
-    said = row.judgement if row.ratio is not None else None
-    doubted = [cell_id] if chosen else [cell_id, *_baseline_cells(cell_id)]
-    return CellCard(
-        row=row,
-        system=system,
-        baseline=chosen or systems.filter(pk=row.baseline_system_id or -1).first(),
-        bar=interval_bar(said, band, reach([said], band)) if said else None,
-        flags=tuple(visible_flags(viewer, cells__in=doubted).distinct()),
-    )
+    if not is_energy:
+        return row
+    return energy_row(row, cell_energies(campaign, chosen).get(cell_id))
 
 
 def _baseline_cells(cell_id: int) -> list[int]:

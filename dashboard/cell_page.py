@@ -9,17 +9,22 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Campaign, Cell, System
 from benchmarks.selectors.cell_facts import sides_compared, width_advice
 from benchmarks.selectors.cell_samples import CellSamples
+from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.energy_per_work import cell_energies
+from benchmarks.selectors.energy_rows import energy_row
 from benchmarks.selectors.evidence import Evidence, RunValue, evidence
 from benchmarks.viewer import Viewer
-from dashboard import cell_words, wording
+from dashboard import cell_words, judging, wording
 from dashboard.cell_drawings import CellChart, cell_charts
 from dashboard.cell_sides import has_single_figure, side_of
 from dashboard.cell_words import ComparabilityWords, host_name
 from dashboard.cells import CellView, cell_view
+from dashboard.energy_cells import energy_sentence
 from dashboard.run_pages import number
+from dashboard.selections import ENERGY, SPEED, address, shown
 
 TOKENS = ("--series-2", "--series-1")
 
@@ -55,6 +60,10 @@ class CellPage:
     charts: tuple[CellChart, ...]
     single_run: str
     is_cut: bool
+    energy: str
+    """What its work took, for who comes from the table of energies."""
+    back: str
+    """The query of the comparison that shows the same of all cells."""
 
     @property
     def has_ratio(self) -> bool:
@@ -74,6 +83,7 @@ def cell_page(
 ) -> CellPage:
     """Return the page of a cell against native, or the system that a query names."""
     reference = number(query["baseline"]) if query.get("baseline") else None
+    show = shown(query)
     try:
         found = evidence(viewer, campaign, cell_id, reference)
     except NotFoundError as error:
@@ -93,7 +103,25 @@ def cell_page(
         charts=_charts(cells, samples),
         single_run=_single_run(cells),
         is_cut=any(each.is_cut for each in samples),
+        energy=_energy(campaign, found.row, reference) if show == ENERGY else "",
+        back=address(
+            {
+                "scenario": found.row.scenario,
+                "baseline": str(reference or ""),
+                "show": "" if show == SPEED else show,
+            }
+        ),
     )
+
+
+def _energy(campaign: Campaign, row: ComparisonRow, reference: int | None) -> str:
+    system = System.objects.filter(pk=reference).first() if reference else None
+    found = energy_row(row, cell_energies(campaign, system).get(row.id))
+    sentence = energy_sentence(found)
+    if not (found.judgement and found.joules and found.joules.has_interval):
+        return sentence
+    verdict = judging.verdict_words(found.judgement)
+    return _("%(sentence)s: %(verdict)s.") % {"sentence": sentence, "verdict": verdict}
 
 
 def _sides(

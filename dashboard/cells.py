@@ -9,6 +9,7 @@ from benchmarks.selectors.energy_rows import EnergyRow
 from benchmarks.selectors.verdicts import Mark
 from dashboard import figures, judging, wording
 from dashboard.energy_cells import energy_sentence, energy_texts
+from dashboard.ratio_words import VALUE, ratio_text
 
 # States that say nothing beyond the number; all others are spelled out in the cell.
 SILENT = {"paired", "native", "metered"}
@@ -60,6 +61,8 @@ def cell_view(
 def _verdict(row: ComparisonRow, mark: Mark | None) -> str:
     if mark:
         return mark.verdict
+    if isinstance(row, EnergyRow):
+        return ""  # The signs below the table are those of speeds.
     return row.judgement.verdict if row.judgement else ""
 
 
@@ -67,13 +70,19 @@ def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:
     """Return what a cell says large and small."""
     if isinstance(row, EnergyRow):
         return energy_texts(row)
-    ratio = row.ratio
-    if ratio is None or show == "value":
+    if row.ratio is None or show == VALUE:
         return row_figure(row), row.unit
-    value = wording.quantity(row.value, row.unit)
-    if show == "overhead" and row.scaling is None:
-        return figures.overhead(ratio), value
-    return figures.ratio(ratio), value
+    return ratio_text(row, show), wording.quantity(row.value, row.unit)
+
+
+def full_figure(row: ComparisonRow) -> str:
+    """Return a row's mean with its unit, or what stands for it.
+
+    With all its digits; an energy is computed, and has more than mean something.
+    """
+    is_whole = not isinstance(row, EnergyRow)
+    figure = wording.quantity(row.value, row.unit, whole=is_whole)
+    return figure or row_figure(row, row.unit)
 
 
 def row_figure(row: ComparisonRow, unit: str = "") -> str:

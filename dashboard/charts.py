@@ -27,6 +27,9 @@ SYMBOLS: Final = (
 )
 SERIES: Final = 7
 TICKS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
+# Where all ratios are near 1 and the axis would have a tick or two.
+FINE_TICKS: Final = (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8)
+FEWEST_TICKS: Final = 3
 # A ratio farther from 1 is most likely a slip of a unit; it is shown as an arrow on
 # the edge, or all others would be squeezed into one line.
 FARTHEST: Final = 64.0
@@ -141,15 +144,15 @@ def _layout(
 ) -> dict[str, Any]:
     low = log10(max(min(*ratios, 0.9), 1 / FARTHEST))
     high = log10(min(max(*ratios, 1.1), FARTHEST))
-    room = (high - low) * PADDING
+    room, ticks = (high - low) * PADDING, _ticks(low, high)
     return {
         "hovermode": "closest",
         "xaxis": {
             "type": "log",
             "title": {"text": plain(axis_title)},
             "range": [low - room, high + room],
-            "tickvals": list(TICKS),
-            "ticktext": [number(tick) for tick in TICKS],
+            "tickvals": list(ticks),
+            "ticktext": [number(tick) for tick in ticks],
             "fixedrange": True,
         },
         "yaxis": {
@@ -161,6 +164,11 @@ def _layout(
         },
         "shapes": [_native_line(), *_bands(len(rows))],
     }
+
+
+def _ticks(low: float, high: float) -> Sequence[float]:
+    seen = sum(low <= log10(tick) <= high for tick in TICKS)
+    return TICKS if seen >= FEWEST_TICKS else FINE_TICKS
 
 
 def _native_line() -> dict[str, Any]:

@@ -10,9 +10,12 @@ from benchmarks.selectors.comparison_table import CaseGroup, CaseRow, Comparison
 from dashboard import wording
 from dashboard.cells import sentence
 from dashboard.charts import Dot, Series, dot_plot
+from dashboard.ratio_words import told_ratio
 
 
-def comparison_figure(table: ComparisonTable) -> dict[str, Any] | None:
+def comparison_figure(
+    table: ComparisonTable, is_energy: bool = False
+) -> dict[str, Any] | None:
     """Return the table's ratios as a Plotly figure; None if it has not one."""
     rows = [
         (group, row) for group in table.groups for row in group.rows if _has_ratio(row)
@@ -27,7 +30,9 @@ def comparison_figure(table: ComparisonTable) -> dict[str, Any] | None:
         [_row_name(group, row) for group, row in rows],
         series,
         list(_dots([row for _group, row in rows], columns)),
-        axis_title=_("Ratio to the baseline, 1 = as fast (log scale)"),
+        axis_title=_("Energy for the same work, 1 = the baseline (log scale)")
+        if is_energy
+        else _("Ratio to the baseline, 1 = as fast (log scale)"),
     )
 
 
@@ -49,7 +54,7 @@ def _dots(rows: Sequence[CaseRow], columns: Sequence[Column]) -> Iterator[Dot]:
     names = [column_name(column) for column in columns]
     for line, row in enumerate(rows):
         for at, cell in enumerate(row.cells):
-            if cell is not None and (ratio := cell.ratio) is not None:
+            if cell is not None and (ratio := told_ratio(cell)) is not None:
                 yield Dot(line, at, ratio, names[at], sentence(cell))
 
 

@@ -1,9 +1,8 @@
 """What the compare page shows for one choice: menus, chips, table."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from django.urls import reverse
 
@@ -110,8 +109,8 @@ class ComparisonPage:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether a chart of the ratios can be read; that of energy has its page."""
-        return 0 < self.table.ratio_count <= DRAWN_CELLS and not self.is_energy
+        """Whether a chart of the ratios can be read."""
+        return 0 < self.table.ratio_count <= DRAWN_CELLS
 
     @property
     def evidence_link(self) -> tuple[str, str]:
@@ -119,9 +118,21 @@ class ComparisonPage:
 
         Seen from the compare page: a whole address would be repeated in every cell.
         """
-        chosen = self.selection.baseline
-        query = "" if chosen == NATIVE else f"?baseline={quote(chosen)}"
-        return "../cells/", f"/{query}"
+        return "../cells/", f"/{self.cell_query}"
+
+    @property
+    def cell_query(self) -> str:
+        """What a cell's page and card have to know: its baseline, and what is shown.
+
+        Of two pinned systems the second is the baseline.
+        """
+        chosen = self.selection
+        base = str(self.direct.other.pk) if self.direct else chosen.baseline
+        said = {
+            "baseline": "" if base == NATIVE else base,
+            "show": "" if chosen.show == SPEED else chosen.show,
+        }
+        return address(said) if any(said.values()) else ""
 
 
 def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonPage:
@@ -129,7 +140,7 @@ def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonP
     found = facets(campaign)
     chosen = selection(query, found)
     system, pinned = chosen.reference(found), chosen.pinned(found)
-    verdicts = None if len(pinned) > 1 else campaign_verdicts(campaign, system)
+    is_direct = len(pinned) > 1
     first, look = menus(chosen, found, campaign), looks(chosen, found)
     return ComparisonPage(
         address=reverse("dashboard:campaign", args=[campaign.lab.slug, campaign.slug]),
@@ -140,13 +151,21 @@ def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonP
         menus=first,
         looks=look,
         chips=chips([*first, *look], query),
-        table=_table(campaign, chosen, found) if verdicts else comparison_table([]),
-        # Verdicts speak of speed.
-        marks=verdicts.marks() if verdicts and chosen.show != ENERGY else {},
-        direct=None if verdicts else direct_page(campaign, chosen.filters(), pinned),
+        table=comparison_table([]) if is_direct else _table(campaign, chosen, found),
+        marks={} if is_direct else _marks(campaign, chosen, system),
+        direct=direct_page(campaign, chosen, pinned) if is_direct else None,
         unmet=unmet(query, _followed(chosen, system, pinned)),
         is_bare=not found.scenarios,
     )
+
+
+def _marks(
+    campaign: Campaign, chosen: Selection, system: System | None
+) -> Mapping[int, Mark]:
+    """Return the signs beside speeds; those of energies stand in their cards."""
+    if chosen.show == ENERGY:
+        return {}
+    return campaign_verdicts(campaign, system).marks()
 
 
 def _followed(
@@ -164,23 +183,33 @@ def _followed(
 
 def figure_of(campaign: Campaign, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the same table's ratios as a chart, each judged in words."""
-    table, _reference = judged_table(campaign, query)
-    return comparison_figure(table) if table.ratio_count <= DRAWN_CELLS else None
+    judged = judged_table(campaign, query)
+    is_readable = judged.table.ratio_count <= DRAWN_CELLS
+    is_energy = judged.show == ENERGY
+    return comparison_figure(judged.table, is_energy) if is_readable else None
 
 
-def judged_table(
-    campaign: Campaign, query: Mapping[str, str]
-) -> tuple[ComparisonTable, System | None]:
-    """Return the same table with what may be said of each cell, and its reference.
+@dataclass(frozen=True)
+class JudgedTable:
+    """A table with what may be said of each cell, as a file takes it along.
 
-    Always of speeds: a file of energies would not say so in each of its lines.
+    ``show`` is what its cells show; ``reference`` None: native.
     """
+
+    table: ComparisonTable
+    reference: System | None
+    show: str
+
+
+def judged_table(campaign: Campaign, query: Mapping[str, str]) -> JudgedTable:
+    """Return the same table with the judgement of each cell."""
     found = facets(campaign)
-    chosen = replace(selection(query, found), show=SPEED)
+    chosen = selection(query, found)
     system = chosen.reference(found)
-    verdicts = campaign_verdicts(campaign, system)
+    is_speed = chosen.show != ENERGY
+    verdicts = campaign_verdicts(campaign, system) if is_speed else None
     table = _table(campaign, chosen, found, verdicts=verdicts)
-    return table, system or campaign.reference_system
+    return JudgedTable(table, system or campaign.reference_system, chosen.show)
 
 
 def _table(

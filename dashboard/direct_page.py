@@ -11,10 +11,19 @@ from benchmarks.selectors.cell_facts import systems_compared
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow, comparison_table
 from benchmarks.selectors.comparisons import ComparisonRow, Reference
+from benchmarks.selectors.energy_per_work import cell_energies, tested
+from benchmarks.selectors.energy_rows import energy_rows
 from benchmarks.selectors.verdicts import campaign_verdicts
 from dashboard import figures
 from dashboard.cell_words import ComparabilityWords, comparability_words
 from dashboard.interval_bars import IntervalBar, interval_bar, reach
+from dashboard.ratio_words import (
+    OVERHEAD,
+    drawn_judgement,
+    interval_text,
+    ratio_text,
+)
+from dashboard.selections import ENERGY, Selection
 
 
 @dataclass(frozen=True)
@@ -25,12 +34,10 @@ class DirectRow:
     one: ComparisonRow | None
     other: ComparisonRow | None
     bar: IntervalBar | None
-
-    @property
-    def judgement(self) -> Judgement | None:
-        """What may be said of the ratio, where there is one."""
-        has_ratio = self.one is not None and self.one.ratio is not None
-        return self.one.judgement if self.one and has_ratio else None
+    judgement: Judgement | None
+    """What may be said of the ratio, where there is one."""
+    ratio: str
+    interval: str
 
 
 @dataclass(frozen=True)
@@ -43,10 +50,11 @@ class DirectGroup:
 
 @dataclass(frozen=True)
 class DirectPage:
-    """``one`` / ``other``, case by case."""
+    """``one`` / ``other``, case by case: of their speeds, or of their energies."""
 
     one: System
     other: System
+    show: str
     groups: tuple[DirectGroup, ...]
     verdicts: Mapping[str, int]
     """How many cases there are of each verdict."""
@@ -55,26 +63,30 @@ class DirectPage:
     comparability: ComparabilityWords
     """Whether the two differ in one studied thing, in several, or in more."""
 
+    @property
+    def is_energy(self) -> bool:
+        """Whether it is told how many joules the same work took."""
+        return self.show == ENERGY
+
+    @property
+    def is_overhead(self) -> bool:
+        """Whether a ratio is written as what the first loses against the second."""
+        return self.show == OVERHEAD
+
 
 def direct_page(
-    campaign: Campaign, filters: Mapping[str, Any], pinned: tuple[System, ...]
+    campaign: Campaign, chosen: Selection, pinned: tuple[System, ...]
 ) -> DirectPage:
     """Compare two systems by the runs of both; all else that was chosen counts too."""
     one, other = pinned
-    verdicts = campaign_verdicts(campaign, other)
-    rows = comparison_rows(
-        campaign,
-        systems=pinned,
-        filters={**filters, "system_id__in": [one.pk, other.pk]},
-        reference=Reference.of(campaign, other),
-        verdicts=verdicts,
-    )
+    rows, count = _rows(campaign, chosen, pinned)
     band = campaign.band_percent / 100
-    judged = [each.judgement for each in rows if each.judgement and each.ratio]
+    judged = [said for each in rows if (said := drawn_judgement(each))]
     table, axis = comparison_table(rows), reach(judged, band)
     groups = tuple(
         DirectGroup(
-            group, tuple(_row(row, one.pk, other.pk, band, axis) for row in group.rows)
+            group,
+            tuple(_row(row, pinned, chosen.show, (band, axis)) for row in group.rows),
         )
         for group in table.groups
     )
@@ -82,17 +94,45 @@ def direct_page(
     return DirectPage(
         one,
         other,
+        chosen.show,
         groups,
         found,
-        verdicts.tested,
+        count,
         figures.number(campaign.band_percent),
         comparability_words(systems_compared(campaign, one, other)),
     )
 
 
-def _row(row: CaseRow, one: int, other: int, band: float, axis: float) -> DirectRow:
+def _rows(
+    campaign: Campaign, chosen: Selection, pinned: tuple[System, ...]
+) -> tuple[list[ComparisonRow], int]:
+    """Return the cells of both, and among how many they were tested."""
+    _one, other = pinned
+    looked_up: dict[str, Any] = {
+        "systems": pinned,
+        "filters": {**chosen.filters(), "system_id__in": [each.pk for each in pinned]},
+        "reference": Reference.of(campaign, other),
+    }
+    if chosen.show == ENERGY:
+        energies = cell_energies(campaign, other)
+        rows = comparison_rows(campaign, **looked_up)
+        return energy_rows(rows, energies), tested(energies)
+    verdicts = campaign_verdicts(campaign, other)
+    return comparison_rows(campaign, **looked_up, verdicts=verdicts), verdicts.tested
+
+
+def _row(
+    row: CaseRow, pinned: tuple[System, ...], show: str, scale: tuple[float, float]
+) -> DirectRow:
     cells = {cell.system_id: cell for cell in row.cells if cell}
-    first = cells.get(one)
-    said = first.judgement if first and first.ratio else None
-    bar = interval_bar(said, band, axis) if said else None
-    return DirectRow(row, first, cells.get(other), bar)
+    one, other = (cells.get(system.pk) for system in pinned)
+    said = drawn_judgement(one) if one else None
+    return DirectRow(
+        row,
+        one,
+        other,
+        bar=interval_bar(said, *scale) if said else None,
+        judgement=said,
+        ratio=ratio_text(one, show) if one else "",
+        interval=interval_text(one, show) if one else "",
+    )

@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext as _
 
+from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.energy_rows import EnergyRow
 from dashboard import figures, wording
 from dashboard.drawings import NONE
@@ -10,14 +11,24 @@ from dashboard.logged_words import interval_text
 
 def energy_texts(row: EnergyRow) -> tuple[str, str]:
     """Return what a cell says large and small: the ratio of joules, its interval."""
-    energy = row.energy
-    if energy is None:
+    if row.energy is None:
         return NONE, ""
-    if energy.ratio is None:
-        return figures.brief(energy.mean), energy.unit
+    if row.range:
+        low, high = map(figures.brief, row.range)
+        return _("%(low)s to %(high)s") % {"low": low, "high": high}, row.unit
+    if row.joules is None:
+        return figures.brief(row.energy.mean), row.unit
     cost = wording.quantity(row.value, row.unit)
-    small = interval_text(energy.ratio) if energy.ratio.has_interval else cost
-    return figures.ratio(energy.ratio.ratio), small
+    small = interval_text(row.joules) if row.joules.has_interval else cost
+    return figures.ratio(row.joules.ratio), small
+
+
+def meter_text(row: ComparisonRow) -> str:
+    """Return what the meter of an energy saw; nothing of a speed."""
+    if not isinstance(row, EnergyRow) or row.energy is None:
+        return ""
+    is_cpu_only = row.energy.meter.is_cpu_only
+    return _("CPU only") if is_cpu_only else _("whole machine")
 
 
 def energy_sentence(row: EnergyRow) -> str:
@@ -25,16 +36,16 @@ def energy_sentence(row: EnergyRow) -> str:
     energy = row.energy
     if energy is None:
         return wording.state_meaning(row.state)
-    own = wording.quantity(energy.mean, energy.unit)
     words = {
-        "own": own,
-        "runs": wording.runs_text(len(energy.costs)),
-        "meter": _("CPU only") if energy.meter.is_cpu_only else _("whole machine"),
+        "own": wording.quantity(row.value, row.unit) or " ".join(energy_texts(row)),
+        "runs": wording.runs_text(row.n),
+        "meter": meter_text(row),
     }
-    if energy.ratio is None:
-        return _("%(own)s for the work, %(runs)s, %(meter)s.") % words
-    words["ratio"] = figures.ratio(energy.ratio.ratio)
-    words["base"] = wording.quantity(energy.base, energy.unit)
+    if row.joules is None:
+        said = _("%(own)s for the work, %(runs)s, %(meter)s.") % words
+        return f"{said} {wording.said(row.reason)}".rstrip()
+    words["ratio"] = figures.ratio(row.joules.ratio)
+    words["base"] = wording.quantity(row.baseline_value, row.unit)
     words["base_runs"] = wording.runs_text(energy.base_n)
     said = (
         _(
@@ -43,4 +54,4 @@ def energy_sentence(row: EnergyRow) -> str:
         )
         % words
     )
-    return f"{said} {interval_text(energy.ratio)}"
+    return f"{said} {interval_text(row.joules)}"

@@ -13,6 +13,9 @@ VERDICTS: dict[str, Text] = {
     "equivalent": gettext_lazy("equivalent"),
     "undetermined": gettext_lazy("undetermined"),
     "refused": gettext_lazy("no verdict"),
+    # Of energies for the same work, which have no sign of their own in the table.
+    "less": gettext_lazy("less energy"),
+    "more": gettext_lazy("more energy"),
 }
 LABELS: dict[str, Text] = {
     "single run": gettext_lazy("single run"),
@@ -20,6 +23,8 @@ LABELS: dict[str, Text] = {
     "indicative: faster": gettext_lazy("indicative: faster"),
     "indicative: equivalent": gettext_lazy("indicative: equivalent"),
     "indicative: undetermined": gettext_lazy("indicative: undetermined"),
+    "indicative: less": gettext_lazy("indicative: less energy"),
+    "indicative: more": gettext_lazy("indicative: more energy"),
 }
 # A sign beside the number: seen by everybody, whatever their colours.
 SIGNS = {"slower": "▼", "faster": "▲", "equivalent": "=", "undetermined": "?"}

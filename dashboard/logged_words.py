@@ -3,21 +3,15 @@
 from collections.abc import Iterator, Mapping
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
-from benchmarks.analysis.energy_ratio import EnergyRatio
+from benchmarks.analysis.energy_ratio import SENTENCES, EnergyRatio
 from benchmarks.selectors.logged_energy import LoggedSystem, LoggedTable
 from benchmarks.selectors.run_energies import MeteredWork
-from dashboard import figures
+from benchmarks.sentences import Sentence
+from dashboard import figures, wording
 from dashboard.drawings import NONE
 from dashboard.energy_words import share_text
-
-REASONS = {
-    "single_run": gettext_lazy("A single run has no interval."),
-    "unknown_accuracy": gettext_lazy("Two meters of unknown accuracy."),
-    "within_meters": gettext_lazy("Two meters alone could differ by so much."),
-    "no_spread": gettext_lazy("The runs are all equal, or too far apart."),
-}
 
 
 def interval_text(found: EnergyRatio | None) -> str:
@@ -25,8 +19,13 @@ def interval_text(found: EnergyRatio | None) -> str:
     if found is None:
         return NONE
     if found.low is None or found.high is None:
-        return str(REASONS[found.reason])
+        return reason_text(found)
     return f"[{figures.ratio(found.low)}, {figures.ratio(found.high)}]"
+
+
+def reason_text(found: EnergyRatio) -> str:
+    """Return why a ratio has no interval; nothing where it has one."""
+    return wording.said(Sentence(SENTENCES[found.reason])) if found.reason else ""
 
 
 def remarks(work: MeteredWork) -> str:

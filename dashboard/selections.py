@@ -13,6 +13,7 @@ from benchmarks.selectors.comparison_columns import BY_RATIO, PLATFORM
 from benchmarks.selectors.facets import Facets
 from benchmarks.selectors.ordering import OPTIONS
 from dashboard import wording
+from dashboard.ratio_words import OVERHEAD, VALUE
 
 NATIVE = "native"
 ALL = "all"
@@ -21,8 +22,8 @@ PINS = 2
 SPEED, ENERGY = "efficiency", "energy"
 SHOWN = {
     SPEED: gettext_lazy("Efficiency"),
-    "overhead": gettext_lazy("Overhead"),
-    "value": gettext_lazy("Measured value"),
+    OVERHEAD: gettext_lazy("Overhead"),
+    VALUE: gettext_lazy("Measured value"),
     ENERGY: gettext_lazy("Energy per work"),
 }
 ORDERS = {
@@ -111,13 +112,18 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
         tool=query.get("tool", ""),
         guest_os=query.get("guest_os", ""),
         bits=query.get("bits", ""),
-        show=_known(query.get("show"), SHOWN, SPEED),
+        show=shown(query),
         group=query.get("group") or PLATFORM,
         order=_known(query.get("order"), ORDERS, ""),
         only=_known(query.get("only"), KEPT, ""),
         q=query.get("q", "").strip(),
         pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
     )
+
+
+def shown(query: Mapping[str, str]) -> str:
+    """Return what cells show by a URL's query."""
+    return _known(query.get("show"), SHOWN, SPEED)
 
 
 def _known(text: str | None, texts: Mapping[str, Any], first: str) -> str:

@@ -41,6 +41,7 @@ PURE = (
     "dashboard.charts",
     "dashboard.core_texts",
     "dashboard.exports.delimited",
+    "dashboard.exports.energy_records",
     "dashboard.exports.escaping",
     "dashboard.exports.records",
     "dashboard.figures",

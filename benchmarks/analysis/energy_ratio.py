@@ -12,12 +12,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from statistics import fmean
-from typing import Literal
+from typing import Final, Literal
 
 from benchmarks.analysis.energy import gain_log_variance, is_lost_in_gain
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
+from benchmarks.sentences import template
 
 Reason = Literal["", "single_run", "unknown_accuracy", "within_meters", "no_spread"]
+SENTENCES: Final = {
+    "single_run": template("A single run has no interval."),
+    "unknown_accuracy": template("Two meters of unknown accuracy."),
+    "within_meters": template("Two meters alone could differ by so much."),
+    "no_spread": template("The runs are all equal, or too far apart."),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import connection
 
 from benchmarks.analysis.energy import GAIN_ERROR
+from benchmarks.analysis.energy_judgement import EnergyPair, energy_judgements
 from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts, energy_ratio
+from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
+from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.work_cost import cost_unit, work_cost
 from benchmarks.models import (
     Campaign,
@@ -20,10 +23,13 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.models.run import CELL_SAMPLES
-from benchmarks.selectors.comparisons import CIRCUMSTANCES
+from benchmarks.selectors.comparisons import CIRCUMSTANCES, State
+from benchmarks.selectors.flags import withheld_cells
 from benchmarks.selectors.logged_energy import meter_facts
 from benchmarks.selectors.meters import meter_readings
 
+# Reasons against an interval that more runs do not cure.
+BY_METERS = {"unknown_accuracy", "within_meters"}
 # The mean of each metered run in each cell, and how many cases of its metric the run
 # has: power over several pieces of work belongs to none of them.
 RUN_MEANS = f"""
@@ -46,19 +52,31 @@ class CellEnergy:
     """What the work of one cell cost: J for each metered run, and against the baseline.
 
     ``unit`` is J, or J for a unit of data. ``ratio`` is None where the baseline has no
-    power of its own that this can be set against.
+    power of its own that this can be set against; ``judgement`` is of the ratio of
+    joules, None where two meters forbid an interval. ``gates`` are what stands against
+    the cell itself.
     """
 
     unit: str
     costs: tuple[float, ...]
     meter: MeterFacts
+    gates: int = 0
     base: float | None = None
     base_n: int = 0
     ratio: EnergyRatio | None = None
+    judgement: Judgement | None = None
 
     @property
     def mean(self) -> float:
         return sum(self.costs) / len(self.costs)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The cell that a cell is set against, if any, and how that stands."""
+
+    cell_id: int | None
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +94,69 @@ def cell_energies(
 
     Against the cells of their own baselines, or against those of a chosen system.
     """
-    baselines = _chosen_baselines(campaign, reference) if reference else None
-    if baselines is None:
-        baselines = _own_baselines(campaign)
+    bases = _chosen_bases(campaign, reference) if reference else _own_bases(campaign)
     power = _run_powers(campaign)
-    wanted = {*baselines, *filter(None, baselines.values())}
+    wanted = {*bases, *(base.cell_id for base in bases.values() if base.cell_id)}
     costs = _cell_costs(wanted, power) if power else {}
-    return {
-        cell_id: _against(own, costs.get(base_id or 0))
-        for cell_id, base_id in baselines.items()
+    told = {
+        cell_id: _against(own, costs.get(base.cell_id or 0))
+        for cell_id, base in bases.items()
         if (own := costs.get(cell_id))
+    }
+    return told | _judged(campaign, told, bases, costs)
+
+
+def tested(energies: Mapping[int, CellEnergy]) -> int:
+    """Return how many cells were tested together: all that are not refused."""
+    said = (energy.judgement for energy in energies.values())
+    return sum(each is not None and each.verdict != "refused" for each in said)
+
+
+def _judged(
+    campaign: Campaign,
+    told: Mapping[int, CellEnergy],
+    bases: Mapping[int, Base],
+    costs: Mapping[int, CellEnergy],
+) -> dict[int, CellEnergy]:
+    """Return the cells whose ratios can be judged, judged together."""
+    allowed = {
+        cell_id: energy
+        for cell_id, energy in told.items()
+        if energy.ratio and energy.ratio.reason not in BY_METERS
+    }
+    if not allowed:
+        return {}
+    withheld, pairs = withheld_cells(campaign), []
+    for cell_id, own in allowed.items():
+        at = bases[cell_id]
+        base = costs[at.cell_id or 0]
+        flagged = int(Gate.FLAGGED) * bool({cell_id, at.cell_id} & withheld)
+        gates = int(gates_of_states([at.state])[0]) | own.gates | base.gates | flagged
+        meters = (own.meter, base.meter)
+        pairs.append(EnergyPair(own.costs, base.costs, meters, gates))
+    judgements = energy_judgements(pairs, campaign.band_percent / 100)
+    return {
+        cell_id: replace(energy, judgement=judgement)
+        for (cell_id, energy), judgement in zip(
+            allowed.items(), judgements, strict=True
+        )
     }
 
 
-def _own_baselines(campaign: Campaign) -> dict[int, int | None]:
+def _own_bases(campaign: Campaign) -> dict[int, Base]:
     found = Efficiency.objects.filter(cell__campaign=campaign, cell__n__gt=0)
-    return dict(found.values_list("cell_id", "baseline_id"))
+    rows = found.values_list("cell_id", "baseline_id", "state")
+    return {cell_id: Base(base_id, state) for cell_id, base_id, state in rows}
 
 
-def _chosen_baselines(campaign: Campaign, system: System) -> dict[int, int | None]:
+def _chosen_bases(campaign: Campaign, system: System) -> dict[int, Base]:
     cells = Cell.objects.filter(campaign=campaign, n__gt=0)
     rows = list(cells.values_list("pk", "system_id", *CIRCUMSTANCES))
     at_reference = {row[2:]: row[0] for row in rows if row[1] == system.pk}
     return {
-        row[0]: None if row[1] == system.pk else at_reference.get(row[2:])
+        row[0]: Base(None, State.REFERENCE)
+        if row[1] == system.pk
+        else Base(at_reference.get(row[2:]), State.RELATIVE)
         for row in rows
     }
 
@@ -145,13 +202,14 @@ def _cell_costs(
     return {
         cell.pk: energy
         for cell in cells
-        if (energy := _cost(cell.case, means[cell.pk], power))
+        if (energy := _cost(cell, means[cell.pk], power))
     }
 
 
 def _cost(
-    case: Case, means: Sequence[tuple[int, float]], power: Mapping[int, RunPower]
+    cell: Cell, means: Sequence[tuple[int, float]], power: Mapping[int, RunPower]
 ) -> CellEnergy | None:
+    case = cell.case
     unit = cost_unit(case.metric, case.unit, case.better)
     if not unit:
         return None
@@ -163,11 +221,18 @@ def _cost(
         if power[run_id].meter == meter
     ]
     costs = tuple(each for each in told if each is not None)
-    return CellEnergy(unit, costs, meter) if costs else None
+    return CellEnergy(unit, costs, meter, _gates(cell)) if costs else None
+
+
+def _gates(cell: Cell) -> int:
+    """Return what stands against a cell itself: its shape, its clock."""
+    suspect = "clock_suspect" if cell.clock_trust == "suspect" else ""
+    codes = ",".join(filter(None, [cell.shape_codes, suspect]))
+    return int(gates_of_doubts([codes])[0])
 
 
 def _against(own: CellEnergy, base: CellEnergy | None) -> CellEnergy:
     if base is None:
         return own
     ratio = energy_ratio(own.costs, base.costs, (own.meter, base.meter))
-    return CellEnergy(own.unit, own.costs, own.meter, base.mean, len(base.costs), ratio)
+    return replace(own, base=base.mean, base_n=len(base.costs), ratio=ratio)

@@ -26,6 +26,7 @@ SPECIAL = {
     "`": r"\textasciigrave{}",
     "\N{NO-BREAK SPACE}": "~",
     "\N{MIDDLE DOT}": r"\textperiodcentered{}",
+    "\N{MINUS SIGN}": "$-$",
     "\N{MULTIPLICATION SIGN}": r"\texttimes{}",
     "\N{PLUS-MINUS SIGN}": r"\textpm{}",
     "\N{MICRO SIGN}": r"\textmu{}",

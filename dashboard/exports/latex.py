@@ -5,6 +5,7 @@ become longtable. The text is a fragment for ``input``; its first lines say whic
 packages it needs.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -16,10 +17,14 @@ from dashboard.exports.latex_rows import (
     END,
     LABEL_CM,
     SIGNS,
+    SIGNS_OF_ENERGY,
+    CellStyle,
     group_lines,
     headings,
     marks_of,
 )
+from dashboard.ratio_words import OVERHEAD, VALUE
+from dashboard.selections import ENERGY, SPEED
 
 COLUMNS = 5
 LINES = 16
@@ -29,13 +34,17 @@ SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
 
 @dataclass(frozen=True)
 class Source:
-    """Where the numbers come from; ``against`` says what they are set against."""
+    """Where the numbers come from.
+
+    ``show`` is what cells show, ``against`` says so and what they are set against.
+    """
 
     title: str
     slug: str
     address: str
     against: str
     made_on: str
+    show: str = SPEED
 
 
 @dataclass(frozen=True)
@@ -69,13 +78,16 @@ def _table(
         for group in table.groups
     ]
     marks = marks_of(c for _, rows in measured for row in rows for c in row.cells[part])
+    style = CellStyle(source.show, marks)
     body = [
         line
         for group, rows in measured
         if rows
-        for line in group_lines(group, rows, part, marks)
+        for line in group_lines(group, rows, part, style)
     ]
-    label = source.slug if place[1] == 1 else f"{source.slug}-{place[0]}"
+    part_of = str(place[0]) if place[1] > 1 else ""
+    shows = "" if source.show == SPEED else source.show
+    label = "-".join(filter(None, [source.slug, shows, part_of]))
     parts = Parts(
         columns=rf"@{{}}p{{{LABEL_CM}cm}}{'r' * len(columns)}@{{}}",
         caption=rf"\caption{{{_caption(table, source, place)}}}\label{{tab:{label}}}",
@@ -137,15 +149,7 @@ def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> 
 
 
 def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str:
-    said = [tex(_("Ratios: 1 is the baseline, more is better. In italics: values."))]
-    if table.is_single_run:
-        said.append(tex(_("Single runs: there are no intervals and no verdicts.")))
-    else:
-        said.append(tex(_("In brackets: 95 % intervals. Verdicts:")))
-        signs = (
-            f"{sign} {tex(str(judging.VERDICTS[name]))}" for name, sign in SIGNS.items()
-        )
-        said.append(", ".join(signs) + ".")
+    said = [tex(_meaning(source.show)), *_signs(table, source.show)]
     said += [
         rf"\textsuperscript{{{mark}}} {tex(wording.state_meaning(state))}."
         for state, mark in marks.items()
@@ -154,6 +158,37 @@ def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str
     said.append(f"{tex(_('Source:'))} {_documents(table)}{address}, {source.made_on}.")
     text = rf"\scriptsize\raggedright {' '.join(said)}"
     return rf"\par\smallskip\noindent\parbox{{\linewidth}}{{{text}}}"
+
+
+def _meaning(show: str) -> str:
+    """Return what the numbers of the cells are."""
+    if show == ENERGY:
+        return _(
+            "Ratios of the joules that the same work took: 1 is the baseline, less is "
+            "better. In italics: energies, in the unit of the row."
+        )
+    if show == OVERHEAD:
+        return _(
+            "Overheads: what is lost of the baseline's 1; less is better. In italics: "
+            "values."
+        )
+    if show == VALUE:
+        return _("Measured values: means over runs, in the unit of the row.")
+    return _("Ratios: 1 is the baseline, more is better. In italics: values.")
+
+
+def _signs(table: ComparisonTable, show: str) -> Iterator[str]:
+    if show == VALUE:
+        return
+    if table.is_single_run:
+        yield tex(_("Single runs: there are no intervals and no verdicts."))
+        return
+    yield tex(_("In brackets: 95 % intervals. Verdicts:"))
+    names = SIGNS_OF_ENERGY if show == ENERGY else SIGNS
+    signs = (
+        f"{sign} {tex(judging.verdict_name(name))}" for name, sign in names.items()
+    )
+    yield ", ".join(signs) + "."
 
 
 def _documents(table: ComparisonTable) -> str:

@@ -1,19 +1,28 @@
 """Headings and rows of a LaTeX table: what stands between its rules."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
 from benchmarks.selectors.comparisons import ComparisonRow
-from dashboard import figures, wording
+from benchmarks.selectors.energy_rows import EnergyRow
+from dashboard import wording
 from dashboard.cells import SILENT, row_figure
 from dashboard.exports.escaping import tex
+from dashboard.ratio_words import VALUE, interval_ends, ratio_text
 
 END = r" \\"
 LABEL_CM = 3.2
 COLUMN_CM = 1.55
 SIGNS = {"slower": r"$<$", "faster": r"$>$", "equivalent": "$=$", "undetermined": "?"}
+SIGNS_OF_ENERGY = {
+    "less": r"$<$",
+    "more": r"$>$",
+    "equivalent": "$=$",
+    "undetermined": "?",
+}
 NOT_MEASURED = r"\textendash{}"
 
 
@@ -47,8 +56,16 @@ def _spanning(width: int, text: str) -> str:
     return rf"\multicolumn{{{width}}}{{c}}{{{box}}}"
 
 
+@dataclass(frozen=True)
+class CellStyle:
+    """What cells show, and the letters of the states that are explained below."""
+
+    show: str
+    marks: Mapping[str, str]
+
+
 def group_lines(
-    group: CaseGroup, rows: Sequence[CaseRow], part: slice, marks: Mapping[str, str]
+    group: CaseGroup, rows: Sequence[CaseRow], part: slice, style: CellStyle
 ) -> Iterator[str]:
     """Return the rows of one tool and component under what they have in common."""
     width = len(rows[0].cells[part])
@@ -56,7 +73,7 @@ def group_lines(
     said = rf"\raggedright\textbf{{{tex(_group_text(group))}}}"
     yield rf"\multicolumn{{{width + 1}}}{{{room}}}{{{said}}}{END}"
     for row in rows:
-        cells = (_cell(cell, marks) for cell in row.cells[part])
+        cells = (_cell(cell, style) for cell in row.cells[part])
         yield " & ".join([rf"\raggedright {_label(row)}", *cells]) + END
 
 
@@ -73,19 +90,22 @@ def _label(row: CaseRow) -> str:
     return tex(", ".join(filter(None, parts)))
 
 
-def _cell(row: ComparisonRow | None, marks: Mapping[str, str]) -> str:
+def _cell(row: ComparisonRow | None, style: CellStyle) -> str:
     if row is None:
         return NOT_MEASURED
-    state = row.shown_state
+    marks, state, judged = style.marks, row.shown_state, row.judgement
     mark = rf"\textsuperscript{{{marks[state]}}}" if state in marks else ""
-    ratio, judged = row.ratio, row.judgement
-    if ratio is None:
-        return rf"\textit{{{tex(row_figure(row))}}}{mark}"
-    sign = SIGNS.get(judged.verdict, "") if judged else ""
-    text = f"{tex(figures.ratio(ratio))}{sign}{mark}"
-    if judged is None or judged.low is None or judged.high is None:
+    ratio = ratio_text(row, style.show)
+    if not ratio or style.show == VALUE:
+        figure = tex(row_figure(row)) or NOT_MEASURED
+        return rf"\textit{{{figure}}}{mark}"
+    signs = SIGNS_OF_ENERGY if isinstance(row, EnergyRow) else SIGNS
+    sign = signs.get(judged.verdict, "") if judged else ""
+    text = f"{tex(ratio)}{sign}{mark}"
+    ends = interval_ends(row, style.show)
+    if ends is None:
         return text
-    low, high = tex(figures.ratio(judged.low)), tex(figures.ratio(judged.high))
+    low, high = map(tex, ends)
     return rf"\shortstack[r]{{\strut {text}\\{{\tiny [{low}, {high}]}}}}"
 
 

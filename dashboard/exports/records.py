@@ -7,7 +7,8 @@ from benchmarks.selectors.comparison_table import ComparisonTable
 from benchmarks.selectors.comparisons import ComparisonRow
 
 KINDS = ("efficiency", "relative", "scaling")
-PLAIN_BEFORE = (
+# What a cell is, and where it comes from: the same in every file.
+NAMED = (
     "id",
     "campaign",
     "component",
@@ -30,6 +31,8 @@ PLAIN_BEFORE = (
     "vcpus",
     "memory_bytes",
     "options",
+)
+MEASURED = (
     "value",
     "speeds",
     "unit",
@@ -40,8 +43,18 @@ PLAIN_BEFORE = (
     "baseline_system_id",
 )
 JUDGED = ("low", "high", "verdict")
-PLAIN_AFTER = ("state", "reason", "document", "table")
-FIELDS = (*PLAIN_BEFORE, "kind", "ratio", *JUDGED, "reasons", *PLAIN_AFTER)
+OVERHEADS = ("overhead", "overhead_low", "overhead_high")
+STATED = ("state", "reason", "document", "table")
+FIELDS = (
+    *NAMED,
+    *MEASURED,
+    "kind",
+    "ratio",
+    *JUDGED,
+    "reasons",
+    *STATED,
+    *OVERHEADS,
+)
 
 
 def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
@@ -50,7 +63,7 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
     ``value`` and ``baseline_value`` are in ``unit``, None where no single figure
     describes the runs: ``reason`` says so, and ``speeds`` has both where there are two.
     ``ratio`` is of the ``kind`` that is named, with ``low`` to ``high`` as its 95 %
-    interval.
+    interval; ``overhead`` is 1 less that, which a ``scaling`` has not.
     """
     for group in table.groups:
         for line in group.rows:
@@ -63,11 +76,22 @@ def _record(row: ComparisonRow) -> dict[str, Any]:
     kind = next((name for name in KINDS if getattr(row, name) is not None), None)
     judged = {name: getattr(row.judgement, name, None) for name in JUDGED}
     return {
-        **{name: getattr(row, name) for name in PLAIN_BEFORE},
+        **{name: getattr(row, name) for name in (*NAMED, *MEASURED)},
         "speeds": list(row.speeds),
         "kind": kind,
         "ratio": getattr(row, kind) if kind else None,
         **judged,
         "reasons": list(row.judgement.codes) if row.judgement else [],
-        **{name: getattr(row, name) for name in PLAIN_AFTER},
+        **{name: getattr(row, name) for name in STATED},
+        **_overheads(row, judged),
+    }
+
+
+def _overheads(row: ComparisonRow, judged: dict[str, Any]) -> dict[str, float | None]:
+    """Return what is lost of 1; the more is lost, the less is the ratio."""
+    ratio = None if row.scaling is not None else row.ratio
+    ends = (ratio, judged["high"], judged["low"])
+    return {
+        name: None if ratio is None or end is None else 1 - end
+        for name, end in zip(OVERHEADS, ends, strict=True)
     }

@@ -10,7 +10,6 @@ from django.utils.translation import gettext
 from benchmarks import tools
 from benchmarks.models import Case, System
 from benchmarks.selectors.comparison_columns import Fact
-from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.sentences import kept_words
 from benchmarks.tools.labels import case_details
 from dashboard import (
@@ -28,6 +27,7 @@ register = template.Library()
 
 FILTERS: dict[str, Callable[..., object]] = {
     "grid_rows": grid.grid_rows,
+    "row_figure": cells.full_figure,
     "exact": figures.exact,
     "file_size": figures.size,
     "said": wording.said,
@@ -76,14 +76,6 @@ register.simple_tag(wording.emulation_words)
 def words(text: str) -> list[str]:
     """Return the words of a text, for a loop over a few names."""
     return text.split()
-
-
-@register.filter
-def row_figure(row: ComparisonRow) -> str:
-    """Return a row's mean with all its digits and its unit, or what stands for it."""
-    return wording.quantity(row.value, row.unit, whole=True) or cells.row_figure(
-        row, row.unit
-    )
 
 
 @register.filter

@@ -281,7 +281,34 @@ def test_cells_can_show_the_energy_of_the_work(visit):
     expect(page.locator("#comparison")).to_contain_text("46,767")
     assert browsing.query(page)["show"] == "energy"
     assert browsing.violations(page) == []
+    assert visit.errors == []
 
+
+def test_who_switches_to_energy_gets_energy_everywhere(visit):
+    page = visit.open("/campaigns/alpha-lab/uoc-2012-kvm/compare/")
+    page.get_by_label("Cells show").select_option("Energy per work")
+    expect(page.locator("#comparison")).to_contain_text("46,767")
+
+    page.locator("[data-tools] td").first.get_by_text("ref").click()
+    page.get_by_role("link", name="0.842").first.hover()
+    card = page.locator("#cell-card")
+    expect(card).to_contain_text("0.842 times the energy for the same work")
+    expect(card).to_contain_text("39,384\xa0J, single run")
+    browsing.draw_chart(page)
+    assert "Energy" in page.locator(".chart .xtitle").text_content()
+
+    for at in (1, 0):
+        page.locator("[data-tools] td").nth(at).get_by_text("pin").click()
+    expect(page.locator(".direct-table")).to_contain_text("46,767\xa0J")
+    page.locator(".direct-table a").first.click()
+    expect(page.get_by_text("0.842 times the energy of the baseline")).to_be_visible()
+    page.get_by_role("link", name="Back to the comparison").click()
+    assert browsing.query(page)["show"] == "energy"
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def test_a_campaign_without_power_leads_back_to_efficiency(visit):
     page = visit.open(f"{COMPARE}?show=energy")
     expect(page.locator("#comparison")).to_contain_text("No power was measured")
     page.get_by_role("link", name="Show efficiency instead").click()

@@ -73,6 +73,14 @@ def test_the_axis_always_shows_native_speed():
     assert high > 0
 
 
+def test_ratios_near_1_have_ticks_to_be_read_by():
+    drawn = figure([dot(0, 0, 0.842), dot(1, 0, 1.0)])
+
+    axis = drawn["layout"]["xaxis"]
+    low, high = axis["range"]
+    assert sum(low <= log10(tick) <= high for tick in axis["tickvals"]) >= 3
+
+
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_names_are_shown_and_never_read_as_markup(name):
     dots = [Dot(0, 0, 0.5, name, name)]

@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.models import System
+from benchmarks.models import Cell, System
 from benchmarks.services import energies
 from benchmarks.services.power import keep_power
+from tests.dashboard.exports import tex
 from tests.power_logs import clock_of, piece
 
 PAGE = "/campaigns/alpha-lab/study/compare/?show=energy"
@@ -120,13 +121,145 @@ def test_printed_totals_of_a_study_give_it_too(client, load_study):
     assert {each.reason for each in found} == {"single_run"}
 
 
-def test_the_files_hold_speeds(client, metered):
-    answer = client.get(PAGE.replace("compare/", "compare.csv"))
+def card_of(text, cell, query="show=energy"):
+    return text(f"{PAGE.partition('?')[0]}cell/?cell={cell}&{query}")
 
-    rows = list(csv.DictReader(answer.content.decode().splitlines()))
-    assert [row["unit"] for row in rows] == ["MB/s", "MB/s"]
+
+def test_its_card_tells_energies_with_interval_and_reasons(text, metered):
+    card = card_of(text, Cell.objects.get(system__hypervisor="Xen").pk)
+
+    assert "3\xa0J/MB, 3 runs" in card
+    assert "<dd>whole machine</dd>" in card
+    assert "2\xa0J/MB, 3 runs" in card
+    assert "<b>1.500</b> times the energy for the same work" in card
+    assert "1.4" in card.partition("for the same work")[2]
+    assert "indicative: more energy" in card
+    assert "With 3 runs it is only indicative" in card
+    assert "MB/s" not in card
+
+
+def test_the_card_of_the_baseline_has_no_ratio(text, metered):
+    card = card_of(text, Cell.objects.get(system__hypervisor="native").pk)
+
+    assert "2\xa0J/MB, 3 runs" in card
+    assert "This is the native side." in card
+    assert "card-ratio" not in card
+
+
+def test_the_card_of_a_cell_without_power_says_so(text, pair):
+    card = card_of(text, pair.pk)
+
+    assert "no power was measured that belongs to this work alone" in card
+    assert "13.08" not in card
+    assert "0\xa0J" not in card
+
+
+def test_links_of_its_cells_keep_the_mode(text, metered):
+    xen = Cell.objects.get(system__hypervisor="Xen")
+
+    assert f'href="../cells/{xen.pk}/?show=energy"' in text(PAGE)
+    page = text(f"/campaigns/alpha-lab/study/cells/{xen.pk}/?show=energy")
+    assert "1.500 times the energy of the baseline for the same work" in page
+    assert 'compare/?scenario=single&amp;show=energy"' in page
+
+
+def test_two_pins_are_compared_by_their_energies(text, metered):
+    native, xen = System.objects.order_by("pk")
+
+    page = text(f"{PAGE}&pin={xen.pk},{native.pk}")
+
+    assert "A ratio above 1 means that the first takes more energy" in page
+    assert "3\xa0J/MB" in page
+    assert ">1.500</a>" in page
+    assert "indicative: more energy" in page
+    assert f"?baseline={native.pk}&amp;show=energy" in page
+    assert "MB/s" not in page.split("direct-table")[1]
+
+
+def test_pins_without_power_say_so(text, pair):
+    native = Cell.objects.get(system__hypervisor="native")
+
+    page = text(f"{PAGE}&pin={native.system_id},{pair.system_id}")
+
+    assert "No power was measured on either" in page
+
+
+def file_of(client, form, query="show=energy"):
+    return client.get(f"/campaigns/alpha-lab/study/compare.{form}?{query}")
+
+
+def test_csv_has_energies_in_columns_of_their_own(client, metered):
+    answer = file_of(client, "csv")
+
+    native, xen = csv.DictReader(answer.content.decode().splitlines())
+    assert not {"value", "ratio", "unit"} & xen.keys()
+    assert (xen["energy_unit"], xen["metered_runs"]) == ("J/MB", "3")
+    assert float(xen["energy"]) == pytest.approx(3)
+    assert float(xen["baseline_energy"]) == pytest.approx(2)
+    assert float(xen["energy_ratio"]) == pytest.approx(1.5)
+    assert float(xen["energy_low"]) < 1.5 < float(xen["energy_high"])
+    assert (xen["verdict"], xen["reasons"]) == ("refused", "few_runs")
+    assert (native["state"], native["energy_ratio"]) == ("native", "")
+    assert answer["Content-Disposition"].endswith('"study-energy.csv"')
+
+
+def test_json_says_that_it_holds_energies(client, metered):
+    said = file_of(client, "json").json()
+
+    assert said["shows"] == "energy"
+    assert said["against"] == "energy per work, set against native"
+    assert said["cells"][1]["meter"] == "machine"
+
+
+def test_latex_has_the_ratio_of_joules_and_says_so(client, metered):
+    source = file_of(client, "tex").content.decode()
+
+    assert tex.read(source).closed == ["tabular", "table"]
+    assert r"\strut 1.500" in source
+    assert "energy per work, set against native" in source
+    assert "Ratios of the joules that the same work took" in source
+    assert "J/MB" in source
+
+
+def test_its_chart_draws_the_ratio_of_joules(client, metered):
+    figure = client.get(PAGE.replace("compare/", "compare/chart/")).json()
+
+    assert figure["data"][0]["x"] == [pytest.approx(1.5)]
+    assert "Energy for the same work" in figure["layout"]["xaxis"]["title"]["text"]
+
+
+def test_what_nobody_metered_is_missing_and_never_0(
+    client, metered, submit, run_document, xen
+):
+    submit(run_document(44.0, system={**xen, "guest_os": "Fedora"}))
+    read = [{"metric": "network throughput", "value": 50.0, "unit": "MB/s"}]
+    submit(run_document(samples=read, system=xen, facts=clock_of(650, 690)))
+    energies.integrate_due(timedelta(0))
+
+    lines = list(csv.DictReader(file_of(client, "csv").content.decode().splitlines()))
+    missing = [line for line in lines if not line["energy"]]
+    assert {line["state"] for line in missing} <= {"unmetered"}
+    assert "0" not in {line["energy_ratio"] for line in lines}
+
+
+def test_a_printed_energy_has_no_interval_and_says_why(client, text, load_study):
+    load_study("uoc-2012-kvm", lambda run: True)
+    base = System.objects.get(options={"storage": "HDD", "swap": "HDD"})
+    cell = next(
+        cell
+        for cell in cells_of(client, f"{UOC}&baseline={base.pk}")
+        if cell.metric == "total time" and cell.joules
+    )
+    place = UOC.partition("?")[0]
+
+    card = text(f"{place}cell/?cell={cell.id}&baseline={base.pk}&show=energy")
+    assert "<b>0.842</b> times the energy" in card
+    assert "Single run: it says nothing about its own chance." in card
+    pins = text(f"{UOC}&pin={cell.system_id},{base.pk}")
+    assert ">0.842</a>" in pins
+    assert "5 runs a side allow a verdict; there are 1 and 1." in pins
 
 
 def test_its_queries_are_fixed(client, metered, django_assert_num_queries):
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(11):
         client.get(PAGE)

@@ -59,3 +59,33 @@ def test_a_card_tells_both_sides_and_the_reasons(text, pair):
 @pytest.mark.parametrize("cell", ["", "x", "0", "9" * 30])
 def test_a_cell_that_is_not_there_has_no_card(client, pair, cell):
     assert client.get(f"{PAGE}cell/", {"cell": cell}).status_code == 404
+
+
+def test_a_card_tells_the_overhead_where_cells_do(text, pair):
+    card = text(f"{PAGE}cell/", data={"cell": pair.pk, "show": "overhead"})
+
+    assert "<b>75.3\xa0%</b> overhead" in card
+
+
+def test_a_card_begins_with_the_value_where_cells_do(text, pair):
+    card = text(f"{PAGE}cell/", data={"cell": pair.pk, "show": "value"})
+
+    assert "<b>13.08\xa0MB/s</b> measured value" in card
+    assert "<dt>Ratio</dt><dd>0.247</dd>" in card
+
+
+def test_pins_tell_the_overhead_where_cells_do(text, pair):
+    native = Cell.objects.get(system__hypervisor="native")
+    pins = f"{pair.system_id},{native.system_id}"
+
+    page = text(PAGE, data={"pin": pins, "show": "overhead"})
+
+    assert ">75.3\xa0%</a>" in page
+    assert "1 less the ratio" in page
+
+
+@pytest.mark.parametrize("show", ["overhead", "value"])
+def test_links_of_cells_keep_what_is_shown(text, pair, show):
+    page = text(PAGE, data={"show": show})
+
+    assert f'href="../cells/{pair.pk}/?show={show}"' in page

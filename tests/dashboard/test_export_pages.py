@@ -47,6 +47,32 @@ def test_latex_is_a_table_with_its_address(text, pair):
     assert "Gebhardt 2010" in source
 
 
+def test_every_file_of_speeds_has_the_overhead_beside_the_ratio(text, pair):
+    native, xen = table(text(f"{STUDY}compare.csv"))
+
+    assert float(xen["overhead"]) == pytest.approx(1 - 13.08 / 52.97)
+    assert (native["overhead"], xen["overhead_low"]) == ("", "")
+
+
+def test_latex_tells_what_the_page_shows(text, pair):
+    lost = text(f"{STUDY}compare.tex", data={"show": "overhead"})
+    measured = text(f"{STUDY}compare.tex", data={"show": "value"})
+
+    assert r"75.3~\%" in lost
+    assert "Overheads: what is lost of the baseline" in lost
+    assert r"\textit{13.08}" in measured
+    assert "0.247" not in measured
+    assert "Measured values: means over runs" in measured
+
+
+@pytest.mark.parametrize("show", ["overhead", "value"])
+def test_a_file_is_named_and_headed_after_what_is_shown(client, pair, show):
+    answer = client.get(f"{STUDY}compare.json", {"show": show})
+
+    assert answer.json()["shows"] == show
+    assert answer["Content-Disposition"].endswith(f'"study-{show}.json"')
+
+
 @pytest.mark.parametrize("form", ["csv", "json", "tex"])
 def test_the_query_of_the_page_narrows_the_file(text, pair, form):
     assert "13.08" not in text(f"{STUDY}compare.{form}", data={"component": "CPU"})

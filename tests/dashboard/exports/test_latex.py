@@ -37,6 +37,16 @@ def test_intervals_and_verdicts_stand_with_the_ratio(rows, measured):
     assert "Single runs" not in text
 
 
+def test_what_is_gained_is_an_overhead_with_a_minus(rows, measured):
+    faster = replace(measured, efficiency=1.25)
+    source = replace(SOURCE, show="overhead")
+    text = latex(comparison_table([rows[0], faster]), source)
+
+    assert r"$-$25.0~\%" in text
+    assert r"{\tiny [2.0~\%, 6.0~\%]}" in text
+    assert r"\label{tab:study-overhead}" in text
+
+
 def test_every_row_has_as_many_cells_as_there_are_columns(rows):
     guests = [
         replace(

@@ -1,0 +1,68 @@
+"""A cell's ratio as the compare page's switch wants it: efficiency, overhead, energy.
+
+One place for grid, card, direct comparison and files, so that all of them say the same.
+"""
+
+from dataclasses import replace
+
+from django.utils.translation import gettext as _
+
+from benchmarks.analysis.judgement import Judgement
+from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.energy_rows import EnergyRow
+from dashboard import figures
+
+OVERHEAD, VALUE = "overhead", "value"
+
+
+def told_ratio(row: ComparisonRow) -> float | None:
+    """Return the ratio that is written: of an energy that of the joules."""
+    if isinstance(row, EnergyRow):
+        return row.joules.ratio if row.joules else None
+    return row.ratio
+
+
+def is_overhead(row: ComparisonRow, show: str) -> bool:
+    """Whether a ratio is written as what is lost of 1: scaling loses nothing."""
+    is_speed = not isinstance(row, EnergyRow)
+    return show == OVERHEAD and is_speed and row.scaling is None
+
+
+def ratio_text(row: ComparisonRow, show: str) -> str:
+    """Return a cell's ratio, or nothing where there is none."""
+    ratio = told_ratio(row)
+    if ratio is None:
+        return ""
+    return figures.overhead(ratio) if is_overhead(row, show) else figures.ratio(ratio)
+
+
+def interval_text(row: ComparisonRow, show: str) -> str:
+    """Return the 95 % interval of what `ratio_text` says, or nothing."""
+    ends = interval_ends(row, show)
+    if ends is None:
+        return ""
+    return _("%(low)s to %(high)s") % {"low": ends[0], "high": ends[1]}
+
+
+def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
+    """Return both ends of that interval: the more is lost, the less is the ratio."""
+    said = row.judgement
+    if said is None or said.low is None or said.high is None:
+        return None
+    if is_overhead(row, show):
+        return figures.overhead(said.high), figures.overhead(said.low)
+    return figures.ratio(said.low), figures.ratio(said.high)
+
+
+def drawn_judgement(row: ComparisonRow) -> Judgement | None:
+    """Return what an interval's bar draws: the judgement of a ratio that is told."""
+    ratio = told_ratio(row)
+    said = row.judgement
+    return replace(said, ratio=ratio) if said and ratio is not None else None
+
+
+def ratio_meaning(show: str, *, is_energy: bool = False) -> str:
+    """Return what the ratio is called; nothing for the usual one."""
+    if is_energy:
+        return _("times the energy for the same work")
+    return _("overhead") if show == OVERHEAD else ""
