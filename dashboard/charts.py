@@ -11,8 +11,6 @@ from math import log10
 from textwrap import wrap
 from typing import Any, Final
 
-from dashboard.figures import number
-
 SYMBOLS: Final = (
     "circle",
     "square",
@@ -149,7 +147,7 @@ def _layout(
             "title": {"text": plain(axis_title)},
             "range": [low - room, high + room],
             "tickvals": list(TICKS),
-            "ticktext": [number(tick) for tick in TICKS],
+            "tickformat": "~g",
             "fixedrange": True,
         },
         "yaxis": {
