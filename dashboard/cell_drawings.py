@@ -1,14 +1,11 @@
 """The charts of a cell with their words, each with the same numbers as a table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.location import LEAST_RUNS, hodges_lehmann
 from benchmarks.models import Cell
-from dashboard import wording
 from dashboard.cell_distributions import (
     QUANTILES,
     bins_of,
@@ -20,30 +17,14 @@ from dashboard.cell_distributions import (
 from dashboard.cell_order import order
 from dashboard.cell_side import Side
 from dashboard.cell_strip import strip
+from dashboard.drawings import NONE, Drawing, number
 from dashboard.figures import brief
 
 ROWS_SHOWN = 500
 MOST_PAIRED = 1_000  # runs: half a million pairs
-NONE = "\N{EN DASH}"
 
 
-@dataclass(frozen=True)
-class CellChart:
-    """A figure with its heading, how to read it, and the same as a table.
-
-    The first column of ``rows`` names the row.
-    """
-
-    slug: str
-    title: str
-    note: str
-    figure: dict[str, Any]
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    is_cut: bool = False
-
-
-def cell_charts(sides: Sequence[Side], cells: Sequence[Cell]) -> tuple[CellChart, ...]:
+def cell_charts(sides: Sequence[Side], cells: Sequence[Cell]) -> tuple[Drawing, ...]:
     """Return what can be drawn honestly: single samples not at all, and of single runs
     their iterations only.
     """
@@ -56,11 +37,11 @@ def cell_charts(sides: Sequence[Side], cells: Sequence[Cell]) -> tuple[CellChart
     return tuple(charts)
 
 
-def _strip(sides: Sequence[Side], cells: Sequence[Cell]) -> CellChart:
+def _strip(sides: Sequence[Side], cells: Sequence[Cell]) -> Drawing:
     columns = [_summary(side, cell) for side, cell in zip(sides, cells, strict=True)]
     names = [name for name, _value in columns[0]]
     values = [[value for _name, value in column] for column in columns]
-    return CellChart(
+    return Drawing(
         slug="strip",
         title=_("Every sample"),
         note=" ".join(_strip_words(sides)),
@@ -122,14 +103,14 @@ def _outliers(side: Side) -> str:
 
 
 def _said(value: float | None, side: Side) -> str:
-    return wording.quantity(value, side.unit) or NONE
+    return number(value, side.unit)
 
 
-def _order(sides: Sequence[Side]) -> CellChart:
+def _order(sides: Sequence[Side]) -> Drawing:
     drawn = [side for side in sides if len(side.series) > 1]
     rows = [row for side in drawn for row in _ordered_rows(side)]
     title = _("sample") if any(side.has_iterations for side in drawn) else _("run")
-    return CellChart(
+    return Drawing(
         slug="order",
         title=_("In the order they were measured"),
         note=" ".join([_("Left to right as they were done."), *_order_words(drawn)]),
@@ -166,11 +147,11 @@ def _ordered_rows(side: Side) -> list[tuple[str, ...]]:
     ]
 
 
-def _histogram(sides: Sequence[Side]) -> CellChart:
+def _histogram(sides: Sequence[Side]) -> Drawing:
     drawn = described(sides)
     bins = bins_of(drawn)
     spans = zip(bins.edges, bins.edges[1:], strict=False)
-    return CellChart(
+    return Drawing(
         slug="histogram",
         title=_("How often which value"),
         note=_distribution_note(sides, drawn),
@@ -207,13 +188,13 @@ def _counted(side: Side) -> str:
     return _("One count is one sample: there are too few runs.")
 
 
-def _ecdf(sides: Sequence[Side]) -> CellChart:
+def _ecdf(sides: Sequence[Side]) -> Drawing:
     drawn = described(sides)
     columns = [[_said(value, side) for value in quantiles(side)] for side in drawn]
     words = [_("How many percent of the values are at most so large.")]
     if len(drawn) > 1:
         words.append(_("Where the two lines lie apart, the sides differ."))
-    return CellChart(
+    return Drawing(
         slug="ecdf",
         title=_("Share of values up to each value"),
         note=" ".join(words),

@@ -18,10 +18,11 @@ from benchmarks.selectors.energy_rows import energy_row
 from benchmarks.selectors.evidence import Evidence, RunValue, evidence
 from benchmarks.viewer import Viewer
 from dashboard import cell_words, judging, wording
-from dashboard.cell_drawings import CellChart, cell_charts
+from dashboard.cell_drawings import cell_charts
 from dashboard.cell_sides import has_single_figure, side_of
 from dashboard.cell_words import ComparabilityWords, host_name
 from dashboard.cells import CellView, cell_view
+from dashboard.drawings import Drawing
 from dashboard.energy_cells import energy_sentence
 from dashboard.run_pages import number
 from dashboard.selections import ENERGY, SPEED, address, shown
@@ -57,7 +58,7 @@ class CellPage:
     comparability: ComparabilityWords | None
     width: str
     sides: tuple[SideWords, ...]
-    charts: tuple[CellChart, ...]
+    charts: tuple[Drawing, ...]
     single_run: str
     is_cut: bool
     energy: str
@@ -151,7 +152,7 @@ def _address(cell: Cell) -> str:
     return reverse("dashboard:cell", args=place)
 
 
-def _charts(cells: list[Cell], samples: list[CellSamples]) -> tuple[CellChart, ...]:
+def _charts(cells: list[Cell], samples: list[CellSamples]) -> tuple[Drawing, ...]:
     names = (_("this cell"), _("baseline"))
     sides = [
         side_of(cell, each, names[at], TOKENS[at])

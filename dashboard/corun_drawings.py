@@ -6,7 +6,8 @@ from django.utils.translation import gettext as _
 
 from benchmarks.selectors.coruns import CoRun, Curve
 from dashboard import wording
-from dashboard.bar_charts import Bars, Line, Reference, bar_chart, line_chart
+from dashboard.bar_charts import Bars, Reference, bar_chart
+from dashboard.consolidation_drawing import curve_drawing
 from dashboard.corun_words import vms_text
 from dashboard.drawings import NONE, Drawing, number, ratio
 from dashboard.system_names import short_names
@@ -18,7 +19,7 @@ def drawings(coruns: Sequence[CoRun], curves: Sequence[Curve]) -> tuple[Drawing,
     made = (
         _times(coruns) if is_time else _sums(coruns),
         _seats(coruns),
-        _curve(curves),
+        curve_drawing(curves),
     )
     return tuple(filter(None, made))
 
@@ -154,19 +155,7 @@ def _times(coruns: Sequence[CoRun]) -> Drawing | None:
     drawn = [each for each in coruns if each.figures.mean]
     if not drawn:
         return None
-    targets = [each.figures.target for each in drawn]
-    bars = [
-        Bars(_("measured"), [each.figures.mean for each in drawn]),
-        Bars(
-            _("target from one VM alone"), [t.ideal_s if t else None for t in targets]
-        ),
-        Bars(
-            _("target from as many VMs as cores"),
-            [t.lmu_s if t else None for t in targets],
-        ),
-    ]
-    unit = drawn[0].of.case.unit
-    names = row_names(drawn)
+    unit, names = drawn[0].of.case.unit, row_names(drawn)
     return Drawing(
         slug="times",
         title=_("Measured against the target"),
@@ -176,85 +165,37 @@ def _times(coruns: Sequence[CoRun]) -> Drawing | None:
             "physical cores."
         ),
         figure=bar_chart(
-            names,
-            [each for each in bars if any(each.values)],
-            _references(drawn),
-            axis_title=unit,
-            mode="group",
+            names, _time_bars(drawn), _references(drawn), axis_title=unit, mode="group"
         ),
         head=(
-            _("Co-run"),
-            _("Measured"),
-            _("Target from one VM"),
-            _("Measured / target"),
-            _("Target from as many VMs as cores"),
-            _("Measured / target"),
+            *(_("Co-run"), _("Measured")),
+            *(_("Target from one VM"), _("Measured / target")),
+            *(_("Target from as many VMs as cores"), _("Measured / target")),
         ),
         rows=tuple(
-            (
-                name,
-                number(each.figures.mean, unit),
-                number(target.ideal_s if target else None, unit),
-                ratio(target.ideal_ratio if target else None),
-                number(target.lmu_s if target else None, unit),
-                ratio(target.lmu_ratio if target else None),
-            )
-            for name, each, target in zip(names, drawn, targets, strict=True)
+            (name, *_time_row(each)) for name, each in zip(names, drawn, strict=True)
         ),
     )
 
 
-def _curve(curves: Sequence[Curve]) -> Drawing | None:
-    if not curves:
-        return None
-    unit = curves[0].case.unit
-    lines, knees = [], Line(_("last VM that raised the sum"), [], [], [])
-    rows: list[tuple[str, ...]] = []
-    for each in curves:
-        points, name = each.consolidation.points, wording.system_name(each.system)
-        texts = [f"{point.k}: {number(point.sum, unit)}" for point in points]
-        lines.append(Line(name, [p.k for p in points], [p.sum for p in points], texts))
-        for point, text in zip(points, texts, strict=True):
-            is_knee = point.k == each.consolidation.knee
-            if is_knee:
-                knees = Line(
-                    knees.name,
-                    [*knees.x, point.k],
-                    [*knees.y, point.sum],
-                    [*knees.texts, text],
-                )
-            rows.append(
-                (
-                    f"{name}: {point.k}" if len(curves) > 1 else str(point.k),
-                    number(point.sum, unit),
-                    number(point.mean, unit),
-                    ratio(point.fairness.jain),
-                    ratio(point.scaling),
-                    _knee(each) if is_knee else NONE,
-                )
-            )
-    return Drawing(
-        slug="curve",
-        title=_("What each further VM adds"),
-        note=_(
-            "The sum over the number of VMs; the ring is the last one that raised it."
-        ),
-        figure=line_chart(
-            lines, x_title=_("VMs"), y_title=unit, counts=True, marked=knees
-        ),
-        head=(
-            _("VMs"),
-            _("Sum"),
-            _("Mean"),
-            _("Fairness"),
-            _("Sum / one VM"),
-            _("Knee"),
-        ),
-        rows=tuple(rows),
+def _time_bars(coruns: Sequence[CoRun]) -> list[Bars]:
+    targets = [each.figures.target for each in coruns]
+    alone = [target.ideal_s if target else None for target in targets]
+    crowd = [target.lmu_s if target else None for target in targets]
+    found = (
+        Bars(_("measured"), [each.figures.mean for each in coruns]),
+        Bars(_("target from one VM alone"), alone),
+        Bars(_("target from as many VMs as cores"), crowd),
     )
+    return [each for each in found if any(each.values)]
 
 
-def _knee(curve: Curve) -> str:
-    if curve.consolidation.is_end_reached:
-        return _("more VMs add nothing")
-    return _("the end is not reached")
+def _time_row(corun: CoRun) -> tuple[str, ...]:
+    unit, target = corun.of.case.unit, corun.figures.target
+    return (
+        number(corun.figures.mean, unit),
+        number(target.ideal_s if target else None, unit),
+        ratio(target.ideal_ratio if target else None),
+        number(target.lmu_s if target else None, unit),
+        ratio(target.lmu_ratio if target else None),
+    )

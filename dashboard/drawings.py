@@ -12,7 +12,8 @@ NONE: Final = "\N{EN DASH}"
 class Drawing:
     """A figure with its heading, a note how to read it, and the same as a table.
 
-    The first column of ``rows`` names the row, the others are numbers in words.
+    The first column of ``rows`` names the row, the others are numbers in words; of
+    very many rows the last are left out (``is_cut``).
     """
 
     slug: str
@@ -21,6 +22,7 @@ class Drawing:
     figure: dict[str, Any]
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    is_cut: bool = False
 
 
 def number(value: float | None, unit: str) -> str:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import Protocol
 
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
 from benchmarks.analysis.power_trace import GAP_STEPS
-from benchmarks.models import System
 from benchmarks.selectors.energy import EnergyTable, SystemEnergy
 from benchmarks.selectors.metered import MeteredRun, Window
 from dashboard import figures, wording
@@ -18,32 +16,6 @@ from dashboard.drawings import NONE, Drawing, number, ratio
 from dashboard.energy_words import conclusion
 
 POINTS = 2000
-
-
-class Performing(Protocol):
-    """What is drawn of a system's power and performance."""
-
-    @property
-    def system(self) -> System: ...
-    @property
-    def operations(self) -> float | None: ...
-    @property
-    def work_s(self) -> float | None: ...
-    @property
-    def mean_w(self) -> float | None: ...
-    @property
-    def joules_per_operation(self) -> float | None: ...
-    @property
-    def operations_per_joule(self) -> float | None: ...
-    @property
-    def energy_delay_js(self) -> float | None: ...
-
-
-class PerformingTable(Protocol):
-    """A workload on several systems."""
-
-    @property
-    def systems(self) -> Sequence[Performing]: ...
 
 
 def energy_drawing(
@@ -101,60 +73,6 @@ def _energy_row(
         ratio(energy.less_wait_ratio),
         conclusion(energy, table),
     )
-
-
-def performance_drawing(
-    table: PerformingTable, names: Mapping[int, str]
-) -> Drawing | None:
-    """Draw power against performance, where the work counted what it did."""
-    drawn = [s for s in table.systems if s.operations and s.work_s and s.mean_w]
-    if len(drawn) < 2:
-        return None
-    speeds = [(each.operations or 0.0) / (each.work_s or 1.0) for each in drawn]
-    lines = [
-        Line(
-            names[each.system.pk],
-            [speed],
-            [each.mean_w],
-            [_performance_text(names[each.system.pk], speed, each)],
-            is_joined=False,
-        )
-        for each, speed in zip(drawn, speeds, strict=True)
-    ]
-    return Drawing(
-        slug="performance",
-        title=_("Power against performance"),
-        note=_("Lower and farther right is better: less power, more work a second."),
-        figure=line_chart(
-            lines,
-            x_title=_("Operations a second"),
-            y_title=_("Mean power, W"),
-            from_zero=False,
-        ),
-        head=(
-            _("System"),
-            _("Operations"),
-            _("Operations a second"),
-            _("J per operation"),
-            _("Operations per J"),
-            _("Energy-delay product"),
-        ),
-        rows=tuple(
-            (
-                names[each.system.pk],
-                number(each.operations, ""),
-                number(speed, "1/s"),
-                number(each.joules_per_operation, "J"),
-                number(each.operations_per_joule, "1/J"),
-                number(each.energy_delay_js, "Js"),
-            )
-            for each, speed in zip(drawn, speeds, strict=True)
-        ),
-    )
-
-
-def _performance_text(name: str, speed: float, each: Performing) -> str:
-    return f"{name}: {number(speed, '1/s')}, {number(each.mean_w, 'W')}"
 
 
 def power_drawing(metered: MeteredRun) -> Drawing | None:

@@ -9,13 +9,10 @@ from benchmarks.selectors.metered import MeteredRun, metered_run
 from benchmarks.selectors.meters import MeterReading
 from dashboard.asked import unmet
 from dashboard.drawings import Drawing
-from dashboard.energy_drawings import (
-    energy_drawing,
-    performance_drawing,
-    power_drawing,
-)
+from dashboard.energy_drawings import energy_drawing, power_drawing
 from dashboard.energy_words import answer, log_sentence
 from dashboard.logged_page import LoggedPage, logged_page
+from dashboard.performance_drawing import performance_drawing
 from dashboard.run_pages import number
 from dashboard.system_names import short_names
 

@@ -12,9 +12,10 @@ from benchmarks.selectors.logged_power import work_power
 from benchmarks.selectors.run_energies import MeteredWork, run_energies
 from dashboard import wording
 from dashboard.drawings import NONE, Drawing, number
-from dashboard.energy_drawings import performance_drawing, power_drawing
+from dashboard.energy_drawings import power_drawing
 from dashboard.logged_drawings import work_drawing
 from dashboard.logged_words import answer, notes, remarks
+from dashboard.performance_drawing import performance_drawing
 from dashboard.run_pages import number as whole_number
 from dashboard.system_names import short_names
 

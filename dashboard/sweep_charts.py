@@ -11,7 +11,6 @@ from typing import Any, Final
 from dashboard.charts import SERIES, SYMBOLS, plain
 
 HEIGHT_PX: Final = 400
-LEGEND_PX: Final = 20
 MOST_TICKS: Final = 9
 
 
@@ -49,7 +48,7 @@ def sweep_plot(
     return {
         "data": [_curve(curve) for curve in curves],
         "layout": {
-            "height": HEIGHT_PX + LEGEND_PX * len(curves),
+            "height": HEIGHT_PX,
             "hovermode": "closest",
             "showlegend": True,
             "xaxis": _axis(titles[0], is_log[0]) | _ticks(ticks),

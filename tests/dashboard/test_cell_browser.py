@@ -50,7 +50,7 @@ def cell_of(host):
 
 def draw(page, slug):
     """Scroll to a chart and return it once it is drawn."""
-    chart = page.locator(f"[data-chart][aria-labelledby=plot-{slug}]")
+    chart = page.locator(f"[aria-labelledby=drawing-{slug}] [data-chart]")
     chart.scroll_into_view_if_needed()
     expect(chart).to_have_attribute("data-drawn", "")
     return chart
@@ -66,7 +66,7 @@ def test_eleven_runs_at_two_speeds_are_told_and_drawn(chromium, site):
         assert "77.2" not in page.locator("main").inner_text()
         chart = draw(page, "order")
         assert chart.locator(".scatterlayer .point").count() == 11
-        expect(chart.locator(".legend")).to_contain_text("109 MB/s (36 %)")
+        expect(chart.locator(".chart-series")).to_contain_text("109 MB/s (36 %)")
         chart.locator(".point").nth(7).hover(force=True)
         expect(chart.locator(".hovertext")).to_contain_text("MB/s")
         for slug in ("strip", "histogram", "ecdf"):

@@ -9,6 +9,8 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.template.loader import get_template
 
+from dashboard.charts import SYMBOLS
+
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
 TEMPLATES = sorted((DASHBOARD / "templates").rglob("*.html"))
 STATIC = sorted((DASHBOARD / "static").rglob("*.*"))
@@ -101,3 +103,10 @@ def test_the_style_sheet_closes_what_it_opens_where_it_should():
         assert not (depth and "{" in line and not line.startswith(" ")), line
         depth += line.count("{") - line.count("}")
     assert depth == 0
+
+
+def test_every_mark_of_a_chart_is_drawn_on_its_button():
+    source = (DASHBOARD / "static/dashboard/chart_series.js").read_text()
+    drawn = set(re.findall(r'^    "?([\w-]+)"?: "M', source, re.MULTILINE))
+
+    assert drawn == {*SYMBOLS, "bar", "line"}

@@ -1,0 +1,121 @@
+/* The series of a drawn chart as buttons that take them out and put them in again. */
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const FEW = 3; // Fewer are not worth a button for all of them.
+  // Plotly's marks, so that a button looks like what it stands for.
+  const MARKS = {
+    circle: "M5,0A5,5 0 1,1 -5,0A5,5 0 1,1 5,0Z",
+    square: "M-4.5,-4.5H4.5V4.5H-4.5Z",
+    diamond: "M0,-6L6,0L0,6L-6,0Z",
+    "triangle-up": "M0,-5.5L5.5,4.5H-5.5Z",
+    cross: "M-5.5,-2H-2V-5.5H2V-2H5.5V2H2V5.5H-2V2H-5.5Z",
+    x: "M0,-2.8L2.8,-5.6L5.6,-2.8L2.8,0L5.6,2.8L2.8,5.6L0,2.8L-2.8,5.6L-5.6,2.8L-2.8,0L-5.6,-2.8L-2.8,-5.6Z",
+    "triangle-down": "M0,5.5L5.5,-4.5H-5.5Z",
+    pentagon: "M0,-5.5L5.2,-1.7L3.2,4.5H-3.2L-5.2,-1.7Z",
+    star: "M0,-6L1.4,-1.9L5.7,-1.9L2.3,0.7L3.5,4.9L0,2.4L-3.5,4.9L-2.3,0.7L-5.7,-1.9L-1.4,-1.9Z",
+    hexagon: "M0,-5.5L4.8,-2.8V2.8L0,5.5L-4.8,2.8V-2.8Z",
+    bar: "M-9,-5H9V5H-9Z",
+    line: "M-11,0H11",
+  };
+
+  /* What a legend would name: nothing where there is but one thing to see. */
+  const entries = ({ data, layout }) => {
+    const found = data.map((trace, at) => ({ trace, at })).filter(({ trace }) => trace.name && trace.showlegend !== false);
+    const isWanted = layout.showlegend ?? found.length > 1;
+    return isWanted ? found : [];
+  };
+
+  const token = ({ meta, marker, line }) =>
+    meta?.series ? `--series-${meta.series}` : [line?.color, marker?.color].flat().find((each) => `${each}`.startsWith("--")) ?? "--ink";
+
+  const draw = (name, isOpen, dash) => {
+    const path = document.createElementNS(SVG, "path");
+    path.setAttribute("d", MARKS[name]);
+    if (name === "line") path.setAttribute("stroke-dasharray", { dash: "5 3", dot: "2 3" }[dash] ?? "none");
+    path.setAttribute("class", isOpen || name === "line" ? "open" : "full");
+    return path;
+  };
+
+  const swatch = (trace) => {
+    const svg = document.createElementNS(SVG, "svg");
+    svg.setAttribute("viewBox", "-12 -8 24 16");
+    svg.setAttribute("aria-hidden", "true");
+    svg.style.setProperty("--paint", `var(${token(trace)})`);
+    if (trace.type === "bar") svg.append(draw("bar"));
+    else {
+      const symbols = [trace.marker?.symbol ?? "circle"].flat();
+      if (/lines/.test(trace.mode)) svg.append(draw("line", false, trace.line?.dash));
+      // A mark beyond the edge is an arrow: the series' own is another's.
+      const symbol = symbols.find((each) => MARKS[each.replace("-open", "")]) ?? "circle";
+      if (/markers/.test(trace.mode)) svg.append(draw(symbol.replace("-open", ""), symbol.endsWith("-open")));
+    }
+    return svg;
+  };
+
+  const button = (at, trace, text) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.className = "chart-key chart-entry";
+    made.dataset.chartTrace = at;
+    made.setAttribute("aria-pressed", "true");
+    const name = document.createElement("span");
+    name.textContent = text;
+    made.append(swatch(trace), name);
+    return made;
+  };
+
+  /* The entries of one group under its name: systems of one hypervisor. */
+  const group = (name, members) => {
+    const made = document.createElement("div");
+    made.className = "chart-group";
+    if (name) {
+      const head = document.createElement("span");
+      head.textContent = name;
+      head.setAttribute("aria-hidden", "true");
+      made.setAttribute("role", "group");
+      made.setAttribute("aria-label", name);
+      made.append(head);
+    }
+    made.append(...members);
+    return made;
+  };
+
+  const traces = (figure) => [...figure.querySelectorAll("[data-chart-trace]")];
+
+  /* Say on the buttons what is seen. */
+  const tell = (figure) => {
+    const { unseen } = figure.chart.view;
+    for (const each of traces(figure)) each.setAttribute("aria-pressed", String(!unseen.has(Number(each.dataset.chartTrace))));
+    const all = figure.querySelector("[data-chart-all]");
+    all.textContent = unseen.size ? all.dataset.show : all.dataset.hide;
+  };
+
+  document.addEventListener("chartdrawn", ({ target: figure }) => {
+    const { source, plain } = figure.chart;
+    const found = entries(source);
+    const place = figure.querySelector("[data-chart-series]");
+    place.hidden = !found.length;
+    const groups = new Map();
+    for (const { trace, at } of found) {
+      const name = plain(trace.legendgrouptitle?.text);
+      groups.set(name, [...(groups.get(name) ?? []), button(at, trace, plain(trace.name))]);
+    }
+    for (const old of place.querySelectorAll(".chart-group")) old.remove();
+    place.prepend(...[...groups].map(([name, members]) => group(name, members)));
+    place.querySelector("[data-chart-all]").hidden = found.length < FEW;
+    tell(figure);
+  });
+
+  document.addEventListener("click", ({ target }) => {
+    const pressed = target.closest("[data-chart-trace], [data-chart-all]");
+    const figure = pressed?.closest("[data-drawn]");
+    if (!figure) return;
+    const { view, repaint } = figure.chart;
+    const places = traces(figure).map((each) => Number(each.dataset.chartTrace));
+    const changed = "chartTrace" in pressed.dataset ? [Number(pressed.dataset.chartTrace)] : places;
+    const isShown = "chartTrace" in pressed.dataset ? view.unseen.has(changed[0]) : view.unseen.size > 0;
+    for (const at of changed) isShown ? view.unseen.delete(at) : view.unseen.add(at);
+    tell(figure);
+    repaint();
+  });
+})();

@@ -1,0 +1,134 @@
+"""A chart without a mouse: its series, its points, a closer look."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.dashboard import browsing, routes
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+SPAN = """
+(chart) => {
+  const [first, last] = chart.querySelector(".chart-canvas")._fullLayout.xaxis.range;
+  return last - first;
+}
+"""
+
+
+@pytest.fixture
+def visit(chromium, site):
+    """A window of its own; it ends without an error, within the policy."""
+    with browsing.window(chromium, site.url) as opened:
+        yield opened
+        assert opened.errors == []
+
+
+def drawn(visit, address):
+    """Open a page and return its first chart, once it is drawn."""
+    page = visit.open(address)
+    chart = page.locator("[data-chart]").first
+    chart.scroll_into_view_if_needed()
+    expect(chart).to_have_attribute("data-drawn", "")
+    return chart
+
+
+def unseen(chart):
+    """Return the buttons of the series that are put away."""
+    return chart.locator("[aria-pressed=false]")
+
+
+def said(chart):
+    return chart.locator(".chart-said")
+
+
+def test_a_series_is_put_away_and_back_by_keyboard(visit):
+    chart = drawn(visit, f"{routes.XEN}compare/?component=network")
+    points = chart.locator(".scatterlayer .point")
+    count = points.count()
+    series = chart.get_by_role("group", name="Series of this chart")
+
+    series.get_by_role("button", pressed=True).first.press("Enter")
+    expect(unseen(chart)).to_be_focused()
+    assert points.count() < count
+    unseen(chart).press("Space")
+
+    expect(unseen(chart)).to_have_count(0)
+    expect(points).to_have_count(count)
+    assert browsing.violations(chart.page) == []
+
+
+def test_one_series_is_seen_alone_by_keyboard(visit):
+    chart = drawn(visit, f"{routes.XEN}compare/?component=network")
+    last = chart.locator("[data-chart-trace]").last
+
+    chart.get_by_role("button", name="Hide all").press("Enter")
+    expect(chart.locator(".scatterlayer .point")).to_have_count(0)
+    last.press("Enter")
+    assert chart.locator(".scatterlayer .trace").count() == 1
+    chart.get_by_role("button", name="Show all").press("Enter")
+
+    expect(unseen(chart)).to_have_count(0)
+
+
+def test_the_points_are_told_one_by_one(visit):
+    chart = drawn(visit, f"{routes.UOC}sweep/")
+    count = chart.locator(".scatterlayer .point").count()
+
+    chart.get_by_role("button", name="Next point").press("Enter")
+    expect(said(chart)).to_have_text(re.compile(rf"^Point 1 of {count}: .+MB/s$"))
+    expect(chart.locator(".hovertext")).to_have_count(1)
+    chart.page.keyboard.press("ArrowRight")
+    expect(said(chart)).to_have_text(re.compile("^Point 2 of "))
+    chart.page.keyboard.press("ArrowLeft")
+    expect(said(chart)).to_have_text(re.compile("^Point 1 of "))
+    chart.page.keyboard.press("Escape")
+
+    expect(said(chart)).to_be_empty()
+    expect(chart.locator(".hovertext")).to_have_count(0)
+
+
+def test_a_bar_is_told_with_the_row_it_stands_in(visit):
+    chart = drawn(visit, f"{routes.XEN}co-runs/")
+
+    chart.get_by_role("button", name="Next point").press("Enter")
+
+    expect(said(chart)).to_have_text(re.compile(r"^Point 1 of \d+: \d VMs: .+: \d"))
+
+
+def test_a_chart_is_looked_at_closer_by_keyboard_and_whole_again(visit):
+    chart = drawn(visit, f"{routes.UOC}sweep/")
+    whole = chart.evaluate(SPAN)
+    chart.get_by_role("button", name="Next point").press("Enter")
+    expect(said(chart)).to_contain_text("Point 1 of")
+
+    chart.get_by_role("button", name="Zoom in").press("Enter")
+    expect(said(chart)).to_have_text("Enlarged 2 times")
+    assert chart.evaluate(SPAN) == pytest.approx(whole / 2)
+    chart.get_by_role("button", name="Zoom out").press("Enter")
+
+    expect(said(chart)).to_have_text("The whole chart")
+    assert chart.evaluate(SPAN) == pytest.approx(whole)
+
+
+def test_bars_are_never_cut_off(visit):
+    chart = drawn(visit, f"{routes.XEN}co-runs/")
+
+    expect(chart.get_by_role("button", name="Next point")).to_be_visible()
+    expect(chart.get_by_role("button", name="Zoom in")).to_have_count(0)
+
+
+def test_a_picture_has_a_legend_of_what_is_seen(visit):
+    chart = drawn(visit, f"{routes.XEN}compare/?component=network")
+    names = chart.locator(".chart-entry").all_inner_texts()
+    chart.locator("[data-chart-trace]").first.press("Enter")
+    expect(unseen(chart)).to_have_count(1)
+    with chart.page.expect_download() as download:
+        chart.get_by_role("button", name="SVG").press("Enter")
+    picture = Path(download.value.path()).read_text()
+
+    assert chart.locator(".legend").count() == 0
+    heads = chart.locator(".chart-group").count()
+    assert picture.count('class="legendtext"') == len(names) - 1 + heads
