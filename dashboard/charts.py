@@ -11,6 +11,8 @@ from math import log10
 from textwrap import wrap
 from typing import Any, Final
 
+from dashboard.figures import number
+
 SYMBOLS: Final = (
     "circle",
     "square",
