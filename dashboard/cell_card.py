@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from django.http import Http404
 
 from benchmarks.models import Campaign, Efficiency, Flag, System
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
-from benchmarks.selectors.comparisons import ComparisonRow, Reference
 from benchmarks.selectors.energy_per_work import cell_energies
 from benchmarks.selectors.energy_rows import energy_row
 from benchmarks.selectors.flags import visible_flags
+from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.card_words import CardWords, card_words
