@@ -52,8 +52,7 @@ class CasesView(ApiView):
         responses=CaseSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        given = LOOKUPS.keys() & self.query.keys()
-        filters = {LOOKUPS[name]: self.query[name] for name in given}
+        filters = self.looked_up(LOOKUPS)
         cells: dict[str, Any] = {}
         if "campaign" in self.query:
             cells["campaign"] = find_campaign(self.viewer, self.query["campaign"])

@@ -106,8 +106,7 @@ class CellsView(ApiView):
         return self.page_of(related, CellSerializer)
 
     def _filters(self) -> dict[str, Any]:
-        given = LOOKUPS.keys() & self.query.keys()
-        filters = {LOOKUPS[name]: self.query[name] for name in given}
+        filters = self.looked_up(LOOKUPS)
         if "campaign" in self.query:
             name = self.query["campaign"]
             filters["campaign"] = find_campaign(self.viewer, name)

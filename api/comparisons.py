@@ -21,13 +21,15 @@ from api.views import ApiView
 from benchmarks.analysis.verdicts import Standing, Verdict
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, Efficiency, System
-from benchmarks.selectors import comparisons
 from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.comparison_row import NOT_YET, ComparisonRow
+from benchmarks.selectors.comparisons import compared_cells, comparison_row
+from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import campaign_verdicts
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
 BETTER = ("higher", "lower", "neither")
-STATES = (*Efficiency.State.values, comparisons.NOT_YET)
+STATES = (*Efficiency.State.values, NOT_YET)
 DOUBTS = ("two_speeds", "periodic", "drift", "first_run")
 VERDICTS = [verdict.name.lower() for verdict in Verdict]
 STANDINGS = [standing.name.lower() for standing in Standing]
@@ -181,17 +183,13 @@ class ComparisonQuery(ListQuery):
         return attrs
 
 
-def _judged(
-    cells: Sequence[Cell], reference: comparisons.Reference | None
-) -> list[comparisons.ComparisonRow]:
+def _judged(cells: Sequence[Cell], reference: Reference | None) -> list[ComparisonRow]:
     """Return cells as rows, each judged with all cells of its campaign."""
     system = reference.system if reference else None
     campaigns = {cell.campaign_id: cell.campaign for cell in cells}
     verdicts = {pk: campaign_verdicts(each, system) for pk, each in campaigns.items()}
     return [
-        comparisons.comparison_row(
-            cell, reference, verdicts[cell.campaign_id].of(cell.pk)
-        )
+        comparison_row(cell, reference, verdicts[cell.campaign_id].of(cell.pk))
         for cell in cells
     ]
 
@@ -209,9 +207,7 @@ class ComparisonsView(ApiView):
     def get(self, request: Request) -> Response:
         campaign = self._campaign()
         reference = self._reference(campaign)
-        cells = comparisons.compared_cells(
-            self.viewer, campaign=campaign, filters=self._filters()
-        )
+        cells = compared_cells(self.viewer, campaign=campaign, filters=self._filters())
         page = self.cut(cells)
         rows = _judged(page, reference)
         return self.answer_page(rows, ComparisonSerializer)
@@ -220,7 +216,7 @@ class ComparisonsView(ApiView):
         name = self.query.get("campaign")
         return find_campaign(self.viewer, name) if name else None
 
-    def _reference(self, campaign: Campaign | None) -> comparisons.Reference | None:
+    def _reference(self, campaign: Campaign | None) -> Reference | None:
         baseline = self.query.get("baseline", "native")
         if campaign is None or baseline == "native":
             return None
@@ -228,12 +224,11 @@ class ComparisonsView(ApiView):
         system = systems.first()
         if system is None:
             raise NotFoundError("system", baseline)
-        return comparisons.Reference.of(campaign, system)
+        return Reference.of(campaign, system)
 
     def _filters(self) -> dict[str, Any]:
-        given = LOOKUPS.keys() & self.query.keys()
-        filters = {LOOKUPS[name]: self.query[name] for name in given}
-        if self.query.get("state") == comparisons.NOT_YET:
+        filters = self.looked_up(LOOKUPS)
+        if self.query.get("state") == NOT_YET:
             del filters["efficiency__state"]
             filters["efficiency__isnull"] = True
         return filters

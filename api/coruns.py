@@ -7,12 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.campaign_views import CampaignQuery, CampaignView
 from api.comparisons import BETTER, COMPONENTS, FigureSerializer
-from api.fields import Choice
-from api.queries import Query, ToolParameter, campaign_parameter
+from api.fields import NULLABLE, Choice
+from api.queries import ToolParameter
 from api.runs import SCENARIOS
-from api.views import ApiView
-from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.corun_cells import TOGETHER
 from benchmarks.selectors.coruns import campaign_coruns
 
@@ -21,7 +20,6 @@ LOOKUPS = {
     "tool": "case__tool",
     "scenario": "scenario",
 }
-NULLABLE: dict[str, Any] = {"allow_null": True}
 
 
 class SeatSerializer(FigureSerializer):
@@ -148,14 +146,13 @@ class CampaignCoRunsSerializer(serializers.Serializer[Any]):
     curves = CurveSerializer(many=True)
 
 
-class CoRunsQuery(Query):
-    campaign = campaign_parameter(required=True)
+class CoRunsQuery(CampaignQuery):
     component = Choice(choices=COMPONENTS, required=False)
     tool = ToolParameter(required=False, help_text="A tool's slug or title.")
     scenario = Choice(choices=TOGETHER, required=False)
 
 
-class CoRunsView(ApiView):
+class CoRunsView(CampaignView):
     """What several VMs of a system did together."""
 
     query_class = CoRunsQuery
@@ -166,8 +163,6 @@ class CoRunsView(ApiView):
         responses=CampaignCoRunsSerializer,
     )
     def get(self, request: Request) -> Response:
-        campaign = find_campaign(self.viewer, self.query["campaign"])
-        given = LOOKUPS.keys() & self.query.keys()
-        filters = {LOOKUPS[name]: self.query[name] for name in given}
-        found = campaign_coruns(campaign, filters=filters)
+        filters = self.looked_up(LOOKUPS)
+        found = campaign_coruns(self.campaign, filters=filters)
         return Response(self.shown(CampaignCoRunsSerializer, found))

@@ -7,13 +7,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.queries import Query, WholeParameter, campaign_parameter
-from api.views import ApiView
-from benchmarks.selectors.campaigns import find_campaign
+from api.campaign_views import CampaignQuery, CampaignView
+from api.fields import NULLABLE
+from api.queries import WholeParameter
 from benchmarks.selectors.energy import campaign_energy
 from benchmarks.selectors.run_energies import MeteredWork, run_energies
 
-NULLABLE: dict[str, Any] = {"allow_null": True}
 MOST_WATTS = 1_000_000
 
 
@@ -116,8 +115,7 @@ class EnergySerializer(serializers.Serializer[Any]):
     runs = WorkEnergySerializer(many=True)
 
 
-class EnergyQuery(Query):
-    campaign = campaign_parameter(required=True)
+class EnergyQuery(CampaignQuery):
     waiting_w = WholeParameter(
         required=False,
         max_value=MOST_WATTS,
@@ -125,7 +123,7 @@ class EnergyQuery(Query):
     )
 
 
-class EnergyView(ApiView):
+class EnergyView(CampaignView):
     """Printed totals of power meters, and the energy of the work."""
 
     query_class = EnergyQuery
@@ -136,8 +134,7 @@ class EnergyView(ApiView):
         responses=EnergySerializer,
     )
     def get(self, request: Request) -> Response:
-        campaign = find_campaign(self.viewer, self.query["campaign"])
-        found = campaign_energy(campaign, self.query.get("waiting_w"))
+        found = campaign_energy(self.campaign, self.query.get("waiting_w"))
         told = {"tables": found.tables, "refused": found.refused}
-        logged = run_energies(campaign)
+        logged = run_energies(self.campaign)
         return Response(self.shown(EnergySerializer, told | {"runs": logged}))

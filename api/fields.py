@@ -8,7 +8,7 @@ import re
 import sys
 from datetime import UTC, datetime
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 from django.core.validators import RegexValidator
@@ -19,6 +19,8 @@ from benchmarks.errors import TextError
 from benchmarks.text import clean_text
 
 MAX_NOTE = 20_000
+# Of a field in an answer: what is not known is null.
+NULLABLE: Final[dict[str, Any]] = {"allow_null": True}
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -7,17 +7,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.campaign_views import CampaignQuery, CampaignView
 from api.comparisons import FigureSerializer
-from api.fields import Text
-from api.queries import Query, WholeParameter, campaign_parameter
-from api.views import ApiView
+from api.fields import NULLABLE, Text
+from api.queries import WholeParameter
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign
-from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.history import Subject, history, subjects
 from benchmarks.sentences import Sentence
-
-NULLABLE: dict[str, Any] = {"allow_null": True}
 
 
 class HistorySubjectSerializer(serializers.Serializer[Any]):
@@ -81,13 +77,12 @@ class HistorySerializer(serializers.Serializer[Any]):
     series = SeriesSerializer(many=True)
 
 
-class HistoryQuery(Query):
-    campaign = campaign_parameter(required=True)
+class HistoryQuery(CampaignQuery):
     case = WholeParameter(required=False, help_text="A case's id, to read its series.")
     host = Text(required=False, max_length=50, help_text="A host's slug.")
 
 
-class HistoryView(ApiView):
+class HistoryView(CampaignView):
     """What a campaign measured before, and on other versions."""
 
     query_class = HistoryQuery
@@ -98,18 +93,17 @@ class HistoryView(ApiView):
         responses=HistorySerializer,
     )
     def get(self, request: Request) -> Response:
-        campaign = find_campaign(self.viewer, self.query["campaign"])
-        found = self._subjects(campaign)
+        found = self._subjects()
         series = history(self.viewer, found[0]).series if "case" in self.query else ()
         body = {"results": found, "series": series}
         return Response(self.shown(HistorySerializer, body))
 
-    def _subjects(self, campaign: Campaign) -> tuple[Subject, ...]:
+    def _subjects(self) -> tuple[Subject, ...]:
         """Return those that were asked for, at least one if a case was named."""
         case, host = self.query.get("case"), self.query.get("host")
         found = tuple(
             each
-            for each in subjects(self.viewer, campaign)
+            for each in subjects(self.viewer, self.campaign)
             if case in (None, each.case_id) and host in (None, each.host)
         )
         if case is not None and not found:

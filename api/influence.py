@@ -4,19 +4,16 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.campaign_views import CampaignQuery, CampaignView
 from api.comparisons import COMPONENTS
 from api.fields import Choice
 from api.influence_answers import CampaignInfluenceSerializer
-from api.queries import Query, campaign_parameter
 from api.runs import SCENARIOS
-from api.views import ApiView
-from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.influence import campaign_influence
 from benchmarks.selectors.influence_responses import RESPONSES
 
 
-class InfluenceQuery(Query):
-    campaign = campaign_parameter(required=True)
+class InfluenceQuery(CampaignQuery):
     scenario = Choice(
         choices=SCENARIOS,
         required=False,
@@ -30,7 +27,7 @@ class InfluenceQuery(Query):
     )
 
 
-class InfluenceView(ApiView):
+class InfluenceView(CampaignView):
     """Which parameters of its systems moved a campaign's results."""
 
     query_class = InfluenceQuery
@@ -42,6 +39,6 @@ class InfluenceView(ApiView):
     )
     def get(self, request: Request) -> Response:
         chosen = {**self.query}
-        campaign = find_campaign(self.viewer, chosen.pop("campaign"))
-        found = campaign_influence(self.viewer, campaign, **chosen)
+        del chosen["campaign"]
+        found = campaign_influence(self.viewer, self.campaign, **chosen)
         return Response(self.shown(CampaignInfluenceSerializer, found))

@@ -7,13 +7,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.campaign_views import CampaignView
 from api.comparisons import BETTER, FigureSerializer
-from api.queries import Query, campaign_parameter
-from api.views import ApiView
-from benchmarks.selectors.campaigns import find_campaign
+from api.fields import NULLABLE
 from benchmarks.selectors.network import campaign_network
-
-NULLABLE: dict[str, Any] = {"allow_null": True}
 
 
 class PathSerializer(FigureSerializer):
@@ -69,14 +66,8 @@ class NetworkSerializer(serializers.Serializer[Any]):
     results = NetworkMetricSerializer(many=True)
 
 
-class NetworkQuery(Query):
-    campaign = campaign_parameter(required=True)
-
-
-class NetworkView(ApiView):
+class NetworkView(CampaignView):
     """Throughputs and latencies between named nodes."""
-
-    query_class = NetworkQuery
 
     @extend_schema(
         summary="Read what went from where to where in a campaign",
@@ -84,6 +75,5 @@ class NetworkView(ApiView):
         responses=NetworkSerializer,
     )
     def get(self, request: Request) -> Response:
-        campaign = find_campaign(self.viewer, self.query["campaign"])
-        found = campaign_network(self.viewer, campaign)
+        found = campaign_network(self.viewer, self.campaign)
         return Response(self.shown(NetworkSerializer, {"results": found}))

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.answers import Answer
-from api.fields import Choice
+from api.fields import NULLABLE, Choice
 from api.plan_shapes import EXAMPLE, PlanInput, plan_fields
 from api.queries import ListQuery, campaign_parameter
 from api.shapes import StrictSerializer, checked
@@ -21,7 +21,6 @@ from benchmarks.services.plans import create_plan, stop_plan
 from benchmarks.viewer import Viewer
 
 EXAMPLE_STOP = OpenApiExample("Stop it", value={"status": "stopped"}, request_only=True)
-NULLABLE: dict[str, Any] = {"allow_null": True}
 
 
 class PlanSerializer(Answer):

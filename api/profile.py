@@ -7,10 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.campaign_views import CampaignView
 from api.comparisons import COMPONENTS
-from api.queries import Query, campaign_parameter
-from api.views import ApiView
-from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.profile import campaign_profile
 
 
@@ -53,21 +51,14 @@ class ProfileSerializer(serializers.Serializer[Any]):
     systems = ProfileRowSerializer(many=True)
 
 
-class ProfileQuery(Query):
-    campaign = campaign_parameter(required=True)
-
-
-class ProfileView(ApiView):
+class ProfileView(CampaignView):
     """The systems of one campaign."""
-
-    query_class = ProfileQuery
 
     @extend_schema(summary="Read a campaign's profile", responses=ProfileSerializer)
     def get(self, request: Request) -> Response:
-        campaign = find_campaign(self.viewer, self.query["campaign"])
-        found = campaign_profile(self.viewer, campaign)
+        found = campaign_profile(self.viewer, self.campaign)
         said = {
-            "campaign": campaign.slug,
+            "campaign": self.campaign.slug,
             "is_relative": found.is_relative,
             "components": found.components,
             "systems": found.rows,

@@ -7,11 +7,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.queries import Query, campaign_parameter
-from api.views import ApiView
+from api.campaign_views import CampaignView
 from benchmarks.analysis.disclosure import DISCLOSURE
 from benchmarks.analysis.publishing import DISPERSION, ENOUGH_RUNS
-from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.publishing import campaign_assessment
 
 LEVELS = ["draft", "lab", "verified"]
@@ -42,14 +40,8 @@ class AssessmentSerializer(serializers.Serializer[Any]):
     )
 
 
-class PublishingQuery(Query):
-    campaign = campaign_parameter(required=True)
-
-
-class PublishingView(ApiView):
+class PublishingView(CampaignView):
     """A campaign judged by the rules of publishing."""
-
-    query_class = PublishingQuery
 
     @extend_schema(
         summary="Judge a campaign by the rules of publishing",
@@ -59,6 +51,5 @@ class PublishingView(ApiView):
         responses=AssessmentSerializer,
     )
     def get(self, request: Request) -> Response:
-        campaign = find_campaign(self.viewer, self.query["campaign"])
-        found = campaign_assessment(campaign)
+        found = campaign_assessment(self.campaign)
         return Response(self.shown(AssessmentSerializer, found))

@@ -7,13 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.campaign_views import CampaignView
 from api.comparisons import BETTER, COMPONENTS, NONE_YET, VERDICTS
-from api.queries import Query, campaign_parameter
-from api.views import ApiView
-from benchmarks.selectors.campaigns import find_campaign
+from api.fields import NULLABLE
 from benchmarks.selectors.sweeps import campaign_sweeps
 
-NULLABLE: dict[str, Any] = {"allow_null": True}
 COURSES = ("keeps", "parts", "joins", "slower")
 
 
@@ -71,14 +69,8 @@ class SweepsSerializer(serializers.Serializer[Any]):
     results = SweepSerializer(many=True)
 
 
-class SweepsQuery(Query):
-    campaign = campaign_parameter(required=True)
-
-
-class SweepsView(ApiView):
+class SweepsView(CampaignView):
     """What becomes of a metric along a parameter."""
-
-    query_class = SweepsQuery
 
     @extend_schema(
         summary="Read a campaign's values along numeric parameters",
@@ -86,6 +78,5 @@ class SweepsView(ApiView):
         responses=SweepsSerializer,
     )
     def get(self, request: Request) -> Response:
-        campaign = find_campaign(self.viewer, self.query["campaign"])
-        found = campaign_sweeps(self.viewer, campaign)
+        found = campaign_sweeps(self.viewer, self.campaign)
         return Response(self.shown(SweepsSerializer, {"results": found}))

@@ -1,5 +1,6 @@
 """What all views of the API share."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -63,6 +64,14 @@ class ApiView(GenericAPIView[Any]):
     ) -> Response:
         """Answer with one page of rows."""
         return self.answer_page(self.cut(rows), output, **context)
+
+    def looked_up(self, lookups: Mapping[str, str]) -> dict[str, Any]:
+        """Return the given ones of these parameters as look-ups of Django's."""
+        return {
+            field: self.query[name]
+            for name, field in lookups.items()
+            if name in self.query
+        }
 
     def cut(self, rows: QuerySet[Any]) -> list[Any]:
         """Return the rows of the page that was asked for."""

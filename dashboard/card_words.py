@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks.models import System
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.energy_rows import EnergyRow
-from dashboard import judging, wording
+from dashboard import judging, state_words, wording
 from dashboard.cells import full_figure
 from dashboard.energy_cells import meter_text
 from dashboard.ratio_words import VALUE, interval_text, ratio_meaning, ratio_text
@@ -90,5 +90,5 @@ def _reasons(row: ComparisonRow) -> Iterator[str]:
 
 def _lack(row: ComparisonRow) -> str:
     state = row.shown_state
-    why = wording.said(row.reason) or wording.state_meaning(state)
-    return f"{wording.state_name(state)}: {why}".rstrip(": ")
+    why = wording.said(row.reason) or state_words.state_meaning(state)
+    return f"{state_words.state_name(state)}: {why}".rstrip(": ")

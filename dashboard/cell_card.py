@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from django.http import Http404
 
 from benchmarks.models import Campaign, Efficiency, Flag, System
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
-from benchmarks.selectors.comparisons import ComparisonRow, Reference
 from benchmarks.selectors.energy_per_work import cell_energies
 from benchmarks.selectors.energy_rows import energy_row
 from benchmarks.selectors.flags import visible_flags
+from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.card_words import CardWords, card_words
 from dashboard.interval_bars import IntervalBar, interval_bar, reach
-from dashboard.ratio_words import drawn_judgement
+from dashboard.ratio_words import drawn_judgement, is_overhead
 from dashboard.selections import ENERGY, shown
 
 LONGEST_ID = 18
@@ -43,16 +44,22 @@ def cell_card(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> C
     ).first()
     show = shown(query)
     row = _row(campaign, system, cell_id, chosen, show)
-    band = campaign.band_percent / 100
-    said = drawn_judgement(row)
     doubted = [cell_id] if chosen else [cell_id, *_baseline_cells(cell_id)]
     baseline = chosen or systems.filter(pk=row.baseline_system_id or -1).first()
     return CellCard(
         row=row,
         words=card_words(row, system, baseline, show),
-        bar=interval_bar(said, band, reach([said], band)) if said else None,
+        bar=_bar(row, campaign.band_percent / 100, show),
         flags=tuple(visible_flags(viewer, cells__in=doubted).distinct()),
     )
+
+
+def _bar(row: ComparisonRow, band: float, show: str) -> IntervalBar | None:
+    said = drawn_judgement(row)
+    if said is None:
+        return None
+    is_lost = is_overhead(row, show)
+    return interval_bar(said, band, reach([said], band), is_overhead=is_lost)
 
 
 def _row(

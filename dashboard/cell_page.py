@@ -12,7 +12,7 @@ from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, System
 from benchmarks.selectors.cell_facts import sides_compared, width_advice
 from benchmarks.selectors.cell_samples import CellSamples
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.energy_per_work import cell_energies
 from benchmarks.selectors.energy_rows import energy_row
 from benchmarks.selectors.evidence import Evidence, RunValue, evidence

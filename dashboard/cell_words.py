@@ -11,8 +11,8 @@ from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.models import Cell
 from benchmarks.selectors.cell_figures import shape_sentence
-from benchmarks.selectors.comparisons import ComparisonRow
-from dashboard import figures, judging, wording
+from benchmarks.selectors.comparison_row import ComparisonRow
+from dashboard import figures, judging, state_words, wording
 from dashboard.cell_sides import has_single_figure, speeds_of
 from dashboard.wording import Text
 
@@ -56,7 +56,7 @@ def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         words = {"platform": platform, "case": case, "said": said}
         return _sentence_of(_("%(case)s on %(platform)s: %(said)s.") % words)
     if (answer := _answer(row)) is None:
-        state = wording.state_meaning(row.state) or wording.said(row.reason)
+        state = state_words.state_meaning(row.state) or wording.said(row.reason)
         value = wording.quantity(row.value, row.unit)
         words = {"platform": platform, "case": case, "value": value, "why": state}
         said = _("%(case)s on %(platform)s: %(value)s; %(why)s.") % words
@@ -172,7 +172,9 @@ def clock_text(cell: Cell) -> str:
 
 def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     """Return which baseline this is and why it is this one."""
-    words = [f"{wording.state_name(row.state)}: {wording.state_meaning(row.state)}."]
+    words = [
+        f"{state_words.state_name(row.state)}: {state_words.state_meaning(row.state)}."
+    ]
     if baseline is not None and baseline.campaign_id != cell.campaign_id:
         title = baseline.campaign.title
         words.append(_("It comes from the campaign “%(title)s”.") % {"title": title})

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks.selectors.cell_figures import Shown
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.energy_rows import EnergyRow
 from benchmarks.selectors.verdicts import Mark
-from dashboard import figures, judging, wording
+from dashboard import figures, judging, state_words, wording
 from dashboard.energy_cells import energy_sentence, energy_texts
 from dashboard.ratio_words import VALUE, ratio_text
 
@@ -104,7 +104,7 @@ def _tag(row: ComparisonRow) -> str:
     state = row.shown_state
     if row.speeds:
         return _("two speeds")
-    return _("no ratio") if state == "paired" else wording.state_name(state)
+    return _("no ratio") if state == "paired" else state_words.state_name(state)
 
 
 def sentence(row: ComparisonRow) -> str:
@@ -116,9 +116,9 @@ def sentence(row: ComparisonRow) -> str:
     runs = wording.runs_text(row.n)
     if ratio is None:
         state = row.shown_state
-        meaning = wording.said(row.reason) or wording.state_meaning(state)
+        meaning = wording.said(row.reason) or state_words.state_meaning(state)
         value = value or row_figure(row, row.unit)
-        said = f"{value}, {runs}. {wording.state_name(state)}: {meaning}"
+        said = f"{value}, {runs}. {state_words.state_name(state)}: {meaning}"
         return said.rstrip(": ")
     baseline = wording.quantity(row.baseline_value, row.unit, whole=True)
     words = {

@@ -7,8 +7,8 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.selectors.comparisons import ComparisonRow
-from dashboard import figures, wording
+from benchmarks.selectors.comparison_row import ComparisonRow
+from dashboard import figures, state_words, wording
 from dashboard.wording import Text
 
 SAYINGS: Final[Mapping[str, Text]] = {
@@ -43,7 +43,7 @@ def claim(row: ComparisonRow, *, link: str = "", against: str = "") -> Claim | R
     """
     judged, ratio = row.judgement, row.ratio
     if judged is None or ratio is None:
-        reason = wording.said(row.reason) or wording.state_meaning(row.state)
+        reason = wording.said(row.reason) or state_words.state_meaning(row.state)
         return Refusal((reason,), wording.said(judged.advice) if judged else "")
     if judged.verdict not in SAYINGS or judged.low is None or judged.high is None:
         sentences = tuple(map(wording.said, judged.sentences))

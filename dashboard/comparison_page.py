@@ -13,10 +13,10 @@ from benchmarks.selectors.comparison_table import (
     comparison_table,
     rows_with_ratios,
 )
-from benchmarks.selectors.comparisons import Reference
 from benchmarks.selectors.energy_per_work import cell_energies
 from benchmarks.selectors.energy_rows import energy_rows
 from benchmarks.selectors.facets import Facets, facets
+from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import Mark, campaign_verdicts
 from dashboard.asked import unmet
 from dashboard.column_tools import ColumnTools, Pin, column_tools, pins

@@ -8,11 +8,12 @@ from typing import Any
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.models import Campaign, System
 from benchmarks.selectors.cell_facts import systems_compared
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow, comparison_table
-from benchmarks.selectors.comparisons import ComparisonRow, Reference
 from benchmarks.selectors.energy_per_work import cell_energies, tested
 from benchmarks.selectors.energy_rows import energy_rows
+from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import campaign_verdicts
 from dashboard import figures
 from dashboard.cell_words import ComparabilityWords, comparability_words

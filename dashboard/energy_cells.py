@@ -2,9 +2,9 @@
 
 from django.utils.translation import gettext as _
 
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.energy_rows import EnergyRow
-from dashboard import figures, wording
+from dashboard import figures, state_words, wording
 from dashboard.drawings import NONE
 from dashboard.logged_words import interval_text
 
@@ -35,7 +35,7 @@ def energy_sentence(row: EnergyRow) -> str:
     """Return the cell in full."""
     energy = row.energy
     if energy is None:
-        return wording.state_meaning(row.state)
+        return state_words.state_meaning(row.state)
     words = {
         "own": wording.quantity(row.value, row.unit) or " ".join(energy_texts(row)),
         "runs": wording.runs_text(row.n),

@@ -12,12 +12,16 @@ WIDEST = log(64)
 
 @dataclass(frozen=True)
 class IntervalBar:
-    """Places in percent of a log axis whose middle is 1; ``ends`` are its ratios."""
+    """Places in percent of a log axis of ratios whose middle is 1.
+
+    ``ends`` and ``middle`` are what is written at them.
+    """
 
     band: tuple[str, str]
     interval: tuple[str, str]
     ratio: str
     ends: tuple[str, str]
+    middle: str = "1"
 
 
 def reach(judgements: list[Judgement], band: float) -> float:
@@ -27,17 +31,21 @@ def reach(judgements: list[Judgement], band: float) -> float:
     return min(farthest * ROOM, WIDEST)
 
 
-def interval_bar(judgement: Judgement, band: float, reach: float) -> IntervalBar | None:
+def interval_bar(
+    judgement: Judgement, band: float, reach: float, *, is_overhead: bool = False
+) -> IntervalBar | None:
     """Return the bar of a judgement; None where there is no interval."""
     low, high, ratio = judgement.low, judgement.high, judgement.ratio
     if low is None or high is None or ratio is None:
         return None
     ends = (exp(-reach), exp(reach))
+    write = figures.overhead if is_overhead else figures.ratio
     return IntervalBar(
         band=_ends(1 - band, 1 + band, ends),
         interval=_ends(low, high, ends),
         ratio=f"{100 * figures.place(ratio, *ends):.2f}%",
-        ends=(figures.ratio(ends[0]), figures.ratio(ends[1])),
+        ends=(write(ends[0]), write(ends[1])),
+        middle=write(1) if is_overhead else "1",
     )
 
 

@@ -12,7 +12,7 @@ from benchmarks.analysis.efficiency import efficiency
 from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.models import Campaign, Flag
 from benchmarks.selectors.comparison_columns import Fact
-from benchmarks.selectors.comparisons import NO_SINGLE_FIGURE
+from benchmarks.selectors.comparison_row import NO_SINGLE_FIGURE
 from benchmarks.selectors.network import (
     Matrix,
     NetworkMetric,
@@ -20,7 +20,7 @@ from benchmarks.selectors.network import (
     campaign_network,
 )
 from benchmarks.viewer import Viewer
-from dashboard import figures, wording
+from dashboard import figures, state_words, wording
 from dashboard.asked import unmet
 from dashboard.cells import row_figure
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
@@ -171,7 +171,7 @@ def _value(path: Path) -> str:
 
 def _sub(path: Path) -> str:
     if path.value is None:
-        return wording.state_name(NO_SINGLE_FIGURE)
+        return state_words.state_name(NO_SINGLE_FIGURE)
     if path.share is None:
         return ""
     return _("%(share)d %% of line") % {"share": round(100 * path.share)}

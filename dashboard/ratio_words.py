@@ -8,7 +8,7 @@ from dataclasses import replace
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.energy_rows import EnergyRow
 from dashboard import figures
 

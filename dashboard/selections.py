@@ -12,7 +12,7 @@ from benchmarks.models import Campaign, Run, System
 from benchmarks.selectors.comparison_columns import BY_RATIO, PLATFORM
 from benchmarks.selectors.facets import Facets
 from benchmarks.selectors.ordering import OPTIONS
-from dashboard import wording
+from dashboard import state_words, wording
 from dashboard.ratio_words import OVERHEAD, VALUE
 
 NATIVE = "native"
@@ -230,7 +230,7 @@ def _number(text: str) -> int:
 def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
     """Return the menus above a list of runs."""
     everything = {"": _("All")}
-    statuses = {status.value: wording.status_name(status) for status in Run.Status}
+    statuses = {status.value: state_words.status_name(status) for status in Run.Status}
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
     texts = (
         ("tool", _("Tool"), dict(facets.tools)),

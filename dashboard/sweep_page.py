@@ -20,7 +20,7 @@ from benchmarks.selectors.sweeps import (
     with_lines,
 )
 from benchmarks.viewer import Viewer
-from dashboard import figures, judging, wording
+from dashboard import figures, judging, state_words, wording
 from dashboard.asked import unmet
 from dashboard.cells import row_figure
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
@@ -262,7 +262,10 @@ def _table_cell(point: Point | None, is_ratio: bool) -> TableCell | None:
         return None
     row, ratio = point.row, point.row.ratio
     if row.value is None:
-        state, reason = wording.state_name(row.shown_state), wording.said(row.reason)
+        state, reason = (
+            state_words.state_name(row.shown_state),
+            wording.said(row.reason),
+        )
         return TableCell(row_figure(row, row.unit), state, "", reason)
     value = wording.quantity(row.value, row.unit)
     if is_ratio and ratio is None:

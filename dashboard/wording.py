@@ -1,4 +1,7 @@
-"""How stored words are put before people: properties, circumstances, states."""
+"""How what is stored is put before people: names, circumstances, amounts, sentences.
+
+What became of things (states of cells, runs, flags, clocks): `dashboard.state_words`.
+"""
 
 from datetime import date, datetime
 from functools import lru_cache
@@ -62,68 +65,6 @@ BETTER: dict[str, Text] = {
     "neither": gettext_lazy("neither is better"),
 }
 
-# The short word in a cell, and what it means.
-STATES: dict[str, tuple[Text, Text]] = {
-    "paired": (
-        gettext_lazy("paired"),
-        gettext_lazy("set against the native run of the same host, OS and case"),
-    ),
-    "native": (gettext_lazy("native"), gettext_lazy("the machine without hypervisor")),
-    "other_session": (
-        gettext_lazy("other session"),
-        gettext_lazy("its native run is from another session or campaign"),
-    ),
-    "stale": (
-        gettext_lazy("stale"),
-        gettext_lazy("its native run is older than the campaign allows"),
-    ),
-    "ambiguous": (
-        gettext_lazy("ambiguous"),
-        gettext_lazy("native runs fit that disagree: no ratio"),
-    ),
-    "missing": (
-        gettext_lazy("no baseline"),
-        gettext_lazy("nothing was measured that it could be set against"),
-    ),
-    "relative": (
-        gettext_lazy("relative"),
-        gettext_lazy("set against a reference system, not against native"),
-    ),
-    "reference": (
-        gettext_lazy("reference"),
-        gettext_lazy("the system that the others are set against"),
-    ),
-    "undirected": (
-        gettext_lazy("no direction"),
-        gettext_lazy("neither more nor less of it is better: no ratio"),
-    ),
-    "scaling": (
-        gettext_lazy("scaling"),
-        gettext_lazy(
-            "the sum over all VMs beside one machine alone, not an efficiency"
-        ),
-    ),
-    "metered": (
-        gettext_lazy("metered"),
-        gettext_lazy("joules for the same work, set against the baseline's"),
-    ),
-    "unmetered": (
-        gettext_lazy("no power"),
-        gettext_lazy("no power was measured that belongs to this work alone"),
-    ),
-    "no_single_figure": (
-        gettext_lazy("no single figure"),
-        gettext_lazy(
-            "its runs, or those of its baseline, are not described by one mean"
-        ),
-    ),
-    "waiting": (
-        gettext_lazy("waiting"),
-        gettext_lazy("stored, not yet compared"),
-    ),
-}
-
-
 # The usual facts of a machine, in the order in which one asks for them.
 FACTS: dict[str, Text] = {
     "cpu": gettext_lazy("CPU"),
@@ -148,47 +89,6 @@ def fact_name(name: str) -> str:
     return str(FACTS.get(name, name.replace("_", " ")))
 
 
-STATUSES: dict[str, Text] = {
-    "received": gettext_lazy("waiting"),
-    "parsed": gettext_lazy("processed"),
-    "rejected": gettext_lazy("rejected"),
-    "quarantined": gettext_lazy("quarantined"),
-}
-
-
-FLAG_STATUSES: dict[str, Text] = {
-    "open": gettext_lazy("open"),
-    "confirmed": gettext_lazy("confirmed"),
-    "dismissed": gettext_lazy("dismissed"),
-    "all": gettext_lazy("all"),
-}
-SEVERITIES: dict[str, Text] = {
-    "error": gettext_lazy("cannot be"),
-    "warning": gettext_lazy("hardly can be"),
-    "notice": gettext_lazy("worth a look"),
-}
-CHANGES: dict[str, Text] = {
-    "changed": gettext_lazy("changed"),
-    "vanished": gettext_lazy("vanished"),
-    "appeared": gettext_lazy("appeared"),
-}
-
-
-CLOCKS: dict[str, Text] = {
-    "external": gettext_lazy("a time server outside the host"),
-    "client": gettext_lazy("the machine that drove the load"),
-    "meter": gettext_lazy("the power meter"),
-    "guest": gettext_lazy("the guest's own clock"),
-    "local": gettext_lazy("the machine that ran the tool"),
-}
-TRUSTS: dict[str, Text] = {
-    "trusted": gettext_lazy("trusted"),
-    "corrected": gettext_lazy("corrected"),
-    "suspect": gettext_lazy("suspect"),
-    "unchecked": gettext_lazy("unchecked"),
-}
-
-
 def emulation_words() -> str:
     """Return what a reader has to know of systems on a software emulator."""
     return _(
@@ -196,36 +96,6 @@ def emulation_words() -> str:
         "they inherit what it costs: their numbers show that the way from a guest to "
         "this page works, not which hypervisor is faster."
     )
-
-
-def clock_name(clock: str) -> str:
-    """Return whose clock it was."""
-    return str(CLOCKS.get(clock, clock))
-
-
-def trust_name(state: str) -> str:
-    """Return how far a clock is trusted, in a word."""
-    return str(TRUSTS.get(state, state))
-
-
-def flag_status_name(status: str) -> str:
-    """Return what was decided about a flag."""
-    return str(FLAG_STATUSES[status])
-
-
-def severity_name(severity: str) -> str:
-    """Return how grave a finding is, in words."""
-    return str(SEVERITIES[severity])
-
-
-def change_name(kind: str) -> str:
-    """Return what became of a sample that was read again."""
-    return str(CHANGES[kind])
-
-
-def status_name(status: str) -> str:
-    """Return how far a run is, in a word."""
-    return str(STATUSES.get(status, status))
 
 
 def property_name(name: str) -> str:
@@ -300,16 +170,6 @@ def scenario_name(scenario: str) -> str:
 def component_name(component: str) -> str:
     """Return a component as a heading."""
     return str(COMPONENTS.get(component, component))
-
-
-def state_name(state: str) -> str:
-    """Return the short word for a state."""
-    return str(STATES[state][0]) if state in STATES else state
-
-
-def state_meaning(state: str) -> str:
-    """Return what a state means."""
-    return str(STATES[state][1]) if state in STATES else ""
 
 
 def runs_text(n: int) -> str:

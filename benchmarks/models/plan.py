@@ -100,7 +100,22 @@ class PlanSeat(models.Model):
         )
 
 
-class PlanStep(models.Model):
+class Start(models.Model):
+    """A program that is started once, and again while attempts are left.
+
+    ``clock`` is the time server's, on which its times count.
+    """
+
+    tool = models.SlugField(max_length=50)
+    program = models.CharField(max_length=100)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    clock = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class PlanStep(Start):
     """One start of one program on one system, on as many seats as take part.
 
     ``attempt`` counts how often it was begun; ``reason`` says why the last attempt came
@@ -124,16 +139,12 @@ class PlanStep(models.Model):
     system = models.ForeignKey(System, models.PROTECT, related_name="+")
     treatment = models.PositiveIntegerField()
     """Which of the plan's treatments it repeats."""
-    tool = models.SlugField(max_length=50)
-    program = models.CharField(max_length=100)
     scenario = models.CharField(max_length=50)
     vms = models.PositiveSmallIntegerField()
     load = models.CharField(max_length=200, blank=True)
     status = models.CharField(max_length=20, choices=Status, default=Status.WAITING)
-    attempt = models.PositiveSmallIntegerField(default=0)
     reason = models.TextField(blank=True)
     deadline = models.DateTimeField(null=True)
-    clock = models.CharField(max_length=64, blank=True)
     starts_at_us = models.BigIntegerField(null=True)
     sequence = models.PositiveIntegerField(null=True)
     """Its place in the order in which steps were really begun."""
@@ -166,7 +177,7 @@ class PlanStep(models.Model):
         return f"plan {self.plan_id}, step {self.position + 1}{again}"
 
 
-class PlanPart(models.Model):
+class PlanPart(Start):
     """What one seat does in a step, and how far it is with the step's last attempt.
 
     ``began_us`` and ``ended_us`` are on the clock of the time server; ``keys`` are
@@ -186,13 +197,9 @@ class PlanPart(models.Model):
     step = models.ForeignKey(PlanStep, models.CASCADE, related_name="parts")
     seat = models.ForeignKey(PlanSeat, models.CASCADE, related_name="parts")
     role = models.CharField(max_length=20)
-    tool = models.SlugField(max_length=50)
-    program = models.CharField(max_length=100)
     options = models.JSONField(default=dict)
     status = models.CharField(max_length=20, choices=Status, default=Status.WAITING)
-    attempt = models.PositiveSmallIntegerField(default=0)
     limit_s = models.FloatField(null=True)
-    clock = models.CharField(max_length=64, blank=True)
     arrived_at = models.DateTimeField(null=True)
     seen_at = models.DateTimeField(null=True)
     began_us = models.BigIntegerField(null=True)

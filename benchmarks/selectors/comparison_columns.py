@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from benchmarks.models.study import NATIVE
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.ordering import OPTIONS, natural
 
 PLATFORM = "platform"

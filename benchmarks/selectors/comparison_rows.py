@@ -7,16 +7,16 @@ from django.db.models import Case as Choice
 from django.db.models import F, JSONField, Q, When
 
 from benchmarks.models import Campaign, Case, Cell, System
-from benchmarks.selectors.comparisons import (
+from benchmarks.selectors.comparison_row import (
     CIRCUMSTANCES,
     OWN,
     Against,
     ComparisonRow,
-    Reference,
     case_fields,
     compared_row,
     system_fields,
 )
+from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import Verdicts
 from benchmarks.tools.base import Better
 

@@ -18,7 +18,7 @@ from benchmarks.selectors.comparison_columns import (
     Fact,
     column_head,
 )
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.tools.labels import case_details
 

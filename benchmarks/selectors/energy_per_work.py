@@ -23,7 +23,7 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.models.run import CELL_SAMPLES
-from benchmarks.selectors.comparisons import CIRCUMSTANCES, State
+from benchmarks.selectors.comparison_row import CIRCUMSTANCES, State
 from benchmarks.selectors.flags import withheld_cells
 from benchmarks.selectors.logged_energy import meter_facts
 from benchmarks.selectors.meters import meter_readings

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from benchmarks.analysis.energy_ratio import SENTENCES, EnergyRatio
-from benchmarks.selectors.comparisons import IS_ONE_FIGURE, ComparisonRow
+from benchmarks.selectors.comparison_row import IS_ONE_FIGURE, ComparisonRow
 from benchmarks.selectors.energy_per_work import CellEnergy
 from benchmarks.sentences import Sentence
 

@@ -12,13 +12,10 @@ from benchmarks.selectors.cell_samples import (
     cell_samples,
     samples_of_cell,
 )
-from benchmarks.selectors.comparisons import (
-    ComparisonRow,
-    Reference,
-    compared_cells,
-    comparison_row,
-)
+from benchmarks.selectors.comparison_row import ComparisonRow
+from benchmarks.selectors.comparisons import compared_cells, comparison_row
 from benchmarks.selectors.flags import visible_flags
+from benchmarks.selectors.references import Reference
 from benchmarks.selectors.runs import visible_runs
 from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.sentences import Sentence

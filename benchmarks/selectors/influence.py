@@ -14,9 +14,9 @@ from benchmarks.analysis.influence.noise import Observation
 from benchmarks.models import Campaign, Cell, System
 from benchmarks.models.study import NATIVE
 from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparison_table import CaseGroup, comparison_table
-from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.facets import Facets, facets
 from benchmarks.selectors.influence_responses import (
     Measured,

@@ -13,7 +13,7 @@ from typing import Literal
 
 from benchmarks.analysis.influence.noise import Observation, Side, log_m2
 from benchmarks.selectors.comparison_columns import PROPERTIES
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.ordering import OPTIONS, rank
 
 Response = Literal["efficiency", "value"]

@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.analysis.aggregation import Overall, overall
 from benchmarks.models import Campaign, Cell, System
 from benchmarks.selectors.comparison_columns import Column, column_head
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
-from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.ordering import COMPONENTS, rank
 from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
 from benchmarks.viewer import Viewer

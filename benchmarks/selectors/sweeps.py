@@ -21,11 +21,8 @@ from benchmarks.analysis.sweeps import (
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Campaign, Case, Cell
 from benchmarks.selectors.comparison_columns import Column, column_head
-from benchmarks.selectors.comparisons import (
-    ComparisonRow,
-    compared_cells,
-    comparison_row,
-)
+from benchmarks.selectors.comparison_row import ComparisonRow
+from benchmarks.selectors.comparisons import compared_cells, comparison_row
 from benchmarks.selectors.ordering import COMPONENTS, natural, rank
 from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
 from benchmarks.viewer import Viewer

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparison_table import ComparisonTable
-from dashboard import judging, wording
+from dashboard import judging, state_words, wording
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
 from dashboard.exports.latex_rows import (
     END,
@@ -151,7 +151,7 @@ def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> 
 def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str:
     said = [tex(_meaning(source.show)), *_signs(table, source.show)]
     said += [
-        rf"\textsuperscript{{{mark}}} {tex(wording.state_meaning(state))}."
+        rf"\textsuperscript{{{mark}}} {tex(state_words.state_meaning(state))}."
         for state, mark in marks.items()
     ]
     address = tex(source.address).replace("/", r"/\allowbreak{}")

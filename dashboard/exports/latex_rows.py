@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from benchmarks.selectors.comparison_columns import Column
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
-from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.energy_rows import EnergyRow
 from dashboard import wording
 from dashboard.cells import SILENT, row_figure

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import ComparisonTable
-from benchmarks.selectors.comparisons import ComparisonRow
 
 KINDS = ("efficiency", "relative", "scaling")
 # What a cell is, and where it comes from: the same in every file.

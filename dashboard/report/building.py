@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.plausibility.findings import SEVERITIES
 from benchmarks.models import Campaign, System
 from benchmarks.selectors.campaign_detail import CampaignDetail, campaign_detail
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
-from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.printed import printed_tables
 from benchmarks.selectors.profile import judged_profile

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.ordering import COMPONENTS, rank
 from benchmarks.selectors.profile import NO_SPEED, Profile, Share
 from dashboard import wording

@@ -8,9 +8,9 @@ from django.utils.translation import ngettext
 
 from benchmarks.models import Flag
 from benchmarks.selectors.comparison_columns import Column
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.profile import NO_SPEED, Profile, ProfileRow, Share
-from dashboard import figures, judging, wording
+from dashboard import figures, judging, state_words, wording
 from dashboard.report.document import Entry, Line, Section, Table, line, plain_table
 
 SYSTEMS = 200
@@ -157,7 +157,7 @@ def flags_section(flags: Sequence[Flag]) -> Section:
     if not flags:
         return Section("flags", _("Flags"), (_("Nothing was found doubtful."),))
     said = ", ".join(
-        f"{wording.flag_status_name(name)} {counts[name]}"
+        f"{state_words.flag_status_name(name)} {counts[name]}"
         for name in Flag.Status.values
     )
     texts = [_("Flags by decision: %(counts)s.") % {"counts": said}]
@@ -167,9 +167,9 @@ def flags_section(flags: Sequence[Flag]) -> Section:
     rows = (
         (
             flag.rule,
-            wording.severity_name(flag.severity),
+            state_words.severity_name(flag.severity),
             wording.said(flag.sentence),
-            "; ".join(_decisions(flag)) or wording.flag_status_name(flag.status),
+            "; ".join(_decisions(flag)) or state_words.flag_status_name(flag.status),
         )
         for flag in flags[:FLAGS]
     )
@@ -179,6 +179,6 @@ def flags_section(flags: Sequence[Flag]) -> Section:
 
 def _decisions(flag: Flag) -> Iterator[str]:
     for decision in flag.decisions.all():
-        status = wording.flag_status_name(decision.status)
+        status = state_words.flag_status_name(decision.status)
         day = decision.at.date().isoformat()
         yield f"{status}, {decision.who}, {day}: {decision.note}"

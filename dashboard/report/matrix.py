@@ -6,15 +6,15 @@ from itertools import groupby
 from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparison_columns import Column
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import (
     CaseGroup,
     CaseRow,
     ComparisonTable,
     comparison_table,
 )
-from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.ordering import SCENARIOS, rank
-from dashboard import figures, judging, wording
+from dashboard import figures, judging, state_words, wording
 from dashboard.cells import SILENT, row_figure
 from dashboard.report.charts import ratio_chart
 from dashboard.report.document import Entry, Line, Section, Table, heading
@@ -139,7 +139,7 @@ def _entry(row: ComparisonRow | None) -> Entry:
     ratio, judged = row.ratio, row.judgement
     value, state = row_figure(row), row.shown_state
     if ratio is None:
-        state = "" if state in SILENT else wording.state_name(state)
+        state = "" if state in SILENT else state_words.state_name(state)
         return Entry(value, sub=state, is_number=True)
     interval = judging.interval_text(judged) if judged else ""
     sign = judging.verdict_sign(judged.verdict) if judged else ""
@@ -151,5 +151,7 @@ def _entry(row: ComparisonRow | None) -> Entry:
 def _states(table: ComparisonTable, part: slice) -> str:
     cells = (c for group in table.groups for row in group.rows for c in row.cells[part])
     states = sorted({cell.shown_state for cell in cells if cell} - SILENT)
-    said = (f"{wording.state_name(s)}: {wording.state_meaning(s)}" for s in states)
+    said = (
+        f"{state_words.state_name(s)}: {state_words.state_meaning(s)}" for s in states
+    )
     return "; ".join(said)

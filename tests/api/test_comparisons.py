@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.models import Efficiency, System
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 
 # fmt: off
 FIELDS = [

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from dashboard.cells import cell_view, sentence
 
 ROW = ComparisonRow(

@@ -229,17 +229,32 @@ def test_its_chart_draws_the_ratio_of_joules(client, metered):
 
 
 def test_what_nobody_metered_is_missing_and_never_0(
-    client, metered, submit, run_document, xen
+    client, text, metered, submit, run_document, xen
 ):
-    submit(run_document(44.0, system={**xen, "guest_os": "Fedora"}))
-    read = [{"metric": "network throughput", "value": 50.0, "unit": "MB/s"}]
-    submit(run_document(samples=read, system=xen, facts=clock_of(650, 690)))
+    sample = {"metric": "network throughput", "value": 50.0, "unit": "MB/s"}
+    read = [{**sample, "parameters": {"operation": "read"}}]
+    submit(
+        run_document(samples=read, facts=clock_of(650, 690)),
+        run_document(samples=read, system=xen),
+    )
     energies.integrate_due(timedelta(0))
+    cell = Cell.objects.get(
+        system__hypervisor="Xen", case__parameters={"operation": "read"}
+    )
 
-    lines = list(csv.DictReader(file_of(client, "csv").content.decode().splitlines()))
-    missing = [line for line in lines if not line["energy"]]
-    assert {line["state"] for line in missing} <= {"unmetered"}
-    assert "0" not in {line["energy_ratio"] for line in lines}
+    lines = csv.DictReader(file_of(client, "csv").content.decode().splitlines())
+    (line,) = [line for line in lines if line["id"] == str(cell.pk)]
+    assert (line["state"], line["energy"], line["energy_ratio"]) == (
+        "unmetered",
+        "",
+        "",
+    )
+    assert (line["metered_runs"], line["energy_unit"]) == ("0", "J/MB")
+    native, xen_system = System.objects.order_by("pk")
+    pins = text(f"{PAGE}&pin={xen_system.pk},{native.pk}")
+    assert "no power" in pins
+    assert "0\xa0J" not in pins
+    assert "no power was measured" in card_of(text, cell.pk)
 
 
 def test_a_printed_energy_has_no_interval_and_says_why(client, text, load_study):

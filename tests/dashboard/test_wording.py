@@ -2,9 +2,8 @@
 
 import pytest
 
-from benchmarks.models import Efficiency, Run, System
+from benchmarks.models import System
 from benchmarks.selectors.comparison_columns import Fact
-from benchmarks.selectors.comparisons import NOT_YET
 from dashboard import wording
 
 
@@ -26,17 +25,6 @@ from dashboard import wording
 )
 def test_a_fact_explains_itself(name, value, text):
     assert wording.fact_text(Fact(name, value)) == text
-
-
-@pytest.mark.parametrize("state", [*Efficiency.State.values, NOT_YET])
-def test_every_state_has_a_word_and_a_meaning(state):
-    assert wording.state_name(state)
-    assert wording.state_meaning(state)
-
-
-@pytest.mark.parametrize("status", Run.Status.values)
-def test_every_status_has_a_word(status):
-    assert status in wording.STATUSES
 
 
 def test_a_single_run_is_called_what_it_is():

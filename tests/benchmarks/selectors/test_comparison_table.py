@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import comparison_table
-from benchmarks.selectors.comparisons import ComparisonRow
 
 NATIVE = ComparisonRow(
     id=1,

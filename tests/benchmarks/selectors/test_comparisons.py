@@ -4,13 +4,9 @@ from dataclasses import fields
 
 import pytest
 
-from benchmarks.models import Efficiency, System
-from benchmarks.selectors.comparisons import (
-    ComparisonRow,
-    Reference,
-    compared_cells,
-    comparison_row,
-)
+from benchmarks.models import Efficiency
+from benchmarks.selectors.comparison_row import ComparisonRow
+from benchmarks.selectors.comparisons import compared_cells, comparison_row
 from benchmarks.viewer import ANYONE, Viewer
 
 
@@ -45,21 +41,6 @@ def test_a_cell_that_has_no_efficiency_yet_says_so(submit, run_document):
     Efficiency.objects.all().delete()
 
     assert [row.state for row in rows_of()] == ["waiting"]
-
-
-def test_any_system_can_be_the_reference(submit, run_document, xen, campaign):
-    esxi = {"hypervisor": "ESXi", "virtualization": "full"}
-    submit(run_document(20.0, system=xen), run_document(30.0, system=esxi))
-    reference = Reference.of(campaign, System.objects.get(hypervisor="Xen"))
-
-    by_state = {
-        row.state: row
-        for row in (comparison_row(c, reference) for c in compared_cells(ANYONE))
-    }
-
-    assert by_state["reference"].relative is None
-    against = by_state["relative"]
-    assert (against.relative, against.efficiency) == (1.5, None)
 
 
 def test_a_private_campaign_is_seen_by_its_lab_only(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.analysis.influence.noise import Observation, Side
-from benchmarks.selectors.comparisons import ComparisonRow
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.influence_responses import (
     Measured,
     Responses,

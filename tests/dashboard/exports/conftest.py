@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.analysis.judgement import Judgement
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import comparison_table
-from benchmarks.selectors.comparisons import ComparisonRow
 
 HOSTILE = [
     "\\input{/etc/passwd}",

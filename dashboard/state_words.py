@@ -1,0 +1,144 @@
+"""What became of things, in words: cells, runs, flags, samples, clocks."""
+
+from django.utils.translation import gettext_lazy
+
+from dashboard.wording import Text
+
+# The short word in a cell, and what it means.
+STATES: dict[str, tuple[Text, Text]] = {
+    "paired": (
+        gettext_lazy("paired"),
+        gettext_lazy("set against the native run of the same host, OS and case"),
+    ),
+    "native": (gettext_lazy("native"), gettext_lazy("the machine without hypervisor")),
+    "other_session": (
+        gettext_lazy("other session"),
+        gettext_lazy("its native run is from another session or campaign"),
+    ),
+    "stale": (
+        gettext_lazy("stale"),
+        gettext_lazy("its native run is older than the campaign allows"),
+    ),
+    "ambiguous": (
+        gettext_lazy("ambiguous"),
+        gettext_lazy("native runs fit that disagree: no ratio"),
+    ),
+    "missing": (
+        gettext_lazy("no baseline"),
+        gettext_lazy("nothing was measured that it could be set against"),
+    ),
+    "relative": (
+        gettext_lazy("relative"),
+        gettext_lazy("set against a reference system, not against native"),
+    ),
+    "reference": (
+        gettext_lazy("reference"),
+        gettext_lazy("the system that the others are set against"),
+    ),
+    "undirected": (
+        gettext_lazy("no direction"),
+        gettext_lazy("neither more nor less of it is better: no ratio"),
+    ),
+    "scaling": (
+        gettext_lazy("scaling"),
+        gettext_lazy(
+            "the sum over all VMs beside one machine alone, not an efficiency"
+        ),
+    ),
+    "metered": (
+        gettext_lazy("metered"),
+        gettext_lazy("joules for the same work, set against the baseline's"),
+    ),
+    "unmetered": (
+        gettext_lazy("no power"),
+        gettext_lazy("no power was measured that belongs to this work alone"),
+    ),
+    "no_single_figure": (
+        gettext_lazy("no single figure"),
+        gettext_lazy(
+            "its runs, or those of its baseline, are not described by one mean"
+        ),
+    ),
+    "waiting": (
+        gettext_lazy("waiting"),
+        gettext_lazy("stored, not yet compared"),
+    ),
+}
+
+STATUSES: dict[str, Text] = {
+    "received": gettext_lazy("waiting"),
+    "parsed": gettext_lazy("processed"),
+    "rejected": gettext_lazy("rejected"),
+    "quarantined": gettext_lazy("quarantined"),
+}
+
+FLAG_STATUSES: dict[str, Text] = {
+    "open": gettext_lazy("open"),
+    "confirmed": gettext_lazy("confirmed"),
+    "dismissed": gettext_lazy("dismissed"),
+    "all": gettext_lazy("all"),
+}
+SEVERITIES: dict[str, Text] = {
+    "error": gettext_lazy("cannot be"),
+    "warning": gettext_lazy("hardly can be"),
+    "notice": gettext_lazy("worth a look"),
+}
+CHANGES: dict[str, Text] = {
+    "changed": gettext_lazy("changed"),
+    "vanished": gettext_lazy("vanished"),
+    "appeared": gettext_lazy("appeared"),
+}
+
+CLOCKS: dict[str, Text] = {
+    "external": gettext_lazy("a time server outside the host"),
+    "client": gettext_lazy("the machine that drove the load"),
+    "meter": gettext_lazy("the power meter"),
+    "guest": gettext_lazy("the guest's own clock"),
+    "local": gettext_lazy("the machine that ran the tool"),
+}
+TRUSTS: dict[str, Text] = {
+    "trusted": gettext_lazy("trusted"),
+    "corrected": gettext_lazy("corrected"),
+    "suspect": gettext_lazy("suspect"),
+    "unchecked": gettext_lazy("unchecked"),
+}
+
+
+def state_name(state: str) -> str:
+    """Return the short word for a state."""
+    return str(STATES[state][0]) if state in STATES else state
+
+
+def state_meaning(state: str) -> str:
+    """Return what a state means."""
+    return str(STATES[state][1]) if state in STATES else ""
+
+
+def clock_name(clock: str) -> str:
+    """Return whose clock it was."""
+    return str(CLOCKS.get(clock, clock))
+
+
+def trust_name(state: str) -> str:
+    """Return how far a clock is trusted, in a word."""
+    return str(TRUSTS.get(state, state))
+
+
+def flag_status_name(status: str) -> str:
+    """Return what was decided about a flag."""
+    return str(FLAG_STATUSES[status])
+
+
+def severity_name(severity: str) -> str:
+    """Return how grave a finding is, in words."""
+    return str(SEVERITIES[severity])
+
+
+def change_name(kind: str) -> str:
+    """Return what became of a sample that was read again."""
+    return str(CHANGES[kind])
+
+
+def status_name(status: str) -> str:
+    """Return how far a run is, in a word."""
+    return str(STATUSES.get(status, status))
