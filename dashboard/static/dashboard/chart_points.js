@@ -78,7 +78,7 @@
     const { curve, at, trace } = chart.point;
     window.Plotly.Fx.hover(chart.canvas, [{ curveNumber: curve, pointNumber: at }], `${trace.xaxis ?? "x"}${trace.yaxis ?? "y"}`);
     const { point } = figure.querySelector(".chart-said").dataset;
-    say(figure, point.replace("{at}", next + 1).replace("{n}", found.length).replace("{text}", told(chart, chart.point)));
+    say(figure, point.replace("{at}", next + 1).replace("{n}", found.length).replace("{text}", () => told(chart, chart.point)));
   };
 
   /* Twice as close to the point last seen, or to the middle; 0 is the whole chart. */
