@@ -5,6 +5,7 @@ Sides in; Plotly figures, and the numbers behind them for a table, out.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from benchmarks.analysis.shape import MIN_RUNS
 from dashboard.cell_side import Side, axis, figure, hovering
 from dashboard.charts import plain
-from dashboard.figures import number
+from dashboard.figures import brief, number
 
 FEWEST_BINS, MOST_BINS = 8, 40
 PANEL_PX, FRAME_PX = 170, 100
@@ -46,6 +47,11 @@ def bins_of(sides: Sequence[Side]) -> Bins:
         tuple(np.histogram(side.series, edges)[0].tolist()) for side in sides
     )
     return Bins(tuple(edges.tolist()), counts)
+
+
+def spanned(low: float, high: float) -> str:
+    """Return a bin's ends as a text."""
+    return f"{brief(low)} \N{EN DASH} {brief(high)}"
 
 
 def _width(side: Side) -> float:
@@ -96,18 +102,24 @@ def round_numbers(low: float, high: float) -> list[float]:
 def _bars(side: Side, edges: "np.ndarray[Any, Any]") -> Iterator[dict[str, Any]]:
     values, speeds = np.array(side.series), np.array(side.speed_of())
     middles, widths = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
+    labels = [spanned(low, high) for low, high in pairwise(edges.tolist())]
     for speed, token in enumerate(side.speed_tokens()):
         counts = np.histogram(values[speeds == speed], edges)[0]
-        label = side.speeds[speed].label if len(side.speeds) > 1 else side.name
+        name = side.speeds[speed].label if len(side.speeds) > 1 else side.name
         yield {
             "type": "bar",
-            "name": plain(label),
+            "name": plain(name),
             "showlegend": False,
             "x": middles.tolist(),
             "y": counts.tolist(),
             "width": widths.tolist(),
             "marker": {"color": token},
-            "hovertemplate": "%{y}<extra></extra>",
+            "text": [
+                f"{label}: {count}" if count else ""
+                for label, count in zip(labels, counts.tolist(), strict=True)
+            ],
+            "textposition": "none",
+            "hovertemplate": "%{text}<extra></extra>",
         }
 
 

@@ -1,6 +1,7 @@
 """The charts of a cell with their words, each with the same numbers as a table."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from django.utils.translation import gettext as _
 
@@ -13,6 +14,7 @@ from dashboard.cell_distributions import (
     ecdf,
     histogram,
     quantiles,
+    spanned,
 )
 from dashboard.cell_order import order
 from dashboard.cell_side import Side
@@ -150,7 +152,6 @@ def _ordered_rows(side: Side) -> list[tuple[str, ...]]:
 def _histogram(sides: Sequence[Side]) -> Drawing:
     drawn = described(sides)
     bins = bins_of(drawn)
-    spans = zip(bins.edges, bins.edges[1:], strict=False)
     return Drawing(
         slug="histogram",
         title=_("How often which value"),
@@ -158,8 +159,10 @@ def _histogram(sides: Sequence[Side]) -> Drawing:
         figure=histogram(drawn, _value_title(sides), _("number")) or {},
         head=(_("Bin"), *(side.name for side in drawn)),
         rows=tuple(
-            (f"{brief(low)} \N{EN DASH} {brief(high)}", *map(str, counts))
-            for (low, high), *counts in zip(spans, *bins.counts, strict=True)
+            (spanned(low, high), *map(str, counts))
+            for (low, high), *counts in zip(
+                pairwise(bins.edges), *bins.counts, strict=True
+            )
         ),
     )
 

@@ -22,6 +22,27 @@ def energy_drawing(
     table: EnergyTable, names: Mapping[int, str], waiting_w: int | None
 ) -> Drawing:
     """Draw the printed total beside the energy of the work, for each system."""
+    return Drawing(
+        slug="energy",
+        title=_("Printed total and energy of the work"),
+        note=_("The truth lies between the two where the machine waited meanwhile."),
+        figure=bar_chart(
+            [names[each.system.pk] for each in table.systems],
+            _energy_bars(table, waiting_w),
+            axis_title=table.unit,
+            mode="group",
+        ),
+        head=(
+            *(_("System"), _("Printed total"), _("Meter ran"), _("Work took")),
+            *(_("Mean power"), _("Energy of the work"), _("Less the wait")),
+            *(_("Ratio printed"), _("Ratio of the work"), _("Ratio less the wait")),
+            _("Conclusion"),
+        ),
+        rows=tuple(_energy_row(each, table, names) for each in table.systems),
+    )
+
+
+def _energy_bars(table: EnergyTable, waiting_w: int | None) -> list[Bars]:
     systems = table.systems
     bars = [
         Bars(_("printed total"), [each.printed_j for each in systems]),
@@ -30,31 +51,7 @@ def energy_drawing(
     if waiting_w is not None:
         name = _("total less the wait at %(watts)s W") % {"watts": waiting_w}
         bars.append(Bars(name, [each.less_wait_j for each in systems]))
-    return Drawing(
-        slug="energy",
-        title=_("Printed total and energy of the work"),
-        note=_("The truth lies between the two where the machine waited meanwhile."),
-        figure=bar_chart(
-            [names[each.system.pk] for each in systems],
-            [each for each in bars if any(each.values)],
-            axis_title=table.unit,
-            mode="group",
-        ),
-        head=(
-            _("System"),
-            _("Printed total"),
-            _("Meter ran"),
-            _("Work took"),
-            _("Mean power"),
-            _("Energy of the work"),
-            _("Less the wait"),
-            _("Ratio printed"),
-            _("Ratio of the work"),
-            _("Ratio less the wait"),
-            _("Conclusion"),
-        ),
-        rows=tuple(_energy_row(each, table, names) for each in systems),
-    )
+    return [each for each in bars if any(each.values)]
 
 
 def _energy_row(
@@ -95,15 +92,9 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
             window=(min(ends), max(ends)) if ends else None,
         ),
         head=(
-            _("Work"),
-            _("Window"),
-            _("Energy"),
-            _("Above idle"),
-            _("Mean power"),
-            _("Idle power"),
-            _("J per operation"),
-            _("Measured"),
-            _("Not known at the edges"),
+            *(_("Work"), _("Window"), _("Energy"), _("Above idle")),
+            *(_("Mean power"), _("Idle power"), _("J per operation")),
+            *(_("Measured"), _("Not known at the edges")),
         ),
         rows=tuple(_window_row(each, metered.idle_w) for each in spans),
     )

@@ -12,11 +12,14 @@
   const axes = ({ canvas }, { trace }) =>
     [["x", trace.xaxis ?? "x"], ["y", trace.yaxis ?? "y"]].map(([side, id]) => [side, id.replace(/^./, `${side}axis`), canvas._fullLayout[id.replace(/^./, `${side}axis`)]]);
 
+  /* Whether an axis names rows instead of counting. */
+  const hasRows = ({ range, tickvals, type }) => Boolean(range && tickvals && type !== "log");
+
   /* Bars are compared by their length, rows by their place: neither is cut off. */
   const zoomed = ({ source, canvas }) => {
     const bars = source.data.filter(({ type }) => type === "bar").map((trace) => (trace.orientation === "h" ? "xaxis" : `yaxis${(trace.yaxis ?? "y").slice(1)}`));
     return Object.entries(source.layout)
-      .filter(([name, own]) => /^[xy]axis/.test(name) && !bars.includes(name) && !(own.range && own.tickvals && own.type !== "log"))
+      .filter(([name, own]) => /^[xy]axis/.test(name) && !bars.includes(name) && !hasRows(own))
       .map(([name]) => [name, canvas._fullLayout[name]]);
   };
 
@@ -38,11 +41,14 @@
   /* The text of the label that Plotly shows, with what it leaves to the axes. */
   const told = ({ canvas, source, plain }, { trace, at }) => {
     const label = canvas.querySelector(".hovertext .nums");
-    const lines = [...(label?.querySelectorAll("tspan.line") ?? [])];
-    const text = lines.length ? lines.map((line) => line.textContent).join(" ") : label?.textContent ?? "";
-    const { tickvals, ticktext, type } = source.layout.yaxis;
-    const row = tickvals && type !== "log" ? ticktext?.[tickvals.indexOf(Math.round(trace.y[at]))] : "";
-    return [plain(row), plain(trace.name), text].filter((each, place) => each && (place === 2 || !text.includes(each))).join(": ");
+    // Of several lines the first names the point, the others are one sentence.
+    const [first, ...rest] = [...(label?.querySelectorAll("tspan.line") ?? [])].map((line) => line.textContent);
+    const text = first ? [first, rest.join(" ")].filter(Boolean).join(": ") : label?.textContent ?? "";
+    const names = ["y", "x"].map((side) => {
+      const own = source.layout[(trace[`${side}axis`] ?? side).replace(/^./, `${side}axis`)];
+      return hasRows(own) ? plain(own.ticktext[own.tickvals.indexOf(Math.round(trace[side][at]))]) : "";
+    });
+    return [...names, plain(trace.name)].filter((each) => each && !text.includes(each)).concat(text).join(": ");
   };
 
   const wholes = (chart) => {
@@ -72,7 +78,7 @@
     const { curve, at, trace } = chart.point;
     window.Plotly.Fx.hover(chart.canvas, [{ curveNumber: curve, pointNumber: at }], `${trace.xaxis ?? "x"}${trace.yaxis ?? "y"}`);
     const { point } = figure.querySelector(".chart-said").dataset;
-    say(figure, point.replace("{at}", next + 1).replace("{n}", found.length).replace("{text}", told(chart, chart.point)));
+    say(figure, point.replace("{at}", next + 1).replace("{n}", found.length).replace("{text}", () => told(chart, chart.point)));
   };
 
   /* Twice as close to the point last seen, or to the middle; 0 is the whole chart. */

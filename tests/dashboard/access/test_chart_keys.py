@@ -98,6 +98,19 @@ def test_a_bar_is_told_with_the_row_it_stands_in(visit):
     expect(said(chart)).to_have_text(re.compile(r"^Point 1 of \d+: \d VMs: .+: \d"))
 
 
+def test_a_point_is_told_with_the_place_it_stands_at(visit):
+    page = visit.open(f"{routes.ESXI}influence/?component=network")
+    chart = page.locator(".picture [data-chart]").first
+    chart.scroll_into_view_if_needed()
+    expect(chart).to_have_attribute("data-drawn", "")
+
+    chart.get_by_role("button", name="Next point").press("Enter")
+
+    expect(said(chart)).to_have_text(
+        re.compile(r"^Point 1 of \d+: 32-bit Guest tools absent: .+: 0\.\d+$")
+    )
+
+
 def test_a_chart_is_looked_at_closer_by_keyboard_and_whole_again(visit):
     chart = drawn(visit, f"{routes.UOC}sweep/")
     whole = chart.evaluate(SPAN)
@@ -132,3 +145,22 @@ def test_a_picture_has_a_legend_of_what_is_seen(visit):
     assert chart.locator(".legend").count() == 0
     heads = chart.locator(".chart-group").count()
     assert picture.count('class="legendtext"') == len(names) - 1 + heads
+
+
+def test_a_bar_of_nothing_is_passed_over(visit, site):
+    chart = drawn(visit, site.address(f"{routes.DISKS}cells/{{two_speeds}}/"))
+    bins = chart.page.get_by_role("article", name="How often which value")
+    bins.locator("[data-chart]").scroll_into_view_if_needed()
+    expect(bins.locator("[data-chart]")).to_have_attribute("data-drawn", "")
+
+    bins.get_by_role("button", name="Next point").press("Enter")
+
+    expect(said(bins)).to_have_text(re.compile(r"^Point 1 of 2: .+ \(64.%\): .+: 7$"))
+
+
+def test_series_keep_their_colours_where_the_system_forces_its_own(chromium, site):
+    fills = "(bars) => new Set(bars.map((bar) => getComputedStyle(bar).fill)).size"
+    with browsing.window(chromium, site.url, forced_colors="active") as visit:
+        chart = drawn(visit, f"{routes.XEN}co-runs/")
+
+        assert chart.locator(".bars .point path").evaluate_all(fills) == 3
