@@ -6,9 +6,10 @@ style sheet lays rows out as boxes of their own, and not every browser then stil
 that they are those of a table.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import islice
 from typing import Final
 
 from django.utils.safestring import SafeString, mark_safe
@@ -24,14 +25,21 @@ WIDTHS: Final = (5, 6, 7, 8, 9, 10)
 PADDING: Final = 1.0
 LARGE: Final = 0.52
 SMALL: Final = 0.385
+# As many rows as a window shows: those a browser is given at once.
+FIRST_ROWS: Final = 12
 
 
 @dataclass(frozen=True)
 class GroupRows:
-    """The rows of one tool and component; not found: a search hides all of them."""
+    """The rows of one tool and component; not found: a search hides all of them.
+
+    The first are those that a window shows before it is scrolled: a browser is given
+    the others later when it exchanges the table.
+    """
 
     group: CaseGroup
-    html: SafeString
+    first: SafeString
+    later: SafeString
     is_found: bool
 
 
@@ -58,8 +66,28 @@ def grid_rows(page: ComparisonPage) -> GridRows:
         for cell in row.cells
         if cell
     }
-    groups = (_group_rows(group, page, views) for group in page.table.groups)
-    return GridRows(tuple(groups), _width(views.values()))
+    return GridRows(tuple(_groups(page, views)), _width(views.values()))
+
+
+def _groups(page: ComparisonPage, views: Mapping[int, CellView]) -> Iterator[GroupRows]:
+    left = FIRST_ROWS
+    for group in page.table.groups:
+        found = [is_found(page.selection.q, group, row) for row in group.rows]
+        rows = _rows(group, found, page, views)
+        first = _place_after(found, left)
+        left -= sum(found)
+        yield GroupRows(
+            group,
+            first=mark_safe("".join(rows[:first])),
+            later=mark_safe("".join(rows[first:])),
+            is_found=any(found),
+        )
+
+
+def _place_after(found: list[bool], count: int) -> int:
+    """Return where the rows end that hold the first ``count`` of those found."""
+    places = (at for at, stays in enumerate(found, start=1) if stays)
+    return max(islice(places, max(count, 0)), default=0)
 
 
 def _width(views: Iterable[CellView]) -> str:
@@ -74,12 +102,15 @@ def _wanted_rem(view: CellView) -> float:
     return max(large, SMALL * len(view.sub), SMALL * len(view.state))
 
 
-def _group_rows(
-    group: CaseGroup, page: ComparisonPage, views: Mapping[int, CellView]
-) -> GroupRows:
+def _rows(
+    group: CaseGroup,
+    found: list[bool],
+    page: ComparisonPage,
+    views: Mapping[int, CellView],
+) -> list[str]:
     before, after = map(escape, page.evidence_link)
     signs, link = _signs(), (before, after)
-    rows, found = [], [is_found(page.selection.q, group, row) for row in group.rows]
+    rows = []
     for row, stays in zip(group.rows, found, strict=True):
         cells = (
             _cell(view, signs[view.sign], place, link)
@@ -89,7 +120,7 @@ def _group_rows(
         )
         hidden = "" if stays else " hidden"
         rows.append(f'<tr role="row"{hidden}>{_case(row)}{"".join(cells)}</tr>\n')
-    return GroupRows(group, mark_safe("".join(rows)), any(found))
+    return rows
 
 
 def _signs() -> Mapping[str, str]:

@@ -18,7 +18,7 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     page = comparison_page(campaign, query_of(request))
     is_part = request.headers.get("HX-Target") == "comparison"
     template = "_comparison.html" if is_part else "compare.html"
-    context = {"campaign": campaign, "page": page}
+    context = {"campaign": campaign, "page": page, "is_part": is_part}
     return render(request, f"dashboard/{template}", context)
 
 

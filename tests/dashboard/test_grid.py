@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from dashboard.comparison_page import comparison_page
-from dashboard.grid import grid_rows
+from dashboard.grid import FIRST_ROWS, grid_rows
 
 SYSTEMS = 40
 CASES = 200
@@ -55,7 +55,7 @@ class Elements(HTMLParser):
 
 
 def test_a_cell_is_a_few_bytes_and_a_few_elements(wide):
-    html = "".join(group.html for group in wide.groups)
+    html = "".join(group.first + group.later for group in wide.groups)
     found = Elements()
     found.feed(html)
 
@@ -65,7 +65,7 @@ def test_a_cell_is_a_few_bytes_and_a_few_elements(wide):
 
 
 def test_rows_and_cells_say_what_they_are(wide):
-    html = wide.groups[0].html
+    html = wide.groups[0].first + wide.groups[0].later
 
     assert html.count('<tr role="row">') == html.count("<tr")
     assert html.count('<td role="cell"') == html.count("<td")
@@ -88,5 +88,37 @@ def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, campaign)
 
     (group,) = grid_rows(comparison_page(campaign, {})).groups
 
-    said = re.findall(r'class="sign" role="img" aria-label="([^"]+)">(.)<', group.html)
+    said = re.findall(r'class="sign" role="img" aria-label="([^"]+)">(.)<', group.first)
     assert said == [("Verdict: slower.", "▼")]
+
+
+def test_a_part_of_the_page_keeps_its_later_rows_for_later(client, wide):
+    part = {"HX-Request": "true", "HX-Target": "comparison"}
+    answer = client.get("/campaigns/alpha-lab/study/compare/", headers=part)
+
+    now, *later = re.split("<!--rows:|-->", answer.content.decode())
+    assert now.count('<th class="case"') == FIRST_ROWS
+    assert later[0].count('<th class="case"') == CASES - FIRST_ROWS
+    assert later[0].endswith("</tr>\n")
+    assert len(later) == 2
+
+
+def test_a_name_cannot_end_what_is_kept_for_later(
+    client, submit, run_document, xen, campaign
+):
+    name = "--><script>alert(1)</script>"
+    cases = [sample | {"metric": name} for sample in samples(0)]
+    submit(run_document(samples=cases), run_document(system=xen, samples=cases))
+    part = {"HX-Request": "true", "HX-Target": "comparison"}
+    answer = client.get("/campaigns/alpha-lab/study/compare/", headers=part)
+
+    assert answer.content.count(b"-->") == 1
+    assert b"<script>alert" not in answer.content
+
+
+@pytest.mark.parametrize(("q", "count"), [("", FIRST_ROWS), ("19 KiB", 12), ("x", 0)])
+def test_rows_a_search_hides_are_not_counted_as_seen(campaign, wide, q, count):
+    groups = grid_rows(comparison_page(campaign, {"q": q})).groups
+
+    seen = "".join(group.first for group in groups)
+    assert seen.count('<tr role="row">') == count

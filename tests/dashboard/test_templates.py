@@ -97,9 +97,13 @@ def test_collecting_gathers_plotly_and_nothing_else_of_its_wheel(tmp_path, setti
     assert (tmp_path / "dashboard/virtlab.css").exists()
 
 
-def test_the_style_sheet_closes_what_it_opens_where_it_should():
+SHEETS = [path for path in STATIC if path.suffix == ".css"]
+
+
+@pytest.mark.parametrize("path", SHEETS, ids=lambda path: path.name)
+def test_a_style_sheet_closes_what_it_opens_where_it_should(path):
     depth = 0
-    for line in (DASHBOARD / "static/dashboard/virtlab.css").read_text().splitlines():
+    for line in path.read_text().splitlines():
         assert not (depth and "{" in line and not line.startswith(" ")), line
         depth += line.count("{") - line.count("}")
     assert depth == 0

@@ -1,0 +1,57 @@
+/* Searching the comparison's rows: at once, without the server. */
+(() => {
+  const search = document.querySelector("[data-search]");
+  const status = document.querySelector("[data-status]");
+
+  const texts = new WeakMap();
+  const textOf = (row, title) => {
+    if (!texts.has(row)) texts.set(row, `${title} ${row.cells[0].textContent}`.toLowerCase());
+    return texts.get(row);
+  };
+
+  const sift = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    let all = 0;
+    for (const body of document.querySelectorAll("[data-grid] tbody")) {
+      const title = body.rows[0].textContent;
+      let inside = 0;
+      for (const row of [...body.rows].slice(1)) {
+        const isHidden = !words.every((word) => textOf(row, title).includes(word));
+        if (row.hidden !== isHidden) row.hidden = isHidden;
+        inside += isHidden ? 0 : 1;
+      }
+      body.hidden = !inside;
+      found += inside;
+      all += body.rows.length - 1;
+    }
+    const nothing = document.querySelector("[data-nothing]");
+    if (nothing) nothing.hidden = found > 0;
+    status.textContent = search.dataset.found.replace("{n}", found).replace("{all}", all);
+    document.dispatchEvent(new CustomEvent("rowsfound"));
+  };
+
+  const remember = () => {
+    const address = new URL(location.href);
+    const q = search.value.trim();
+    if (q) address.searchParams.set("q", q);
+    else address.searchParams.delete("q");
+    history.replaceState(history.state, "", address);
+  };
+
+  let typing = 0;
+  let isNewer = false;
+  search.addEventListener("input", () => {
+    isNewer = true;
+    sift();
+    clearTimeout(typing);
+    typing = setTimeout(remember, 300);
+  });
+  // The form asks the server when a menu changes; this has been answered already.
+  search.addEventListener("change", (event) => event.stopPropagation());
+  // An answer has been searched for what stood here when it was asked for.
+  document.addEventListener("htmx:beforeRequest", () => {
+    isNewer = false;
+  });
+  document.addEventListener("rowscome", () => isNewer && sift());
+})();

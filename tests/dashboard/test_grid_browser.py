@@ -1,0 +1,112 @@
+"""A long comparison in a real browser: it comes in parts, and nothing of it is lost."""
+
+import pytest
+from django.db import connection
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from benchmarks.models import Agent, Lab
+from benchmarks.services import campaigns, intake, processing, systems
+from tests.dashboard import browsing
+from tests.dashboard.serving import end_sessions
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+COMPARE = "/campaigns/alpha-lab/long/compare/"
+CASES = 400
+SYSTEMS = ("native", "Xen", "KVM")
+ROWS = "[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)"
+
+
+@pytest.fixture
+def page(transactional_db, chromium):
+    """Open a campaign of more rows than come at once."""
+    connection.close()  # another module's site may have ended it
+    lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+    agent = Agent.objects.create(lab=lab, name="alice")
+    campaigns.save_campaign(lab=lab, slug="long", title="Long", visibility="public")
+    systems.register_host(lab=lab, slug="alpha")
+    documents = [run(at, name) for at, name in enumerate(SYSTEMS)]
+    intake.submit_runs(agent=agent, documents=documents)
+    processing.drain()
+    server = LiveServer("127.0.0.1")
+    with browsing.window(chromium, server.url) as visit:
+        yield visit.open(COMPARE)
+        assert visit.errors == []
+    server.stop()
+    end_sessions()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browsing.chromium() as started:
+        yield started
+
+
+def run(number, hypervisor):
+    return {
+        "key": f"00000000-0000-4000-8000-{number:012}",
+        "campaign": "long",
+        "system": {"host": "alpha", "hypervisor": hypervisor, "guest_os": "os"},
+        "tool": "iometer",
+        "samples": [sample(number, case) for case in range(CASES)],
+    }
+
+
+def sample(number, case):
+    operation, size = ("read", "write")[case % 2], f"{case // 2 + 1} KiB"
+    return {
+        "metric": "network throughput",
+        "parameters": {"operation": operation, "block_size": size},
+        "value": 1000.0 + case - 10 * number,
+        "unit": "MB/s",
+    }
+
+
+def show_overhead(page):
+    page.get_by_label("Cells show").select_option("overhead")
+
+
+def exchanged(page):
+    """Wait until the whole of another table is there."""
+    expect(page.locator(".cell .main").nth(1)).to_contain_text("%")
+    expect(page.locator(".comparison:not([aria-busy])")).to_have_count(1)
+
+
+def test_an_exchanged_table_is_that_of_a_new_page(page):
+    show_overhead(page)
+    exchanged(page)
+
+    rows = page.evaluate(ROWS)
+    assert page.locator("td.cell a:not([tabindex])").count() == 0
+    page.reload()
+    assert page.evaluate(ROWS) == rows
+    assert len(rows) == CASES + page.locator("tr.group").count()
+
+
+def test_what_is_typed_while_a_table_comes_is_searched_in_all_of_it(page):
+    show_overhead(page)
+    page.get_by_label("Find rows").press_sequentially("write 101")
+    exchanged(page)
+
+    expect(page.locator(".case:visible")).to_have_count(1)
+    expect(page.locator("[data-status]")).to_have_text(f"1 of {CASES} rows")
+
+
+def test_the_far_end_has_the_focus_in_sight(page):
+    page.locator("td.cell a").first.focus()
+    page.keyboard.press("Control+End")
+
+    last = page.locator("td.cell a").last
+    expect(last).to_be_focused()
+    expect(last).to_be_in_viewport()
+    page.keyboard.press("Control+Home")
+    expect(page.locator("td.cell a").first).to_be_in_viewport()
+
+
+def test_the_head_of_a_group_is_as_wide_as_its_rows(page):
+    width = "(row) => Math.round(row.lastElementChild.getBoundingClientRect().right)"
+    group, row = page.locator("tr.group").first, page.locator(".case").first
+
+    rows = row.locator("xpath=..")
+    assert group.evaluate(width) == rows.evaluate(width)
