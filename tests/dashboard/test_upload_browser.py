@@ -196,3 +196,16 @@ def test_it_works_without_scripts(chromium, site):
 
         expect(page.get_by_role("link", name=re.compile(r"^run \d"))).to_have_count(2)
         assert Run.objects.count() == 2
+
+
+def test_what_a_number_depends_on_stands_below_its_name(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        page.locator("#upload-file").set_input_files(DATA / "hpcc/appended-1.4.txt")
+        row = page.locator(".upload-samples tbody tr").first
+
+        name, more = row.locator(".case-name"), row.locator(".case-more")
+        expect(more).to_have_text(re.compile("size"))
+        places = name.bounding_box(), more.bounding_box()
+
+    assert places[0]["y"] + places[0]["height"] <= places[1]["y"] + 1
