@@ -44,6 +44,25 @@ LOOKUPS = {
 }
 
 
+class FigureSerializer(serializers.Serializer[Any]):
+    """What stands beside a mean that is null: no single figure describes its runs.
+
+    ``doubts`` says why in codes, ``reason`` in a sentence; ``speeds`` has both speeds
+    where there are two, ``range`` the least and the greatest run.
+    """
+
+    doubts = serializers.ListField(
+        child=serializers.ChoiceField(choices=DOUBTS), source="figure.doubts"
+    )
+    reason = serializers.CharField(source="figure.reason")
+    speeds = serializers.ListField(
+        child=serializers.FloatField(), source="figure.speeds"
+    )
+    range = serializers.ListField(
+        child=serializers.FloatField(), source="figure.range", allow_null=True
+    )
+
+
 class ComparisonSerializer(serializers.Serializer[Any]):
     """A cell against its baseline; means over runs, in ``unit``.
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.comparisons import BETTER, COMPONENTS
+from api.comparisons import BETTER, COMPONENTS, FigureSerializer
 from api.fields import Choice
 from api.queries import Query, ToolParameter, campaign_parameter
 from api.runs import SCENARIOS
@@ -24,11 +24,15 @@ LOOKUPS = {
 NULLABLE: dict[str, Any] = {"allow_null": True}
 
 
-class SeatSerializer(serializers.Serializer[Any]):
-    """The mean of one VM over ``n`` runs; ``cell_id`` is where it stands."""
+class SeatSerializer(FigureSerializer):
+    """The mean of one VM over ``n`` runs; ``cell_id`` is where it stands.
+
+    ``value`` is null where no single figure describes the runs: ``doubts`` and
+    ``reason`` then say why, and nothing is made of it.
+    """
 
     seat = serializers.CharField()
-    value = serializers.FloatField()
+    value = serializers.FloatField(**NULLABLE)
     n = serializers.IntegerField()
     cell_id = serializers.IntegerField()
 

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.comparisons import FigureSerializer
 from api.fields import Text
 from api.queries import Query, WholeParameter, campaign_parameter
 from api.views import ApiView
@@ -30,24 +31,32 @@ class HistorySubjectSerializer(serializers.Serializer[Any]):
     is_dated = serializers.BooleanField()
 
 
-class HistoryPointSerializer(serializers.Serializer[Any]):
-    """Runs of one day or version, with the 95 % interval of their mean."""
+class HistoryPointSerializer(FigureSerializer):
+    """Runs of one day or version, with the 95 % interval of their mean.
+
+    ``mean`` is null where no single figure describes the runs: ``doubts`` and
+    ``reason`` then say why.
+    """
 
     version = serializers.CharField()
     at = serializers.DateTimeField(**NULLABLE)
     n = serializers.IntegerField()
-    mean = serializers.FloatField()
+    mean = serializers.FloatField(source="value", **NULLABLE)
     low = serializers.FloatField(**NULLABLE)
     high = serializers.FloatField(**NULLABLE)
 
 
 class ChangeSerializer(serializers.Serializer[Any]):
-    """A new level from dated run ``at`` on (the first is 0)."""
+    """A new level from dated run ``at`` on (the first is 0).
+
+    ``before`` and ``after`` are null where no single figure describes the runs of
+    that level, and then ``factor`` is, too.
+    """
 
     at = serializers.IntegerField()
-    before = serializers.FloatField()
-    after = serializers.FloatField()
-    factor = serializers.FloatField()
+    before = serializers.FloatField(**NULLABLE)
+    after = serializers.FloatField(**NULLABLE)
+    factor = serializers.FloatField(**NULLABLE)
     p_value = serializers.FloatField()
 
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.comparisons import BETTER
+from api.comparisons import BETTER, FigureSerializer
 from api.queries import Query, campaign_parameter
 from api.views import ApiView
 from benchmarks.selectors.campaigns import find_campaign
@@ -16,17 +16,19 @@ from benchmarks.selectors.network import campaign_network
 NULLABLE: dict[str, Any] = {"allow_null": True}
 
 
-class PathSerializer(serializers.Serializer[Any]):
+class PathSerializer(FigureSerializer):
     """What one node sent another, and the hosts of both (empty: not stated).
 
     ``line_rate`` is what the sender's card carries, null where that is not known.
+    ``value`` is null where no single figure describes the runs: ``doubts`` and
+    ``reason`` then say why.
     """
 
     cell_id = serializers.IntegerField(source="cell.pk")
     ends = serializers.ListField(child=serializers.CharField())
     hosts = serializers.ListField(child=serializers.CharField())
     medium = serializers.CharField()
-    value = serializers.FloatField()
+    value = serializers.FloatField(**NULLABLE)
     n = serializers.IntegerField(source="cell.n")
     line_rate = serializers.FloatField(**NULLABLE)
     flag_ids = serializers.ListField(child=serializers.IntegerField())

@@ -10,7 +10,8 @@ from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.models import Cell
-from benchmarks.selectors.comparisons import ComparisonRow, shape_sentence
+from benchmarks.selectors.cell_figures import shape_sentence
+from benchmarks.selectors.comparisons import ComparisonRow
 from dashboard import figures, judging, wording
 from dashboard.cell_sides import has_single_figure, speeds_of
 from dashboard.wording import Text

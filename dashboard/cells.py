@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from benchmarks.selectors.cell_figures import Shown
 from benchmarks.selectors.comparisons import ComparisonRow
 from benchmarks.selectors.energy_rows import EnergyRow
 from benchmarks.selectors.verdicts import Mark
@@ -85,7 +86,7 @@ def full_figure(row: ComparisonRow) -> str:
     return figure or row_figure(row, row.unit)
 
 
-def row_figure(row: ComparisonRow, unit: str = "") -> str:
+def row_figure(row: Shown, unit: str = "") -> str:
     """Return a row's mean, or what stands in its place: both speeds, or a range."""
     if row.value is not None:
         return wording.quantity(row.value, unit)

@@ -46,7 +46,7 @@ def _seat_bars(coruns: Sequence[CoRun]) -> Iterator[Bars]:
 
 
 def _sums(coruns: Sequence[CoRun]) -> Drawing | None:
-    drawn = [each for each in coruns if each.of.seats]
+    drawn = [each for each in coruns if each.of.values]
     if not drawn:
         return None
     bars, unit = list(_seat_bars(drawn)), drawn[0].of.case.unit
@@ -81,7 +81,7 @@ def _unreported(corun: CoRun) -> float | None:
     """Return what a printed sum has beyond the seats that were reported."""
     if not corun.figures.is_sum_printed:
         return None
-    rest = (corun.figures.sum or 0.0) - sum(seat.value for seat in corun.of.seats)
+    rest = (corun.figures.sum or 0.0) - sum(corun.of.values)
     return rest if rest > 0 else None
 
 
@@ -94,7 +94,9 @@ def _references(coruns: Sequence[CoRun]) -> list[Reference]:
     return [
         Reference(name, one.value)
         for name, found in sides
-        if len(found) == 1 and (one := next(iter(found))) is not None
+        if len(found) == 1
+        and (one := next(iter(found))) is not None
+        and one.value is not None
     ]
 
 
@@ -111,7 +113,7 @@ def _sum_row(corun: CoRun) -> tuple[str, ...]:
 
 
 def _seats(coruns: Sequence[CoRun]) -> Drawing | None:
-    drawn = [each for each in coruns if len(each.of.seats) > 1]
+    drawn = [each for each in coruns if len(each.of.values) > 1]
     if not drawn:
         return None
     bars = list(_seat_bars(drawn))

@@ -8,8 +8,8 @@ from benchmarks import tools
 from benchmarks.models import Campaign, Case
 from benchmarks.selectors.coruns import CoRun, CoRuns, campaign_coruns
 from benchmarks.selectors.flags import withheld_cells
-from dashboard import wording
 from dashboard.asked import unmet
+from dashboard.cells import row_figure
 from dashboard.corun_drawings import drawings, row_names
 from dashboard.corun_words import answer, remarks
 from dashboard.drawings import NONE, Drawing, number, ratio
@@ -112,7 +112,7 @@ def _row(name: str, corun: CoRun) -> CoRunRow:
     is_time = of.case.better == "lower"
     return CoRunRow(
         name=name,
-        seats=" · ".join(wording.quantity(seat.value, "") for seat in of.seats) or NONE,
+        seats=" · ".join(row_figure(seat.figure) for seat in of.seats) or NONE,
         together=number(found.mean if is_time else found.sum, of.case.unit),
         to_single=ratio(found.slowdown if is_time else found.scaling),
         to_native=ratio(found.scaling_to_native),

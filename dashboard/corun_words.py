@@ -117,7 +117,7 @@ def answer(coruns: Sequence[CoRun], withheld: frozenset[int]) -> str:
         return _("Nothing ran in parallel; see what a neighbour left, below.")
     trusted = [each for each in parallel if not _is_doubted(each, withheld)]
     if not trusted:
-        return _("Every co-run has an open flag that doubts a number: no answer yet.")
+        return _("Every co-run rests on a number that is doubted: no answer yet.")
     most = max(each.of.vms for each in trusted)
     chosen = [each for each in trusted if each.of.vms == most]
     vms = ngettext("%(n)s VM", "%(n)s VMs", most) % {"n": most}
@@ -125,16 +125,17 @@ def answer(coruns: Sequence[CoRun], withheld: frozenset[int]) -> str:
     left_out = len(parallel) - len(trusted)
     if left_out:
         said += " " + ngettext(
-            "%(n)s co-run with an open flag is left out.",
-            "%(n)s co-runs with an open flag are left out.",
+            "%(n)s co-run that rests on a doubted number is left out.",
+            "%(n)s co-runs that rest on doubted numbers are left out.",
             left_out,
         ) % {"n": left_out}
     return said
 
 
 def _is_doubted(corun: CoRun, withheld: frozenset[int]) -> bool:
+    """Whether a flag is open at one of its numbers, or one is no single figure."""
     sides = [*corun.of.seats, *filter(None, [corun.of.single, corun.of.native])]
-    return any(side.cell_id in withheld for side in sides)
+    return bool(corun.of.doubted) or any(side.cell_id in withheld for side in sides)
 
 
 def _times(coruns: Iterable[CoRun], vms: str) -> str:

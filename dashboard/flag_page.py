@@ -1,20 +1,24 @@
 """What the page of a campaign's flags shows: rules, and under each its findings."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Prefetch
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.plausibility.checking import RULES
 from benchmarks.analysis.plausibility.findings import SEVERITIES
-from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run
-from benchmarks.selectors.flags import visible_flags
+from benchmarks.models import Campaign, Cell, Decision, DueCheck, Flag, System
+from benchmarks.selectors.flags import (
+    NO_SUBJECTS,
+    cells_of_flags,
+    runs_of_flags,
+)
 from benchmarks.viewer import Viewer
-from dashboard import figures
+from dashboard import figures, wording
 from dashboard.asked import unmet
 from dashboard.core_texts import evidence_name
 
@@ -36,13 +40,14 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ShownFlag:
-    """A flag with its evidence in words and the cells and runs it is about."""
+    """A flag with its evidence in words and links to the cells and runs it is about."""
 
     flag: Flag
     evidence: tuple[Evidence, ...]
-    cells: tuple[Cell, ...]
-    runs: tuple[int, ...]
+    subjects: tuple[tuple[str, str], ...]
+    """Address and name of each."""
     further: int
+    decisions: Sequence[Decision]
 
 
 @dataclass(frozen=True)
@@ -73,30 +78,28 @@ def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> F
     """Return the flags that a URL's query asks for: open ones unless told."""
     wanted = query.get("status", Flag.Status.OPEN)
     status = wanted if wanted in Flag.Status.values else EVERYTHING
-    everything = visible_flags(viewer, campaign=campaign)
+    everything = Flag.objects.visible_to(viewer).standing().filter(campaign=campaign)
     counts = Counter(everything.order_by().values_list("status", flat=True))
     chosen = everything if status == EVERYTHING else everything.filter(status=status)
-    # A run brings its facts and a cell its shape: long texts, nothing of them is shown.
-    runs = Prefetch("runs", Run.objects.only("pk"))
-    cells = Prefetch("cells", Cell.objects.defer("shape"))
-    found = list(chosen.prefetch_related(cells, "cells__case", "cells__system", runs))
-    found.sort(key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk))
+    found = sorted(
+        chosen, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
+    )
     return FlagPage(
         status=status,
         choices=(
             *((name, counts[name]) for name in Flag.Status.values),
             (EVERYTHING, counts.total()),
         ),
-        groups=tuple(_groups(found[:SHOWN])),
+        groups=tuple(_groups(_shown(campaign, found[:SHOWN]))),
         has_more=len(found) > SHOWN,
         unchecked=DueCheck.objects.filter(campaign=campaign).exists(),
         unmet=unmet(query, {"status": status}),
     )
 
 
-def _groups(flags: Iterable[Flag]) -> Iterator[RuleGroup]:
+def _groups(flags: Iterable[ShownFlag]) -> Iterator[RuleGroup]:
     for (severity, name), members in groupby(
-        flags, key=lambda flag: (flag.severity, flag.rule)
+        flags, key=lambda shown: (shown.flag.severity, shown.flag.rule)
     ):
         rule = RULES.get(name)
         yield RuleGroup(
@@ -104,20 +107,55 @@ def _groups(flags: Iterable[Flag]) -> Iterator[RuleGroup]:
             title=_(rule.title) if rule else name,
             documentation=_(rule.documentation) if rule else "",
             severity=severity,
-            flags=tuple(map(_shown, members)),
+            flags=tuple(members),
         )
 
 
-def _shown(flag: Flag) -> ShownFlag:
-    cells, runs = list(flag.cells.all()), [run.pk for run in flag.runs.all()]
-    return ShownFlag(
-        flag=flag,
-        evidence=evidence_words(flag.evidence),
-        cells=tuple(cells[:SUBJECTS_SHOWN]),
-        runs=tuple(runs[:SUBJECTS_SHOWN]),
-        further=max(len(cells) - SUBJECTS_SHOWN, 0)
-        + max(len(runs) - SUBJECTS_SHOWN, 0),
+def _shown(campaign: Campaign, flags: Sequence[Flag]) -> Iterator[ShownFlag]:
+    """Yield flags with what they are about, in five queries for them all."""
+    cells = cells_of_flags(flags, SUBJECTS_SHOWN)
+    runs = runs_of_flags(flags, SUBJECTS_SHOWN)
+    links = _cell_links(campaign, {pk for each in cells.values() for pk in each.ids})
+    decisions = _decisions(flags)
+    address, name = _address("dashboard:run-detail"), _("run %(n)s")
+    for flag in flags:
+        about = (cells.get(flag.pk, NO_SUBJECTS), runs.get(flag.pk, NO_SUBJECTS))
+        yield ShownFlag(
+            flag=flag,
+            evidence=evidence_words(flag.evidence),
+            subjects=(
+                *(links[pk] for pk in about[0].ids if pk in links),
+                *((f"{address}{pk}/", name % {"n": pk}) for pk in about[1].ids),
+            ),
+            decisions=decisions.get(flag.pk, ()),
+            further=sum(each.count - len(each.ids) for each in about),
+        )
+
+
+def _decisions(flags: Sequence[Flag]) -> Mapping[int, list[Decision]]:
+    found: dict[int, list[Decision]] = defaultdict(list)
+    for each in Decision.objects.filter(flag__in=flags).order_by("pk"):
+        found[each.flag_id].append(each)
+    return found
+
+
+def _cell_links(campaign: Campaign, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Return address and name of each cell; a name is put together once a system."""
+    rows = list(
+        Cell.objects.filter(pk__in=ids).values_list("pk", "case__label", "system")
     )
+    systems = System.objects.in_bulk({row[2] for row in rows})
+    names = {pk: wording.system_name(system) for pk, system in systems.items()}
+    address = _address("dashboard:cell", campaign.lab.slug, campaign.slug)
+    return {
+        pk: (f"{address}{pk}/", f"{label}, {names[system]}")
+        for pk, label, system in rows
+    }
+
+
+def _address(name: str, *place: str) -> str:
+    """Return where the pages of such things begin: a look-up each is slow."""
+    return reverse(name, args=[*place, 0]).removesuffix("0/")
 
 
 def evidence_words(evidence: Mapping[str, Any]) -> tuple[Evidence, ...]:

@@ -24,6 +24,7 @@ from benchmarks.selectors.ordering import natural
 from benchmarks.viewer import Viewer
 from dashboard import figures, wording
 from dashboard.asked import unmet
+from dashboard.cells import row_figure
 from dashboard.history_words import day_text, line_name, sentences
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
 from dashboard.sweep_charts import Curve, Mark, sweep_plot
@@ -41,6 +42,8 @@ class Row:
     version: str
     day: str
     value: str
+    reason: str
+    """Why there is no mean; empty where there is."""
     interval: str
     n: int
 
@@ -57,6 +60,8 @@ class HistoryPage:
     table: tuple[Row, ...]
     is_over_time: bool
     undated: int
+    undrawn: int
+    """How many points have no mean to draw."""
     older: int
     """How many runs are left out because there are later ones."""
     unmet: tuple[str, ...] = ()
@@ -84,15 +89,17 @@ def history_page(
     is_over_time = subject.is_dated and (
         query.get("axis") != "version" or subject.versions < 2
     )
+    table = tuple(_table(told, is_over_time))
     return HistoryPage(
         title=_title(told),
         better=told.case.better,
         sentences=tuple(sentences(told, is_over_time))[:MOST_SENTENCES],
         rows=_rows(found, subject, is_over_time),
         figure=_figure(told, is_over_time),
-        table=tuple(_table(told, is_over_time)),
+        table=table,
         is_over_time=is_over_time,
         undated=sum(len(it.runs) - len(it.dated) for it in told.series),
+        undrawn=sum(bool(row.reason) for row in table),
         unmet=unmet(query, {"subject": _key(subject)}),
         older=told.older,
     )
@@ -151,6 +158,12 @@ def _points(series: Series, is_over_time: bool) -> tuple[Point, ...]:
     return series.days if is_over_time else series.versions
 
 
+def _drawn(series: Series, is_over_time: bool) -> list[Point]:
+    """Return the points that have a mean; the table has what stands for the others."""
+    points = _points(series, is_over_time)
+    return [point for point in points if point.value is not None]
+
+
 def _figure(told: History, is_over_time: bool) -> dict[str, Any] | None:
     places = _places(told)
     curves = [
@@ -164,7 +177,7 @@ def _figure(told: History, is_over_time: bool) -> dict[str, Any] | None:
             ],
         )
         for at, each in enumerate(told.series)
-        if (points := _points(each, is_over_time))
+        if (points := _drawn(each, is_over_time))
     ]
     if not curves:
         return None
@@ -201,14 +214,14 @@ def _mark(
     point: Point,
     places: Mapping[tuple[str, str], int] | None,
 ) -> Mark:
-    value = wording.quantity(point.mean, told.case.unit)
+    value = row_figure(point.figure, told.case.unit)
     said = (point.version, day_text(point.at), value, wording.runs_text(point.n))
     text = ", ".join(filter(None, said))
     if places is None and point.at:
         x = point.at.timestamp() * 1000  # as Plotly counts dates
     else:
         x = float((places or {}).get((series.system.hypervisor, point.version), 0))
-    return Mark(x, point.mean, point.low, point.high, text)
+    return Mark(x, point.value or 0.0, point.low, point.high, text)
 
 
 def _change_dates(told: History) -> list[float]:
@@ -231,7 +244,8 @@ def _table(told: History, is_over_time: bool) -> list[Row]:
             line=line_name(each, told),
             version=point.version,
             day=day_text(point.at),
-            value=wording.quantity(point.mean, told.case.unit),
+            value=row_figure(point.figure, told.case.unit),
+            reason=wording.said(point.figure.reason),
             interval=_interval(point),
             n=point.n,
         )

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.history import LEAST_RUNS, ChangePoint
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
-from benchmarks.selectors.history import DatedRun, History, Series
+from benchmarks.selectors.history import DatedRun, History, Point, Series
 from dashboard import figures, wording
 
 
@@ -70,10 +70,19 @@ def _change(series: Series, name: str, change: ChangePoint) -> str:
     words = {
         "system": name,
         "day": day_text(after.started_at),
-        "factor": figures.ratio(change.factor),
         "p": figures.number(change.p_value, ".3f"),
         "versions": _versions(before, after),
     }
+    if change.factor is None:
+        return (
+            _(
+                "%(system)s: from %(day)s on not what it was before%(versions)s "
+                "(permutation test, p = %(p)s). No single figure describes the runs on "
+                "both sides, so no factor is given."
+            )
+            % words
+        )
+    words["factor"] = figures.ratio(change.factor)
     return (
         _(
             "%(system)s: from %(day)s on %(factor)s times what it was before"
@@ -94,12 +103,15 @@ def _versions(before: DatedRun, after: DatedRun) -> str:
 
 def _over_versions(series: Series, name: str) -> Iterator[str]:
     for old, new in pairwise(series.versions):
-        words = {
+        words: dict[str, object] = {
             "system": name,
             "old": old.version or "?",
             "new": new.version or "?",
             "least": LEAST_RUNS,
         }
+        if told := _no_figure(old, new):
+            yield told % words
+            continue
         ratio, low, high = _ratio(series, old.version, new.version)
         if min(old.n, new.n) < LEAST_RUNS or not isfinite(low):
             said = _(
@@ -118,6 +130,26 @@ def _over_versions(series: Series, name: str) -> Iterator[str]:
             )
         written = zip(("ratio", "low", "high"), (ratio, low, high), strict=True)
         yield said % {**words, **{key: figures.ratio(it) for key, it in written}}
+
+
+def _no_figure(old: Point, new: Point) -> str:
+    """Say of which versions no single figure describes the runs; empty if of none."""
+    if old.value is None and new.value is None:
+        return _(
+            "%(system)s, %(old)s to %(new)s: no change is claimed. No single figure "
+            "describes the runs of either."
+        )
+    if old.value is None:
+        return _(
+            "%(system)s, %(old)s to %(new)s: no change is claimed. No single figure "
+            "describes the runs of %(old)s."
+        )
+    if new.value is None:
+        return _(
+            "%(system)s, %(old)s to %(new)s: no change is claimed. No single figure "
+            "describes the runs of %(new)s."
+        )
+    return ""
 
 
 def _ratio(series: Series, old: str, new: str) -> tuple[float, float, float]:

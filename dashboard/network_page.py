@@ -12,6 +12,7 @@ from benchmarks.analysis.efficiency import efficiency
 from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.models import Campaign, Flag
 from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.selectors.comparisons import NO_SINGLE_FIGURE
 from benchmarks.selectors.network import (
     Matrix,
     NetworkMetric,
@@ -21,8 +22,14 @@ from benchmarks.selectors.network import (
 from benchmarks.viewer import Viewer
 from dashboard import figures, wording
 from dashboard.asked import unmet
+from dashboard.cells import row_figure
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
-from dashboard.network_words import path_sentence, sentences, setting_name
+from dashboard.network_words import (
+    change_of,
+    path_sentence,
+    sentences,
+    setting_name,
+)
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 LEVELS = ("even", "fast-1", "fast-2", "fast-3", "fast-4", "fast-5")
@@ -126,7 +133,7 @@ def _grids(metric: NetworkMetric) -> tuple[Grid, ...]:
         path.value
         for matrix in metric.matrices
         for path in matrix.paths.values()
-        if path.value > 0
+        if path.value is not None and path.value > 0
     ]
     ends = (min(values), max(values)) if values else (1.0, 1.0)
     grids = [_grid(metric, matrix, ends) for matrix in metric.matrices]
@@ -141,7 +148,7 @@ def _grid(metric: NetworkMetric, matrix: Matrix, ends: tuple[float, float]) -> G
         pair: PathView(
             main=_value(path),
             sub=_sub(path),
-            shade=_level(path.value, *ends),
+            shade="" if path.value is None else _level(path.value, *ends),
             medium=path.medium,
             is_asymmetric=frozenset(pair) in marked,
             flags=len(path.flags),
@@ -157,15 +164,17 @@ def _either(asymmetry: Asymmetry) -> frozenset[str]:
 
 
 def _value(path: Path) -> str:
+    if path.value is None:
+        return row_figure(path.figure)
     return figures.exact(float(f"{path.value:.4g}"))
 
 
 def _sub(path: Path) -> str:
-    if path.line_rate is None:
+    if path.value is None:
+        return wording.state_name(NO_SINGLE_FIGURE)
+    if path.share is None:
         return ""
-    return _("%(share)d %% of line") % {
-        "share": round(100 * path.value / path.line_rate)
-    }
+    return _("%(share)d %% of line") % {"share": round(100 * path.share)}
 
 
 def _level(value: float, low: float, high: float) -> str:
@@ -182,12 +191,13 @@ def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Grid:
     views = {}
     for pair, path in after.paths.items():
         old = before.paths.get(pair)
-        if old is None or old.value <= 0 or path.value <= 0:
+        factor = change_of(old, path)
+        if old is None or factor is None:
             continue
         views[pair] = PathView(
-            main=f"{TIMES}\u00a0{figures.ratio(path.value / old.value)}",
+            main=f"{TIMES}\u00a0{figures.ratio(factor)}",
             sub=f"{_value(old)} → {_value(path)}",
-            shade=_gain(metric, old.value, path.value),
+            shade=_gain(metric, factor),
             medium=path.medium,
             is_asymmetric=False,
             flags=0,
@@ -196,11 +206,11 @@ def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Grid:
     return Grid(_("Change"), "change", _lines(metric, views))
 
 
-def _gain(metric: NetworkMetric, before: float, after: float) -> str:
+def _gain(metric: NetworkMetric, factor: float) -> str:
     if metric.better not in ("higher", "lower"):
         return ""
     is_rate = metric.better == "higher"
-    return figures.heat(efficiency(after, before, "higher" if is_rate else "lower"))
+    return figures.heat(efficiency(factor, 1.0, "higher" if is_rate else "lower"))
 
 
 def _lines(

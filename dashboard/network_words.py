@@ -9,6 +9,7 @@ from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.network import Matrix, NetworkMetric, Path
 from dashboard import figures, wording
+from dashboard.cells import row_figure
 
 
 def setting_name(matrix: Matrix) -> str:
@@ -45,9 +46,12 @@ def medium_name(path: Path) -> str:
 
 def path_sentence(path: Path, asymmetry: Asymmetry | None) -> str:
     """Return a path in full, for its tooltip and for those who hear the page."""
-    value = wording.quantity(path.value, path.cell.case.unit, whole=True)
+    unit = path.cell.case.unit
+    value = wording.quantity(path.value, unit, whole=True)
+    value = value or row_figure(path.figure, unit)
     runs = wording.runs_text(path.cell.n)
     parts = [f"{ends_text(path.ends)}: {value}, {medium_name(path)}, {runs}."]
+    parts.extend(filter(None, [wording.said(path.figure.reason)]))
     if asymmetry:
         words = (ends_text(asymmetry.larger), _times(asymmetry.factor))
         parts.append(_("%s carries %s times what comes back.") % words)
@@ -67,20 +71,24 @@ def sentences(metric: NetworkMetric) -> Iterator[str]:
 
 
 def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Iterator[str]:
-    both = [ends for ends in after.paths if _ratio(before, after, ends)]
-    if not both or metric.better not in ("higher", "lower"):
+    changes = {
+        ends: change
+        for ends, path in after.paths.items()
+        if (change := change_of(before.paths.get(ends), path)) is not None
+    }
+    if not changes or metric.better not in ("higher", "lower"):
         return
-    ranked = sorted(both, key=lambda ends: _ratio(before, after, ends))
+    ranked = sorted(changes, key=changes.__getitem__)
     if metric.better == "lower":
         ranked.reverse()
     better, worse = ranked[-1], ranked[0]
     words = {
         "setting": setting_name(after),
-        "n": len(both),
+        "n": len(changes),
         "best": ends_text(better),
-        "gain": _times(_ratio(before, after, better)),
+        "gain": _times(changes[better]),
         "worst": ends_text(worse),
-        "loss": _times(_ratio(before, after, worse)),
+        "loss": _times(changes[worse]),
     }
     said = _(
         "%(setting)s, of %(n)s paths measured both times, %(best)s gained the most "
@@ -89,10 +97,10 @@ def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Iterator[st
     yield _sentence(said % words, [*before.paths.values(), *after.paths.values()])
 
 
-def _ratio(before: Matrix, after: Matrix, ends: Ends) -> float:
-    """The change of a path; 0 where there is none to speak of."""
-    old, new = before.paths.get(ends), after.paths.get(ends)
-    return new.value / old.value if old and new and old.value > 0 else 0.0
+def change_of(before: Path | None, after: Path) -> float | None:
+    """Return a path as a multiple of what it was; None where either is no figure."""
+    old, new = before.value if before else None, after.value
+    return new / old if old and new and min(old, new) > 0 else None
 
 
 def _asymmetry(matrix: Matrix) -> str:
@@ -126,20 +134,20 @@ def _asymmetry(matrix: Matrix) -> str:
 def _wire(metric: NetworkMetric) -> Iterator[str]:
     """Say how much of the wire the best path has, for the last setting."""
     paths = metric.matrices[-1].paths.values()
-    rated = [path for path in paths if path.line_rate]
+    rated = [path for path in paths if path.share is not None]
     if not rated:
         return
-    best = max(rated, key=lambda path: path.value / (path.line_rate or 1))
-    worst = min(rated, key=lambda path: path.value / (path.line_rate or 1))
+    best = max(rated, key=lambda path: path.share or 0.0)
+    worst = min(rated, key=lambda path: path.share or 0.0)
     yield _(
         "The wire carries %(rate)s: %(best)s has %(most)d %% of it, %(worst)s "
         "%(least)d %%."
     ) % {
         "rate": wording.quantity(best.line_rate, metric.unit),
         "best": ends_text(best.ends),
-        "most": round(100 * best.value / (best.line_rate or 1)),
+        "most": round(100 * (best.share or 0.0)),
         "worst": ends_text(worst.ends),
-        "least": round(100 * worst.value / (worst.line_rate or 1)),
+        "least": round(100 * (worst.share or 0.0)),
     }
 
 

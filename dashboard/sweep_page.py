@@ -1,6 +1,7 @@
 """What the sweep page shows for one choice: families, systems, chart and its table."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -11,10 +12,17 @@ from benchmarks import tools
 from benchmarks.analysis.sweeps import scale_of
 from benchmarks.models import Campaign
 from benchmarks.selectors.comparison_columns import Fact
-from benchmarks.selectors.sweeps import Family, Line, Point, campaign_sweeps
+from benchmarks.selectors.sweeps import (
+    Family,
+    Line,
+    Point,
+    campaign_families,
+    with_lines,
+)
 from benchmarks.viewer import Viewer
 from dashboard import figures, judging, wording
 from dashboard.asked import unmet
+from dashboard.cells import row_figure
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
 from dashboard.sweep_charts import Curve, Mark, sweep_plot
 from dashboard.sweep_words import level_text, line_name, parting_sentences
@@ -57,12 +65,13 @@ def sweep_page(
     viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
 ) -> SweepPage:
     """Return the page for the choice that a URL's query names."""
-    families = campaign_sweeps(viewer, campaign)
+    families = campaign_families(viewer, campaign)
     asked = query.get("family", "")
     named = (each for each in families if each.key == asked)
-    family = next(named, max(families, key=_richness, default=None))
-    if family is None:
+    chosen = next(named, max(families, key=_richness, default=None))
+    if chosen is None:
         return SweepPage(None, "", (), (), None, (), (), False, 0)
+    (family,) = with_lines(viewer, campaign, [chosen])
     lines = _lines(family, query)
     is_ratio = query.get("response") == "efficiency"
     return SweepPage(
@@ -80,7 +89,7 @@ def sweep_page(
 
 
 def _richness(family: Family) -> tuple[int, int]:
-    return len(family.lines), len(family.levels)
+    return family.line_count, len(family.levels)
 
 
 def _lines(family: Family, query: Mapping[str, str]) -> list[Line]:
@@ -105,16 +114,28 @@ def _family_name(family: Family) -> str:
     return f"{name}, {said}" if said else name
 
 
-def _facts(family: Family, others: Sequence[Family]) -> str:
-    """What tells a family from those of the same name."""
-    stated = _stated(family)
-    same = [_stated(each) for each in others if _title(each) == _title(family)]
-    varying = {
-        name: text
-        for name, text in stated.items()
-        if any(other.get(name) != text for other in same)
-    }
-    return ", ".join(wording.fact_text(Fact(*item)) for item in varying.items())
+def _labels(families: Sequence[Family]) -> list[str]:
+    """Return what tells each family from the others, beside its title."""
+    titles = [_title(each) for each in families]
+    alike: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for title, each in zip(titles, families, strict=True):
+        alike[title].append(_stated(each))
+    varying = {title: _varying(same) for title, same in alike.items()}
+    return [
+        ", ".join([title, *_facts(each, varying[title])])
+        for title, each in zip(titles, families, strict=True)
+    ]
+
+
+def _varying(same: Sequence[Mapping[str, str]]) -> set[str]:
+    """Return what is not stated alike by families of one title."""
+    names = {name for stated in same for name in stated}
+    return {name for name in names if len({it.get(name) for it in same}) > 1}
+
+
+def _facts(family: Family, names: Container[str]) -> list[str]:
+    stated = _stated(family).items()
+    return [wording.fact_text(Fact(*item)) for item in stated if item[0] in names]
 
 
 def _stated(family: Family) -> dict[str, str]:
@@ -128,7 +149,8 @@ def _rows(
     query: Mapping[str, str],
 ) -> tuple[ChipRow, ...]:
     kept = {name: query[name] for name in PARAMETERS if query.get(name)}
-    chips = [_family_chip(each, families, family, kept) for each in families]
+    labelled = zip(families, _labels(families), strict=True)
+    chips = [_family_chip(*each, family, kept) for each in labelled]
     rows = [ChipRow(_("Family"), tuple(chips), is_long=len(chips) > MOST_CHIPS)]
     if len(responses := _responses(family, kept)) > 1:
         rows.append(ChipRow(_("Shown"), responses))
@@ -139,12 +161,11 @@ def _rows(
 
 
 def _family_chip(
-    each: Family, families: Sequence[Family], chosen: Family, kept: Mapping[str, str]
+    each: Family, label: str, chosen: Family, kept: Mapping[str, str]
 ) -> Chip:
-    label = ", ".join(filter(None, [_title(each), _facts(each, families)]))
     query = {**kept, "family": each.key}
     query.pop("systems", None)
-    return Chip(label, urlencode(query), each is chosen)
+    return Chip(label, urlencode(query), each.key == chosen.key)
 
 
 def _responses(family: Family, kept: Mapping[str, str]) -> tuple[Chip, ...]:
@@ -237,9 +258,12 @@ def _table_row(
 
 
 def _table_cell(point: Point | None, is_ratio: bool) -> TableCell | None:
-    if point is None or point.row.value is None:
+    if point is None:
         return None
     row, ratio = point.row, point.row.ratio
+    if row.value is None:
+        state, reason = wording.state_name(row.shown_state), wording.said(row.reason)
+        return TableCell(row_figure(row, row.unit), state, "", reason)
     value = wording.quantity(row.value, row.unit)
     if is_ratio and ratio is None:
         return None

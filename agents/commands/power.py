@@ -68,20 +68,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _source(options: argparse.Namespace) -> Source:
-    from agents.power.ipmi import IpmiDcmi
-    from agents.power.rapl import Rapl
-    from agents.power.replay import CsvLog
-    from agents.power.watts_up import WattsUp
-
     if options.source == "csv" and (not options.path or options.look):
         raise UsageError("Name the file of times and watts: power csv FILE")
-    made = {
-        "rapl": lambda: Rapl(options.path),
-        "ipmi": IpmiDcmi,
-        "watts-up": lambda: WattsUp(options.path),
-        "csv": CsvLog,
-    }
-    source: Source = made[options.source]()  # type: ignore[operator]
+    source = _made(options.source, options.path)
     if options.accuracy_percent is not None:
         if not 0 <= options.accuracy_percent <= 50:
             raise UsageError("An accuracy is from 0 to 50 percent.")
@@ -91,6 +80,25 @@ def _source(options: argparse.Namespace) -> Source:
             raise UsageError("A reading every 0.05 to 60 s; a Watts up? is at 1 s.")
         source.every_s = options.every
     return source
+
+
+def _made(kind: str, path: str) -> Source:
+    """Load what reads this meter, and no other."""
+    if kind == "rapl":
+        from agents.power.rapl import Rapl
+
+        return Rapl(path)
+    if kind == "ipmi":
+        from agents.power.ipmi import IpmiDcmi
+
+        return IpmiDcmi()
+    if kind == "watts-up":
+        from agents.power.watts_up import WattsUp
+
+        return WattsUp(path)
+    from agents.power.replay import CsvLog
+
+    return CsvLog()
 
 
 def _name(options: argparse.Namespace, host: str) -> str:

@@ -15,7 +15,6 @@ from agents.measuring.bracket import TimePath
 from agents.power.companion import Companion
 from agents.power.journal import save_abandoned
 from agents.power.recording import Recorder, watts_between
-from agents.power.replay import log_of_text, pieces_of, rows_of
 from agents.power.source import MissedError, Source
 from agents.spool import POWER, Spool
 from agents.stopping import Stop
@@ -98,6 +97,8 @@ def send_csv(
     console: Console,
 ) -> int:
     """Send a log that something else wrote, by its clock as this machine's."""
+    from agents.power.replay import log_of_text, pieces_of, rows_of
+
     text = _text(options.path)
     rows = rows_of(text, options.started_at, options.clock_ahead)
     try:

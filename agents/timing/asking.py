@@ -84,10 +84,18 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
     return Asking(ask, sock.close)
 
 
+def _http_connection(parts: Any, patience_s: float) -> http.client.HTTPConnection:
+    place = (parts.hostname, parts.port)
+    if parts.scheme == "http":
+        return http.client.HTTPConnection(*place, timeout=patience_s)
+    from agents.client import trusted
+
+    return http.client.HTTPSConnection(*place, timeout=patience_s, context=trusted())
+
+
 def _over_http(parts: Any, patience_s: float) -> Asking:
     """Ask Virtlab's server itself, over one connection that stays open."""
-    kinds = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
-    connection = kinds[parts.scheme](parts.hostname, parts.port, timeout=patience_s)
+    connection = _http_connection(parts, patience_s)
     connection.connect()
     connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 

@@ -19,6 +19,7 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.analysis.shape import shape_of
 from benchmarks.analysis.student import Floats
 
 LEAST_RUNS: Final = 10
@@ -32,16 +33,19 @@ MOST_RUNS: Final = 2000
 class ChangePoint:
     """A new level from run ``at`` on (0 is the first run of the series).
 
-    ``before`` and ``after`` are the means up to the neighbouring change points.
+    ``before`` and ``after`` are the means up to the neighbouring change points; None
+    where no single figure describes those runs.
     """
 
     at: int
-    before: float
-    after: float
+    before: float | None
+    after: float | None
     p_value: float
 
     @property
-    def factor(self) -> float:
+    def factor(self) -> float | None:
+        if self.before is None or self.after is None:
+            return None
         return self.after / self.before
 
 
@@ -57,11 +61,16 @@ def change_points(
     random = np.random.default_rng(seed)
     found = _search(np.log(values), 0, random)
     edges = [0, *(at for at, _ in found), len(values)]
-    levels = [float(values[low:high].mean()) for low, high in pairwise(edges)]
+    levels = [_level(values[low:high]) for low, high in pairwise(edges) if found]
     return tuple(
         ChangePoint(skipped + at, levels[place], levels[place + 1], p)
         for place, (at, p) in enumerate(found)
     )
+
+
+def _level(values: Floats) -> float | None:
+    is_figure = shape_of(values.tolist()).has_single_figure
+    return float(values.mean()) if is_figure else None
 
 
 def _search(

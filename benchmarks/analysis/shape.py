@@ -94,7 +94,18 @@ class Shape:
     @property
     def has_single_figure(self) -> bool:
         """Whether one figure and a verdict may be given: every test was passed."""
-        return self.is_single_speed and not self.is_ordered and not self.is_first_apart
+        return not self.doubts
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The codes of why no single figure may be given; none if one may."""
+        found = {
+            "two_speeds": not self.is_single_speed,
+            "periodic": self.period is not None,
+            "drift": self.period is None and self.lag is not None,
+            "first_run": self.is_first_apart,
+        }
+        return tuple(code for code, is_so in found.items() if is_so)
 
     @property
     def sentence(self) -> Sentence:

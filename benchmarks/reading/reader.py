@@ -55,20 +55,25 @@ class ReadRun:
 
 
 def read(
-    output: bytes | str, tool: str | None = None, locale: str | None = None
+    output: bytes | str,
+    tool: str | None = None,
+    locale: str | None = None,
+    command: str = "",
 ) -> tuple[ReadRun, ...]:
     """Every run that a text holds, those that cannot be read with the reason.
 
     ``tool`` is any name of a tool; without it each part of the text says itself whose
-    it is. A decimal comma is read only if ``locale`` names one that writes it. A text
+    it is. A decimal comma is read only if ``locale`` names one that writes it.
+    ``command`` is what printed the text, where that is known from elsewhere. A text
     that holds no output of a (or the named) tool is a ParseError.
     """
     comma = writes_comma(locale)
     named = tools.get(tool) if tool else None
     text = decode(output)
     runs: list[ReadRun] = []
-    for part in _spoken(text, named):
-        runs += _read_part(part, comma)
+    spoken = _spoken(text, named)
+    for part in spoken:
+        runs += _read_part(part, comma, command if len(spoken) == 1 else "")
         if len(runs) > MAX_RUNS:
             raise ParseError(
                 Sentence(
@@ -121,7 +126,7 @@ def _unknown(text: str) -> ParseError:
     )
 
 
-def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
+def _read_part(part: Part, comma: bool, command: str) -> Iterator[ReadRun]:
     assert part.tool is not None
     if part.tool.parser is None:
         raise ParseError(
@@ -133,7 +138,7 @@ def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
     parser = part.tool.parser
     refused = _refused(part, part.tool, parser)
     try:
-        for run in _parsed(part, parser, comma):
+        for run in _parsed(part, parser, comma, command):
             yield _checked(part.tool, run, refused)
     except LineError as error:
         yield _because(error, refused)
@@ -143,9 +148,29 @@ def _read_part(part: Part, comma: bool) -> Iterator[ReadRun]:
         yield _because(ParseError(joined([error.sentence, hint])), refused)
 
 
-def _parsed(part: Part, parser: Parser, comma: bool) -> tuple[ParsedRun, ...]:
+def _parsed(
+    part: Part, parser: Parser, comma: bool, command: str
+) -> tuple[ParsedRun, ...]:
     localized = comma and parser.localized
-    return parser.parse(with_points(part.text) if localized else part.text)
+    text = with_points(part.text) if localized else part.text
+    if not command or part.command or not parser.needs_command:
+        return parser.parse(text)
+    return _below(shorten(command, 1000), text, parser)
+
+
+def _below(command: str, text: str, parser: Parser) -> tuple[ParsedRun, ...]:
+    """The runs of a text as if its command stood above it; its lines stay its own."""
+    try:
+        runs = parser.parse(f"$ {command}\n{text}")
+    except LineError as error:
+        raise error.moved(-1) from None
+    return tuple(map(_moved, runs))
+
+
+def _moved(run: ParsedRun) -> ParsedRun:
+    if isinstance(run.problem, LineError):
+        return replace(run, problem=run.problem.moved(-1))
+    return run
 
 
 def _refused(part: Part, tool: Tool, parser: Parser) -> ReadRun:

@@ -10,7 +10,13 @@ from benchmarks import tools
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.models import Campaign, Case, Cell, Efficiency, System
 from benchmarks.models.cell import ratio_of_means
-from benchmarks.sentences import Sentence, kept_words
+from benchmarks.selectors.cell_figures import (
+    codes_of,
+    instead_of_mean,
+    no_single_figure,
+    shape_sentence,
+)
+from benchmarks.sentences import Sentence
 from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
 
@@ -220,30 +226,16 @@ IS_ONE_FIGURE: Final[Mapping[str, Any]] = {
 
 def _instead_of_mean(own: Mapping[str, Any], against: Against) -> dict[str, Any]:
     """Return what a row says where one figure describes not both of its sides."""
-    shape: Mapping[str, Any] = own["shape"] or {}
-    modes = shape.get("modes", ())
-    ends = (own["minimum"], own["maximum"])
-    return {
-        "doubts": tuple(filter(None, own["shape_codes"].split(","))),
-        "baseline_doubts": tuple(filter(None, against.baseline_doubts.split(","))),
-        "shape": shape_sentence(shape),
-        "speeds": tuple(each["centre"] for each in modes) if len(modes) > 1 else (),
-        "range": ends if own["shape_codes"] and None not in ends else None,
-    }
+    baseline_doubts = codes_of(against.baseline_doubts)
+    return {**instead_of_mean(own), "baseline_doubts": baseline_doubts}
 
 
 def _reason(own: Mapping[str, Any], against: Against) -> str:
     if own["shape_codes"]:
-        shape = shape_sentence(own["shape"] or {})
-        return Sentence("No single figure: {shape}.", shape=shape)
+        return no_single_figure(shape_sentence(own["shape"] or {}))
     if against.baseline_doubts:
         return Sentence("No single figure describes the runs of the baseline.")
     return against.reason
-
-
-def shape_sentence(shape: Mapping[str, Any]) -> str:
-    """Return what was found in a cell's runs; "two speeds, 59 (64 %) and ..."."""
-    return kept_words(shape)
 
 
 def case_fields(case: Case) -> dict[str, Any]:

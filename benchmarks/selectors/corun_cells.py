@@ -8,6 +8,7 @@ from django.db import connection
 
 from benchmarks.models import Campaign, Cell
 from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.selectors.cell_figures import cell_figure
 from benchmarks.selectors.corun_figures import (
     COMBINED,
     INTER_VM,
@@ -94,15 +95,19 @@ def run_means(campaign: Campaign, cells: Iterable[Cell]) -> dict[int, dict[int, 
 
 
 def together(seats: Sequence[Cell], means: Means) -> Rows:
-    """Return one row a co-run; the means of all runs where they name no co-runs."""
+    """Return one row a co-run; the means of all runs where they name no co-runs.
+
+    Every seat must be one figure.
+    """
     each = [means.get(cell.pk, {}) for cell in seats]
     if not each:
         return ()
     shared = sorted(set(each[0]).intersection(*each[1:]))
     if len(shared) > 1:
         return tuple(tuple(of[key] for of in each) for key in shared)
-    return (tuple(map(mean_of, seats)),)
+    return (tuple(cell.mean or 0.0 for cell in seats),)
 
 
-def mean_of(cell: Cell) -> float:
-    return float(cell.mean or 0.0)
+def mean_of(cell: Cell) -> float | None:
+    """Return the mean of a cell; None where no single figure describes its runs."""
+    return cell_figure(cell).value

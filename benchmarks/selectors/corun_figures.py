@@ -21,11 +21,17 @@ from benchmarks.sentences import Sentence
 SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
 MIXED = "combined"
 BESIDE_OTHER_WORK = (UNDER_LOAD, MIXED)
+ONE_ALONE = Sentence("one VM alone")
+NATIVE_ALONE = Sentence("the native machine")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What is known of one co-run; ``full`` has the mean time by number of VMs."""
+    """What is known of one co-run; ``full`` has the mean time by number of VMs.
+
+    ``doubted`` names the sides that no single figure describes; there are no ``seats``
+    where one of them is.
+    """
 
     better: str
     component: str
@@ -35,6 +41,7 @@ class Evidence:
     vcpus: int | None
     host_facts: Mapping[str, Any]
     seats: tuple[float, ...]
+    doubted: tuple[str, ...]
     is_whole: bool
     coruns: tuple[tuple[float, ...], ...]
     printed_sum: float | None
@@ -75,7 +82,7 @@ class CoRunFigures:
 
 def corun_figures(of: Evidence) -> CoRunFigures:
     """Return the figures of method, section 5, as far as the evidence carries them."""
-    reasons: list[str] = []
+    reasons = _doubts(of)
     is_whole = of.is_whole and bool(of.seats)
     total, is_printed = _sum(of, is_whole)
     mean = sum(of.seats) / len(of.seats) if is_whole else of.printed_mean
@@ -104,6 +111,26 @@ def corun_figures(of: Evidence) -> CoRunFigures:
         cores=cores,
         reasons=tuple(reasons),
     )
+
+
+def _doubts(of: Evidence) -> list[str]:
+    """Say whose runs are not described by one figure."""
+    if not of.doubted:
+        return []
+    side, others = of.doubted[0], len(of.doubted) - 1
+    if not others:
+        return [
+            Sentence(
+                "No single figure describes {side}: nothing is made of it.", side=side
+            )
+        ]
+    return [
+        Sentence(
+            "No single figure describes {side} and {n} more: nothing is made of them.",
+            side=side,
+            n=others,
+        )
+    ]
 
 
 def _sum(of: Evidence, is_whole: bool) -> tuple[float | None, bool]:
@@ -180,6 +207,8 @@ def _target(
             Sentence("No target: how many cores the machine has is not stated.")
         )
     elif not of.single:
+        if ONE_ALONE in of.doubted:
+            return None
         reasons.append(Sentence("No target: one VM alone was not measured."))
     else:
         full = of.full.get(cores // of.vcpus) if cores % of.vcpus == 0 else None

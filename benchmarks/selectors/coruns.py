@@ -3,10 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from benchmarks.analysis.consolidation import Consolidation, consolidation
 from benchmarks.models import Campaign, Case, Cell, Efficiency, System
+from benchmarks.selectors.cell_figures import CellFigure, cell_figure
 from benchmarks.selectors.corun_cells import (
     TOTALS,
     GroupKey,
@@ -25,12 +27,15 @@ from benchmarks.selectors.corun_cells import (
 from benchmarks.selectors.corun_figures import (
     BESIDE_OTHER_WORK,
     COMBINED,
+    NATIVE_ALONE,
+    ONE_ALONE,
     PARALLEL,
     CoRunFigures,
     Evidence,
     corun_figures,
 )
 from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, natural, rank
+from benchmarks.sentences import Sentence
 
 OF_NATIVE = ("paired", "other_session", "stale", "scaling")
 
@@ -40,9 +45,14 @@ class SeatValue:
     """The mean of one VM of a co-run over ``n`` runs, and the cell it stands in."""
 
     seat: str
-    value: float
+    figure: CellFigure
     n: int
     cell_id: int
+
+    @property
+    def value(self) -> float | None:
+        """The mean; None where no single figure describes the runs."""
+        return self.figure.value
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,23 @@ class Seats:
     single: SeatValue | None
     native: SeatValue | None
     coruns: Rows
+
+    @property
+    def doubted(self) -> tuple[Sentence, ...]:
+        """The sides whose runs no single figure describes, in words."""
+        named = [
+            *((Sentence("VM {seat}", seat=it.seat), it) for it in self.seats),
+            (ONE_ALONE, self.single),
+            (NATIVE_ALONE, self.native),
+        ]
+        return tuple(name for name, side in named if side and side.value is None)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The means of the seats; none where one of them has none."""
+        found = [each.value for each in self.seats]
+        known = tuple(value for value in found if value is not None)
+        return known if len(known) == len(found) else ()
 
 
 @dataclass(frozen=True)
@@ -126,7 +153,9 @@ class _Builder:
         first = seats[parts[0]] if parts else next(iter(seats.values()))
         single = self.singles.get((first.system_id, first.case_id))
         missing = _missing(first, parts)
-        rows = () if missing else together([seats[p] for p in parts], self.means)
+        values = tuple(_seat(seats[name]) for name in parts)
+        is_whole = not missing and all(each.value is not None for each in values)
+        rows = together([seats[p] for p in parts], self.means) if is_whole else ()
         given = Seats(
             id=first.pk,
             case=first.case,
@@ -134,23 +163,28 @@ class _Builder:
             scenario=first.scenario,
             vms=first.vms or len(parts),
             load=first.load,
-            seats=tuple(_seat(seats[name]) for name in parts),
+            seats=values,
             missing=missing,
-            printed={kind: mean_of(seats[kind]) for kind in TOTALS if kind in seats},
+            printed=_printed(seats),
             single=_seat(single) if single else None,
             native=_native(seats.get("sum") or seats.get("mean") or first),
             coruns=rows,
         )
         return CoRun(given, corun_figures(_evidence(given, *self._others(key))))
 
+    @cached_property
+    def _parallel(self) -> Mapping[tuple[int, int], Mapping[int, Mapping[str, Cell]]]:
+        """What ran in parallel, by system and case, then by the number of VMs."""
+        found: dict[tuple[int, int], dict[int, Mapping[str, Cell]]] = defaultdict(dict)
+        for (system, case, scenario, vms, _), seats in self.groups.items():
+            if scenario == PARALLEL:
+                found[system, case][vms] = seats
+        return found
+
     def _others(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
         """Return the same VMs without the other load, and the mean time by VMs."""
         system, case, scenario, vms, _ = key
-        alike = {
-            other[3]: seats
-            for other, seats in self.groups.items()
-            if other[:3] == (system, case, PARALLEL)
-        }
+        alike = self._parallel.get((system, case), {})
         alone = _total(alike[vms]) if vms in alike else None
         full = {count: mean for count, seats in alike.items() if (mean := _of(seats))}
         return (alone if scenario == COMBINED else None), full
@@ -165,7 +199,8 @@ def _evidence(of: Seats, alone: float | None, full: Mapping[int, float]) -> Evid
         vms=of.vms,
         vcpus=of.system.vcpus,
         host_facts=of.system.host.facts,
-        seats=tuple(each.value for each in of.seats),
+        seats=of.values,
+        doubted=of.doubted,
         is_whole=not of.missing,
         coruns=of.coruns,
         printed_sum=of.printed.get("sum"),
@@ -175,6 +210,12 @@ def _evidence(of: Seats, alone: float | None, full: Mapping[int, float]) -> Evid
         alone=alone,
         full=full,
     )
+
+
+def _printed(seats: Mapping[str, Cell]) -> dict[str, float]:
+    """Return what was published of all VMs together."""
+    found = {kind: mean_of(seats[kind]) for kind in TOTALS if kind in seats}
+    return {kind: value for kind, value in found.items() if value is not None}
 
 
 def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
@@ -197,7 +238,7 @@ def _native(cell: Cell) -> SeatValue | None:
 
 
 def _seat(cell: Cell) -> SeatValue:
-    return SeatValue(cell.seat, mean_of(cell), cell.n, cell.pk)
+    return SeatValue(cell.seat, cell_figure(cell), cell.n, cell.pk)
 
 
 def _total(seats: Mapping[str, Cell]) -> float | None:
@@ -205,14 +246,22 @@ def _total(seats: Mapping[str, Cell]) -> float | None:
         return mean_of(seats["sum"])
     parts = [cell for seat, cell in seats.items() if is_seat(seat)]
     whole = parts and not _missing(parts[0], sorted(filter(is_seat, seats)))
-    return sum(map(mean_of, parts)) if whole else None
+    return _added(parts) if whole else None
+
+
+def _added(cells: Sequence[Cell]) -> float | None:
+    """Return the sum of cells that are one figure each."""
+    values = [mean_of(cell) for cell in cells]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _of(seats: Mapping[str, Cell]) -> float | None:
     """Return the mean over the VMs: of the seats, or as it was printed."""
-    parts = [mean_of(cell) for seat, cell in seats.items() if is_seat(seat)]
+    parts = [cell for seat, cell in seats.items() if is_seat(seat)]
     if parts:
-        return sum(parts) / len(parts)
+        added = _added(parts)
+        return None if added is None else added / len(parts)
     return mean_of(seats["mean"]) if "mean" in seats else None
 
 
@@ -230,8 +279,9 @@ def _curves(
             curves[seats.system.pk, seats.case.pk].append(seats)
     for place, members in curves.items():
         points: dict[int, Rows] = {each.vms: each.coruns for each in members}
-        if single := singles.get(place):
-            alone = list(means.get(single.pk, {}).values()) or [mean_of(single)]
+        single = singles.get(place)
+        if single and (mean := mean_of(single)) is not None:
+            alone = list(means.get(single.pk, {}).values()) or [mean]
             if min(alone) > 0:
                 points[1] = tuple((value,) for value in alone)
         if len(points) > 1:

@@ -1,8 +1,11 @@
 """Flags as lists and pages show them."""
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import Model, QuerySet
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Flag
@@ -24,6 +27,44 @@ def find_flag(viewer: Viewer, flag_id: int) -> Flag:
     if flag is None:
         raise NotFoundError(Sentence("flag"), flag_id)
     return flag
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """The first cells, or runs, that a flag is about, and how many there are."""
+
+    ids: tuple[int, ...] = ()
+    count: int = 0
+
+
+NO_SUBJECTS: Final = Subjects()
+
+
+def cells_of_flags(flags: Iterable[Flag], most: int) -> dict[int, Subjects]:
+    """Return what cells each flag is about, the first ``most`` of them."""
+    return _subjects(Flag.cells.through, "cell_id", flags, most)
+
+
+def runs_of_flags(flags: Iterable[Flag], most: int) -> dict[int, Subjects]:
+    """Return what runs each flag is about, the first ``most`` of them."""
+    return _subjects(Flag.runs.through, "run_id", flags, most)
+
+
+def _subjects(
+    links: type[Model], name: str, flags: Iterable[Flag], most: int
+) -> dict[int, Subjects]:
+    """Let the database cut: a flag may be about thousands, a page shows a dozen.
+
+    In SQL: Django takes longer to put a window together than PostgreSQL to answer.
+    """
+    query = f"""
+        SELECT flag_id, (array_agg({name} ORDER BY {name}))[:%s], count(*)
+        FROM {links._meta.db_table} WHERE flag_id = ANY(%s) GROUP BY flag_id
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(query, [most, [flag.pk for flag in flags]])
+        rows = cursor.fetchall()
+    return {flag_id: Subjects(tuple(ids), count) for flag_id, ids, count in rows}
 
 
 def withheld_cells(campaign: Campaign) -> frozenset[int]:

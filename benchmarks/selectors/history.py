@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -13,8 +13,14 @@ from django.db.models import Avg, Exists, F, OuterRef, Q
 from benchmarks.analysis.history import ChangePoint, change_points
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.means import mean_intervals
+from benchmarks.analysis.shape import MIN_RUNS, shape_of
 from benchmarks.models import Campaign, Case, Cell, Run, Sample, System
 from benchmarks.models.study import visible_campaigns
+from benchmarks.selectors.cell_figures import (
+    CellFigure,
+    cell_figure,
+    shape_figure,
+)
 from benchmarks.selectors.ordering import natural
 from benchmarks.viewer import Viewer
 
@@ -52,12 +58,12 @@ class Subject:
 
 @dataclass(frozen=True)
 class DatedRun:
-    """The mean of a run, of which version, and when it began (None: not stated)."""
+    """The mean of a run, of which cell, and when it began (None: not stated)."""
 
     started_at: datetime | None
     mean: float
     version: str
-    campaign: str
+    cell: Cell
 
 
 @dataclass(frozen=True)
@@ -67,9 +73,14 @@ class Point:
     version: str
     at: datetime | None
     n: int
-    mean: float
+    figure: CellFigure
     low: float | None
     high: float | None
+
+    @property
+    def value(self) -> float | None:
+        """The mean; None where no single figure describes the runs."""
+        return self.figure.value
 
 
 @dataclass(frozen=True)
@@ -179,17 +190,19 @@ def history(viewer: Viewer, subject: Subject) -> History:
     latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
     rows = (
         measured.filter(run__in=latest.values("pk"))
-        .values_list("run", "run__system", "run__campaign__slug", "run__started_at")
+        .values_list("run", "run__system", "run__campaign", "run__started_at")
         .annotate(Avg("value"))
         .order_by("run__started_at", "run")
     )
     found = list(rows)
-    systems = System.objects.in_bulk({row[1] for row in found})
+    cells = _cells(viewer, subject)
     lines: dict[object, list[tuple[System, DatedRun]]] = defaultdict(list)
-    for _run, system_id, campaign, started_at, mean in found:
-        system = systems[system_id]
-        run = DatedRun(started_at, mean, system.hypervisor_version, campaign)
-        lines[_identity(system)].append((system, run))
+    for _run, system_id, campaign_id, started_at, mean in found:
+        cell = cells.get((campaign_id, system_id))
+        if cell is None:  # taken away since its runs were read
+            continue
+        run = DatedRun(started_at, mean, cell.system.hypervisor_version, cell)
+        lines[_identity(cell.system)].append((cell.system, run))
     series = (
         Series(members[-1][0], tuple(run for _, run in members))
         for members in lines.values()
@@ -198,6 +211,16 @@ def history(viewer: Viewer, subject: Subject) -> History:
     older = runs.count() - len(found) if len(found) == MOST_RUNS else 0
     case = Case.objects.get(pk=subject.case_id)
     return History(case, subject, tuple(ordered), older)
+
+
+def _cells(viewer: Viewer, subject: Subject) -> dict[tuple[int, int], Cell]:
+    """Return the cells that a subject's runs are of, by campaign and system."""
+    circumstances = zip(CIRCUMSTANCES, subject.circumstances, strict=True)
+    cells = Cell.objects.visible_to(viewer).filter(
+        case_id=subject.case_id, system__host_id=subject.host_id, **dict(circumstances)
+    )
+    found = cells.select_related("system")
+    return {(cell.campaign_id, cell.system_id): cell for cell in found}
 
 
 def _identity(system: System) -> tuple[object, ...]:
@@ -218,15 +241,38 @@ def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[Point, ...]:
         [np.var(each) * len(each) for each in members],
         [np.nan] * len(members),
     )
-    low, high = mean_intervals(rollups)
+    ends = zip(*mean_intervals(rollups), strict=True)
+    figures = map(_figure, groups)
     return tuple(
         Point(
             version=first.version,
             at=first.started_at,
             n=len(each),
-            mean=float(np.mean(each)),
-            low=None if np.isnan(low[at]) else float(low[at]),
-            high=None if np.isnan(high[at]) else float(high[at]),
+            figure=figure,
+            low=None if np.isnan(low) or figure.doubts else float(low),
+            high=None if np.isnan(high) or figure.doubts else float(high),
         )
-        for at, (first, each) in enumerate(zip(firsts, members, strict=True))
+        for first, each, figure, (low, high) in zip(
+            firsts, members, figures, ends, strict=True
+        )
     )
+
+
+def _figure(runs: Sequence[DatedRun]) -> CellFigure:
+    """Return the mean of runs, or what stands in its place.
+
+    Whole cells know their shape. Of a part of one, or of several, the runs themselves
+    are looked at; where they are too few for that, what their cell shows holds for
+    them. A single run of several is what it is.
+    """
+    cells = {run.cell.pk: run.cell for run in runs}
+    if len(cells) == 1 and runs[0].cell.n == len(runs):
+        return cell_figure(runs[0].cell)
+    means = [run.mean for run in runs]
+    if len(means) >= MIN_RUNS:
+        steps = [each.resolution for each in cells.values() if each.resolution]
+        return shape_figure(shape_of(means, resolution=max(steps, default=None)), means)
+    doubted = next((each for each in cells.values() if each.shape_codes), None)
+    if doubted is None or (len(means) == 1 and doubted.n >= MIN_RUNS):
+        return CellFigure(sum(means) / len(means))
+    return replace(cell_figure(doubted), speeds=(), range=(min(means), max(means)))

@@ -3,8 +3,8 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from benchmarks.analysis.sweeps import (
     parting,
 )
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Campaign, Case, Cell
 from benchmarks.selectors.comparison_columns import Column, column_head
 from benchmarks.selectors.comparisons import (
     ComparisonRow,
@@ -30,7 +30,8 @@ from benchmarks.selectors.ordering import COMPONENTS, natural, rank
 from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
 from benchmarks.viewer import Viewer
 
-CIRCUMSTANCES = ("scenario", "vms", "seat", "load")
+PLACE = ("scenario", "vms", "seat", "load")
+Places = dict[int, dict[Level, int]]
 MEASURING = ("seconds", "seconds_each", "repetitions", "iterations")
 NAMES = ("version", "release", "build", "port", "seed")
 NOT_AXES = frozenset((*MEASURING, *NAMES))
@@ -76,22 +77,99 @@ class Family:
     """All others, as people wrote them."""
     circumstances: Mapping[str, str]
     levels: tuple[Level, ...]
-    lines: tuple[Line, ...]
+    places: Mapping[int, Mapping[Level, int]]
+    """The cell at each level, by system."""
+    lines: tuple[Line, ...] = ()
+    """A line for each system of at least two levels, once they were read."""
+
+    @property
+    def line_count(self) -> int:
+        return sum(len(found) > 1 for found in self.places.values())
+
+    @property
+    def cell_ids(self) -> set[int]:
+        return {cell for found in self.places.values() for cell in found.values()}
 
 
 def campaign_sweeps(viewer: Viewer, campaign: Campaign) -> tuple[Family, ...]:
-    """Return the families of a campaign with at least three levels, in seven queries.
+    """Return the families of a campaign with at least three levels, in nine queries.
 
     Every line has at least two levels: a single point is no sweep.
     """
-    cells = list(compared_cells(viewer, campaign=campaign))
-    verdicts = campaign_verdicts(campaign)
-    points = _points(cells, verdicts)
-    families = filter(None, (_family(*each) for each in _grouped(points)))
-    return tuple(sorted(families, key=_order))
+    return with_lines(viewer, campaign, campaign_families(viewer, campaign))
 
 
-def _points(cells: Sequence[Cell], verdicts: Verdicts) -> list[Point]:
+def campaign_families(viewer: Viewer, campaign: Campaign) -> tuple[Family, ...]:
+    """Return the same families without their lines, in two queries."""
+    cells = Cell.objects.visible_to(viewer).filter(campaign=campaign, n__gt=0)
+    rows = list(cells.order_by("pk").values_list("pk", "system", "case", *PLACE))
+    cases = Case.objects.in_bulk({row[2] for row in rows})
+    steps = {pk: tuple(_steps(case)) for pk, case in cases.items()}
+    groups: dict[tuple[object, ...], Places] = defaultdict(lambda: defaultdict(dict))
+    firsts: dict[tuple[object, ...], Step] = {}
+    for pk, system_id, case_id, *place in rows:
+        for step in steps[case_id]:
+            group = (step.family, *place)
+            groups[group][system_id][step.level] = pk
+            firsts.setdefault(group, step)
+    found = (_family(firsts[it], it[1:], places) for it, places in groups.items())
+    return tuple(sorted(filter(None, found), key=_order))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A case as a level of one of its numeric parameters, and what makes a family."""
+
+    case: Case
+    axis: str
+    level: Level
+    family: str
+
+
+def _steps(case: Case) -> Iterator[Step]:
+    canonical = canonical_parameters(case.parameters)
+    for axis in sorted(canonical.keys() - NOT_AXES):
+        level = level_of(canonical[axis])
+        if level is not None:
+            others = {name: text for name, text in canonical.items() if name != axis}
+            family = json.dumps([case.tool, case.metric, others, axis, level.unit])
+            yield Step(case, axis, level, family)
+
+
+def _family(first: Step, place: Sequence[object], places: Places) -> Family | None:
+    swept = [found for found in places.values() if len(found) > 1]
+    levels = sorted({level for found in swept for level in found})
+    if len(levels) < LEAST_LEVELS:
+        return None
+    case = first.case
+    stated = dict(zip(PLACE, place, strict=True))
+    identity = f"{first.family[:-1]}, {json.dumps(place)}]"
+    return Family(
+        key=hashlib.sha256(identity.encode()).hexdigest()[:12],
+        tool=case.tool,
+        metric=case.metric,
+        component=case.component,
+        unit=case.unit,
+        better=case.better,
+        axis=first.axis,
+        parameters={k: v for k, v in case.parameters.items() if k != first.axis},
+        circumstances={k: str(v) for k, v in stated.items() if v not in (None, "")},
+        levels=tuple(levels),
+        places=places,
+    )
+
+
+def with_lines(
+    viewer: Viewer, campaign: Campaign, families: Sequence[Family]
+) -> tuple[Family, ...]:
+    """Return these families with all their points, in seven queries."""
+    wanted = {cell for family in families for cell in family.cell_ids}
+    cells = compared_cells(viewer, campaign=campaign, filters={"pk__in": wanted})
+    points = _points(list(cells), campaign_verdicts(campaign))
+    return tuple(replace(each, lines=_lines(each, points)) for each in families)
+
+
+def _points(cells: Sequence[Cell], verdicts: Verdicts) -> dict[int, Point]:
     rollups = Rollups.of(
         [cell.n for cell in cells],
         [cell.mean or 0.0 for cell in cells],
@@ -99,70 +177,31 @@ def _points(cells: Sequence[Cell], verdicts: Verdicts) -> list[Point]:
         [np.nan if cell.resolution is None else cell.resolution for cell in cells],
     )
     ends = zip(*mean_intervals(rollups), strict=True)
-    return [
-        Point(
+    return {
+        cell.pk: Point(
             Level(0),
             comparison_row(cell, judgement=verdicts.of(cell.pk)),
             None if np.isnan(low) or cell.shape_codes else float(low),
             None if np.isnan(high) or cell.shape_codes else float(high),
         )
         for cell, (low, high) in zip(cells, ends, strict=True)
-    ]
+    }
 
 
-def _grouped(points: Iterable[Point]) -> Iterator[tuple[str, str, list[Point]]]:
-    """Yield key, axis and points of what differs in one numeric parameter at most."""
-    groups: dict[tuple[str, str], list[Point]] = defaultdict(list)
-    spelled: dict[int, dict[str, str]] = {}
-    for point in points:
-        row = point.row
-        if row.case_id not in spelled:
-            spelled[row.case_id] = canonical_parameters(row.parameters)
-        canonical = spelled[row.case_id]
-        for axis in canonical.keys() - NOT_AXES:
-            level = level_of(canonical[axis])
-            if level is not None:
-                placed = Point(level, row, point.low, point.high)
-                groups[_key(row, canonical, axis, level.unit), axis].append(placed)
-    for (key, axis), members in groups.items():
-        yield key, axis, members
-
-
-def _key(row: ComparisonRow, canonical: Mapping[str, str], axis: str, unit: str) -> str:
-    others = {name: text for name, text in canonical.items() if name != axis}
-    stated = [getattr(row, name) for name in CIRCUMSTANCES]
-    identity = json.dumps([row.tool, row.metric, others, axis, unit, stated])
-    return hashlib.sha256(identity.encode()).hexdigest()[:12]
-
-
-def _family(key: str, axis: str, points: Sequence[Point]) -> Family | None:
-    by_system: dict[int, dict[Level, Point]] = defaultdict(dict)
-    for point in points:
-        by_system[point.row.system_id][point.level] = point
-    swept = [found for found in by_system.values() if len(found) > 1]
-    levels = sorted({level for found in swept for level in found})
-    if len(levels) < LEAST_LEVELS:
-        return None
-    columns = column_head([point.row for point in points]).columns
-    lines = tuple(
+def _lines(family: Family, points: Mapping[int, Point]) -> tuple[Line, ...]:
+    by_system = {
+        system: {
+            level: replace(points[cell], level=level)
+            for level, cell in found.items()
+            if cell in points  # taken away since the family was read
+        }
+        for system, found in family.places.items()
+    }
+    rows = [point.row for found in by_system.values() for point in found.values()]
+    return tuple(
         Line(column, tuple(found[level] for level in sorted(found)))
-        for column in columns
+        for column in column_head(rows).columns
         if len(found := by_system[column.system_id]) > 1
-    )
-    row = points[0].row
-    stated = {name: getattr(row, name) for name in CIRCUMSTANCES}
-    return Family(
-        key=key,
-        tool=row.tool,
-        metric=row.metric,
-        component=row.component,
-        unit=row.unit,
-        better=row.better,
-        axis=axis,
-        parameters={k: v for k, v in row.parameters.items() if k != axis},
-        circumstances={k: str(v) for k, v in stated.items() if v not in (None, "")},
-        levels=tuple(levels),
-        lines=lines,
     )
 
 

@@ -94,12 +94,18 @@ def _flag(campaign: Campaign, finding: Finding) -> Flag:
 
 
 def _link(campaign: Campaign, found: Mapping[str, Finding]) -> None:
-    """Tie flags to the cells and runs they are about, those of a run's cells too."""
+    """Tie flags to the cells and runs they are about.
+
+    A finding that names no cells is about all that its runs measured. One that names
+    some beside a run doubts these alone: where p95 > max, the throughput may stand.
+    """
     flags = dict(campaign.flags.values_list("fingerprint", "pk"))
     runs = _subjects("run", flags, found)
     cells = _subjects("cell", flags, found)
-    cells_of_run = _cells_of_runs(campaign, {run for _, run in runs})
-    cells |= {(flag, cell) for flag, run in runs for cell in cells_of_run[run]}
+    named = {flag for flag, _ in cells}
+    whole = {(flag, run) for flag, run in runs if flag not in named}
+    cells_of_run = _cells_of_runs(campaign, {run for _, run in whole})
+    cells |= {(flag, cell) for flag, run in whole for cell in cells_of_run[run]}
     _replace(Flag.runs.through, "run_id", campaign, runs)
     _replace(Flag.cells.through, "cell_id", campaign, cells)
 

@@ -22,7 +22,7 @@ Stage = Freezing.Stage
 # How long a hint may be under way, and how long a maker may need to note its stage.
 UNTAKEN = timedelta(seconds=10)
 UNHELD = timedelta(seconds=2)
-MOST_ATTEMPTS = 3
+MOST_ATTEMPTS = 5
 
 
 def ask_freezing(

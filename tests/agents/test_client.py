@@ -2,13 +2,14 @@
 
 import gzip
 import json
+import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 
-from agents.client import Client, RefusedError, UnreachableError
+from agents.client import Client, RefusedError, UnreachableError, trusted
 from tests.agents.conftest import serving
 
 
@@ -119,3 +120,15 @@ def test_it_reads_a_list_to_its_end(server, client):
 
     assert ids == [1, 2]
     assert server.asked[1][1] == "/api/v1/runs/?cursor=abc&campaign=study"
+
+
+def test_certificates_are_read_once_for_all_connections():
+    first, second = (Client(f"https://lab-{each}.example.org") for each in "ab")
+
+    contexts = [
+        handler._context
+        for client in (first, second)
+        for handler in client._opener.handlers
+        if isinstance(handler, urllib.request.HTTPSHandler)
+    ]
+    assert contexts == [trusted()] * 2

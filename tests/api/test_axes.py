@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.models import Case
+from benchmarks.services import checking
 
 
 @pytest.fixture
@@ -31,6 +32,62 @@ def versions(submit, run_document, xen):
     """Two versions of Xen, one case."""
     for version, rate in (("3.3", 40), ("4.18", 50)):
         submit(run_document(rate, system={**xen, "hypervisor_version": version}))
+
+
+SLOW_AND_FAST = (50, 51, 50, 100, 101, 100, 51)
+STEADY = (40, 41, 40, 39, 40, 41, 40)
+
+
+@pytest.fixture
+def two_speeds(submit, run_document, campaign):
+    """Seven runs each of two kinds: those of the first have two speeds."""
+
+    def measured(first, second):
+        for rate in SLOW_AND_FAST:
+            submit(run_document(rate, **first))
+        for rate in STEADY:
+            submit(run_document(rate, **second))
+        checking.check_campaign(campaign)
+
+    return measured
+
+
+def test_a_path_of_two_speeds_has_no_value_but_both_speeds(
+    anyone, submit, run_document, campaign
+):
+    for ends, rates in ((("a", "b"), SLOW_AND_FAST), (("b", "a"), STEADY)):
+        for rate in rates:
+            document = run_document(rate)
+            document["samples"][0]["parameters"] = {"from": ends[0], "to": ends[1]}
+            submit(document)
+    checking.check_campaign(campaign)
+
+    (metric,) = anyone.get("network/", campaign="study").json()["results"]
+    (matrix,) = metric["matrices"]
+    sent, back = matrix["paths"]
+
+    assert (sent["value"], sent["doubts"]) == (None, ["two_speeds"])
+    assert (sent["speeds"], sent["range"]) == ([50.5, 100], [50, 101])
+    assert sent["reason"].startswith("No single figure: two speeds, ")
+    assert back["value"] == pytest.approx(40.14, abs=0.01)
+    assert (back["doubts"], back["reason"], back["range"]) == ([], "", None)
+    assert matrix["asymmetries"] == []
+
+
+def test_a_version_of_two_speeds_has_no_mean(anyone, two_speeds, xen):
+    two_speeds(
+        {"system": {**xen, "hypervisor_version": "4.18"}},
+        {"system": {**xen, "hypervisor_version": "4.19"}},
+    )
+    case = Case.objects.get().pk
+
+    (series,) = anyone.get("history/", campaign="study", case=case).json()["series"]
+    old, new = series["versions"]
+
+    assert (old["mean"], old["low"], old["high"]) == (None, None, None)
+    assert (old["doubts"], old["speeds"]) == (["two_speeds"], [50.5, 100])
+    assert new["mean"] == pytest.approx(40.14, abs=0.01)
+    assert new["doubts"] == []
 
 
 def test_a_sweep_has_a_line_a_system_lowest_level_first(anyone, sizes):
@@ -82,7 +139,7 @@ def test_a_campaign_must_be_named(anyone, campaign, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "queries"), [("sweeps", 8), ("network", 7), ("history", 2)]
+    ("name", "queries"), [("sweeps", 10), ("network", 6), ("history", 2)]
 )
 def test_their_queries_are_fixed(
     anyone, sizes, paths, versions, django_assert_num_queries, name, queries

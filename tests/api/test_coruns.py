@@ -2,6 +2,8 @@
 
 import pytest
 
+from benchmarks.services import checking
+
 
 @pytest.fixture
 def together(submit, run_document, xen):
@@ -26,6 +28,32 @@ def test_it_shows_seats_figures_and_the_doubtful_sum(anyone, together):
     assert corun["figures"]["sum_check"]["difference"] == 3
     assert corun["figures"]["target"] is None
     assert [point["k"] for point in body["curves"][0]["points"]] == [1, 2]
+
+
+def test_of_a_seat_of_two_speeds_nothing_is_made(
+    anyone, submit, run_document, xen, campaign
+):
+    shared = {"system": xen, "scenario": "parallel", "vms": 2}
+    for at, rate in enumerate((50, 51, 50, 100, 101, 100, 51)):
+        together = {**shared, "corun": f"together {at}"}
+        submit(
+            run_document(rate, seat="1", **together),
+            run_document(40, seat="2", **together),
+        )
+    checking.check_campaign(campaign)
+
+    body = anyone.get("coruns/", campaign="study").json()
+    (corun,) = body["results"]
+    doubted, steady = corun["seats"]
+
+    assert (doubted["value"], doubted["doubts"]) == (None, ["two_speeds"])
+    assert (steady["value"], steady["doubts"]) == (40, [])
+    figures = corun["figures"]
+    assert {figures[name] for name in ("sum", "mean", "maximum", "jain")} == {None}
+    assert figures["reasons"] == [
+        "No single figure describes VM 1: nothing is made of it."
+    ]
+    assert body["curves"] == []
 
 
 @pytest.mark.parametrize(

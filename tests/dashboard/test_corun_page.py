@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.models import Run
 from benchmarks.services import checking
+from dashboard.drawings import NONE
 
 PAGE = "/campaigns/alpha-lab/study/co-runs/"
 TOGETHER = {"scenario": "parallel", "vms": 2}
@@ -52,6 +53,26 @@ def test_a_doubted_co_run_gives_no_answer(text, together):
     checking.check_due_campaigns(timedelta(0))
 
     assert "no answer yet" in text(PAGE)
+
+
+def test_a_vm_of_two_speeds_shows_both_and_gives_no_answer(
+    client, submit, run_document, xen, campaign
+):
+    shared = {"system": xen, **TOGETHER}
+    for value in (50, 51, 50, 100, 101, 100, 51):
+        submit(run_document(value, seat="1", **shared))
+    submit(run_document(40, seat="2", **shared), run_document(60, system=xen))
+    checking.check_campaign(campaign)
+
+    page = client.get(PAGE)
+    (part,) = page.context["page"].parts
+    (row,) = part.cases[0].rows
+
+    assert (row.seats, row.together) == ("50 | 100 · 40", NONE)
+    assert (row.to_single, row.to_native) == (NONE, NONE)
+    assert row.remarks == ("No single figure describes VM 1: nothing is made of it.",)
+    assert "no answer yet" in part.answer
+    assert page.context["page"].drawings == ()
 
 
 def test_every_chart_has_its_table(client, together):

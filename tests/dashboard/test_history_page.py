@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.models import Campaign
 from benchmarks.selectors.history import history, subjects
+from benchmarks.services import checking
 from benchmarks.viewer import ANYONE
 
 PAGE = "/campaigns/alpha-lab/study/history/"
@@ -100,6 +101,39 @@ def test_versions_are_an_axis_of_their_own(text, submit, series):
 
     assert figure(page)["layout"]["xaxis"]["ticktext"] == ["Xen 4.18", "Xen 4.19"]
     assert re.search(r"4.18 to 4.19: 0.897 times what it was \(95 %", page)
+
+
+@pytest.fixture
+def two_speeds(submit, run_document, xen, campaign):
+    """Four days of four runs each at two speeds in turns, then four steady days."""
+    random = np.random.default_rng(5)
+    for at in range(32):
+        level = 40.0 if at >= 16 else (50.0, 100.0)[at % 2]
+        value = round(level + random.normal(0, 0.1), 2)
+        began = BEGIN + timedelta(hours=6 * at - 8)
+        version = {"hypervisor_version": "4.18" if at < 16 else "4.19"}
+        document = run_document(
+            value, system={**xen, **version}, started_at=began.isoformat()
+        )
+        submit(document)
+    checking.check_campaign(campaign)
+
+
+def test_days_of_two_speeds_show_their_range_and_no_mean(text, two_speeds):
+    page = text(PAGE)
+
+    (line,) = figure(page)["data"]
+    assert max(line["y"]) < 41
+    assert "4 points have no single figure and are not drawn" in page
+    assert re.search(r"49\.\d+ to 100\.", page)
+    assert "No single figure: two speeds, " in page
+
+
+def test_no_factor_is_claimed_against_a_version_of_two_speeds(text, two_speeds):
+    page = text(f"{PAGE}?axis=version")
+
+    assert "No single figure describes the runs of 4.18." in findings(page)[0]
+    assert "50 | 100" in page
 
 
 def test_runs_without_dates_still_have_their_versions(text, submit, series):

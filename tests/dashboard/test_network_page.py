@@ -117,6 +117,22 @@ def test_a_made_network_without_settings_is_one_matrix(text, submit, path):
     assert "a → b carries 2.5 times what comes back" in page
 
 
+def test_a_path_of_two_speeds_shows_both_and_no_mean(text, submit, path, campaign):
+    for value in (50, 51, 50, 100, 101, 100, 51):
+        submit(path(value, "a", "b"))
+    submit(path(20, "b", "a"))
+    checking.check_campaign(campaign)
+
+    page = text(MADE)
+    (sent, *_), (back, *_) = ([main, sub] for _, _, _, main, sub in sorted(cells(page)))
+
+    assert (sent, back) == ("50 | 100", "20")
+    assert "no single figure" in page
+    assert "No single figure: two speeds, " in page
+    assert "71.9" not in page
+    assert "⇄</b>" not in page.replace("<li><b>⇄</b>", "")
+
+
 def test_names_from_people_stay_text(text, submit, path):
     submit(path(50, "<script>alert(1)</script>", "b"))
 
@@ -149,5 +165,5 @@ def test_it_costs_a_fixed_number_of_queries(
 ):
     checking.check_campaign(Campaign.objects.get())
 
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(7):
         client.get(PAGE)

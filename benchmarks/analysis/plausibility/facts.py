@@ -10,6 +10,7 @@ from typing import Literal
 
 from benchmarks.analysis.plausibility.findings import Id
 from benchmarks.analysis.plausibility.precision import Noise, observed_noise
+from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.sentences import Sentence
 
 Better = Literal["higher", "lower", "neither"]
@@ -100,6 +101,13 @@ class CellFact:
     def kind(self) -> tuple[str, str, str]:
         """What cells must have in common to be siblings."""
         return (self.component, self.tool, self.metric)
+
+    @property
+    def emulation(self) -> str:
+        """The layers of a system whose processor a program imitates; else empty."""
+        layers = self.options.get("layers", "").casefold()
+        is_emulated = self.hypervisor == EMULATOR or EMULATED_LAYER in layers
+        return (layers or EMULATED_LAYER) if is_emulated else ""
 
     @property
     def is_share(self) -> bool:

@@ -73,7 +73,10 @@ def _compared(
             share=abs(share),
             how=how,
         ),
-        subjects("run", (meter.id, *(run.id for run in work))),
+        (
+            *subjects("run", (meter.id, *(run.id for run in work))),
+            *subjects("cell", (each.cell for each in meter.samples if each.cell)),
+        ),
         {"meter_s": read_s, "work_s": work_s, "off_percent": round(100 * share, 3)},
         (read_s, work_s),
         None if share > 0 else "error",

@@ -37,11 +37,16 @@ class Table:
 
 
 def tables(cells: Iterable[CellFact]) -> Iterator[Table]:
-    """One table for each tool and metric, of the cells that read more than 0."""
-    kinds: dict[tuple[str, str, str], list[CellFact]] = defaultdict(list)
+    """One table for each tool and metric, of the cells that read more than 0.
+
+    A processor that a program imitates is 10 to 200 times slower than a real one, and
+    by another factor for each instruction: it predicts nothing of real ones, and they
+    nothing of it. Such systems have their own tables, one for all of the same layers.
+    """
+    kinds: dict[tuple[str, ...], list[CellFact]] = defaultdict(list)
     for cell in cells:
         if cell.mean > 0:
-            kinds[cell.kind].append(cell)
+            kinds[*cell.kind, cell.emulation].append(cell)
     return map(_table, kinds.values())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
 from typing import Final
 
 import numpy as np
@@ -14,7 +13,9 @@ from benchmarks.analysis.plausibility.curves import off_the_curve
 from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.findings import subjects
 from benchmarks.analysis.plausibility.limits import INSIDE
+from benchmarks.analysis.plausibility.lone_runs import runs_off
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.analysis.plausibility.starts import Starts, is_extreme
 from benchmarks.analysis.plausibility.sums import adding_up
 from benchmarks.analysis.plausibility.tables import (
     SIBLINGS,
@@ -25,37 +26,15 @@ from benchmarks.analysis.plausibility.tables import (
     spread_without,
     tables,
 )
+from benchmarks.analysis.plausibility.unit_factors import (
+    CLEARLY,
+    FARTHEST,
+    LEAST,
+    NEAR,
+    nearest_factor,
+)
 from benchmarks.sentences import Sentence
 
-FACTORS: Final[Mapping[str, float]] = {
-    Sentence("8 (bits and bytes)"): 8,
-    "10": 10,
-    "100": 100,
-    "1000": 1000,
-    "1024": 1024,
-    Sentence("8000 (kbit and MB)"): 8000,
-    "10^6": 1e6,
-    "1024^2": 1024**2,
-}
-FACTORS_OF_TIME: Final[Mapping[str, float]] = {
-    "10": 10,
-    Sentence("60 (seconds and minutes)"): 60,
-    "100": 100,
-    "1000": 1000,
-    Sentence("3600 (seconds and hours)"): 3600,
-    "10^6": 1e6,
-    "10^9": 1e9,
-}
-SHARES: Final[Mapping[str, float]] = {"100": 100, "1000": 1000}
-"""How busy a CPU is may differ tenfold between two systems."""
-LEAST: Final = math.log(5)
-"""Below a factor of 5 no unit is mistaken for another one; many a setting matters."""
-CLEARLY: Final = 3
-"""In standard deviations of the siblings' residuals."""
-NEAR: Final = 0.3
-FARTHEST: Final = 0.9
-"""How far from a factor a slip may lie, as a log ratio: 35 %, and where predictions
-are worse 2.5 of their standard deviations, but never so far that all is near one."""
 SLOWER: Final = math.log(40)
 """A whole system may be 20 times slower (emulated network cards are); not 40 times."""
 
@@ -69,15 +48,23 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
     deviations of how well such predictions work in this table, and come within 35 % or
     2.5 of these deviations of the factor. A whole system is flagged where it is off by
     such a factor from all others: by at least 40, or by 5 where a guest is more than
-    twice as fast as its host. Seats that give their printed sum are not doubted: one
-    slip would spoil it.
+    twice as fast as its host. A single run must come as near to the factor as its
+    cell's other runs lie to each other (3 standard deviations, at most 35 %).
+    Not doubted are: seats that give their printed sum, for one slip would spoil it; a
+    run of a cell of which another run is about as far off by no such factor, or in
+    whose start other cells moved as far (of other units, or some of its own), for then
+    the machine ran at another speed; a minimum, maximum or percentile beside the other
+    runs of its cell, for one slow request makes it, or throughout a system, for so do
+    its interrupts; a system on an emulated processor beside any but those of the same
+    layers, for each instruction costs it another factor.
 
     Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
     native RAM reads 3108035 MB/s; the study of Xen prints 3108.04 for the same machine.
 
     What to do: look the value up in the raw output; upload it again in the right unit.
     """
-    within = [doubt for cell in study.cells for doubt in _within(cell)]
+    starts = Starts(study)
+    within = [doubt for cell in study.cells for doubt in runs_off(cell, starts)]
     yield from within
     silent = {each for doubt in within for each in doubt.subjects}
     silent |= set(subjects("cell", (cell.id for cell in adding_up(study))))
@@ -85,52 +72,6 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
         for doubt in (*_columns_off(table), *_cells_off(table, study)):
             if not silent.issuperset(doubt.subjects):
                 yield doubt
-
-
-def nearest_factor(cell: CellFact, off: float, tolerance: float) -> str:
-    """The name of the factor that a log ratio comes near to; empty if none."""
-    factors = FACTORS_OF_TIME if cell.unit in TIMES else FACTORS
-    if cell.is_share:
-        factors = SHARES
-    name, factor = min(factors.items(), key=lambda each: _miss(off, each[1]))
-    return name if _miss(off, factor) <= tolerance else ""
-
-
-TIMES: Final = frozenset({"s", "ms", "us", "ns", "min", "h", "J", "Wh", "kWh"})
-
-
-def _miss(off: float, factor: float) -> float:
-    return abs(abs(off) - math.log(factor))
-
-
-def _within(cell: CellFact) -> Iterator[Doubt]:
-    """Runs of one cell: the scatter of the others says how near they must be."""
-    if len(cell.means) < 3 or min(cell.means) <= 0:
-        return
-    logs = [math.log(each) for each in cell.means]
-    middle = median(logs)
-    inner = sorted(abs(each - middle) for each in logs)[len(logs) // 2]
-    for run, each in enumerate(logs):
-        off = each - middle
-        if abs(off) < max(LEAST, 2 * CLEARLY * inner):
-            continue
-        if factor := nearest_factor(cell, off, NEAR):
-            yield about_cells(
-                Sentence(
-                    "Run {run} of {name} reads {value:g} {unit}, its other runs about "
-                    "{others:g}: a factor near {factor}.",
-                    run=run + 1,
-                    name=cell.name,
-                    value=cell.means[run],
-                    unit=cell.unit,
-                    others=math.exp(middle),
-                    factor=factor,
-                ),
-                (cell,),
-                value=cell.means[run],
-                expected=math.exp(middle),
-                factor=factor,
-            )
 
 
 def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
@@ -164,7 +105,7 @@ def _least(table: Table, row: int, column: int) -> float:
 def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:
     """A single row: only how the systems lie beside each other can be judged."""
     members = [cell for cell in table.cells[0] if cell]
-    if len(table.rows) > 1 or len(members) < 2:
+    if len(table.rows) > 1 or len(members) < 2 or is_extreme(members[0]):
         return
     logs = np.log([cell.mean for cell in members])
     natives = _natives(members)
@@ -243,7 +184,7 @@ def _columns_off(table: Table) -> Iterator[Doubt]:
     }
     for column, members in enumerate(columns):
         others = [each for each in places[members[0].host] if each != column]
-        if len(members) < 2 or not others:
+        if len(members) < 2 or not others or is_extreme(members[0]):
             continue
         off = _shift(table.logs[:, column], table.logs[:, others[:SIBLINGS]])
         ahead = sum(_beats_native(cell, natives[cell.case]) for cell in members)

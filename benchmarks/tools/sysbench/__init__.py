@@ -77,7 +77,7 @@ TOOL = Tool(
     ),
     labels=("{test}", "{threads} threads"),
     parser=Parser(
-        version=2,
+        version=3,
         parse=parse,
         signatures=(
             r"sysbench v?\d[\w.-]*+(?:: | \()",
@@ -85,5 +85,6 @@ TOOL = Tool(
         ),
         programs=("sysbench",),
         localized=False,
+        needs_command=True,
     ),
 )

@@ -104,6 +104,27 @@ def test_an_error_counts_the_lines_of_the_whole_text():
     assert "nan is not a number" in str(rejected.problem)
 
 
+THREADS = saved("sysbench/threads")
+
+
+def test_a_command_that_is_known_from_elsewhere_moves_no_line():
+    broken = THREADS.replace("total time: ", "total time: x")
+    (run,) = reading.read(THREADS, command="sysbench mutex run")
+    (rejected,) = reading.read(broken, command="sysbench mutex run")
+    (plain,) = reading.read(broken)
+
+    assert run.readings[0].parameters["test"] == "mutex"
+    assert (run.first_line, run.warnings) == (1, ())
+    assert str(rejected.problem) == str(plain.problem)
+
+
+def test_a_command_in_the_text_stands_before_one_from_elsewhere():
+    log = f"$ sysbench threads run\n{THREADS}"
+    (run,) = reading.read(log, command="sysbench mutex run")
+
+    assert run.readings[0].parameters["test"] == "threads"
+
+
 def test_a_named_tool_takes_its_own_part_only():
     assert told(NETPERF + HDPARM, tool="HDPARM") == [("hdparm", "parsed", 2)]
 

@@ -39,6 +39,24 @@ def test_a_finding_becomes_a_flag_of_its_run_and_cells(marked):
     assert flag.cells.get() == Cell.objects.get()
 
 
+def test_a_flag_that_names_cells_beside_a_run_doubts_these_alone(
+    submit, run_document, campaign
+):
+    latencies = [("request latency p95", 9.0, "ms"), ("request latency max", 3.0, "ms")]
+    samples = [
+        {"metric": metric, "value": value, "unit": unit, "parameters": {}}
+        for metric, value, unit in [*latencies, ("event rate", 800.0, "1/s")]
+    ]
+    submit(run_document(tool="sysbench", samples=samples))
+    check_again(campaign)
+
+    flag = Flag.objects.get(rule="identity-violated")
+    assert flag.runs.get() == Run.objects.get()
+    assert {cell.case.metric for cell in flag.cells.all()} == {
+        metric for metric, *_ in latencies
+    }
+
+
 def test_checking_again_changes_nothing(marked, campaign):
     before = list(Flag.objects.order_by("pk").values())
 

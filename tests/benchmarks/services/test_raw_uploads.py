@@ -42,6 +42,18 @@ def test_it_reads_what_a_tool_printed(submit, raw):
     )
 
 
+def test_what_the_output_does_not_say_is_read_from_the_command_of_the_agent(
+    submit, raw
+):
+    output = (DATA / "sysbench" / "threads.txt").read_text()
+    argv = ["sysbench", "mutex", "--threads=2", "run"]
+    submit(raw(output, tool="sysbench", facts={"execution": {"argv": argv}}))
+
+    run, case = Run.objects.get(), Sample.objects.first().case
+    assert (run.warnings, run.first_line) == ([], 1)
+    assert case.parameters["test"] == "mutex"
+
+
 def test_every_result_of_a_log_is_a_run_of_the_same_upload(submit, raw):
     submit(raw(LOG))
 

@@ -91,6 +91,17 @@ def test_a_changed_number_contradicts_the_others(tool, metric, value):
     assert metric in {each.id for one in found for each in one.subjects}
 
 
+@pytest.mark.parametrize(("p95", "is_doubted"), [(132.3, False), (134.0, True)])
+def test_the_buckets_of_sysbench_let_a_percentile_exceed_the_maximum(p95, is_doubted):
+    latencies = {
+        "request latency p95": (p95, "ms"),
+        "request latency max": (131.12, "ms"),
+    }
+
+    assert bool(violated("sysbench", latencies, {})) == is_doubted
+    assert violated("wrk", latencies, {})
+
+
 def test_read_write_and_other_are_the_total():
     assert violated("sysbench", TOTALS, {}) == []
     assert len(violated("sysbench", {**TOTALS, "queries": (161.0, "")}, {})) == 1

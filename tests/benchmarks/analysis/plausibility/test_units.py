@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
-from benchmarks.analysis.plausibility.units import nearest_factor
-from tests.benchmarks.analysis.plausibility.cast import cell, findings
+from benchmarks.analysis.plausibility.unit_factors import nearest_factor
+from tests.benchmarks.analysis.plausibility.cast import cell, findings, run, sample
 
 CASES = {"read L1": 14500, "write L1": 17100, "read RAM": 3100, "write RAM": 2440}
 
@@ -74,6 +76,72 @@ def test_of_two_systems_both_are_named_for_nothing_tells_which_is_wrong():
 def test_one_run_in_another_unit_is_told_from_the_other_runs():
     assert flagged(cell(50.2, 51.1, 0.0503, 49.9, id="slip")) == [["slip"]]
     assert flagged(cell(59.1, 109.0, 58.2, 108.3)) == []
+
+
+def test_a_run_lies_as_near_to_a_factor_as_its_siblings_lie_to_each_other():
+    quiet = [3570, 3576, 3580, 3590, 3575]
+
+    assert flagged(cell(*quiet, 3576 / 8, id="slip")) == [["slip"]]
+    assert flagged(cell(*quiet, 532)) == []
+
+
+def test_a_run_of_noisy_siblings_may_lie_farther_from_its_factor():
+    assert flagged(cell(90.0, 118.0, 104.0, 80.0, 11.9, id="slip")) == [["slip"]]
+
+
+@pytest.mark.parametrize("statistic", ["min", "max", "p95", "percentile"])
+def test_one_slow_request_makes_a_maximum_and_is_no_slip(statistic):
+    latency = {"metric": f"request latency {statistic}", "unit": "ms"}
+
+    assert flagged(cell(1.2, 1.1, 1.3, 1.2, 12.0, **latency)) == []
+
+
+def starts(rates, times):
+    """Starts of one tool that read a rate and a time each, and the cells of both."""
+    rate = cell(*rates, id="rate", unit="1/s")
+    time = cell(*times, id="time", metric="time", unit="s", better="lower")
+    runs = [
+        run(samples=(sample("rate", a, cell="rate"), sample("time", b, cell="time")))
+        for a, b in zip(rates, times, strict=True)
+    ]
+    return [rate, time, *runs]
+
+
+def test_a_start_whose_time_grew_as_its_rate_fell_ran_at_another_speed():
+    rates = [400.0, 404.0, 398.0, 50.0, 401.0]
+
+    assert flagged(*starts(rates, [2.0, 1.98, 2.01, 16.0, 2.0])) == []
+    assert flagged(*starts(rates, [2.0, 1.98, 2.01, 1.99, 2.0])) == [["rate"]]
+
+
+def test_a_start_all_of_whose_readings_are_off_by_one_factor_is_a_slip():
+    values = {"4k": [50.0, 51.0, 49.5, 0.05], "64k": [80.0, 81.0, 79.0, 0.08]}
+    cells = [cell(*values[each], id=each, case=each) for each in values]
+    runs = [
+        run(samples=[sample("rate", values[each][i], cell=each) for each in values])
+        for i in range(4)
+    ]
+
+    assert flagged(*cells, *runs) == [["4k"], ["64k"]]
+
+
+EMULATED = {"hypervisor": "KVM", "options": {"layers": "qemu-tcg > kvm"}}
+
+
+def test_an_emulated_processor_is_slower_by_any_factor():
+    slow = {case: value / 100 for case, value in CASES.items()}
+    cells = table(esxi=slow)
+    emulated = [replace(each, **EMULATED) for each in cells if each.system == "esxi"]
+    real = [each for each in cells if each.system != "esxi"]
+
+    assert flagged(*cells) == [[f"esxi/{case}" for case in sorted(CASES)]]
+    assert flagged(*real, *emulated) == []
+
+
+def test_emulated_systems_of_the_same_layers_are_judged_among_themselves():
+    cells = [replace(each, **EMULATED) for each in table(esxi={"read RAM": 3.1})]
+
+    assert flagged(*cells) == [["esxi/read RAM"]]
 
 
 def test_a_point_far_off_its_curve_is_found_without_any_other_system():

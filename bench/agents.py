@@ -1,0 +1,109 @@
+"""What the agent's one file costs the machine that it measures, beside its limits.
+
+    python -m bench.agents [SECONDS]
+
+Its daemons are watched at rest for so long, all at once. Memory is the most that each
+process itself ever held; time at rest is what the kernel counted on its processors.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from agents.__main__ import COMMANDS
+from tests.agents.footprint import AWAY, SYSTEM, Stage, cost_of, free_port, staged
+
+SIZE_BYTES, RESIDENT_BYTES, START_MS, REST_PERCENT = 200_000, 25_000_000, 150, 0.1
+STARTS = 21
+SETTLED_S = 10.0
+REST_S = 120.0
+
+Row = tuple[str, str, str, str]
+
+
+def bench_agents(seconds: float = REST_S) -> Iterator[Row]:
+    """Return the rows of the table: size, start, memory, time at rest."""
+    with (
+        tempfile.TemporaryDirectory(prefix="virtlab-bench-") as folder,
+        staged(Path(folder)) as stage,
+    ):
+        size_bytes = stage.agent.stat().st_size
+        yield _row("size of the file", size_bytes / 1e3, SIZE_BYTES / 1e3, "kB")
+        yield _start(stage)
+        for command, _ in COMMANDS:
+            cost = stage.own_cost(command)
+            what = f"most memory of {command}"
+            yield _row(what, cost.resident_bytes / 1e6, RESIDENT_BYTES / 1e6, "MB")
+        yield from _rests(stage, seconds)
+
+
+def _row(what: str, value: float, limit: float, unit: str) -> Row:
+    decimals = 3 if unit == "%" else 1
+    shown, ratio = f"{value:.{decimals}f} {unit}", f"{value / limit:.2f}"
+    return f"agent: {what}", shown, f"{limit:g} {unit}", ratio
+
+
+def _start(stage: Stage) -> Row:
+    """Return what `list` takes from start to end, which loads what all commands do."""
+    median_ms = statistics.median(_start_ms(stage) for _ in range(STARTS))
+    load = os.getloadavg()[0]
+    what = f"start, median of {STARTS}, at a load of {load:.1f}"
+    return _row(what, median_ms, START_MS, "ms")
+
+
+def _start_ms(stage: Stage) -> float:
+    argv = [sys.executable, "-I", str(stage.agent), "list"]
+    begun = time.perf_counter()
+    subprocess.run(argv, env=stage.environment(), stdout=subprocess.DEVNULL, check=True)
+    return (time.perf_counter() - begun) * 1000
+
+
+def _rests(stage: Stage, seconds: float) -> Iterator[Row]:
+    """Watch all daemons at once, after they have begun."""
+    programs = dict(_daemons(stage))
+    time.sleep(SETTLED_S)
+    before = {name: _cpu_s(each) for name, each in programs.items()}
+    time.sleep(seconds)
+    after = {name: _cpu_s(each) for name, each in programs.items()}
+    for name, program in programs.items():
+        program.terminate()
+        assert cost_of(program).exit_code in (0, 5), name
+        share = 100 * (after[name] - before[name]) / seconds
+        yield _row(f"{name}, {seconds:.0f} s", share, REST_PERCENT, "%")
+
+
+def _daemons(stage: Stage) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    full = stage.folder / "full"
+    stage.home = full
+    stage.cost("push", __file__, "--later", "--campaign", "study", *SYSTEM)
+    yield "watch, server away", stage.begin("watch", server=AWAY)
+    stage.home = stage.folder / "empty"
+    yield "watch, nothing waits", stage.begin("watch")
+    yield "timeserver at rest", stage.begin("timeserver", "--port", str(free_port()))
+    meter = ("power", "rapl", str(stage.powercap.folder), "--host", "alpha")
+    yield "power, a reading a second", stage.begin(*meter)
+
+
+def _cpu_s(program: "subprocess.Popen[str]") -> float:
+    """Return what all threads of a process had of the processors."""
+    tasks = Path(f"/proc/{program.pid}/task").glob("*/schedstat")
+    return sum(int(path.read_text().split()[0]) for path in tasks) / 1e9
+
+
+def main() -> None:
+    table = Table("what", "value", "limit", "ratio", title="The agent on this machine")
+    for row in bench_agents(*map(float, sys.argv[1:2])):
+        table.add_row(*row)
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()

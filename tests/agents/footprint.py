@@ -1,0 +1,184 @@
+"""The agent's one file at work, and what each of its commands costs this machine.
+
+Used by `test_footprint.py` and by `make bench`.
+"""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents import build
+from tests.agents.conftest import TOKEN, KeepingHandler, KeepingServer
+from tests.agents.planning.test_following import PART, REAL
+from tests.agents.power.conftest import Powercap
+
+SYSTEM = ("--host", "alpha", "--hypervisor", "KVM")
+AWAY = "http://127.0.0.1:9"
+# The file as its own `__main__` runs it, and then the most memory the process ever
+# held: what a parent is told of a child (ru_maxrss) may be the parent's own.
+PROGRAM = """
+import os, sys
+sys.argv = sys.argv[1:]
+sys.path.insert(0, sys.argv[0])
+from agents.__main__ import main
+try:
+    sys.exit(main())
+finally:
+    held = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+    used = os.times()
+    sys.stderr.write("%s CPU: %.6f s\\n" % (held[0].strip(), used.user + used.system))
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How a command ended, the most memory it held, and its own processor time."""
+
+    exit_code: int
+    resident_bytes: int
+    cpu_s: float
+    said: str
+
+
+class PlanningHandler(KeepingHandler):
+    """Has a plan of one part; the rest is kept as uploads are."""
+
+    def fail_or_store(self, document):
+        answers = {
+            "seats": {"id": 5, "number": 1, "name": "a", "system": "KVM"}
+            | {"campaign": "study", "system_id": 17, "work": []},
+            "next": {"state": "over", "sentence": "Done.", "wait_s": 0},
+            "meet": {"state": "start", "sentence": "", "starts_at_us": None},
+            "finish": {"state": "keep", "sentence": "", "wait_s": 0},
+        }
+        asked = self.path.rstrip("/").rpartition("/")[2]
+        if asked not in answers:
+            return super().fail_or_store(document)
+        if asked == "next" and self.server.parts:
+            return self.reply(200, {"state": "run", "part": self.server.parts.pop()})
+        return self.reply(200, answers[asked])
+
+
+class PlanningServer(KeepingServer):
+    def __init__(self):
+        super().__init__()
+        self.RequestHandlerClass = PlanningHandler
+        self.parts = [{**PART, "vms": 1}]
+
+
+class Stage:
+    """The packed agent, a server, a tool on the path and a meter, in one folder."""
+
+    def __init__(self, folder: Path, server: KeepingServer) -> None:
+        self.folder, self.server, self.home = folder, server, folder / "home"
+        self.agent = folder / build.NAME
+        self.agent.write_bytes(build.build())
+        tool = folder / "bin" / "hackbench"
+        tool.parent.mkdir()
+        tool.write_text(f"#!/bin/sh\ncat {REAL}\n")
+        tool.chmod(0o755)
+        self.powercap = Powercap(folder / "powercap")
+
+    def environment(self, server: str = "") -> dict[str, str]:
+        return {
+            "PATH": f"{self.folder / 'bin'}:/usr/bin:/bin",
+            "VIRTLAB_AGENT": str(self.home),
+            "VIRTLAB_SERVER": server or self.server.url,
+            "VIRTLAB_TOKEN": TOKEN,
+        }
+
+    def begin(self, *words: str, server: str = "") -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-I", "-c", PROGRAM, str(self.agent), *words],
+            cwd=self.folder,
+            env=self.environment(server),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def cost(self, *words: str, server: str = "", until: Any = None) -> Cost:
+        """Run a command to its end, or until something is true, and SIGTERM then."""
+        program = self.begin(*words, server=server)
+        if until:
+            await_true(until)
+            program.send_signal(signal.SIGTERM)
+        return cost_of(program)
+
+    def own_cost(self, command: str) -> Cost:
+        """Let a command do what it is for, once."""
+        words = self._words(command)
+        until = {
+            "watch": lambda: self.server.stored,
+            "timeserver": lambda: answers(int(words[1])),
+        }
+        if command == "watch":
+            self.cost("push", str(REAL), "--later", "--campaign", "study", *SYSTEM)
+        return self.cost(command, *words, until=until.get(command))
+
+    def _words(self, command: str) -> tuple[str, ...]:
+        campaign = ("--campaign", "study", *SYSTEM)
+        meter = ("rapl", str(self.powercap.folder), "--host", "alpha")
+        given = {
+            "enroll": ("--server", self.server.url, "--token", TOKEN),
+            "run": ("hackbench", "--repetitions", "2", *campaign),
+            "plan": ("7", "--system", "17", "--as", "a"),
+            "push": (str(REAL), *campaign),
+            "power": (*meter, "--every", "0.05", "--seconds", "1"),
+            "timeserver": ("--port", str(free_port()), "--bind", "127.0.0.1"),
+            "spool": ("list",),
+        }
+        return given.get(command, ())
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Stage]:
+    """Set everything up, and take it down again."""
+    server = PlanningServer()
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield Stage(folder, server)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def cost_of(program: "subprocess.Popen[str]") -> Cost:
+    said = program.communicate(timeout=60)[1]
+    told = re.search(r"VmHWM:\s*(\d+) kB CPU: ([\d.]+) s\n", said)
+    assert told, said
+    return Cost(program.returncode, int(told[1]) * 1024, float(told[2]), said)
+
+
+def await_true(claim: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 20
+    while not claim():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+
+
+def answers(port: int) -> bool:
+    """Whether a time server answers the studies' client on this port."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 5) as client:
+            client.sendall(b"start\n")
+            return client.recv(100) == b"start"
+    except OSError:
+        return False
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])

@@ -1,0 +1,53 @@
+"""What each command of the packed agent holds in memory, and costs while it rests."""
+
+import time
+
+import pytest
+
+from agents.__main__ import COMMANDS
+from agents.client import Client
+from agents.watching import Watch
+from tests.agents.conftest import TOKEN
+from tests.agents.footprint import AWAY, staged
+
+LIMIT_BYTES = 25_000_000
+LIMIT_IDLE = 0.001
+SENDING = {"run", "plan", "push", "power", "watch"}
+
+
+@pytest.fixture
+def stage(tmp_path):
+    with staged(tmp_path) as stage:
+        yield stage
+
+
+@pytest.mark.parametrize("command", [name for name, _ in COMMANDS])
+def test_every_command_holds_less_than_25_mb_while_it_works(stage, command):
+    cost = stage.own_cost(command)
+
+    assert cost.exit_code == 0, cost.said
+    assert cost.resident_bytes < LIMIT_BYTES
+    assert bool(stage.server.stored) is (command in SENDING)
+
+
+def looked(watch, number):
+    """The processor time of so many looks, and the time they wait in between."""
+    began_s = time.process_time()
+    pauses_s = sum(watch.look() for _ in range(number))
+    return time.process_time() - began_s, pauses_s
+
+
+def test_watch_rests_while_nothing_waits(spool, client):
+    used_s, pauses_s = looked(Watch(spool, client, print), 200)
+
+    assert used_s / pauses_s < LIMIT_IDLE
+
+
+def test_watch_rests_while_the_server_is_away(spool):
+    spool.save({"key": "00000000-0000-4000-8000-000000000000"})
+    watch = Watch(spool, Client(AWAY, TOKEN), print)
+
+    used_s, pauses_s = looked(watch, 30)
+
+    assert pauses_s > 30 * 5
+    assert used_s / pauses_s < LIMIT_IDLE
