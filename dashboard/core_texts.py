@@ -47,10 +47,13 @@ class UnmarkedTextError(Exception):
     """A sentence whose template cannot be read from the source."""
 
 
-def core_texts(*roots: Path) -> tuple[Text, ...]:
-    """Return every text below some folders that has words, each once, in order."""
-    paths = (path for root in roots for path in sorted(root.rglob("*.py")))
-    found = {text for path in paths for text in _texts(path)}
+def core_texts(*roots: Path, made: Path | None = None) -> tuple[Text, ...]:
+    """Return every text below some folders that has words, each once, in order.
+
+    ``made`` is what is made of them: it may be old, or broken by a merge.
+    """
+    paths = {path for root in roots for path in root.rglob("*.py")} - {made}
+    found = {text for path in sorted(filter(None, paths)) for text in _texts(path)}
     found |= {Text(rule.title) for rule in RULES.values()}
     found |= {Text(rule.documentation) for rule in RULES.values()}
     return tuple(sorted(text for text in found if _has_words(text.singular)))

@@ -54,7 +54,7 @@ def step_title(step: PlanStep) -> str:
         wording.scenario_name(step.scenario),
         step_state_name(step.status),
     ]
-    return " · ".join([*parts, step.reason] if step.reason else parts)
+    return " · ".join([*parts, wording.said(step.reason)] if step.reason else parts)
 
 
 def order_text(plan: Plan) -> str:

@@ -106,12 +106,16 @@ def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
     """Integrate a trace over a window; ValueError if nothing of it was measured."""
     start, end = window_s
     if not -math.inf < start < end < math.inf:
-        raise ValueError("the window of the work needs a start and a later end")
+        raise ValueError(
+            Sentence("the window of the work needs a start and a later end")
+        )
     low, high = (np.clip(each, start, end) for each in (trace.starts_s, trace.ends_s))
     kept = (high > low) & ~trace.is_gap
     covered = float((high - low)[kept].sum())
     if not covered:
-        raise ValueError("the meter measured nothing within the window of the work")
+        raise ValueError(
+            Sentence("the meter measured nothing within the window of the work")
+        )
     means = (trace.at(low) + trace.at(high)) / 2
     moments = trace.moments_s
     holes = ((max(a, start), min(b, end)) for a, b in trace.holes_s)
@@ -191,4 +195,10 @@ def _edge_error_j(trace: Trace, edge: float) -> float:
 def _demand_positive(**values: float) -> None:
     for name, value in values.items():
         if not 0 < value < math.inf:
-            raise ValueError(f"{name} is {value}: it must be a number above 0")
+            raise ValueError(
+                Sentence(
+                    "{name} is {value}: it must be a number above 0",
+                    name=name,
+                    value=value,
+                )
+            )

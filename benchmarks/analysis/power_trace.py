@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.analysis.rounding import last_place
+from benchmarks.sentences import Sentence
 
 Array = NDArray[np.float64]
 
@@ -99,7 +100,7 @@ def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace
     power = np.diff(counts) / np.diff(times)
     trace = Trace(times[:-1], times[1:], power, power, 0.0, is_counted=True)
     if not rose.any():
-        raise ValueError("a counter of joules must not fall")
+        raise ValueError(Sentence("a counter of joules must not fall"))
     return trace.take(rose)
 
 
@@ -147,9 +148,11 @@ def quietest_w(trace: Trace, busy_s: Sequence[tuple[float, float]]) -> float | N
 def _readings(times_s: Sequence[float], told: Sequence[float]) -> tuple[Array, Array]:
     times, values = np.asarray(times_s, dtype=float), np.asarray(told, dtype=float)
     if times.shape != values.shape or times.ndim != 1 or times.size < 2:
-        raise ValueError("energy needs two or more samples, each a time and its power")
+        raise ValueError(
+            Sentence("energy needs two or more samples, each a time and its power")
+        )
     if not np.isfinite(times).all() or not (np.diff(times) > 0).all():
-        raise ValueError("the times of the samples must rise")
+        raise ValueError(Sentence("the times of the samples must rise"))
     if not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError("power must be a finite number of watts, 0 or more")
+        raise ValueError(Sentence("power must be a finite number of watts, 0 or more"))
     return times, values

@@ -6,7 +6,9 @@ from django.db import models
 from django.utils import timezone
 
 from benchmarks.models.lab import Agent, Lab
+from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Campaign, System, visible_campaigns
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 
@@ -95,9 +97,9 @@ class PlanSeat(models.Model):
         ]
 
     def __str__(self) -> str:
-        return (
-            f"seat {self.number} ({self.name})" if self.name else f"seat {self.number}"
-        )
+        if self.name:
+            return Sentence("seat {n} ({name})", n=self.number, name=self.name)
+        return Sentence("seat {n}", n=self.number)
 
 
 class Start(models.Model):
@@ -143,7 +145,7 @@ class PlanStep(Start):
     vms = models.PositiveSmallIntegerField()
     load = models.CharField(max_length=200, blank=True)
     status = models.CharField(max_length=20, choices=Status, default=Status.WAITING)
-    reason = models.TextField(blank=True)
+    reason = SentenceField(blank=True)
     deadline = models.DateTimeField(null=True)
     starts_at_us = models.BigIntegerField(null=True)
     sequence = models.PositiveIntegerField(null=True)

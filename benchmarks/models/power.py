@@ -6,6 +6,7 @@ from django.utils import timezone
 from benchmarks.analysis.energy import MIN_COVERAGE, PerWork, per_work
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.run import Run
+from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Host, visible_campaigns
 from benchmarks.viewer import Viewer
 
@@ -133,7 +134,7 @@ class RunEnergy(models.Model):
     edge_error_j = models.FloatField(null=True)
     clock_error_s = models.FloatField(null=True)
     operations = models.FloatField(null=True)
-    reason = models.TextField(blank=True)
+    reason = SentenceField(blank=True)
 
     objects = RunEnergyQuerySet.as_manager()
 

@@ -51,7 +51,7 @@ def _window(
     try:
         energy = energy_within(power.trace, span)
     except ValueError as error:
-        reason = str(error)
+        reason = error.args[0]
     known = energy is not None and energy.is_covered and energy.energy_j > 0
     return Window(
         run=stored.run,

@@ -14,17 +14,18 @@ from django.utils import timezone
 from benchmarks.analysis.planning import LOAD
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Lab, Plan, PlanPart, PlanSeat, PlanStep
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, joined
 from benchmarks.services.plan_progress import advance
 from benchmarks.services.plan_seats import locked_plan
 from benchmarks.services.plan_steps import (
     break_attempt,
+    capital,
     expect_others,
     is_measured,
     settle,
     start,
 )
-from benchmarks.services.plan_turns import LOOK_AGAIN_S, Answer, capital, read_part
+from benchmarks.services.plan_turns import LOOK_AGAIN_S, Answer, read_part
 
 MEET_AGAIN_S = 0.3
 HELD_AGAIN_S = 0.7
@@ -107,7 +108,8 @@ def _note_end(
         return
     part.status = Part.FAILED
     part.save()
-    said = f"{capital(part.seat)}: {report.get('reason') or 'it failed'}"
+    why = report.get("reason") or Sentence("it failed")
+    said = Sentence("{seat}: {why}", seat=capital(part.seat), why=why)
     break_attempt(plan, step, said, now, hopeless=outcome == "hopeless")
 
 
@@ -122,13 +124,20 @@ def _begin(plan: Plan, step: PlanStep, now_us: int | None, now: datetime) -> boo
         return False
     clocks = {part.clock for part in parts}
     if step.vms > 1 and (len(clocks) > 1 or "" in clocks):
-        told = ", ".join(f"{part.seat}: {part.clock or 'none'}" for part in parts)
-        reason = f"The seats do not ask one and the same time server ({told})."
+        told = joined([_clock_of(part) for part in parts], ", ")
+        reason = Sentence(
+            "The seats do not ask one and the same time server ({told}).", told=told
+        )
         break_attempt(plan, step, reason, now, hopeless=True)
         return False
     step.clock = parts[0].clock
     start(step, now_us, now)
     return True
+
+
+def _clock_of(part: PlanPart) -> Sentence:
+    clock = part.clock or Sentence("none")
+    return Sentence("{seat}: {clock}", seat=str(part.seat), clock=clock)
 
 
 def _awaited(step: PlanStep) -> Answer:

@@ -152,7 +152,7 @@ def _measured(power: ServerTrace, work: Span) -> dict[str, Any]:
     try:
         energy = energy_within(power.trace, work)
     except ValueError as error:
-        return {"duration_s": duration_s, "reason": str(error)}
+        return {"duration_s": duration_s, "reason": error.args[0]}
     return {
         "duration_s": duration_s,
         "covered_s": energy.covered_s,

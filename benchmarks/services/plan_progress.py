@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from benchmarks.models import Plan, PlanPart, PlanStep
-from benchmarks.services.plan_steps import break_attempt, silent_loads
+from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.sentences import Sentence, joined
+from benchmarks.services.plan_steps import break_attempt, capital, silent_loads
 from benchmarks.services.plan_widths import add_rounds
 from benchmarks.services.plans import leave_undone
 
@@ -45,15 +46,23 @@ def advance(plan: Plan, now: datetime) -> None:
 def _end_budget(plan: Plan, now: datetime) -> None:
     if plan.ends_at and now >= plan.ends_at:
         leave_undone(
-            plan, f"Not done: budget. The {plan.budget_s:,} s of the plan are used up."
+            plan,
+            Sentence(
+                "Not done: budget. The {budget:,} s of the plan are used up.",
+                budget=plan.budget_s,
+            ),
         )
 
 
 def _time_out(plan: Plan, step: PlanStep, now: datetime) -> None:
     if silent := silent_loads(step, now - SILENT_AFTER):
-        names = ", ".join(str(part.seat) for part in silent)
+        names = joined([str(part.seat) for part in silent], ", ")
         wait_s = SILENT_AFTER.total_seconds()
-        reason = f"The load of {names} was not heard of for {wait_s:.0f} s."
+        reason = Sentence(
+            "The load of {names} was not heard of for {wait:.0f} s.",
+            names=names,
+            wait=wait_s,
+        )
         break_attempt(plan, step, reason, now)
     elif step.deadline and now > step.deadline:
         break_attempt(plan, step, _too_late(plan, step), now)
@@ -63,19 +72,25 @@ def _too_late(plan: Plan, step: PlanStep) -> str:
     parts = step.parts.select_related("seat").order_by("seat__number")
     if step.status == PlanStep.Status.GATHERING:
         missing = [p.seat for p in parts if p.status != PlanPart.Status.ARRIVED]
-        joined = [seat for seat in missing if seat.joined_at]
-        if len(joined) < len(missing):
-            never = [str(seat) for seat in missing if not seat.joined_at]
-            return f"{_listed(never)} never joined, for {plan.join_s} s."
-        names = _listed([str(seat) for seat in missing])
-        return f"{names} did not arrive within {plan.barrier_s} s."
-    silent = [str(p.seat) for p in parts if p.status == PlanPart.Status.STARTED]
-    return f"{_listed(silent)} began and did not report an end in time."
+        if not all(seat.joined_at for seat in missing):
+            never = _listed([seat for seat in missing if not seat.joined_at])
+            return Sentence(
+                "{seats} never joined, for {wait} s.", seats=never, wait=plan.join_s
+            )
+        return Sentence(
+            "{seats} did not arrive within {wait} s.",
+            seats=_listed(missing),
+            wait=plan.barrier_s,
+        )
+    silent = [p.seat for p in parts if p.status == PlanPart.Status.STARTED]
+    return Sentence(
+        "{seats} began and did not report an end in time.", seats=_listed(silent)
+    )
 
 
-def _listed(names: list[str]) -> str:
-    text = ", ".join(names)
-    return text[:1].upper() + text[1:]
+def _listed(seats: list[PlanSeat]) -> str:
+    first, *others = seats
+    return joined([capital(first), *map(str, others)], ", ")
 
 
 def _finish(plan: Plan, now: datetime) -> None:

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from django.db.models import F, Max
 
 from benchmarks.analysis.planning import LOAD, MEASURED, shared_part, spread_us
-from benchmarks.models import Plan, PlanPart, PlanStep
+from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.sentences import Sentence
 
 # From the last arrival to the start: every agent asks several times in it.
 LEAD_S = 3.0
@@ -91,15 +92,25 @@ def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
     measured = [part for part in parts if part.role == MEASURED]
     spread = spread_us([part.began_us for part in parts])
     if (spread or 0) > MOST_SPREAD_US and step.attempt < plan.most_attempts:
-        apart = f"The seats began {(spread or 0) / 1000:.0f} ms apart"
-        limit = f"{MOST_SPREAD_US / 1000:.0f} ms are allowed"
-        break_attempt(plan, step, f"{apart}; {limit}.", now)
+        said = Sentence(
+            "The seats began {apart:.0f} ms apart; {limit:.0f} ms are allowed.",
+            apart=(spread or 0) / 1000,
+            limit=MOST_SPREAD_US / 1000,
+        )
+        break_attempt(plan, step, said, now)
         return
     step.status, step.ended_at, step.reason = Step.DONE, now, ""
     step.spread_us = spread
     step.overlap = shared_part([(part.began_us, part.ended_us) for part in measured])
     step.deadline = None
     step.save()
+
+
+def capital(seat: PlanSeat) -> Sentence:
+    """Name a seat where a sentence begins."""
+    if seat.name:
+        return Sentence("Seat {n} ({name})", n=seat.number, name=seat.name)
+    return Sentence("Seat {n}", n=seat.number)
 
 
 def break_attempt(

@@ -13,7 +13,7 @@ from benchmarks.models import Lab, Plan, PlanPart, PlanSeat, PlanStep
 from benchmarks.sentences import Sentence
 from benchmarks.services.plan_progress import advance
 from benchmarks.services.plan_seats import PRESENT_FOR, locked_plan
-from benchmarks.services.plan_steps import break_attempt, gather, longest_s
+from benchmarks.services.plan_steps import break_attempt, capital, gather, longest_s
 
 LOOK_AGAIN_S = 1.5
 
@@ -42,7 +42,9 @@ def next_part(*, lab: Lab, plan_id: int, seat_id: int) -> Answer:
     advance(plan, now)
     held = _at_work(seat)
     if held and held.status == Part.STARTED:
-        reason = f"{capital(seat)} was interrupted while its program ran."
+        reason = Sentence(
+            "{seat} was interrupted while its program ran.", seat=capital(seat)
+        )
         break_attempt(plan, held.step, reason, now)
         held = None
     if held:
@@ -54,11 +56,6 @@ def next_part(*, lab: Lab, plan_id: int, seat_id: int) -> Answer:
 
 def read_part(part_id: int) -> PlanPart:
     return PlanPart.objects.select_related("step__plan", "seat__system").get(pk=part_id)
-
-
-def capital(seat: PlanSeat) -> str:
-    text = str(seat)
-    return text[:1].upper() + text[1:]
 
 
 def _called_again(part: PlanPart) -> Answer:
@@ -107,8 +104,12 @@ def _give_up(plan: Plan, waiting: QuerySet[PlanStep], now: datetime) -> None:
         if not fits(needed_s, left_s):
             waiting.filter(treatment=number).update(
                 status=Step.NOT_DONE,
-                reason=f"Not done: budget. It needs about {needed_s:.0f} s, "
-                f"{max(left_s, 0):.0f} s were left.",
+                reason=Sentence(
+                    "Not done: budget. It needs about {needed:.0f} s, {left:.0f} s "
+                    "were left.",
+                    needed=needed_s,
+                    left=max(left_s, 0),
+                ),
             )
 
 

@@ -24,7 +24,7 @@ from benchmarks.services.systems import register_system
 from benchmarks.text import clean_text
 
 SEED_BITS = 32
-STOPPED = "Not done: the plan was stopped."
+STOPPED = Sentence("Not done: the plan was stopped.")
 
 
 class PlanOverError(BenchmarksError):

@@ -3,8 +3,10 @@
 import pytest
 
 from benchmarks.models import Membership, Plan, PlanStep, System
+from benchmarks.sentences import Sentence
 from benchmarks.services.plans import stop_plan
 from tests.benchmarks.services.planning import Guest, Hour, parallel, planned
+from tests.dashboard.marking import marked_language
 
 LIST = "/campaigns/alpha-lab/study/plans/"
 NEW = f"{LIST}new/"
@@ -113,6 +115,16 @@ def test_a_failed_step_says_why(text, plan):
 
     assert "Seat 2 (vm-b) did not arrive." in page
     assert page.count('class="badge step-badge') == 1
+
+
+def test_it_says_why_in_the_readers_language_and_numbers(text, plan):
+    apart = Sentence("The seats began {apart:.1f} ms apart.", apart=120.5)
+    plan.steps.filter(position=0).update(status=PlanStep.Status.FAILED, reason=apart)
+
+    with marked_language():
+        page = text(page_of(plan), headers={"accept-language": "de"})
+
+    assert "⟦The seats began 120,5 ms apart.⟧" in page
 
 
 def test_a_plan_that_has_ended_stops_asking(text, plan):

@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--check", action="store_true", help="only compare")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path = Path(settings.BASE_DIR) / "dashboard" / "catalogue.py"
+        path = _path()
         text = catalogue()
         if path.exists() and path.read_text() == text:
             return
@@ -45,8 +45,12 @@ class Command(BaseCommand):
 def catalogue() -> str:
     """Return the text of `dashboard/catalogue.py`."""
     root = Path(settings.BASE_DIR)
-    texts = core_texts(root / "benchmarks", root / "dashboard")
+    texts = core_texts(root / "benchmarks", root / "dashboard", made=_path())
     return f"{HEAD}{''.join(map(_line, texts))})\n"
+
+
+def _path() -> Path:
+    return Path(settings.BASE_DIR) / "dashboard" / "catalogue.py"
 
 
 def _line(text: Text) -> str:

@@ -298,6 +298,7 @@ def test_what_cannot_be_run_is_not_tried_again(campaign, system, guests):
     first = steps(plan)[0]
     assert (first.status, first.attempt) == ("failed", 1)
     assert first.reason == "Seat 1 (vm-a): apt install rt-tests"
+    assert first.reason.template == "{seat}: {why}"
 
 
 def test_seats_that_began_too_far_apart_try_again(three):

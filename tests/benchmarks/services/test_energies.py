@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
 from benchmarks.models import DueEnergy, PowerChunk, Run, RunEnergy
+from benchmarks.sentences import Sentence
 from benchmarks.services import energies, processing
 from benchmarks.services.power import keep_power
 from tests.power_logs import WALL, clock_of, piece, power, stamp
@@ -136,6 +137,7 @@ def test_a_meter_that_saw_nothing_of_the_work_has_no_energy(upload, work):
     assert row.mean_w is None
     assert row.covered_s == 0
     assert "measured nothing within" in row.reason
+    assert isinstance(row.reason, Sentence)
 
 
 def test_a_meter_of_another_time_has_no_row(upload, work):
