@@ -90,14 +90,23 @@ def row_figure(row: Shown, unit: str = "") -> str:
     """Return a row's mean, or what stands in its place: both speeds, or a range."""
     if row.value is not None:
         return wording.quantity(row.value, unit)
-    if row.speeds:
-        text = " | ".join(map(figures.brief, figures.told_apart(*row.speeds)))
-    elif row.range is not None:
-        low, high = map(figures.brief, row.range)
-        text = _("%(low)s to %(high)s") % {"low": low, "high": high}
-    else:
+    ends = both_ends(row)
+    if ends is None:
         return ""
+    words = {"low": ends[0], "high": ends[1]}
+    text = " | ".join(ends) if row.speeds else _("%(low)s to %(high)s") % words
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
+
+
+def both_ends(row: ComparisonRow) -> tuple[str, str] | None:
+    """Return both speeds, or the ends of a range; None where there is one figure."""
+    if row.speeds:
+        low, high = figures.told_apart(*row.speeds)
+    elif row.range is not None:
+        low, high = row.range
+    else:
+        return None
+    return figures.brief(low), figures.brief(high)
 
 
 def _tag(row: ComparisonRow) -> str:

@@ -9,7 +9,7 @@ from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
 from benchmarks.selectors.energy_rows import EnergyRow
 from dashboard import wording
-from dashboard.cells import SILENT, row_figure
+from dashboard.cells import SILENT, both_ends, row_figure
 from dashboard.exports.escaping import tex
 from dashboard.ratio_words import VALUE, interval_ends, ratio_text
 
@@ -97,8 +97,7 @@ def _cell(row: ComparisonRow | None, style: CellStyle) -> str:
     mark = rf"\textsuperscript{{{marks[state]}}}" if state in marks else ""
     ratio = ratio_text(row, style.show)
     if not ratio or style.show == VALUE:
-        figure = tex(row_figure(row)) or NOT_MEASURED
-        return rf"\textit{{{figure}}}{mark}"
+        return _figure(row, mark)
     signs = SIGNS_OF_ENERGY if isinstance(row, EnergyRow) else SIGNS
     sign = signs.get(judged.verdict, "") if judged else ""
     text = f"{tex(ratio)}{sign}{mark}"
@@ -107,6 +106,18 @@ def _cell(row: ComparisonRow | None, style: CellStyle) -> str:
         return text
     low, high = map(tex, ends)
     return rf"\shortstack[r]{{\strut {text}\\{{\tiny [{low}, {high}]}}}}"
+
+
+def _figure(row: ComparisonRow, mark: str) -> str:
+    """Return a value; both speeds or a range in two lines, for they are wide."""
+    ends = both_ends(row) if row.value is None else None
+    if ends is None:
+        said = tex(row_figure(row))
+        return rf"\textit{{{said}}}{mark}" if said else NOT_MEASURED + mark
+    low, high = map(tex, ends)
+    between = r"\textbar{}" if row.speeds else NOT_MEASURED
+    first = rf"\strut \textit{{{low}}}{mark}"
+    return rf"\shortstack[r]{{{first}\\{{\tiny {between} \textit{{{high}}}}}}}"
 
 
 def marks_of(cells: Iterable[ComparisonRow | None]) -> dict[str, str]:
