@@ -20,6 +20,8 @@ from benchmarks.analysis.plausibility.unit_factors import (
 from benchmarks.sentences import Sentence
 
 FEWEST: Final = 3
+NEAREST: Final = 0.03
+"""Who mistakes a unit may also take 1000 for 1024, which lie 0.024 apart."""
 
 
 def runs_off(cell: CellFact, starts: Starts) -> Iterator[Doubt]:
@@ -64,7 +66,7 @@ def _tolerance(
     pooled = (freedom * own + PRIOR_RUNS * prior**2) / (freedom + PRIOR_RUNS)
     scatter = CLEARLY * math.sqrt(pooled * (1 + 1 / len(others)))
     rounding = precision(cell.means, cell.decimals).step(value) / 2 / value
-    return min(NEAR, scatter + rounding)
+    return min(NEAR, max(NEAREST, scatter + rounding))
 
 
 def _doubt(cell: CellFact, run: int, others: float, factor: str) -> Doubt:
