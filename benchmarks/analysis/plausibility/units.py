@@ -50,7 +50,7 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
     2.5 of these deviations of the factor. A whole system is flagged where it is off by
     such a factor from all others: by at least 40, or by 5 where a guest is more than
     twice as fast as its host. A single run must come as near to the factor as its
-    cell's other runs lie to each other (3 standard deviations, at most 35 %).
+    cell's other runs lie to each other (3 standard deviations, 5 to 35 %).
     Not doubted are: seats that give their printed sum, for one slip would spoil it; a
     run of a cell of which another run is about as far off by no such factor, or in
     whose start other cells moved as far (of other units, or some of its own), for then
