@@ -20,6 +20,9 @@ from benchmarks.analysis.plausibility.unit_factors import (
 from benchmarks.sentences import Sentence
 
 FEWEST: Final = 3
+NEAREST: Final = 0.05
+"""Quiet siblings allow a slip this much all the same: some percent are the luck of a
+start, and who mistakes a unit may take 1000 for 1024 besides (0.024)."""
 
 
 def runs_off(cell: CellFact, starts: Starts) -> Iterator[Doubt]:
@@ -64,7 +67,7 @@ def _tolerance(
     pooled = (freedom * own + PRIOR_RUNS * prior**2) / (freedom + PRIOR_RUNS)
     scatter = CLEARLY * math.sqrt(pooled * (1 + 1 / len(others)))
     rounding = precision(cell.means, cell.decimals).step(value) / 2 / value
-    return min(NEAR, scatter + rounding)
+    return min(NEAR, max(NEAREST, scatter + rounding))
 
 
 def _doubt(cell: CellFact, run: int, others: float, factor: str) -> Doubt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 SIBLINGS: Final = 24
 """A median over more columns than these says nothing more and costs time."""
 
+MANY: Final = 4
 SMALL: Final = 400
 """In a table of more cells than these a single one weighs nothing."""
 Place = tuple[int, int]
@@ -43,11 +44,28 @@ def tables(cells: Iterable[CellFact]) -> Iterator[Table]:
     by another factor for each instruction: it predicts nothing of real ones, and they
     nothing of it. Such systems have their own tables, one for all of the same layers.
     """
+    return map(_table, _grouped(cells, lambda cell: cell.emulation))
+
+
+def emulated_tables(cells: Iterable[CellFact]) -> Iterator[Table]:
+    """All emulated systems of a tool and metric, of whatever layers, in one table.
+
+    How much their factors differ from case to case shows where there are four or more:
+    there each cell can be set against the others.
+    """
+    emulated = (cell for cell in cells if cell.emulation)
+    found = map(_table, _grouped(emulated, lambda cell: ""))
+    return (table for table in found if len(table.rows) >= MANY)
+
+
+def _grouped(
+    cells: Iterable[CellFact], apart: Callable[[CellFact], str]
+) -> Iterable[list[CellFact]]:
     kinds: dict[tuple[str, ...], list[CellFact]] = defaultdict(list)
     for cell in cells:
         if cell.mean > 0:
-            kinds[*cell.kind, cell.emulation].append(cell)
-    return map(_table, kinds.values())
+            kinds[*cell.kind, apart(cell)].append(cell)
+    return kinds.values()
 
 
 def _table(cells: Sequence[CellFact]) -> Table:

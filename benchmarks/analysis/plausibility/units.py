@@ -21,6 +21,7 @@ from benchmarks.analysis.plausibility.tables import (
     SIBLINGS,
     Floats,
     Table,
+    emulated_tables,
     nanmedian,
     residuals,
     spread_without,
@@ -49,14 +50,15 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
     2.5 of these deviations of the factor. A whole system is flagged where it is off by
     such a factor from all others: by at least 40, or by 5 where a guest is more than
     twice as fast as its host. A single run must come as near to the factor as its
-    cell's other runs lie to each other (3 standard deviations, at most 35 %).
+    cell's other runs lie to each other (3 standard deviations, 5 to 35 %).
     Not doubted are: seats that give their printed sum, for one slip would spoil it; a
     run of a cell of which another run is about as far off by no such factor, or in
     whose start other cells moved as far (of other units, or some of its own), for then
     the machine ran at another speed; a minimum, maximum or percentile beside the other
     runs of its cell, for one slow request makes it, or throughout a system, for so do
-    its interrupts; a system on an emulated processor beside any but those of the same
-    layers, for each instruction costs it another factor.
+    its interrupts; a system on an emulated processor beside a real one or one of other
+    layers, for each instruction costs it another factor (only single cells of it are
+    set against those of other layers, where there are four cases or more).
 
     Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
     native RAM reads 3108035 MB/s; the study of Xen prints 3108.04 for the same machine.
@@ -68,14 +70,24 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
     yield from within
     silent = {each for doubt in within for each in doubt.subjects}
     silent |= set(subjects("cell", (cell.id for cell in adding_up(study))))
+    for doubt in _across_systems(study):
+        if not silent.issuperset(doubt.subjects):
+            silent |= set(doubt.subjects)
+            yield doubt
+
+
+def _across_systems(study: Study) -> Iterator[Doubt]:
     for table in tables(study.cells):
-        for doubt in (*_columns_off(table), *_cells_off(table, study)):
-            if not silent.issuperset(doubt.subjects):
-                yield doubt
+        yield from _columns_off(table)
+        off = residuals(table.logs)
+        yield from _cells_off(table, off, study)
+        alone = [*off_the_curve(table, off, LEAST), *_off_the_row(table)]
+        yield from _told_apart([pair for pair in alone if nearest_factor(*pair, NEAR)])
+    for table in emulated_tables(study.cells):
+        yield from _cells_off(table, residuals(table.logs), study)
 
 
-def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
-    off = residuals(table.logs)
+def _cells_off(table: Table, off: Floats, study: Study) -> Iterator[Doubt]:
     sample = next(cell for row in table.cells for cell in row if cell)
     floor = math.sqrt(2) * study.noise.of_kind(sample)
     rows: dict[int, list[tuple[CellFact, float]]] = defaultdict(list)
@@ -88,8 +100,6 @@ def _cells_off(table: Table, study: Study) -> Iterator[Doubt]:
             rows[row].append((cell, distance))
     for members in rows.values():
         yield from _told_apart(members)
-    alone = [*off_the_curve(table, off, LEAST), *_off_the_row(table)]
-    yield from _told_apart([pair for pair in alone if nearest_factor(*pair, NEAR)])
 
 
 def _least(table: Table, row: int, column: int) -> float:

@@ -48,6 +48,8 @@ def slip_in_one_run(rng, study):
         return None
     run = rng.integers(cell.n)
     factor = float(rng.choice([10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8]))
+    if cell.unit == "s":  # no two units of time lie a factor 8 or 1024 apart
+        factor = {1024: 1000, 1 / 1024: 0.001, 8: 60}.get(factor, factor)
     means = tuple(m * factor if i == run else m for i, m in enumerate(cell.means))
     return with_cells(study, [replace(cell, means=means, mean=float(np.mean(means)))])
 

@@ -23,3 +23,13 @@ def test_a_coarse_clock_reads_few_values():
 
 def test_a_count_may_repeat():
     assert distinct([1000.0] * 10, better="neither", unit="") == 0
+
+
+def test_the_length_that_a_test_was_told_to_last_may_repeat_itself():
+    facts = {"metric": "total time", "case": "memory", "unit": "s", "better": "lower"}
+    steps = cell(*[1.0001] * 6, *[1.0021] * 4, **facts)
+    others = [cell(1.0003, 1.0011, system=each, **facts) for each in ("a", "b", "c")]
+    work = [cell(31.2, 30.8, system=each, **facts) for each in ("a", "b", "c")]
+
+    assert findings("few-distinct-readings", steps, *others) == []
+    assert len(findings("few-distinct-readings", steps, *work)) == 1

@@ -107,6 +107,13 @@ def starts(rates, times):
     return [rate, time, *runs]
 
 
+def test_a_cell_that_takes_other_speeds_by_itself_has_no_slip():
+    speeds = [585.0, 595.0, 580.0, 598.0, 622.0, 596.0, 3686.0]
+
+    assert flagged(cell(*speeds, 590.0 * 8)) == []
+    assert flagged(cell(*speeds, 590.0 * 1000, id="slip")) == [["slip"]]
+
+
 def test_a_start_whose_time_grew_as_its_rate_fell_ran_at_another_speed():
     rates = [400.0, 404.0, 398.0, 50.0, 401.0]
 
@@ -142,6 +149,23 @@ def test_emulated_systems_of_the_same_layers_are_judged_among_themselves():
     cells = [replace(each, **EMULATED) for each in table(esxi={"read RAM": 3.1})]
 
     assert flagged(*cells) == [["esxi/read RAM"]]
+
+
+def test_a_cell_of_an_emulated_system_is_set_against_those_of_other_layers():
+    """Of four cases: fewer do not tell how much the factors of two layers differ."""
+    layers = {
+        "native": "qemu-tcg",
+        "xen": "qemu-tcg > xen-pv",
+        "esxi": "qemu-tcg > kvm",
+    }
+    slow = {case: value / 30 for case, value in CASES.items()}
+    cells = [
+        replace(each, hypervisor="any", options={"layers": layers[each.system]})
+        for each in table(xen=slow, esxi={"read RAM": 3.1})
+    ]
+
+    assert flagged(*cells) == [["esxi/read RAM"]]
+    assert flagged(*(each for each in cells if each.case != "read L1")) == []
 
 
 def test_a_point_far_off_its_curve_is_found_without_any_other_system():
