@@ -30,6 +30,8 @@ SETTINGS = {
     "effective_cache_size": "1GB",
     "random_page_cost": "1.1",
     "jit": "off",
+    # What was just uploaded is planned for without statistics until the next look.
+    "autovacuum_naptime": "10s",
     "wal_compression": "on",
     "timezone": "UTC",
     "log_timezone": "UTC",

@@ -10,6 +10,8 @@ from benchmarks.sentences import Sentence, kept_words
 
 KEPT = ("shape", "shape_codes", "minimum", "maximum")
 """What of a cell tells whether one figure describes its runs."""
+READ = ("system", "case", "scenario", "vms", "seat", "load", "n", "mean", *KEPT)
+"""What of a cell is read for its figure and its place; the rest is long."""
 
 
 class Shown(Protocol):

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.db import connection
 
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Campaign, Case, Cell, Efficiency, System
 from benchmarks.models.run import CELL_SAMPLES
-from benchmarks.selectors.cell_figures import cell_figure
+from benchmarks.models.study import NATIVE
+from benchmarks.selectors.cell_figures import READ, cell_figure
 from benchmarks.selectors.corun_figures import (
     COMBINED,
     INTER_VM,
@@ -21,6 +22,7 @@ from benchmarks.selectors.corun_figures import (
 TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
 TOTALS = ("sum", "mean")
 ALONE = ("1", "", "mean")
+OF_NATIVE = ("paired", "other_session", "stale", "scaling")
 
 Rows = tuple[tuple[float, ...], ...]
 GroupKey = tuple[Any, ...]
@@ -33,12 +35,17 @@ def groups_of(
     campaign: Campaign, filters: Mapping[str, Any]
 ) -> dict[GroupKey, dict[str, Cell]]:
     """Return the cells of each co-run by their seats; an aggregate alone is none."""
-    related = ("case", "system__host", "efficiency__baseline__system")
     cells = Cell.objects.filter(
         campaign=campaign, scenario__in=TOGETHER, n__gt=0, **filters
-    ).select_related(*related)
+    )
+    found = list(cells.only(*READ).order_by("pk"))
+    # Few, and shared by many cells: each is read once.
+    cases = Case.objects.in_bulk({cell.case_id for cell in found})
+    systems = System.objects.select_related("host")
+    known = systems.in_bulk({cell.system_id for cell in found})
     groups: dict[GroupKey, dict[str, Cell]] = defaultdict(dict)
-    for cell in cells.order_by("pk"):
+    for cell in found:
+        cell.case, cell.system = cases[cell.case_id], known[cell.system_id]
         if is_seat(cell.seat) or cell.seat in TOTALS:
             key = (cell.system_id, cell.case_id, cell.scenario, cell.vms, cell.load)
             groups[key][cell.seat] = cell
@@ -67,8 +74,23 @@ def singles_of(
         case__in={cell.case_id for cell in firsts},
         n__gt=0,
     )
-    best = sorted(cells, key=lambda cell: ALONE.index(cell.seat), reverse=True)
+    best = sorted(
+        cells.only(*READ), key=lambda cell: ALONE.index(cell.seat), reverse=True
+    )
     return {(cell.system_id, cell.case_id): cell for cell in best}
+
+
+def natives_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> dict[int, Cell]:
+    """Return the cell of the bare machine that each cell is set against."""
+    against = Efficiency.objects.filter(
+        cell__in=[cell.pk for cell in cells_of(groups)],
+        state__in=OF_NATIVE,
+        baseline__system__hypervisor=NATIVE,
+    )
+    pairs = dict(against.values_list("cell", "baseline"))
+    cells = Cell.objects.filter(pk__in=against.values("baseline")).only(*READ)
+    natives = {cell.pk: cell for cell in cells}
+    return {cell: natives[pk] for cell, pk in pairs.items() if pk in natives}
 
 
 RUN_MEANS = f"""

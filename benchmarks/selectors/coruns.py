@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from benchmarks.analysis.consolidation import Consolidation, consolidation
-from benchmarks.models import Campaign, Case, Cell, Efficiency, System
+from benchmarks.models import Campaign, Case, Cell, System
 from benchmarks.selectors.cell_figures import CellFigure, cell_figure
 from benchmarks.selectors.corun_cells import (
     TOTALS,
@@ -20,6 +20,7 @@ from benchmarks.selectors.corun_cells import (
     groups_of,
     is_seat,
     mean_of,
+    natives_of,
     run_means,
     singles_of,
     together,
@@ -36,8 +37,6 @@ from benchmarks.selectors.corun_figures import (
 )
 from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.sentences import Sentence
-
-OF_NATIVE = ("paired", "other_session", "stale", "scaling")
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ class CoRuns:
 def campaign_coruns(
     campaign: Campaign, *, filters: Mapping[str, Any] | None = None
 ) -> CoRuns:
-    """Return a campaign's co-runs, in three queries.
+    """Return a campaign's co-runs, in seven queries.
 
     ``filters`` are look-ups on Cell. They narrow what is returned; a co-run under load
     is set against the one without it whether that is asked for or not.
@@ -133,7 +132,7 @@ def campaign_coruns(
     groups = groups_of(campaign, chosen)
     singles = singles_of(campaign, groups.values())
     means = run_means(campaign, [*cells_of(groups), *singles.values()])
-    built = _Builder(groups, singles, means)
+    built = _Builder(groups, singles, natives_of(groups), means)
     found = sorted(map(built.corun, groups), key=_order)
     wanted = tuple(each for each in found if scenario in (None, each.of.scenario))
     return CoRuns(wanted, tuple(_curves(wanted, means, singles)))
@@ -145,6 +144,7 @@ class _Builder:
 
     groups: Groups
     singles: Singles
+    natives: Mapping[int, Cell]
     means: Means
 
     def corun(self, key: GroupKey) -> CoRun:
@@ -152,6 +152,8 @@ class _Builder:
         parts = sorted(filter(is_seat, seats), key=int)
         first = seats[parts[0]] if parts else next(iter(seats.values()))
         single = self.singles.get((first.system_id, first.case_id))
+        whole = seats.get("sum") or seats.get("mean") or first
+        native = self.natives.get(whole.pk)
         missing = _missing(first, parts)
         values = tuple(_seat(seats[name]) for name in parts)
         is_whole = not missing and all(each.value is not None for each in values)
@@ -167,7 +169,7 @@ class _Builder:
             missing=missing,
             printed=_printed(seats),
             single=_seat(single) if single else None,
-            native=_native(seats.get("sum") or seats.get("mean") or first),
+            native=_seat(native) if native else None,
             coruns=rows,
         )
         return CoRun(given, corun_figures(_evidence(given, *self._others(key))))
@@ -225,16 +227,6 @@ def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
     first = 0 if parts[0] == "0" else 1
     wanted = map(str, range(first, first + (cell.vms or 0)))
     return tuple(seat for seat in wanted if seat not in parts)
-
-
-def _native(cell: Cell) -> SeatValue | None:
-    against = getattr(cell, "efficiency", None)
-    if not isinstance(against, Efficiency) or against.state not in OF_NATIVE:
-        return None
-    baseline = against.baseline
-    if baseline is None or not baseline.system.is_native:
-        return None
-    return _seat(baseline)
 
 
 def _seat(cell: Cell) -> SeatValue:

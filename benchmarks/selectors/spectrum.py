@@ -5,9 +5,9 @@ from itertools import groupby
 from math import exp
 from typing import Any
 
-from django.db.models import Count, F, FloatField, Max, Min, Q, TextField, Value
+from django.db.models import Count, F, Max, Min, Q, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast, Coalesce, Ln, Round
+from django.db.models.functions import Coalesce, Floor, Ln
 
 from benchmarks.models import Campaign, Cell, Efficiency
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
@@ -65,7 +65,8 @@ def _binned(viewer: Viewer) -> Any:
     pairs = pairs.annotate(
         layers=Coalesce(stated, Value(""), output_field=TextField())
     ).exclude(Q(system__hypervisor=EMULATOR) | Q(layers__icontains=EMULATED_LAYER))
-    step = Cast(Round(Ln("efficiency__ratio") * STEPS_PER_E), FloatField())
+    # Not rounded: PostgreSQL would make decimals of a thousand digits of them first.
+    step = Floor(Ln("efficiency__ratio") * STEPS_PER_E + 0.5)
     named = pairs.exclude(case__unit__in=NO_SPEED).annotate(
         platform=F("system__hypervisor"),
         version=F("system__hypervisor_version"),

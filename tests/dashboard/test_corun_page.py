@@ -155,7 +155,7 @@ def test_a_private_campaign_is_not_there(client, private_campaign):
 
 
 def test_its_queries_are_fixed(client, together, django_assert_num_queries):
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(9):
         client.get(PAGE)
 
 

@@ -165,5 +165,5 @@ def test_it_costs_a_fixed_number_of_queries(
 ):
     checking.check_campaign(Campaign.objects.get())
 
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         client.get(PAGE)

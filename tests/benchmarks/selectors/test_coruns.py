@@ -170,11 +170,11 @@ def test_filters_narrow_what_is_returned_not_what_it_is_set_against(seats, campa
     assert not campaign_coruns(campaign, filters={"case__component": "CPU"}).coruns
 
 
-def test_it_asks_three_times(seats, campaign, django_assert_num_queries):
+def test_it_asks_seven_times(seats, campaign, django_assert_num_queries):
     seats(10.0, 20.0)
     seats(10.0, 20.0, 30.0)
 
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(7):
         campaign_coruns(campaign)
 
 
