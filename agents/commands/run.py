@@ -25,6 +25,7 @@ from agents.describing import (
     described_system,
     own_clock,
 )
+from agents.errors import UsageError
 from agents.limits import whole
 
 
@@ -114,7 +115,16 @@ def _steps(options: argparse.Namespace, time_server: str) -> List[Any]:
         array_mib=options.array_mib,
         time_server=time_server,
     )
-    return [step for tool in options.tools for step in steps_of(tool, wishes)]
+    steps: List[Any] = []
+    missing = []
+    for tool in options.tools:
+        try:
+            steps += steps_of(tool, wishes)
+        except UsageError as error:
+            missing.append(str(error))
+    if missing:
+        raise UsageError("\n".join(missing))
+    return steps
 
 
 def _given(options: argparse.Namespace, facts: Dict[str, Any]) -> Dict[str, Any]:

@@ -118,3 +118,14 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(call, home, monkeypatch):
     code, _, said = call("run", "virtlab-memory", "--campaign", "c", "--host", "h")
 
     assert (code, said) == (1, f"{home / 'kernels'}: Not a directory\n")
+
+
+def test_all_that_is_missing_is_named_at_once(call, enrolled, machine, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda _: None)
+
+    code, _, said = call("run", "fio", "nothing", "hackbench")
+
+    assert code == 2
+    assert "fio is not installed: apt install fio" in said
+    assert "no runner for nothing" in said
+    assert "hackbench is not installed: apt install rt-tests" in said
