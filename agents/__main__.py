@@ -64,6 +64,10 @@ def _run(module: Any, options: argparse.Namespace) -> int:
     except BrokenPipeError:  # our reader had enough, as `head` has
         sys.stderr.close()
         return exits.DONE
+    except OSError as error:  # a disk that is full, a folder that may not be written
+        where = error.filename or "this machine"
+        sys.stderr.write("%s: %s\n" % (where, error.strerror or error))
+        return exits.FAILED
 
 
 def _top_parser() -> argparse.ArgumentParser:

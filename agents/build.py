@@ -22,7 +22,16 @@ from typing import Dict, List
 NAME = "virtlab-agent.pyz"
 SHEBANG = b"#!/usr/bin/env python3\n"
 _DATE = (2010, 7, 29, 0, 0, 0)
-_MAIN = b"import sys\nfrom agents.__main__ import main\n\nsys.exit(main())\n"
+# Read by Python 2 too, which many old guests have as their `python`.
+_MAIN = b"""import sys
+
+if sys.version_info < (3, 6):
+    version = "%d.%d" % tuple(sys.version_info[:2])
+    sys.exit("virtlab-agent needs Python 3.6 or newer; this is Python " + version)
+from agents.__main__ import main
+
+sys.exit(main())
+"""
 _LEFT_OUT = ("agents/build.py",)
 _ENDINGS = (".py", ".c", ".h")
 

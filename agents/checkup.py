@@ -108,7 +108,8 @@ def _secrecy() -> Iterator[Finding]:
         return
     mode = stat.S_IMODE(os.stat(home.enrolment_path()).st_mode)
     if os.name != "nt" and mode & 0o077:
-        said = "%s can be read by others; say: chmod 600" % home.enrolment_path()
+        path = home.enrolment_path()
+        said = "%s can be read by others; say: chmod 600 %s" % (path, path)
         yield Finding(BAD, "token", said)
 
 

@@ -161,7 +161,8 @@ class Client:
             ) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
-            raise PassingError(str(reason) or type(error).__name__) from None
+            said = getattr(reason, "strerror", None) or str(reason)
+            raise PassingError(said or type(error).__name__) from None
 
     def _request(
         self, method: str, path: str, body: Optional[bytes], content_type: str

@@ -5,10 +5,19 @@ from typing import Any, Dict
 
 from agents.documents import options_of, system_of
 from agents.errors import UsageError
+from agents.limits import whole
 
 _SYSTEM = ("hypervisor", "hypervisor_version", "virtualization", "guest_os")
 _NUMBERS = ("guest_bits", "vcpus", "memory_bytes")
-_RUN = ("scenario", "vms", "seat", "load", "corun", "session", "note")
+_RUN_HELP = {
+    "scenario": "single (unless told), parallel, under CPU load, ...",
+    "seat": "which of these guests it was",
+    "load": "what ran in the others",
+    "corun": "the same for all runs that ran together",
+    "session": "the same for all runs of one sitting",
+    "note": "a remark for people",
+}
+_RUN = ("vms", *_RUN_HELP)
 
 
 def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,24 +29,35 @@ def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_system_arguments(parser: argparse.ArgumentParser) -> None:
     system = parser.add_argument_group("the system under test")
-    system.add_argument("--system", type=int, help="the id of a registered one")
-    system.add_argument("--host", help="the machine's slug")
-    system.add_argument("--hypervisor", help="native, Xen, KVM, VMware ESXi, ...")
-    system.add_argument("--hypervisor-version")
-    system.add_argument("--virtualization", help="full, paravirtual, container, ...")
-    system.add_argument("--guest-os")
-    system.add_argument("--guest-bits", type=int, choices=(32, 64))
-    system.add_argument("--vcpus", type=int)
-    system.add_argument("--memory-bytes", type=int)
-    system.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
+
+    def word(name: str, metavar: str, says: str, **more: Any) -> None:
+        system.add_argument(name, metavar=metavar, help=says, **more)
+
+    word("--system", "ID", "the id of a registered one, instead of all below", type=int)
+    word("--host", "SLUG", "the machine; the enrolled one unless told")
+    word("--hypervisor", "NAME", "native, Xen, KVM, VMware ESXi, ...")
+    word("--hypervisor-version", "VERSION", "4.17")
+    word("--virtualization", "KIND", "full, paravirtual, container, ...")
+    word("--guest-os", "NAME", "Debian 12")
+    system.add_argument(
+        "--guest-bits", type=int, choices=(32, 64), help="width of its programs"
+    )
+    word("--vcpus", "N", "its virtual CPUs", type=whole(1))
+    word("--memory-bytes", "N", "its memory; no part of it unless told", type=whole(1))
+    system.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what else was chosen, as hw_virt=on; as often as needed",
+    )
 
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     run = parser.add_argument_group("the run (see docs/api.md)")
-    run.add_argument("--vms", type=int, help="how many ran at once")
-    for name in _RUN:
-        if name != "vms":
-            run.add_argument("--" + name)
+    run.add_argument("--vms", type=whole(1), metavar="N", help="how many ran at once")
+    for name, says in _RUN_HELP.items():
+        run.add_argument("--" + name, metavar="TEXT", help=says)
 
 
 def campaign_of(options: argparse.Namespace, enrolled: str) -> str:

@@ -2,7 +2,8 @@
 
 import json
 import os
-from typing import Any, Dict, NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from agents.errors import AgentError, NotEnrolledError
 from agents.files import write_durably
@@ -11,6 +12,7 @@ VARIABLE = "VIRTLAB_AGENT"
 SERVER = "VIRTLAB_SERVER"
 TOKEN = "VIRTLAB_TOKEN"
 _FILE = "agent.json"
+_NO_ADDRESS = "%s is no address such as https://virtlab.example.org: %s"
 
 
 class Enrolment(NamedTuple):
@@ -52,6 +54,8 @@ def load_enrolment() -> Enrolment:
     """
     server, token = os.environ.get(SERVER), os.environ.get(TOKEN)
     if server and token:
+        if not is_address(server):
+            raise NotEnrolledError(_NO_ADDRESS % (SERVER, server))
         return Enrolment(server.rstrip("/"), token)
     path = enrolment_path()
     try:
@@ -67,6 +71,16 @@ def load_enrolment() -> Enrolment:
         raise NotEnrolledError("%s cannot be read: %s" % (path, error)) from None
 
 
+def is_address(server: str) -> bool:
+    """Whether this can be the address of a Virtlab server."""
+    parts = urlsplit(server)
+    try:
+        is_port = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and is_port
+
+
 def open_spool() -> Any:
     """Open the spool, or say why that cannot be done."""
     from agents.spool import Spool
@@ -77,9 +91,13 @@ def open_spool() -> Any:
         raise AgentError("%s: %s" % (spool_folder(), error.strerror)) from None
 
 
-def _checked(stored: Dict[str, Any]) -> Enrolment:
+def _checked(stored: Any) -> Enrolment:
+    if not isinstance(stored, dict):
+        raise ValueError("it is no object")
     known = {name: stored.get(name, "") for name in Enrolment._fields}
     wrong = [name for name, value in known.items() if not isinstance(value, str)]
     if wrong or not known["server"]:
-        raise ValueError("it names no server" if not wrong else wrong[0])
+        raise ValueError("%s is no text" % wrong[0] if wrong else "it names no server")
+    if not is_address(known["server"]):
+        raise ValueError(_NO_ADDRESS % ("server", known["server"]))
     return Enrolment(**known)

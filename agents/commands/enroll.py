@@ -16,7 +16,7 @@ from typing import Any, Dict
 from agents import exits
 from agents.console import Console
 from agents.errors import ServerAwayError, ServerRefusedError, UsageError
-from agents.home import Enrolment, save_enrolment
+from agents.home import Enrolment, is_address, save_enrolment
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +48,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _enrolment(options: argparse.Namespace) -> Enrolment:
     server = options.server.rstrip("/")
-    if not server.startswith(("http://", "https://")):
-        raise UsageError("--server begins with http:// or https://, not %s" % server)
+    if not is_address(server):
+        raise UsageError(
+            "--server is an address such as https://virtlab.example.org, not %s"
+            % options.server
+        )
     token = sys.stdin.readline().strip() if options.token == "-" else options.token
     if not token:
         raise UsageError("The token is empty.")

@@ -21,14 +21,22 @@ from typing import Any, Dict, List
 from agents import exits
 from agents.console import Console
 from agents.describing import add_system_arguments, described_system, own_clock
+from agents.limits import seconds, whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("plan", type=int, metavar="PLAN", help="its number")
+    parser.usage = "%(prog)s PLAN [options]"
+    parser.add_argument("plan", type=whole(1), metavar="PLAN", help="its number")
     parser.add_argument("--as", dest="name", default="", help="this guest's name")
-    parser.add_argument("--time-server", default="", help="tcp://host:port")
     parser.add_argument(
-        "--patience-s", type=float, default=300, help="for a server that is away: 300"
+        "--time-server", default="", metavar="URL", help="tcp://host:port"
+    )
+    parser.add_argument(
+        "--patience-s",
+        type=seconds(0),
+        default=300,
+        metavar="SECONDS",
+        help="wait so long for a server that is away (300)",
     )
     add_system_arguments(parser)
 

@@ -18,6 +18,7 @@ import os
 
 from agents.console import Console
 from agents.errors import UsageError
+from agents.limits import seconds
 from agents.power.source import Source
 
 SOURCES = ("rapl", "ipmi", "watts-up", "csv")
@@ -35,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="readings are within so much of the truth (Watts up?: 1.5)",
     )
     parser.add_argument("--every", type=float, metavar="SECONDS", help="a reading (1)")
-    parser.add_argument("--seconds", type=float, default=0.0, help="stop after so long")
+    parser.add_argument(
+        "--seconds", type=seconds(0), default=0.0, help="stop after so long"
+    )
     parser.add_argument("--look", action="store_true", help="show one reading, end")
     parser.add_argument("--later", action="store_true", help="send nothing now")
     parser.add_argument("--started-at", default="", help="csv: when second 0 was")

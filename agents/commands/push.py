@@ -33,7 +33,8 @@ _OWN = ("tool", "locale", "clock", "started_at")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.usage = "%(prog)s [options] FILE [FILE ...]"
+    parser.add_argument("files", nargs="+", metavar="FILE", help="- is standard input")
     parser.add_argument("--later", action="store_true", help="send nothing now")
     parser.add_argument("--tool", help="where the text does not say whose it is")
     parser.add_argument("--locale", help="de_DE: decimal commas are read")

@@ -25,26 +25,51 @@ from agents.describing import (
     described_system,
     own_clock,
 )
+from agents.errors import UsageError
+from agents.limits import whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tools", nargs="+", metavar="TOOL")
-    parser.add_argument("--repetitions", type=int, default=5, help="5")
-    parser.add_argument("--warm-up", type=int, default=1, help="rounds not sent: 1")
-    parser.add_argument("--seconds", type=int, default=10, help="a step: 10")
-    parser.add_argument("--threads", type=int, default=1, help="1")
-    parser.add_argument("--folder", default=".", help="where fio writes its file")
-    parser.add_argument("--file-mib", type=int, default=256, help="its size: 256")
-    parser.add_argument("--peer", default="", help="the machine network tools talk to")
+    parser.usage = "%(prog)s [options] TOOL [TOOL ...]"
+    parser.add_argument("tools", nargs="+", metavar="TOOL", help="see: list")
+
+    def number(name: str, default: int, least: int, says: str) -> None:
+        parser.add_argument(
+            name, type=whole(least), default=default, metavar="N", help=says
+        )
+
+    number("--repetitions", 5, 1, "rounds that are sent (5)")
+    number("--warm-up", 1, 0, "rounds before them that are not (1)")
+    number("--seconds", 10, 1, "how long a step runs, where it can be told (10)")
+    number("--threads", 1, 1, "how many work at once (1)")
+    parser.add_argument(
+        "--folder", default=".", help="where tools write their files (here)"
+    )
+    number("--file-mib", 256, 1, "how large these files are (256)")
+    parser.add_argument(
+        "--peer", default="", metavar="HOST", help="the machine network tools talk to"
+    )
     parser.add_argument("--device", default="", help="the disk that hdparm reads")
-    kernels = parser.add_argument_group("virtlab-linpack and virtlab-memory")
-    kernels.add_argument("--sizes", default="", help="1000,2000,4000,8000")
-    kernels.add_argument("--budget-s", type=int, default=1200, help="LINPACK's: 1200")
-    kernels.add_argument("--bits", type=int, default=0, choices=(32, 64))
-    kernels.add_argument("--blocks-kib", default="", help="1,2,4 to 32768")
-    kernels.add_argument("--array-mib", type=int, default=0, help="64")
+    _add_kernel_arguments(parser)
     parser.add_argument("--later", action="store_true", help="send nothing now")
     add_describing_arguments(parser)
+
+
+def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
+    kernels = parser.add_argument_group("virtlab-linpack and virtlab-memory")
+
+    def word(name: str, metavar: str, says: str, **more: Any) -> None:
+        kernels.add_argument(name, metavar=metavar, help=says, **more)
+
+    word("--sizes", "N,N", "LINPACK's equations (1000,2000,4000,8000)", default="")
+    says = "LINPACK begins no solution after so long (1200)"
+    word("--budget-s", "SECONDS", says, type=whole(1), default=1200)
+    kernels.add_argument(
+        "--bits", type=int, default=0, choices=(32, 64), help="as the machine is"
+    )
+    word("--blocks-kib", "N,N", "blocks that are read (1,2,4 to 32768)", default="")
+    says = "arrays that no cache holds (64)"
+    word("--array-mib", "N", says, type=whole(1), default=0)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,7 +115,16 @@ def _steps(options: argparse.Namespace, time_server: str) -> List[Any]:
         array_mib=options.array_mib,
         time_server=time_server,
     )
-    return [step for tool in options.tools for step in steps_of(tool, wishes)]
+    steps: List[Any] = []
+    missing = []
+    for tool in options.tools:
+        try:
+            steps += steps_of(tool, wishes)
+        except UsageError as error:
+            missing.append(str(error))
+    if missing:
+        raise UsageError("\n".join(missing))
+    return steps
 
 
 def _given(options: argparse.Namespace, facts: Dict[str, Any]) -> Dict[str, Any]:

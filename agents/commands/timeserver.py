@@ -10,12 +10,17 @@ import argparse
 from agents import exits
 from agents.console import Console
 from agents.errors import AgentError
+from agents.limits import whole
 from agents.timing.protocol import PORT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=int, default=PORT, help="%d" % PORT)
-    parser.add_argument("--bind", default="", help="an address; all unless told")
+    parser.add_argument(
+        "--port", type=whole(0, 65535), default=PORT, metavar="N", help="%d" % PORT
+    )
+    parser.add_argument(
+        "--bind", default="", metavar="ADDRESS", help="an address; all unless told"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,12 +28,15 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         server = TimeServer(options.bind, options.port)
-    except (OSError, OverflowError) as error:
-        raise AgentError("Port %d: %s" % (options.port, error)) from None
+    except OSError as error:
+        raise AgentError(
+            "Port %d: %s. Another one: --port N"
+            % (options.port, error.strerror or error)
+        ) from None
     server.stopping.listen_to_signals()
     console = Console()
     console.say("telling the time on port %d, TCP and UDP" % server.port)
     server.serve()
     server.close()
-    console.say("answered %d questions" % server.answered)
+    console.say("questions answered: %d" % server.answered)
     return exits.DONE

@@ -8,11 +8,16 @@ import argparse
 
 from agents import exits
 from agents.console import Console
+from agents.limits import seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--every", type=float, default=5.0, metavar="SECONDS", help="look so often (5)"
+        "--every",
+        type=seconds(0.01, 3600),
+        default=5.0,
+        metavar="SECONDS",
+        help="look so often (5)",
     )
 
 

@@ -46,4 +46,4 @@ class PlanServer:
         except RefusedError as refused:
             raise ServerRefusedError(refused.detail) from None
         except UnreachableError as error:
-            raise ServerAwayError("%s Start again to go on." % error) from None
+            raise ServerAwayError("%s. Start again to go on." % error) from None

@@ -87,6 +87,16 @@ def test_it_runs_far_from_our_sources(agent, tmp_path):
     assert "0 wait" in done.stderr
 
 
+@pytest.mark.parametrize("version", [(2, 6, 6), (2, 7, 18), (3, 5, 3)])
+def test_an_older_python_is_told_what_is_needed(agent, monkeypatch, version):
+    with zipfile.ZipFile(agent) as opened:
+        start = opened.read("__main__.py").decode()
+    monkeypatch.setattr("sys.version_info", version)
+
+    with pytest.raises(SystemExit, match=r"needs Python 3.6.* Python \d\.\d$"):
+        exec(compile(start, "__main__.py", "exec"), {})
+
+
 def test_its_uploads_say_which_agent_it_was(agent):
     said = platform_facts.agent_facts(str(agent))
 

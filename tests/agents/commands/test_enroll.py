@@ -64,10 +64,17 @@ def test_a_time_server_that_does_not_answer_is_said(enroll, home):
     assert not (home / "agent.json").exists()
 
 
-def test_an_address_without_scheme_is_a_wrong_use(call, home):
-    code, _, said = call("enroll", "--server", "virtlab.example", "--token", "x")
+@pytest.mark.parametrize(
+    "server",
+    ["virtlab.example", "ftp://a", "http://", "https://a:22x", "http://a:99999"],
+)
+def test_what_is_no_address_is_a_wrong_use(call, home, server):
+    code, _, said = call("enroll", "--server", server, "--token", "x")
 
-    assert (code, "http://" in said) == (2, True)
+    assert (code, f"such as https://virtlab.example.org, not {server}" in said) == (
+        2,
+        True,
+    )
 
 
 def test_a_native_machine_is_registered_with_its_facts(enroll, server, machine):

@@ -73,7 +73,7 @@ def test_timeserver_tells_the_time_until_sigterm():
         said = service.stderr.read()
 
     assert service.returncode == 0
-    assert "answered 1 questions" in said
+    assert "questions answered: 1" in said
 
 
 def test_an_occupied_port_is_said(call):

@@ -204,12 +204,33 @@ def test_a_guest_that_lives_for_one_run_needs_no_file(
     assert call("doctor")[0] == 0
 
 
-def test_a_damaged_enrolment_is_said(call, enrolled, output):
-    (enrolled / "agent.json").write_text('{"token": 7')
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"token": 7', "cannot be read"),
+        ("[]", "no object"),
+        ('{"server": 7}', "server is no text"),
+        ('{"token": "x"}', "names no server"),
+        ('{"server": "virtlab.example.org"}', "no address such as https://"),
+    ],
+)
+def test_a_damaged_enrolment_is_said(call, enrolled, text, why):
+    (enrolled / "agent.json").write_text(text)
 
-    code, _, said = call("push", output)
+    code, _, said = call("push", str(enrolled))
 
-    assert (code, "cannot be read" in said) == (3, True)
+    assert (code, why in said) == (3, True)
+
+
+def test_an_address_without_a_scheme_in_the_environment_is_said(
+    call, home, monkeypatch
+):
+    monkeypatch.setenv("VIRTLAB_SERVER", "virtlab.example.org")
+    monkeypatch.setenv("VIRTLAB_TOKEN", TOKEN)
+
+    code, _, said = call("push", str(home))
+
+    assert (code, "VIRTLAB_SERVER is no address such as https://" in said) == (3, True)
 
 
 def test_a_full_spool_is_loud(push, enrolled, monkeypatch, output):

@@ -108,3 +108,24 @@ def test_nothing_is_run_before_all_is_known(run, server, tmp_path, tool):
 def test_later_keeps_all_and_sends_nothing(run, server):
     assert run("hackbench", "--repetitions", "2", "--later")[0] == 0
     assert (server.stored, len(open_spool().waiting())) == ({}, 2)
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(call, home, monkeypatch):
+    home.write_text("a file where the agent's folder should be")
+    monkeypatch.setenv("VIRTLAB_SERVER", "http://127.0.0.1:9")
+    monkeypatch.setenv("VIRTLAB_TOKEN", "vl_x_y")
+
+    code, _, said = call("run", "virtlab-memory", "--campaign", "c", "--host", "h")
+
+    assert (code, said) == (1, f"{home / 'kernels'}: Not a directory\n")
+
+
+def test_all_that_is_missing_is_named_at_once(call, enrolled, machine, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda _: None)
+
+    code, _, said = call("run", "fio", "nothing", "hackbench")
+
+    assert code == 2
+    assert "fio is not installed: apt install fio" in said
+    assert "no runner for nothing" in said
+    assert "hackbench is not installed: apt install rt-tests" in said

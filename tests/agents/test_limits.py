@@ -1,0 +1,29 @@
+"""Numbers on the command line: within their limits, or a sentence and exit code 2."""
+
+import pytest
+
+from agents.__main__ import main
+
+WRONG = {
+    "run x --repetitions 0": "--repetitions: 0 is not from 1 to",
+    "run x --repetitions -3": "--repetitions: -3 is not from 1 to",
+    "run x --warm-up -1": "--warm-up: -1 is not from 0 to",
+    "run x --seconds 0": "--seconds: 0 is not from 1 to",
+    "run x --threads two": "invalid whole number value: 'two'",
+    "run x --vcpus 0": "--vcpus: 0 is not from 1 to",
+    "plan seven": "invalid whole number value: 'seven'",
+    "plan 7 --patience-s nan": "--patience-s: nan is not from 0 to",
+    "power rapl --seconds -1": "--seconds: -1 is not from 0 to",
+    "watch --every -1": "--every: -1 is not from 0.01 to 3600",
+    "watch --every inf": "--every: inf is not from 0.01 to 3600",
+    "timeserver --port 70000": "--port: 70000 is not from 0 to 65535",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_a_number_beyond_its_limits_is_a_wrong_use(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+
+    assert ended.value.code == 2
+    assert WRONG[words] in capsys.readouterr().err
