@@ -1,14 +1,18 @@
 """Campaigns as lists and pages show them."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
 
 from benchmarks.errors import AmbiguousCampaignError, NotFoundError
-from benchmarks.models import Campaign, Cell, DueCheck, Flag, Run
+from benchmarks.models import Campaign, Cell, DueCheck, Flag, OutboxItem, Run
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
+
+LEFT_WAITING = timedelta(seconds=20)
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,13 @@ def processing_of(campaign: Campaign) -> Tally:
     due = _numbers(DueCheck.objects.all(), ids)
     runs = _run_tallies(ids).get(campaign.pk, {})
     return Tally(**runs, unchecked=due.get(campaign.pk, 0))
+
+
+def is_left_waiting(campaign: Campaign) -> bool:
+    """Return whether nobody has begun with a run of the campaign for a good while."""
+    ripe = timezone.now() - LEFT_WAITING
+    left = OutboxItem.objects.filter(run__campaign=campaign, attempts=0)
+    return left.filter(due_at__lt=ripe).exists()
 
 
 def _cards(campaigns: list[Campaign]) -> list[CampaignCard]:

@@ -30,16 +30,19 @@ FACT_LENGTH = 1_000
 
 def disclosure(detail: CampaignDetail, judged: Assessment) -> Section:
     """Return what is known of machines and systems, and what was not stated."""
-    tables = [_host(host) for host in detail.hosts]
+    systems = [_systems(detail)] if detail.systems else []
+    tables = [*systems, *(_host(host) for host in detail.hosts)]
     return Section(
         "systems",
         _("Systems and disclosure"),
         tuple(_paragraphs(detail, judged)),
-        (_systems(detail), *tables),
+        tuple(tables),
     )
 
 
 def _paragraphs(detail: CampaignDetail, judged: Assessment) -> Iterator[str]:
+    if not detail.systems:
+        yield _("Nothing has been measured yet.")
     yield _("As stated by who measured. What was not stated is said to be so.")
     if len(detail.systems) > SYSTEMS:
         yield _("The first %(n)s of %(all)s systems are shown.") % {

@@ -97,6 +97,8 @@ def share_facts(share: Share) -> Iterator[str]:
 def findings(rows: Sequence[ComparisonRow], tested: int) -> Section:
     """Return how many cells got which verdict, and the largest losses."""
     judged = [row.judgement for row in rows if row.judgement and row.ratio]
+    if not judged:
+        return Section("findings", _("Findings"), (_("No cell has a ratio yet."),))
     counts = Counter(judgement.verdict for judgement in judged)
     said = ", ".join(
         f"{judging.VERDICTS[name]} {counts[name]}" for name in judging.VERDICTS

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from benchmarks.selectors.campaign_detail import campaign_detail
-from benchmarks.selectors.campaigns import processing_of
+from benchmarks.selectors.campaigns import is_left_waiting, processing_of
 from benchmarks.selectors.snapshots import unfinished_freezing, visible_snapshots
 from benchmarks.selectors.versions import campaign_version
 from dashboard.campaign_page import campaign_standing
@@ -41,6 +41,7 @@ def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     context = {
         "campaign": campaign,
         "tally": processing_of(campaign),
+        "is_left": is_left_waiting(campaign),
         "is_asked_again": True,
     }
     return render(request, "dashboard/_processing_live.html", context)

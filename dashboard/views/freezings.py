@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from benchmarks.errors import BenchmarksError
+from benchmarks.errors import BenchmarksError, SnapshotError
 from benchmarks.models import Campaign, Freezing
 from benchmarks.selectors.publishing import campaign_assessment
 from benchmarks.selectors.snapshots import unfinished_freezing, visible_snapshots
-from benchmarks.services.freezings import ask_freezing
+from benchmarks.services.freezings import ask_freezing, check_settled
 from dashboard import wording
 from dashboard.citing import site_of
 from dashboard.tasks import freeze as freeze_task
@@ -36,7 +36,7 @@ def freeze(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         return _begin(request, campaign)
     if begun := unfinished_freezing(campaign):
         return redirect("dashboard:freezing", begun.pk)
-    return _form(request, campaign)
+    return _form(request, campaign, problem=_obstacle(campaign))
 
 
 @require_safe
@@ -92,6 +92,15 @@ def _form(
         "said": request.POST or _said_in_vain(request, campaign),
     }
     return render(request, "dashboard/snapshot_new.html", context, status=status)
+
+
+def _obstacle(campaign: Campaign) -> str:
+    """Return why the campaign cannot be frozen now, before the form is filled in."""
+    try:
+        check_settled(campaign)
+    except SnapshotError as error:
+        return wording.said(error.sentence)
+    return ""
 
 
 def _said_in_vain(request: HttpRequest, campaign: Campaign) -> Freezing | None:

@@ -6,9 +6,11 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.models import Reread
+from benchmarks.selectors.campaigns import LEFT_WAITING
 from benchmarks.services.rereading import begin_reread
 from dashboard.viewers import campaign_or_404, keeper_or_404, viewer_of
 
@@ -33,5 +35,6 @@ def show(request: HttpRequest, reread_id: int) -> HttpResponse:
     if campaign is None:
         raise Http404("The whole installation's is shown where it was typed.")
     keeper_or_404(request, campaign.lab_id)
-    context = {"reread": reread, "campaign": campaign}
+    is_left = not reread.done and timezone.now() > reread.created_at + LEFT_WAITING
+    context = {"reread": reread, "campaign": campaign, "is_left": is_left}
     return render(request, "dashboard/reread.html", context)

@@ -2,8 +2,11 @@
 
 from datetime import timedelta
 
+from django.utils import timezone
+
 from benchmarks.models import Campaign, OutboxItem, Run
-from benchmarks.services import checking
+from benchmarks.selectors.campaigns import LEFT_WAITING
+from benchmarks.services import checking, intake
 
 PAGE = "/campaigns/alpha-lab/study/"
 
@@ -96,6 +99,14 @@ def test_what_is_still_being_read_is_shown_without_reloading(text, pair):
     for shown in (page, part):
         assert "1 of 2 runs are read and compared." in shown
         assert f'hx-get="{PAGE}processing/" hx-trigger="every 1s"' in shown
+
+
+def test_what_nobody_has_begun_with_for_a_while_says_so(text, agent, run_document):
+    intake.submit_runs(agent=agent, documents=[run_document()])
+    assert "Nobody has begun" not in text(f"{PAGE}processing/")
+    OutboxItem.objects.update(due_at=timezone.now() - 2 * LEFT_WAITING)
+
+    assert "Nobody has begun" in text(f"{PAGE}processing/")
 
 
 def test_what_is_still_being_checked_is_said_and_then_the_end(text, pair):

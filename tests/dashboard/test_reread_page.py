@@ -1,8 +1,10 @@
 """The button that reads history again, and the page of its progress."""
 
 import pytest
+from django.utils import timezone
 
 from benchmarks.models import Membership, Reread, RunOutput
+from benchmarks.selectors.campaigns import LEFT_WAITING
 from benchmarks.services import rereading
 
 BUTTON = "/campaigns/alpha-lab/study/reread/"
@@ -38,6 +40,16 @@ def test_it_shows_its_progress_and_then_what_changed(keeper, pair):
     assert "every 1s" not in done
     assert "13.08" in done
     assert "14.08" in done
+
+
+def test_one_that_nobody_has_begun_with_says_so(keeper, pair):
+    address = keeper.post(BUTTON).url
+    assert "Nobody has begun" not in keeper.get(address).text
+    Reread.objects.update(created_at=timezone.now() - 2 * LEFT_WAITING)
+
+    assert "Nobody has begun" in keeper.get(address).text
+    rereading.proceed()
+    assert "Nobody has begun" not in keeper.get(address).text
 
 
 def test_nobody_else_can_press_it(client, pair, person):

@@ -184,6 +184,14 @@ def test_a_german_reader_freezes_the_same_numbers(client, asked):
     assert any("52.97" in text for text in texts)
 
 
+def test_why_it_cannot_be_frozen_now_is_said_before_the_form_is_filled_in(
+    client, text, person, campaign
+):
+    client.force_login(person)
+
+    assert "The campaign has no results yet" in text(f"{STUDY}freeze/")
+
+
 def test_the_page_has_every_form_and_says_how_to_cite_it(text, frozen):
     page = text(f"/snapshots/{frozen.pk}/")
 

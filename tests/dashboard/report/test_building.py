@@ -142,3 +142,11 @@ def test_what_is_too_much_for_paper_is_said_to_be_elsewhere(
     assert "The first 1 of 2 systems are shown." in systems_part.paragraphs
     assert len(systems_part.tables[0].lines) == 1
     assert max(map(len, texts(systems_part))) <= 1001
+
+
+def test_a_campaign_without_anything_says_so_and_has_no_empty_table(campaign, made):
+    sections = {part.name: part for part in made(campaign).sections}
+
+    assert "Nothing has been measured yet." in sections["systems"].paragraphs
+    assert sections["systems"].tables == ()
+    assert sections["findings"].paragraphs == ("No cell has a ratio yet.",)
