@@ -27,6 +27,8 @@ LARGE: Final = 0.52
 SMALL: Final = 0.385
 # As many rows as a window shows: those a browser is given at once.
 FIRST_ROWS: Final = 12
+# As many columns as are printed on a sheet, at the size that can be read.
+PAPER_COLUMNS: Final = 20
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class GridRows:
 
     groups: tuple[GroupRows, ...]
     width: str
+    is_too_wide_for_paper: bool
 
     @property
     def is_found(self) -> bool:
@@ -66,7 +69,11 @@ def grid_rows(page: ComparisonPage) -> GridRows:
         for cell in row.cells
         if cell
     }
-    return GridRows(tuple(_groups(page, views)), _width(views.values()))
+    return GridRows(
+        tuple(_groups(page, views)),
+        width=_width(views.values()),
+        is_too_wide_for_paper=len(page.table.head.columns) > PAPER_COLUMNS,
+    )
 
 
 def _groups(page: ComparisonPage, views: Mapping[int, CellView]) -> Iterator[GroupRows]:

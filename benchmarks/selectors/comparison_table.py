@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks import tools
+from benchmarks.analysis.sweeps import level_of
 from benchmarks.selectors.comparison_columns import (
     BY_RATIO,
     PLATFORM,
@@ -198,11 +199,20 @@ def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
         rank(names, row.metric),
         rank(SCENARIOS, row.scenario),
         natural(row.case),
+        [(name, *_size(value)) for name, value in sorted(row.parameters.items())],
         row.case_id,
         row.vms or 0,
         natural(row.load),
         (not row.seat.isdigit(), natural(row.seat)),
     )
+
+
+def _size(parameter: str) -> tuple[bool, str, float, list[Any]]:
+    """Sort key in which 64 KiB comes before 1 MiB, and names after all sizes."""
+    level = level_of(parameter)
+    if level is None:
+        return (True, "", 0.0, natural(parameter))
+    return (False, level.unit, level.amount, [])
 
 
 def _one(values: set[str]) -> str:

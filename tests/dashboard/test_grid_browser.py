@@ -19,7 +19,7 @@ ROWS = "[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)"
 
 
 @pytest.fixture
-def page(transactional_db, chromium):
+def sheet(transactional_db, chromium):
     """Open a campaign of more rows than come at once."""
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
@@ -63,50 +63,59 @@ def sample(number, case):
     }
 
 
-def show_overhead(page):
-    page.get_by_label("Cells show").select_option("overhead")
+def show_overhead(sheet):
+    sheet.get_by_label("Cells show").select_option("overhead")
 
 
-def exchanged(page):
+def exchanged(sheet):
     """Wait until the whole of another table is there."""
-    expect(page.locator(".cell .main").nth(1)).to_contain_text("%")
-    expect(page.locator(".comparison:not([aria-busy])")).to_have_count(1)
+    expect(sheet.locator(".cell .main").nth(1)).to_contain_text("%")
+    expect(sheet.locator(".comparison:not([aria-busy])")).to_have_count(1)
 
 
-def test_an_exchanged_table_is_that_of_a_new_page(page):
-    show_overhead(page)
-    exchanged(page)
+def test_an_exchanged_table_is_that_of_a_new_page(sheet):
+    show_overhead(sheet)
+    exchanged(sheet)
 
-    rows = page.evaluate(ROWS)
-    assert page.locator("td.cell a:not([tabindex])").count() == 0
-    page.reload()
-    assert page.evaluate(ROWS) == rows
-    assert len(rows) == CASES + page.locator("tr.group").count()
-
-
-def test_what_is_typed_while_a_table_comes_is_searched_in_all_of_it(page):
-    show_overhead(page)
-    page.get_by_label("Find rows").press_sequentially("write 101")
-    exchanged(page)
-
-    expect(page.locator(".case:visible")).to_have_count(1)
-    expect(page.locator("[data-status]")).to_have_text(f"1 of {CASES} rows")
+    rows = sheet.evaluate(ROWS)
+    assert sheet.locator("td.cell a:not([tabindex])").count() == 0
+    sheet.reload()
+    assert sheet.evaluate(ROWS) == rows
+    assert len(rows) == CASES + sheet.locator("tr.group").count()
 
 
-def test_the_far_end_has_the_focus_in_sight(page):
-    page.locator("td.cell a").first.focus()
-    page.keyboard.press("Control+End")
+def test_what_is_typed_while_a_table_comes_is_searched_in_all_of_it(sheet):
+    show_overhead(sheet)
+    sheet.get_by_label("Find rows").press_sequentially("write 101")
+    exchanged(sheet)
 
-    last = page.locator("td.cell a").last
+    expect(sheet.locator(".case:visible")).to_have_count(1)
+    expect(sheet.locator("[data-status]")).to_have_text(f"1 of {CASES} rows")
+
+
+def test_the_far_end_has_the_focus_in_sight(sheet):
+    sheet.locator("td.cell a").first.focus()
+    sheet.keyboard.press("Control+End")
+
+    last = sheet.locator("td.cell a").last
     expect(last).to_be_focused()
     expect(last).to_be_in_viewport()
-    page.keyboard.press("Control+Home")
-    expect(page.locator("td.cell a").first).to_be_in_viewport()
+    sheet.keyboard.press("Control+Home")
+    expect(sheet.locator("td.cell a").first).to_be_in_viewport()
 
 
-def test_the_head_of_a_group_is_as_wide_as_its_rows(page):
+def test_the_head_of_a_group_is_as_wide_as_its_rows(sheet):
     width = "(row) => Math.round(row.lastElementChild.getBoundingClientRect().right)"
-    group, row = page.locator("tr.group").first, page.locator(".case").first
+    group, row = sheet.locator("tr.group").first, sheet.locator(".case").first
 
     rows = row.locator("xpath=..")
     assert group.evaluate(width) == rows.evaluate(width)
+
+
+def test_on_paper_a_column_stands_under_its_head(sheet):
+    sheet.emulate_media(media="print")
+    left = "(cell) => Math.round(cell.getBoundingClientRect().left)"
+
+    heads = sheet.locator(".platform").evaluate_all(f"(all) => all.map({left})")
+    cells = sheet.locator("tr:has(> .case)").first.locator("td")
+    assert cells.evaluate_all(f"(all) => all.map({left})") == heads

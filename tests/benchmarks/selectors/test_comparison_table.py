@@ -223,6 +223,22 @@ def test_numbers_in_labels_sort_as_numbers():
     assert labels(comparison_table(rows)) == ["n=500", "n=2000", "n=4000"]
 
 
+def test_rows_that_differ_in_a_size_come_by_size():
+    sizes = ["262144 B", "4096 B", "1048576 B", "whole disk"]
+    rows = [
+        replace(XEN, id=at, case_id=at, parameters={"block_size": size})
+        for at, size in enumerate(sizes)
+    ]
+
+    found = [row.cells[0].parameters["block_size"] for row in _rows(rows)]
+    assert found == ["4096 B", "262144 B", "1048576 B", "whole disk"]
+
+
+def _rows(rows):
+    (group,) = comparison_table(rows).groups
+    return group.rows
+
+
 def test_seats_of_parallel_vms_are_rows_and_sums_come_last():
     rows = [
         replace(XEN, id=at, scenario="parallel", vms=2, seat=seat)
