@@ -20,6 +20,7 @@ from rich.table import Table
 
 from agents.client import Client
 from bench import limits, verdicts
+from bench.agents import bench_agents
 from bench.fluency import bench_fluency
 from bench.judging import bench_judging
 from bench.pages import bench_pages
@@ -30,6 +31,7 @@ from tests.product.conftest import Product, start
 BULK_RUNS = 2000
 SINGLE_RUNS = 300
 PAGE_VIEWS = 40
+AGENTS_REST_S = 30.0
 STUDY = "lmu-2010-xen"
 ROWS = f"/api/v1/comparisons/?campaign={STUDY}"
 EMPTY_PAGE = "/login/"  # the same web server and templates, no data
@@ -44,7 +46,7 @@ def main() -> None:
         with _running(Path(folder) / "starts") as product:
             for row in _rows(product, Path(folder)):
                 table.add_row(*row)
-    for row in [*bench_judging(), *bench_parsers()]:
+    for row in [*bench_judging(), *bench_parsers(), *bench_agents(AGENTS_REST_S)]:
         table.add_row(*row)
     Console(width=120).print(table)
 
