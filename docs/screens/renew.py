@@ -4,7 +4,8 @@
     .venv/bin/python docs/screens/renew.py [URL [VAR]]  # in another
 
 URL is http://127.0.0.1:8000/ unless given; the reference campaigns must be there. VAR
-is the folder of that server (var), for its first-sign-in.
+is the folder of that server (var), for its first-sign-in. A plan and a snapshot are
+made there, once.
 Ends with an error if a page breaks the content security policy, logs an error, or is
 wider than a phone.
 """
@@ -55,6 +56,7 @@ PAGES = {
     "runs": f"{CAMPAIGN}runs/",
     "tour": f"{CAMPAIGN}compare/?component=memory&scenario=single&tour=1",
     "words": "words/",
+    "labs": "labs/",
     "compare-lab": f"{LAB}compare/",
     "sign-in": "login/",
     "not-found": "nowhere/",
@@ -69,6 +71,9 @@ OWN_PAGES = {
     "deeds": "labs/first-lab/deeds/",
     "account": "account/",
 }
+PINNED = (0, 5)
+PLAN = ".plan-card a"
+SNAPSHOT = "a[href^='/snapshots/']"
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -131,7 +136,7 @@ def pictures(browser: Browser, look: Look, url: str, var: Path) -> Iterator[str]
         page = context.new_page()
         read_outputs(page, url, (var / "first-sign-in").read_text())
         yield from take(page, HERE / f"upload-{look.name}.png", [])
-        for name, address in OWN_PAGES.items():
+        for name, address in {**OWN_PAGES, **made(page, url)}.items():
             page.goto(url + address)
             yield from take(page, HERE / f"{name}-{look.name}.png", [])
     context.close()
@@ -149,8 +154,37 @@ def read_outputs(page: Page, url: str, secrets: str) -> None:
     page.get_by_text(f"Read: {len(files)} of {len(files)} files.").wait_for()
 
 
+def made(page: Page, url: str) -> dict[str, str]:
+    """Return the addresses of a plan and of a snapshot, made where there is none."""
+    page.goto(f"{url}{LAB}plans/")
+    if not page.locator(PLAN).count():
+        make_plan(page, url)
+    plan = page.locator(PLAN).first.get_attribute("href") or ""
+    page.goto(f"{url}{TWO_SPEEDS}freeze/")
+    if not page.locator(SNAPSHOT).count():
+        page.get_by_role("radio", name="No, none of them").check()
+        page.get_by_role("button", name="Freeze it").click()
+        page.wait_for_url("**/snapshots/*/")
+        page.goto(f"{url}{TWO_SPEEDS}freeze/")
+    snapshot = page.locator(SNAPSHOT).first.get_attribute("href") or ""
+    plans = {"plans": f"{LAB}plans/", "plan": plan.lstrip("/")}
+    return {**plans, "snapshot": snapshot.lstrip("/")}
+
+
+def make_plan(page: Page, url: str) -> None:
+    """Plan what the lab measures, and show the list of plans."""
+    page.goto(f"{url}{LAB}plans/new/")
+    page.get_by_label("Title").fill("KVM beside native, three times")
+    for name in ("native", "KVM"):
+        page.get_by_role("checkbox", name=name).first.check()
+    page.get_by_role("checkbox", name="hackbench").check()
+    page.get_by_role("button", name="Make this plan").click()
+    page.wait_for_url("**/plans/*/")
+    page.goto(f"{url}{LAB}plans/")
+
+
 def evidence(page: Page, url: str) -> dict[str, str]:
-    """Return the addresses that hold ids: two cells and a run of one of them."""
+    """Return the addresses that hold ids: cells, a run, and two pinned systems."""
     page.goto(f"{url}{TWO_SPEEDS}compare/?component=disk")
     page.locator(".cell a", has_text="|").first.click()
     speeds = page.url.removeprefix(url)
@@ -159,7 +193,12 @@ def evidence(page: Page, url: str) -> dict[str, str]:
     cell = page.url.removeprefix(url)
     page.locator("tbody th a").first.click()
     run = page.url.removeprefix(url)
-    return {"cell": cell, "cell-speeds": speeds, "run": run}
+    page.goto(f"{url}{PAGES['compare']}")
+    for column in PINNED:
+        with page.expect_navigation():
+            page.get_by_role("link", name="Pin for a").nth(column).click()
+    direct = page.url.removeprefix(url)
+    return {"cell": cell, "cell-speeds": speeds, "run": run, "direct": direct}
 
 
 def take(page: Page, path: Path, errors: list[str]) -> Iterator[str]:
