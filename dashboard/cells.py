@@ -98,7 +98,7 @@ def row_figure(row: Shown, unit: str = "") -> str:
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
 
 
-def both_ends(row: ComparisonRow) -> tuple[str, str] | None:
+def both_ends(row: Shown) -> tuple[str, str] | None:
     """Return both speeds, or the ends of a range; None where there is one figure."""
     if row.speeds:
         low, high = figures.told_apart(*row.speeds)

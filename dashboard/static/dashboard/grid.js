@@ -55,12 +55,33 @@
     return null;
   };
 
+  /* A leap shows other rows at once: those about its end first, the others in turns. */
+  const SEEN = 12;
+  const TURN = 8;
+  let leaps = 0;
+
+  const leap = (grid, link) => {
+    const mine = ++leaps;
+    const rows = rowsOf(grid).filter((row) => row.parentElement !== grid.tHead);
+    const at = rows.indexOf(link.closest("tr"));
+    const far = [];
+    for (const [place, row] of rows.entries()) {
+      const distance = Math.abs(place - at);
+      row.toggleAttribute("data-far", distance > SEEN);
+      if (distance > SEEN) far.push([distance, row]);
+    }
+    far.sort(([one], [other]) => one - other);
+    const show = (some) => some.forEach(([, row]) => row.removeAttribute("data-far"));
+    inTurns(far, TURN, show, () => mine !== leaps);
+  };
+
   document.addEventListener("keydown", (event) => {
     const grid = gridOf(event.target);
     if (!grid || event.altKey || event.metaKey || event.target.localName !== "a") return;
     const found = target(grid, event.target, event);
     if (!found) return;
     event.preventDefault();
+    if (event.ctrlKey) leap(grid, found);
     found.focus();
   });
 

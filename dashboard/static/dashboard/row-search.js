@@ -9,7 +9,20 @@
     return texts.get(row);
   };
 
+  /* Rows that a search gives back: as many as are seen at once, the others in turns. */
+  const SEEN = 16;
+  const TURN = 8;
+  let searches = 0;
+
+  const giveBack = (rows) => {
+    const mine = ++searches;
+    const show = (some) => some.forEach((row) => (row.hidden = false));
+    show(rows.slice(0, SEEN));
+    inTurns(rows.slice(SEEN), TURN, show, () => mine !== searches);
+  };
+
   const sift = () => {
+    const kept = [];
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
     let all = 0;
@@ -18,13 +31,15 @@
       let inside = 0;
       for (const row of [...body.rows].slice(1)) {
         const isHidden = !words.every((word) => textOf(row, title).includes(word));
-        if (row.hidden !== isHidden) row.hidden = isHidden;
+        if (isHidden) row.hidden = true;
+        else kept.push(row);
         inside += isHidden ? 0 : 1;
       }
       body.hidden = !inside;
       found += inside;
       all += body.rows.length - 1;
     }
+    giveBack(kept.filter((row) => row.hidden));
     const nothing = document.querySelector("[data-nothing]");
     if (nothing) nothing.hidden = found > 0;
     status.textContent = search.dataset.found.replace("{n}", found).replace("{all}", all);
