@@ -47,6 +47,12 @@ def found_campaign(
     """Write campaign and machine to the server; return what this machine stands on."""
     layers = tuple(facts["platform"]["layers"])
     client = Client(server.url, server.token, patience_s=30)
+    reader = Client(server.url, server.read_token, patience_s=30)
+    if any(each["slug"] == slug for each in reader.get_all("campaigns/")):
+        raise LabError(
+            f"There is a campaign {slug} already, and every pass is one of its own: "
+            "name another one (CAMPAIGN=...)."
+        )
     client.create_campaign(
         {
             "slug": slug,

@@ -15,18 +15,22 @@ def write_record(
 ) -> None:
     """Write campaign, machine and uploads as they were sent, in the order of time.
 
-    Only a system that was named by its number on that server is written out: another
-    server has other numbers.
+    The campaign is called as the file is. Only a system that was named by its number
+    on that server is written out: another server has other numbers.
     """
+    name = path.name.partition(".")[0]
     systems = {
         each["id"]: _description(each)
         for each in client.get_all("systems/", campaign=campaign)
     }
-    runs = [_named(upload, systems) for upload in uploads]
+    runs = [{**_named(upload, systems), "campaign": name} for upload in uploads]
     runs.sort(key=lambda run: (run["started_at"], run["key"]))
     hosts = {run["system"]["host"] for run in runs}
     content = {
-        "campaign": _kept(client.get(f"campaigns/{campaign}/"), CAMPAIGN),
+        "campaign": {
+            **_kept(client.get(f"campaigns/{campaign}/"), CAMPAIGN),
+            "slug": name,
+        },
         "hosts": [
             _kept(host, HOST)
             for host in client.get_all("hosts/")

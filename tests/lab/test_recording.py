@@ -46,9 +46,10 @@ def test_what_was_uploaded_can_be_uploaded_again(tmp_path):
         "b", {"host": "machine", "hypervisor": "KVM"}, "2026-11-21T09:00:00Z"
     )
 
-    write_record(tmp_path / "result.json.xz", Server(), "result", [second, first])
+    write_record(tmp_path / "again.json.xz", Server(), "result", [second, first])
 
-    study = recorded_campaign(tmp_path / "result.json.xz")
-    assert study.campaign == {"slug": "result", "title": "A result"}
+    study = recorded_campaign(tmp_path / "again.json.xz")
+    assert study.campaign == {"slug": "again", "title": "A result"}
     assert study.hosts == ({"slug": "machine", "facts": {"cores": 2}},)
-    assert study.runs == ({**first, "system": STATED}, second)
+    named = {"campaign": "again"}
+    assert study.runs == ({**first, "system": STATED, **named}, {**second, **named})
