@@ -26,7 +26,7 @@ class CellView:
     shade: str
     main: str
     sub: str
-    n: int
+    n: str
     state: str
     sign: str = ""
     is_withheld: bool = False
@@ -34,9 +34,16 @@ class CellView:
 
 
 def cell_view(
-    row: ComparisonRow, mark: Mark | None = None, show: str = "efficiency"
+    row: ComparisonRow,
+    mark: Mark | None = None,
+    show: str = "efficiency",
+    *,
+    is_n_told: bool = True,
 ) -> CellView:
-    """Return the texts of a cell; ``mark`` is its verdict where ``row`` has none."""
+    """Return the texts of a cell; ``mark`` is its verdict where ``row`` has none.
+
+    ``n`` is left out where a table tells that of all its cells at once.
+    """
     ratio = row.ratio
     if ratio is not None:
         kind, shade = "ratio", figures.heat(ratio)
@@ -52,7 +59,7 @@ def cell_view(
         shade=shade,
         main=main,
         sub=sub,
-        n=row.n,
+        n=f"n {row.n}" if is_n_told else "",
         state="" if is_silent else _tag(row),
         sign=sign,
         is_withheld=is_withheld,

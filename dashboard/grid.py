@@ -62,8 +62,9 @@ class GridRows:
 def grid_rows(page: ComparisonPage) -> GridRows:
     """Return the rows of a comparison."""
     show, marks = page.selection.show, page.marks
+    is_told = page.table.runs is None
     views = {
-        cell.id: cell_view(cell, marks.get(cell.id), show)
+        cell.id: cell_view(cell, marks.get(cell.id), show, is_n_told=is_told)
         for group in page.table.groups
         for row in group.rows
         for cell in row.cells
@@ -104,7 +105,7 @@ def _width(views: Iterable[CellView]) -> str:
 
 
 def _wanted_rem(view: CellView) -> float:
-    beside = len(str(view.n)) + 3 + 2 * len(view.sign)
+    beside = len(view.n) + 1 + 2 * len(view.sign)
     large = LARGE * len(view.main) + SMALL * beside
     return max(large, SMALL * len(view.sub), SMALL * len(view.state))
 
@@ -150,11 +151,12 @@ def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> st
     look = f"heat-{view.shade}" if view.shade else f"cell-{view.kind}"
     held = " withheld" if view.is_withheld else ""
     state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
+    n = f'<span class="n">{view.n}</span> ' if view.n else ""
     return (
         f'<td role="cell" class="cell {look}{held}{_edge(place)}">'
         f'<a href="{link[0]}{view.id}{link[1]}">'
         f'<span class="main">{sign}{escape(view.main)}</span> '
-        f'<span class="n">n {view.n}</span> '
+        f"{n}"
         f'<span class="sub">{escape(view.sub)}</span>{state}</a></td>'
     )
 

@@ -66,8 +66,13 @@ class ComparisonTable:
     cell_count: int
     ratio_count: int
     row_count: int
-    is_single_run: bool
-    """Not one value of the table is the mean of several runs."""
+    runs: int | None
+    """How many runs each cell stands on; None where that differs."""
+
+    @property
+    def is_single_run(self) -> bool:
+        """Not one value of the table is the mean of several runs."""
+        return self.runs == 1
 
 
 def comparison_table(
@@ -75,6 +80,7 @@ def comparison_table(
 ) -> ComparisonTable:
     """Shape the cells of one campaign, in any order, into a table."""
     found = list(rows)
+    runs = {row.n for row in found}
     ratios = _median_ratios(found) if order == BY_RATIO else None
     head = column_head(found, group=group, ratios=ratios)
     scenarios = {row.scenario for row in found}
@@ -88,7 +94,7 @@ def comparison_table(
         cell_count=len(found),
         ratio_count=sum(row.ratio is not None for row in found),
         row_count=sum(len(group.rows) for group in groups),
-        is_single_run=bool(found) and all(row.n == 1 for row in found),
+        runs=runs.pop() if len(runs) == 1 else None,
     )
 
 

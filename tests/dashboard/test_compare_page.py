@@ -1,5 +1,7 @@
 """The compare page without a browser: every word of it is in the HTML."""
 
+import re
+
 import pytest
 
 from benchmarks.models import Campaign, Cell, System
@@ -7,13 +9,27 @@ from benchmarks.models import Campaign, Cell, System
 PAGE = "/campaigns/alpha-lab/study/compare/"
 
 
-def test_a_cell_shows_efficiency_value_and_runs(text, pair):
+def test_a_cell_shows_efficiency_and_value(text, pair):
     page = text(PAGE)
 
     assert '<span class="main">0.247</span>' in page
     assert "13.08\xa0MB/s" in page
-    assert '<span class="n">n 1</span>' in page
     assert "heat-slow-5" in page
+
+
+def test_the_runs_of_a_cell_are_told_once_where_all_have_as_many(
+    text, pair, submit, run_document
+):
+    page = text(PAGE)
+    assert "In common: <b>n&nbsp;1</b>" in page
+    assert 'class="n"' not in page
+
+    submit(run_document(53.0))
+    page = text(PAGE)
+    assert "In common: <b>n" not in page
+    assert {'<span class="n">n 1</span>', '<span class="n">n 2</span>'} <= set(
+        re.findall(r'<span class="n">n \d</span>', page)
+    )
 
 
 def test_a_native_column_shows_the_value(text, pair):
