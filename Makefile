@@ -70,8 +70,8 @@ test-fast: dev ## run the tests of the pure modules: no database
 	$(PYTEST) -o addopts='--import-mode=importlib --strict-markers -ra' $(FAST) $(ARGS)
 
 .PHONY: test-proofs
-test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans
-	$(PYTEST) -m proof tests/dashboard/access tests/product/test_plan.py $(ARGS)
+test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed freezers
+	$(PYTEST) -m proof tests/dashboard/access tests/product $(ARGS)
 
 # Debian: apt-get install --no-install-recommends texlive-latex-base \
 #         texlive-latex-recommended texlive-binaries

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.core import serializers
 from django.http import HttpResponse
+from django.utils import translation
 from django.utils.translation import trans_real
 
 from benchmarks import models, tools, units
@@ -56,12 +57,15 @@ def marked_language() -> Iterator[Marking]:
         patch.setitem(trans_real._translations, "en", marking)
         patch.setattr(trans_real, "_default", marking)
         forget()
-        yield marking
-    forget()
+        try:
+            yield marking
+        finally:
+            forget()
 
 
 def forget() -> None:
-    """Forget what was said before in another language."""
+    """Forget what was said before in another language, and that it was chosen."""
+    translation.deactivate()
     wording._runs_text.cache_clear()
 
 

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Lab
 from benchmarks.services import campaigns, intake, processing, systems
 from tests.dashboard import browsing
+from tests.dashboard.serving import end_sessions
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -25,11 +25,7 @@ def site(django_db_setup, django_db_blocker):
         server = LiveServer("127.0.0.1")
         yield server.url
         server.stop()
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+        end_sessions()
         call_command("flush", interactive=False, verbosity=0)
 
 

@@ -52,7 +52,8 @@ def grow(run_document, xen, submit, campaign):
             system = {**xen, "hypervisor_version": f"4.{at}", "options": options}
             submit(*documents(run_document, system, at))
             plan(campaign, rounds=1 + at)
-        for cell in campaign.cells.filter(flags=None)[: 2 * systems]:
+        guests = campaign.cells.filter(flags=None, system__hypervisor="Xen")
+        for cell in guests.order_by("pk")[: 2 * systems]:
             flag = Flag.objects.create(
                 campaign=campaign,
                 lab=campaign.lab,

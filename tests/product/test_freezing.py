@@ -12,7 +12,7 @@ import pytest
 from benchmarks.reference.documents import reference_campaigns
 from tests.product.test_life import flush, settle, wait_for_checks
 
-pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.product, pytest.mark.proof, pytest.mark.timeout(300)]
 
 FROZEN_S = 90
 KILLS = 4  # one more and the sweeper may rightly give one up

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.dashboard import browsing, routes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
 SPAN = """
 (chart) => {
