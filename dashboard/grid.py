@@ -106,7 +106,9 @@ def _width(views: Iterable[CellView]) -> str:
 
 def _wanted_rem(view: CellView) -> float:
     beside = len(view.n) + 1 + 2 * len(view.sign)
-    large = LARGE * len(view.main) + SMALL * beside
+    # Two speeds or a range may stand in two lines.
+    parts = view.main.split() if view.kind == "plain" else [view.main]
+    large = LARGE * max(map(len, parts), default=0) + SMALL * beside
     return max(large, SMALL * len(view.sub), SMALL * len(view.state))
 
 
