@@ -21,6 +21,8 @@ import urllib.parse
 import urllib.request
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
+from agents.trust import trusted
+
 Document = Dict[str, Any]
 
 TIMEOUT_S = 60
@@ -30,7 +32,6 @@ MOST_WAIT_S = 3600.0
 # Well inside what the server takes in one piece (8 MiB unpacked, 10,000 lines).
 BATCH_LINES = 200
 BATCH_BYTES = 2 * 1024 * 1024
-_CONTEXTS: List[Any] = []
 PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -184,19 +185,6 @@ def _handlers(url: str) -> List[Any]:
     if not url.startswith("https:"):
         return [_NoRedirections]
     return [_NoRedirections, urllib.request.HTTPSHandler(context=trusted())]
-
-
-def trusted() -> Any:
-    """Return the certificates this machine trusts, for all connections alike.
-
-    Python reads the whole of them anew for every connection that is given none: 20 ms
-    and a megabyte, which a daemon pays with each run that it sends.
-    """
-    import ssl
-
-    if not _CONTEXTS:
-        _CONTEXTS.append(ssl.create_default_context())
-    return _CONTEXTS[0]
 
 
 def _batches(runs: Iterable[Document]) -> Iterator[List[bytes]]:

@@ -88,7 +88,7 @@ def _http_connection(parts: Any, patience_s: float) -> http.client.HTTPConnectio
     place = (parts.hostname, parts.port)
     if parts.scheme == "http":
         return http.client.HTTPConnection(*place, timeout=patience_s)
-    from agents.client import trusted
+    from agents.trust import trusted
 
     return http.client.HTTPSConnection(*place, timeout=patience_s, context=trusted())
 

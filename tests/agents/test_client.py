@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agents.client import Client, RefusedError, UnreachableError, trusted
+from agents.client import Client, RefusedError, UnreachableError
+from agents.trust import trusted
 from tests.agents.conftest import serving
 
 
