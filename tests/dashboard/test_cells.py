@@ -39,7 +39,7 @@ ALONE = {"efficiency": None, "baseline_value": None, "baseline_n": None}
 def test_a_pair_shows_its_efficiency_its_value_and_its_runs():
     view = cell_view(ROW)
 
-    assert (view.main, view.sub, view.n) == ("0.247", "13.08\xa0MB/s", 1)
+    assert (view.main, view.sub, view.n) == ("0.247", "13.08\xa0MB/s", "n 1")
     assert (view.kind, view.shade, view.state) == ("ratio", "slow-5", "")
     assert sentence(ROW) == (
         "0.247 of native: 13.08\xa0MB/s against 52.97\xa0MB/s, "
