@@ -152,14 +152,13 @@ def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> st
     """Return one of thousands: a byte or an element of it counts as many times."""
     look = f"heat-{view.shade}" if view.shade else f"cell-{view.kind}"
     held = " withheld" if view.is_withheld else ""
+    n = f' <span class="n">{view.n}</span>' if view.n else ""
     state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
-    n = f'<span class="n">{view.n}</span> ' if view.n else ""
+    lines = (f"<b>{sign}{escape(view.main)}</b>{n}", escape(view.sub), state)
+    said = "\n".join(filter(None, lines))
     return (
         f'<td role="cell" class="cell {look}{held}{_edge(place)}">'
-        f'<a href="{link[0]}{view.id}{link[1]}">'
-        f'<span class="main">{sign}{escape(view.main)}</span> '
-        f"{n}"
-        f'<span class="sub">{escape(view.sub)}</span>{state}</a></td>'
+        f'<a href="{link[0]}{view.id}{link[1]}">{said}</a></td>'
     )
 
 

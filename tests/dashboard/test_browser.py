@@ -119,7 +119,7 @@ def visit(chromium, site):
 
 
 def cell_texts(page):
-    return page.locator(".cell .main").all_inner_texts()
+    return page.locator(".cell b").all_inner_texts()
 
 
 def test_choosing_in_a_menu_changes_the_table_and_the_address(visit):

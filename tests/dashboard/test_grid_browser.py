@@ -69,7 +69,7 @@ def show_overhead(sheet):
 
 def exchanged(sheet):
     """Wait until the whole of another table is there."""
-    expect(sheet.locator(".cell .main").nth(1)).to_contain_text("%")
+    expect(sheet.locator(".cell b").nth(1)).to_contain_text("%")
     expect(sheet.locator(".comparison:not([aria-busy])")).to_have_count(1)
 
 
@@ -91,6 +91,37 @@ def test_what_is_typed_while_a_table_comes_is_searched_in_all_of_it(sheet):
 
     expect(sheet.locator(".case:visible")).to_have_count(1)
     expect(sheet.locator("[data-status]")).to_have_text(f"1 of {CASES} rows")
+
+
+def test_an_exchanged_table_stays_where_it_was_scrolled_to(sheet):
+    sheet.set_viewport_size({"width": 320, "height": 500})
+    place = "(region) => [region.scrollLeft, region.scrollTop]"
+    region = sheet.locator(".comparison")
+    region.evaluate("(region) => region.scrollTo(20, 1500)")
+    left, top = region.evaluate(place)
+
+    show_overhead(sheet)
+    exchanged(sheet)
+
+    assert (left, top) == (20, 1500)
+    assert region.evaluate(place) == [left, top]
+
+
+@pytest.mark.parametrize("keys", ["Control+End", "Control+Home"])
+def test_after_a_leap_nothing_stays_out_of_the_layout(sheet, keys):
+    sheet.locator("td.cell a").nth(CASES).focus()
+    sheet.keyboard.press(keys)
+
+    expect(sheet.locator("[data-far]")).to_have_count(0)
+
+
+def test_after_a_search_is_cleared_nothing_stays_out_of_the_layout(sheet):
+    search = sheet.get_by_label("Find rows")
+    search.press_sequentially("write 101")
+    search.clear()
+
+    expect(sheet.locator(".case:visible")).to_have_count(CASES)
+    expect(sheet.locator("[data-far]")).to_have_count(0)
 
 
 def test_the_far_end_has_the_focus_in_sight(sheet):

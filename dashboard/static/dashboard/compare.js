@@ -44,6 +44,7 @@
   const SLICE = 40_000;
   const ROW_END = "</tr>\n";
   let later = [];
+  let before = null;
 
   function* slices(text) {
     for (let from = 0, to; from < text.length; from = to) {
@@ -55,6 +56,15 @@
 
   const turn = () => new Promise((done) => setTimeout(done));
 
+  /* Who has not scrolled meanwhile stays where he was. */
+  const scrollBack = (grid) => {
+    const { scrollTop, scrollHeight } = region();
+    if (scrollTop) return;
+    const rows = [...grid.querySelectorAll("tbody tr:not([hidden])")];
+    showFirst(rows, Math.round((before.top / scrollHeight) * rows.length), before.columns);
+    region().scrollTop = before.top;
+  };
+
   const complete = async (grid, groups) => {
     grid.parentElement.ariaBusy = "true";
     for (const [at, text] of groups.entries()) {
@@ -64,12 +74,16 @@
         grid.tBodies[at].insertAdjacentHTML("beforeend", rows);
       }
     }
+    await turn();
+    if (before?.top) scrollBack(grid);
     grid.parentElement.ariaBusy = null;
     document.dispatchEvent(new CustomEvent("rowscome"));
   };
 
   document.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
     if (!detail.shouldSwap || target.id !== "comparison") return;
+    const grid = gridOf();
+    before = grid && { columns: columnsInSight(grid), left: region().scrollLeft, top: region().scrollTop };
     // htmx would announce the end of each of thousands of elements, which nobody listens to.
     target.replaceChildren();
     later = Array.from(detail.serverResponse.matchAll(LATER), ([, rows]) => rows);
@@ -77,6 +91,11 @@
   });
   document.addEventListener("htmx:afterSwap", () => {
     const grid = gridOf();
-    if (grid) complete(grid, later);
+    if (!grid) return;
+    if (before) {
+      showFirst([...grid.querySelectorAll("tbody tr")], 0, before.columns);
+      region().scrollLeft = before.left;
+    }
+    complete(grid, later);
   });
 })();

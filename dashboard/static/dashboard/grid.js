@@ -55,24 +55,14 @@
     return null;
   };
 
-  /* A leap shows other rows at once: those about its end first, the others in turns. */
-  const SEEN = 12;
-  const TURN = 8;
-  let leaps = 0;
-
+  /* A leap shows other rows at once, and other columns. */
   const leap = (grid, link) => {
-    const mine = ++leaps;
     const rows = rowsOf(grid).filter((row) => row.parentElement !== grid.tHead);
-    const at = rows.indexOf(link.closest("tr"));
-    const far = [];
-    for (const [place, row] of rows.entries()) {
-      const distance = Math.abs(place - at);
-      row.toggleAttribute("data-far", distance > SEEN);
-      if (distance > SEEN) far.push([distance, row]);
-    }
-    far.sort(([one], [other]) => one - other);
-    const show = (some) => some.forEach(([, row]) => row.removeAttribute("data-far"));
-    inTurns(far, TURN, show, () => mine !== leaps);
+    const [from, to] = columnsInSight(grid);
+    const at = link.closest("td").cellIndex - 1;
+    const isInSight = from <= at && at <= to;
+    const columns = isInSight ? [from, to] : [at - (to - from), at + (to - from)];
+    showFirst(rows, rows.indexOf(link.closest("tr")), columns);
   };
 
   document.addEventListener("keydown", (event) => {

@@ -9,16 +9,12 @@
     return texts.get(row);
   };
 
-  /* Rows that a search gives back: as many as are seen at once, the others in turns. */
-  const SEEN = 16;
-  const TURN = 8;
-  let searches = 0;
-
+  /* Rows that a search gives back. */
   const giveBack = (rows) => {
-    const mine = ++searches;
-    const show = (some) => some.forEach((row) => (row.hidden = false));
-    show(rows.slice(0, SEEN));
-    inTurns(rows.slice(SEEN), TURN, show, () => mine !== searches);
+    if (!rows.length) return;
+    const columns = columnsInSight(rows[0].closest("[data-grid]"));
+    for (const row of rows) row.hidden = false;
+    showFirst(rows, 0, columns);
   };
 
   const sift = () => {

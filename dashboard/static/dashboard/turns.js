@@ -1,11 +1,56 @@
-/* Long work in turns, a frame each: what is seen comes first, and keys are answered
-   between the turns. */
-const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+/* A table of thousands of cells changes: what its window shows comes first, the rest in
+   turns, a frame each, so that keys are answered between them. What still waits has
+   data-far, which leaves it out of the layout. */
 
-const inTurns = async (list, most, deed, isOver) => {
-  for (let from = 0; from < list.length; from += most) {
+/* As many rows as a window shows, and as many as a turn brings. */
+const SEEN = 12;
+const TURN = 8;
+
+/* The columns that a table's window shows, as the places of their cells in a row. */
+const columnsInSight = (grid) => {
+  const { scrollLeft, clientWidth } = grid.parentElement;
+  const width = grid.querySelector("tbody td")?.offsetWidth || clientWidth;
+  const first = Math.floor(Math.abs(scrollLeft) / width);
+  return [first, first + Math.ceil(clientWidth / width)];
+};
+
+/* After the next frame, when nothing is asked for, or when so long has passed. */
+const MOST_MS = 200;
+const idle = window.requestIdleCallback ?? setTimeout;
+const painted = () => new Promise((done) => requestAnimationFrame(() => idle(done, { timeout: MOST_MS })));
+
+const bring = (row) => {
+  row.removeAttribute("data-far");
+  for (const cell of row.cells) cell.removeAttribute("data-far");
+};
+
+let waiting = [];
+let isBringing = false;
+
+const bringInTurns = async () => {
+  if (isBringing) return;
+  isBringing = true;
+  while (waiting.length) {
     await painted();
-    if (isOver()) return;
-    deed(list.slice(from, from + most));
+    waiting.splice(0, TURN).forEach(bring);
   }
+  isBringing = false;
+};
+
+/* Show of some rows those about a place, and of these the columns in sight. */
+const showFirst = (rows, at, [from, to]) => {
+  const byDistance = rows.map((row, place) => [Math.abs(place - at), row]).sort(([one], [other]) => one - other);
+  for (const [distance, row] of byDistance) {
+    row.toggleAttribute("data-far", distance > SEEN);
+    if (distance > SEEN) continue;
+    let place = -1; // The heading of the row is always in sight.
+    for (const cell of row.cells) {
+      cell.toggleAttribute("data-far", place >= 0 && (place < from || place > to));
+      place += 1;
+    }
+  }
+  const mine = byDistance.map(([, row]) => row);
+  const those = new Set(mine);
+  waiting = [...mine, ...waiting.filter((row) => !those.has(row))];
+  bringInTurns();
 };

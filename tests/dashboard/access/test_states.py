@@ -90,13 +90,13 @@ def test_a_card_that_does_not_come_says_where_the_same_stands(visit):
 
 def test_a_server_that_is_away_is_told_until_it_is_back(visit):
     page = visit.open(COMPARE)
-    before = page.locator(".cell .main").all_inner_texts()
+    before = page.locator(".cell b").all_inner_texts()
     visit.context.route(re.compile("compare/.*component="), lambda route: route.abort())
     page.get_by_label("Component").select_option("CPU")
 
     alert = page.locator("[data-away]")
     expect(alert).to_contain_text("The server was not reached")
-    assert page.locator(".cell .main").all_inner_texts() == before
+    assert page.locator(".cell b").all_inner_texts() == before
     visit.context.unroute(re.compile("compare/.*component="))
     page.get_by_label("Component").select_option("memory")
 
