@@ -31,7 +31,7 @@ def _freeze(asked: Freezing) -> None:
         note_failure(freezing=asked, problem=error.sentence)
     except (OperationalError, InterfaceError):
         raise  # the database went away: the sweeper sends it once more
-    except Exception:
+    except Exception:  # whatever it is: who waits is told, the log has the rest
         note_failure(freezing=asked, problem=BROKEN)
         raise
 

@@ -9,17 +9,14 @@ from celery import Task
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from benchmarks.models import Freezing, Report
+from benchmarks.models import Made
 
 logger = logging.getLogger(__name__)
 PATIENCE_S = 1.5
 """What is usual is made in less: who asks gets it and never sees the wait."""
 LOOK_EVERY_S = 0.05
 OVERDUE = timedelta(seconds=5)
-STEPS = ("waiting", "collecting", "typesetting", "done")
-
-
-Made = Report | Freezing
+STEPS = (*Made.UNFINISHED, Made.Stage.DONE)
 
 
 def send(task: Task[Any, Any], pk: int) -> None:

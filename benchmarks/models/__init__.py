@@ -4,6 +4,7 @@ from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.freezing import Freezing
 from benchmarks.models.lab import Agent, Deed, Invitation, Lab, Membership, Token
+from benchmarks.models.made import Made
 from benchmarks.models.plan import Plan, PlanPart, PlanSeat, PlanStep
 from benchmarks.models.power import (
     DueEnergy,
@@ -34,6 +35,7 @@ __all__ = [
     "Host",
     "Invitation",
     "Lab",
+    "Made",
     "Membership",
     "Meter",
     "OutboxItem",

@@ -2,30 +2,20 @@
 
 from django.conf import settings
 from django.db import models
-from django.utils import timezone
 
+from benchmarks.models.made import Made
 from benchmarks.models.sentence import SentenceField
 from benchmarks.models.snapshot import Snapshot
 from benchmarks.models.study import Campaign
 
 
-class Freezing(models.Model):
+class Freezing(Made):
     """A campaign somebody asked to be frozen, as it was when it was asked for.
 
     ``version`` is what the campaign was then: what changed since is not frozen
-    unseen. ``stage`` says how far it is, ``seen_at`` when somebody last gave a sign of
-    it; ``attempts`` counts who began: a maker sees by it that another one has taken
+    unseen. ``attempts`` counts who began: a maker sees by it that another one has taken
     over. ``problem`` is why it failed.
     """
-
-    class Stage(models.TextChoices):
-        WAITING = "waiting"
-        COLLECTING = "collecting"
-        TYPESETTING = "typesetting"
-        DONE = "done"
-        FAILED = "failed"
-
-    UNFINISHED = (Stage.WAITING, Stage.COLLECTING, Stage.TYPESETTING)
 
     # Without a constraint in the database, as reports: to ask must not wait for the
     # campaign's row, which the check of a wide campaign holds for a while.
@@ -35,15 +25,11 @@ class Freezing(models.Model):
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="+"
     )
-    site = models.CharField(max_length=300)
     licence = models.CharField(max_length=10, choices=Snapshot.Licence)
     licence_note = models.TextField(blank=True)
     version = models.TextField()
-    stage = models.CharField(max_length=20, choices=Stage, default=Stage.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
     problem = SentenceField(blank=True)
-    asked_at = models.DateTimeField(default=timezone.now)
-    seen_at = models.DateTimeField(default=timezone.now)
     snapshot = models.OneToOneField(
         Snapshot, models.CASCADE, null=True, blank=True, related_name="freezing"
     )
@@ -59,7 +45,3 @@ class Freezing(models.Model):
 
     def __str__(self) -> str:
         return f"freezing {self.pk}"
-
-    @property
-    def is_unfinished(self) -> bool:
-        return self.stage in self.UNFINISHED

@@ -15,13 +15,12 @@ from benchmarks.models import Campaign, Freezing, Snapshot
 from benchmarks.selectors.campaigns import card_of
 from benchmarks.selectors.versions import campaign_version
 from benchmarks.sentences import Sentence
-from benchmarks.services.holding import is_held
+from benchmarks.services.holding import UNHELD, begin, is_lost
 from benchmarks.text import clean_text
 
 Stage = Freezing.Stage
-# How long a hint may be under way, and how long a maker may need to note its stage.
 UNTAKEN = timedelta(seconds=10)
-UNHELD = timedelta(seconds=2)
+"""How long a hint may be under way: the sweeper looks for those that got lost."""
 MOST_ATTEMPTS = 5
 
 
@@ -54,11 +53,7 @@ def ask_freezing(
 
 def take_freezing(pk: int) -> Freezing | None:
     """Begin with one that waits; None where somebody has, or it is over."""
-    waiting = Freezing.objects.filter(pk=pk, stage=Stage.WAITING)
-    begun = {"stage": Stage.COLLECTING, "attempts": F("attempts") + 1}
-    if not waiting.update(**begun, seen_at=timezone.now()):
-        return None
-    return Freezing.objects.select_related("campaign__lab", "person").get(pk=pk)
+    return begin(Freezing, pk, attempts=F("attempts") + 1)
 
 
 def note_stage(*, freezing: Freezing, stage: str) -> None:
@@ -80,7 +75,7 @@ def revive_freezings() -> list[int]:
     silent = Freezing.objects.filter(
         stage__in=Freezing.UNFINISHED, seen_at__lt=now - UNHELD
     )
-    lost = [each for each in silent if _is_lost(each)]
+    lost = [each for each in silent if is_lost(each, UNTAKEN)]
     return [each.pk for each in lost if _begins_again(each)]
 
 
@@ -113,12 +108,6 @@ def _note(freezing: Freezing, **news: str) -> None:
     """Write it down, unless another maker has taken over."""
     mine = Freezing.objects.filter(pk=freezing.pk, attempts=freezing.attempts)
     mine.filter(stage__in=Freezing.UNFINISHED).update(**news, seen_at=timezone.now())
-
-
-def _is_lost(freezing: Freezing) -> bool:
-    if freezing.stage == Stage.WAITING:
-        return freezing.seen_at < timezone.now() - UNTAKEN
-    return not is_held(freezing)
 
 
 def _begins_again(freezing: Freezing) -> bool:

@@ -7,9 +7,18 @@ that ended, so nobody has to guess from a clock whether a maker is only slow or 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
 
 from django.db import connection
 from django.db.models import Model
+from django.utils import timezone
+
+from benchmarks.models import Made
+
+M = TypeVar("M", bound=Made)
+UNHELD = timedelta(seconds=2)
+"""How long a maker may need between beginning its work and being seen to hold it."""
 
 _KEY = "hashtextextended(%s, 0)"
 _HELD = f"""
@@ -35,6 +44,25 @@ def held(work: type[Model], pk: int) -> Iterator[bool]:
         # A connection that broke has lost its lock already.
         if is_mine and connection.is_usable():
             _asked(f"SELECT pg_advisory_unlock({_KEY})", name)
+
+
+def begin(work: type[M], pk: int, **news: Any) -> M | None:
+    """Begin with what waits; None where somebody has, or it is over."""
+    waiting = work._default_manager.filter(pk=pk, stage=Made.Stage.WAITING)
+    if not waiting.update(**news, stage=Made.Stage.COLLECTING, seen_at=timezone.now()):
+        return None
+    return work._default_manager.select_related("campaign__lab", "person").get(pk=pk)
+
+
+def is_lost(made: Made, untaken: timedelta) -> bool:
+    """Return whether nobody makes it: its hint was lost, or its maker was killed.
+
+    ``untaken`` is how long a hint may be under way.
+    """
+    silence = timezone.now() - made.seen_at
+    if made.stage == Made.Stage.WAITING:
+        return silence > untaken
+    return made.is_unfinished and silence > UNHELD and not is_held(made)
 
 
 def is_held(work: Model) -> bool:

@@ -9,13 +9,12 @@ from django.utils import timezone
 
 from benchmarks.models import Campaign, Report
 from benchmarks.selectors.versions import campaign_version
-from benchmarks.services.holding import is_held
+from benchmarks.services.holding import begin, is_lost
 
 KEPT = 50
-# After this a report that waits is taken for forgotten; one in the making has lost its
-# maker once nobody holds it, but for the moment in which it was taken.
 UNTAKEN = timedelta(seconds=30)
-UNHELD = timedelta(seconds=2)
+"""How long a hint may be under way: whoever waits looks for one that got lost."""
+Stage = Report.Stage
 
 
 @transaction.atomic
@@ -32,9 +31,9 @@ def ask_report(
     report, is_new = Report.objects.get_or_create(
         campaign=campaign, stamp=stamp, defaults={"person": person, "site": site}
     )
-    is_to_make = is_new or report.stage == Report.Stage.FAILED or revive(report)
+    is_to_make = is_new or report.stage == Stage.FAILED or revive(report)
     if is_to_make:
-        report.stage, report.seen_at = Report.Stage.WAITING, now
+        report.stage, report.seen_at = Stage.WAITING, now
         _forget_old(report)
     report.asked_at = now
     report.save(update_fields=["stage", "asked_at", "seen_at"])
@@ -43,26 +42,17 @@ def ask_report(
 
 def revive(report: Report) -> bool:
     """Note that a report has lost its maker; False where it has one, or is done."""
-    if not report.is_unfinished:
+    if not is_lost(report, UNTAKEN):
         return False
-    now = timezone.now()
-    is_waiting = report.stage == Report.Stage.WAITING
-    silent = Report.objects.filter(
-        pk=report.pk,
-        stage=report.stage,
-        seen_at__lt=now - (UNTAKEN if is_waiting else UNHELD),
+    as_seen = Report.objects.filter(
+        pk=report.pk, stage=report.stage, seen_at=report.seen_at
     )
-    if not is_waiting and is_held(report):
-        return False
-    return bool(silent.update(stage=Report.Stage.WAITING, seen_at=now))
+    return bool(as_seen.update(stage=Stage.WAITING, seen_at=timezone.now()))
 
 
 def take_report(report_id: int) -> Report | None:
     """Take a waiting report in hand; None where it is taken, made or forgotten."""
-    waiting = Report.objects.filter(pk=report_id, stage=Report.Stage.WAITING)
-    if not waiting.update(stage=Report.Stage.COLLECTING, seen_at=timezone.now()):
-        return None
-    return Report.objects.select_related("campaign__lab", "person").get(pk=report_id)
+    return begin(Report, report_id)
 
 
 def note_stage(*, report: Report, stage: str, content: bytes = b"") -> None:

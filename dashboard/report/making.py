@@ -1,7 +1,5 @@
 """The making of a report as a file: who asked for it reads how far it is."""
 
-import logging
-
 from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import get_language
@@ -15,7 +13,6 @@ from dashboard.report.document import Document
 from dashboard.report.typesetting import pdf
 from dashboard.viewers import viewer_named
 
-logger = logging.getLogger(__name__)
 Stage = Report.Stage
 
 
@@ -37,9 +34,8 @@ def _make(asked: Report) -> None:
         document, making = _document(asked)
         note_stage(report=asked, stage=Stage.TYPESETTING)
         file = pdf(document, making.made_at)
-    except Exception:
+    except Exception:  # whatever it is: who waits is told, the log has the rest
         note_stage(report=asked, stage=Stage.FAILED)
-        logger.exception("The report %s could not be made", asked.pk)
         raise
     note_stage(report=asked, stage=Stage.DONE, content=file)
 

@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Campaign, Report
-from benchmarks.services.holding import held
-from benchmarks.services.reports import UNHELD, UNTAKEN, take_report
+from benchmarks.services.holding import UNHELD, held
+from benchmarks.services.reports import UNTAKEN, take_report
 from dashboard import waiting
 from dashboard.report import making
 from dashboard.report.making import make_report

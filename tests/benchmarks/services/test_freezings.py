@@ -12,14 +12,13 @@ from benchmarks.models import Freezing, Snapshot
 from benchmarks.services import checking
 from benchmarks.services.freezings import (
     MOST_ATTEMPTS,
-    UNHELD,
     UNTAKEN,
     note_failure,
     note_stage,
     revive_freezings,
     take_freezing,
 )
-from benchmarks.services.holding import held
+from benchmarks.services.holding import UNHELD, held
 from tests import freezing
 
 
