@@ -1,7 +1,9 @@
 """Numbers that a command is given: within their limits, or a sentence."""
 
 import argparse
-from typing import Callable
+from typing import Callable, TypeVar
+
+Number = TypeVar("Number", int, float)
 
 
 def whole(least: int, most: int = 10**15) -> Callable[[str], int]:
@@ -29,7 +31,7 @@ def _within(text: str, number: float, least: float, most: float) -> float:
     return number
 
 
-def _named(read: Callable, name: str) -> Callable:  # type: ignore[type-arg]
+def _named(read: Callable[[str], Number], name: str) -> Callable[[str], Number]:
     """Let argparse say what is expected where a text is no number."""
     read.__name__ = name
     return read

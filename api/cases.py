@@ -31,7 +31,7 @@ class CaseSerializer(Answer):
     unit = serializers.CharField()
     better = serializers.CharField()
     component = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]
+    label = serializers.CharField()  # type: ignore[assignment]  # a field has one too
 
 
 class CaseQuery(ListQuery):

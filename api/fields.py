@@ -160,7 +160,7 @@ class UUIDText(Strict, serializers.UUIDField):
 
     wanted = "a UUID as text"
 
-    def to_internal_value(self, data: Any) -> str:  # type: ignore[override]
+    def to_internal_value(self, data: Any) -> str:  # type: ignore[override]  # stays text
         if not isinstance(data, str):
             self.refuse(data)
         if not UUID_TEXT.fullmatch(data):
@@ -176,7 +176,7 @@ class Timestamp(Strict, serializers.DateTimeField):
     wanted = "a moment as text"
     example = "2026-03-14T09:26:53+01:00"
 
-    def to_internal_value(self, value: Any) -> str:  # type: ignore[override]
+    def to_internal_value(self, value: Any) -> str:  # type: ignore[override]  # stays text
         if not isinstance(value, str):
             self.refuse(value)
         if not TIMESTAMP.fullmatch(value) or not _is_moment(value):

@@ -44,7 +44,7 @@ class WholeParameter(serializers.IntegerField):
 class CursorParameter(serializers.CharField):
     """A place in a list, as ``next`` and ``previous`` give it."""
 
-    def to_internal_value(self, data: Any) -> Cursor:  # type: ignore[override]
+    def to_internal_value(self, data: Any) -> Cursor:  # type: ignore[override]  # text becomes a place
         match = CURSOR.fullmatch(data)
         if match is None:
             raise serializers.ValidationError(

@@ -86,7 +86,7 @@ class SystemSerializer(Answer):
     id = serializers.IntegerField()
     url = serializers.SerializerMethodField()
     lab = serializers.CharField(source="lab.slug")
-    label = serializers.CharField()  # type: ignore[assignment]
+    label = serializers.CharField()  # type: ignore[assignment]  # a field has one too
     host = serializers.CharField(source="host.slug")
     host_id = serializers.IntegerField()
     hypervisor = serializers.CharField()

@@ -188,7 +188,10 @@ class Supervision:
 
     def stop(self) -> None:
         """Stop everything in order; a second wish to stop makes it quick."""
-        hurried = lambda: self.in_a_hurry  # noqa: E731
+
+        def hurried() -> bool:
+            return self.in_a_hurry
+
         if self.once:
             self.once.stop(hurried)
         for keeper in self.keepers:

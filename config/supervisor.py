@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from config import durability
 from config.embedded import Services
@@ -168,12 +169,12 @@ class Product:
         )
 
     def _program(self, name: str, *command: str, **more: object) -> Program:
-        log = {"log": self.folder.logs / f"{name}.log"}
+        given: dict[str, Any] = {"log": self.folder.logs / f"{name}.log", **more}
         return Program(
             name=name,
             command=[sys.executable, *command],
             environment=self.environment,
-            **{**log, **more},  # type: ignore[arg-type]
+            **given,
         )
 
 

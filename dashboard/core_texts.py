@@ -132,11 +132,11 @@ def _evidence(tree: ast.Module) -> Iterator[str]:
         if not isinstance(function, ast.FunctionDef):
             continue
         for node in ast.walk(function):
-            keys: list[str | None] = []
+            keys: list[object] = []
             if isinstance(node, ast.Call) and _name(node) == "about_cells":
                 keys = [each.arg for each in node.keywords if each.arg != "severity"]
             elif isinstance(node, ast.Dict):
-                keys = [e.value for e in node.keys if isinstance(e, ast.Constant)]  # type: ignore[misc]
+                keys = [e.value for e in node.keys if isinstance(e, ast.Constant)]
             yield from (evidence_name(key) for key in keys if isinstance(key, str))
 
 

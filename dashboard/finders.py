@@ -18,7 +18,7 @@ class PlotlyFinder(BaseFinder):
     def __init__(self, app_names: Any = None, *args: Any, **kwargs: Any) -> None:
         # The storage's files are named by the prefix; collectstatic puts it back.
         self.storage = FileSystemStorage(location=str(PACKAGE_DATA))
-        self.storage.prefix = "vendor"  # type: ignore[attr-defined]
+        self.storage.prefix = "vendor"  # type: ignore[attr-defined]  # Django's own way
 
     def check(self, **kwargs: Any) -> list[Any]:
         """Return nothing to complain about: the wheel is pinned."""

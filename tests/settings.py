@@ -9,7 +9,7 @@ os.environ.setdefault("DATABASE_URL", "postgresql:///unused")
 os.environ.setdefault("REDIS_URL", "redis://127.0.0.1:1/0")
 
 from config.celery import app as celery_app
-from config.settings import *  # noqa: F403
+from config.settings import *  # noqa: F403 - the product's own, all of them
 
 __all__ = ["celery_app"]
 

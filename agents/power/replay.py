@@ -77,7 +77,7 @@ def pieces_of(rows: List[Row]) -> Iterator[List[List[float]]]:
     """Return the samples in pieces that the server takes."""
     samples = [[row.moment_us, row.watts] for row in rows if row.watts]
     for start in range(0, len(samples), MOST_SAMPLES):
-        yield [list(each) for each in samples[start : start + MOST_SAMPLES]]  # type: ignore[misc]
+        yield samples[start : start + MOST_SAMPLES]
 
 
 def log_of_text(source: Source, host: str, text: str) -> Log:

@@ -26,8 +26,9 @@ not stated has the fastest one's rate, for a limit must not be too low."""
 def cores(facts: Mapping[str, object]) -> int | None:
     """The number of physical cores a host's facts state; None if they do not."""
     stated = facts.get("cores")
-    is_count = isinstance(stated, int) and not isinstance(stated, bool) and stated > 0
-    return int(stated) if is_count else None  # type: ignore[call-overload]
+    if isinstance(stated, bool) or not isinstance(stated, int):
+        return None
+    return stated if stated > 0 else None
 
 
 def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:

@@ -1,7 +1,7 @@
 """Energy of a campaign: the printed totals of meters, and the energy of the work."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -201,9 +201,9 @@ def _beside(energy: SystemEnergy, base: SystemEnergy) -> SystemEnergy:
         value, other = getattr(energy, name), getattr(base, name)
         return value / other if value is not None and other else None
 
-    ratios: Mapping[str, float | None] = {
-        "printed_ratio": ratio("printed_j"),
-        "energy_ratio": ratio("energy_j"),
-        "less_wait_ratio": ratio("less_wait_j"),
-    }
-    return replace(energy, **ratios)  # type: ignore[arg-type]
+    return replace(
+        energy,
+        printed_ratio=ratio("printed_j"),
+        energy_ratio=ratio("energy_j"),
+        less_wait_ratio=ratio("less_wait_j"),
+    )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Max, Min
+from django.db.models import Max, Min, Model
 from django.utils import timezone
 
 from benchmarks.analysis.plausibility.checking import check
@@ -136,17 +136,17 @@ def _cells_of_runs(campaign: Campaign, run_ids: set[int]) -> Mapping[int, set[in
 
 
 def _replace(
-    through: type, column: str, campaign: Campaign, wanted: set[tuple[int, int]]
+    through: type[Model], column: str, campaign: Campaign, wanted: set[tuple[int, int]]
 ) -> None:
     """Make a campaign's links these and no others."""
-    links = through._default_manager.filter(flag__campaign=campaign)  # type: ignore[attr-defined]
+    links = through._default_manager.filter(flag__campaign=campaign)
     stored = {
         (flag, other): pk
         for pk, flag, other in links.values_list("pk", "flag_id", column)
     }
     surplus = [pk for pair, pk in stored.items() if pair not in wanted]
-    through._default_manager.filter(pk__in=surplus).delete()  # type: ignore[attr-defined]
-    through._default_manager.bulk_create(  # type: ignore[attr-defined]
+    through._default_manager.filter(pk__in=surplus).delete()
+    through._default_manager.bulk_create(
         through(flag_id=flag, **{column: other})
         for flag, other in sorted(wanted - stored.keys())
     )

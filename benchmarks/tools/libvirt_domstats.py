@@ -9,8 +9,10 @@ first sample of a log to its last. Times are ns, memory is KiB. ``delay`` is the
 virtual CPU waited for a real one: what the guest calls steal.
 """
 
+from collections.abc import Mapping
+
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
+from benchmarks.tools.base import Component, Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
 from benchmarks.tools.scan import Found, Scanner
 from benchmarks.tools.telemetry import Summary, summary_metrics
@@ -135,13 +137,13 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _metric(name: str, unit: str) -> Metric:
-    component = {"block": "disk", "net": "network"}
+    component: Mapping[str, Component] = {"block": "disk", "net": "network"}
     group = next(key for key, known in COUNTERS.items() if known[0] == name)
     return Metric(
         name=name,
         unit={"ns": "s"}.get(unit, unit),
         better="lower" if unit else "neither",
-        component=component.get(group.partition(".")[0], "CPU"),  # type: ignore[arg-type]
+        component=component.get(group.partition(".")[0], "CPU"),
         # A difference: 0 is a machine that did nothing, or did not wait.
         zero_allowed=True,
     )

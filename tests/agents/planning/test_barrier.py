@@ -27,7 +27,10 @@ def lie(monkeypatch):
 
     def run_at(pace):
         zero_us = TRUE.monotonic_us()
-        lying_us = lambda: int(zero_us + (TRUE.monotonic_us() - zero_us) * pace)  # noqa: E731
+
+        def lying_us():
+            return int(zero_us + (TRUE.monotonic_us() - zero_us) * pace)
+
         clocks = Clocks("guest", TRUE.wall_us, lying_us)
         sleep = time.sleep
         monkeypatch.setattr(stamps, "own_clocks", lambda: clocks)

@@ -8,7 +8,7 @@ stress-ng: metrc: [25234] stressor       bogo ops real time  usr time  sys time 
 stress-ng: metrc: [25234]                           (secs)    (secs)    (secs)   (real time) (usr+sys time) instance (%)          (KB)
 stress-ng: metrc: [25234] bsearch             104      1.04      0.68      0.00        99.97         152.60        65.51          2684
 stress-ng: metrc: [25234] zlib                  0      0.00      0.00      0.00         0.00           0.00         0.00             0
-"""  # noqa: E501
+"""  # noqa: E501 - as it was printed
 
 
 def test_a_stressor_that_did_not_run_is_left_out():
