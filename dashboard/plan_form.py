@@ -15,7 +15,6 @@ from benchmarks.models import Campaign, System
 from dashboard.plan_words import ORDERS as ORDER_WORDS
 from dashboard.upload_form import Line, NotChosenError, cleaned
 
-MOST_SEATS = 100
 LOAD_UNLESS_TOLD = "virtlab-linpack"
 
 

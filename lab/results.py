@@ -28,9 +28,7 @@ class Found:
 def await_read(client: Client, campaign: str) -> None:
     """Wait until the server has read all that was uploaded, and judged the clocks."""
     end_s = time.monotonic() + READ_S
-    while client.get("health/")["outbox"]["waiting"] or not _is_judged(
-        client, campaign
-    ):
+    while not (_is_read(client) and _is_judged(client, campaign)):
         if time.monotonic() > end_s:
             raise LabError(f"The server did not read everything within {READ_S} s.")
         time.sleep(0.5)

@@ -74,8 +74,6 @@ class CellFact:
     baseline_n: int | None = None
     baseline_variance: float | None = None
     efficiency: float | None = None
-    efficiency_low: float | None = None
-    efficiency_high: float | None = None
 
     session: str = ""
     first_at: datetime | None = None
