@@ -1,10 +1,12 @@
 """Pages with something on them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from benchmarks.models import Cell
+from tests.dashboard import browsing
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -13,6 +15,20 @@ def orm_beside_playwright() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         yield
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """One Chromium for the tests of a module."""
+    with browsing.chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def visit(chromium: Any, site: str) -> Iterator[browsing.Visit]:
+    """One window on the site that a module serves."""
+    with browsing.window(chromium, site) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -1,12 +1,41 @@
 """What the browser tests serve: studies, committed for the server's threads."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
+from django.core.management import call_command
 from django.db import connection
+from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Campaign, Lab
 from benchmarks.reference.documents import reference_campaign
 from benchmarks.services import campaigns, checking, intake, processing, systems
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """Serve what is committed until the block ends; give the address."""
+    server = LiveServer("127.0.0.1")
+    try:
+        yield server.url
+    finally:
+        server.stop()
+        _end_sessions()
+
+
+@contextmanager
+def committed(blocker: Any) -> Iterator[None]:
+    """Let what the block stores stand for all tests of a module, and no longer."""
+    with blocker.unblock():
+        connection.close()  # another module's site may have ended it
+        try:
+            yield
+        finally:
+            call_command("flush", interactive=False, verbosity=0)
+            # Playwright's loop has a connection of its own, which nobody else closes.
+            connection.close()
 
 
 def load_reference(lab: Lab, agent: Agent, slug: str = "lmu-2010-xen") -> Campaign:
@@ -26,7 +55,7 @@ def check_all() -> None:
     checking.check_due_campaigns(timedelta(0))
 
 
-def end_sessions() -> None:
+def _end_sessions() -> None:
     """End what the server's threads left open, or the database cannot be dropped."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -3,13 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.core.management import call_command
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Lab
 from benchmarks.services import campaigns, intake, processing, systems
-from tests.dashboard import browsing
-from tests.dashboard.serving import end_sessions
+from tests.dashboard import browsing, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -20,13 +17,10 @@ EVIL = "<b>bold</b><img src=x onerror=alert(1)>"
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
     """Serve one campaign with sizes, paths and dates, and a hostile name in each."""
-    with django_db_blocker.unblock():
+    with serving.committed(django_db_blocker):
         load()
-        server = LiveServer("127.0.0.1")
-        yield server.url
-        server.stop()
-        end_sessions()
-        call_command("flush", interactive=False, verbosity=0)
+        with serving.served() as address:
+            yield address
 
 
 def load():
@@ -60,12 +54,6 @@ def run(number, parameters, hypervisor, value):
         "started_at": began.isoformat(),
         "samples": [{**sample, "value": value, "unit": "MB/s"}],
     }
-
-
-@pytest.fixture(scope="module")
-def chromium(site):
-    with browsing.chromium() as started:
-        yield started
 
 
 @pytest.fixture(params=["dark", "phone"])

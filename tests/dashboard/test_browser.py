@@ -5,14 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from playwright.sync_api import expect
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Cell, Lab
 from benchmarks.services import campaigns, intake, processing, systems
-from tests.dashboard import browsing
-from tests.dashboard.serving import end_sessions, load_reference
+from tests.dashboard import browsing, serving
 
 # The mark makes pytest-django set up the database; the site commits what it shows.
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
@@ -40,18 +37,15 @@ PAYLOADS = [
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
     """Serve one reference campaign, and one whose every name is an attack."""
-    with django_db_blocker.unblock():
+    with serving.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
-        load_reference(lab, agent)
-        load_reference(lab, agent, "uoc-2012-kvm")
+        serving.load_reference(lab, agent)
+        serving.load_reference(lab, agent, "uoc-2012-kvm")
         load_hostile(lab, agent)
         load_factorial(lab, agent)
-        server = LiveServer("127.0.0.1")
-        yield server.url
-        server.stop()
-        end_sessions()
-        call_command("flush", interactive=False, verbosity=0)
+        with serving.served() as address:
+            yield address
 
 
 def load_hostile(lab, agent):
@@ -104,18 +98,6 @@ def guest(number):
     document["samples"][0]["value"] = (40 if tools and amd_v else 10) + number % 3 / 10
     document["system"] |= {"vcpus": 1 + vcpus, "options": options}
     return document | {"campaign": "factorial"}
-
-
-@pytest.fixture(scope="module")
-def chromium(site):
-    with browsing.chromium() as started:
-        yield started
-
-
-@pytest.fixture
-def visit(chromium, site):
-    with browsing.window(chromium, site) as opened:
-        yield opened
 
 
 def cell_texts(page):

@@ -5,13 +5,11 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from playwright.sync_api import expect
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Cell, Lab
 from benchmarks.reference.documents import reference_campaign
 from benchmarks.services import campaigns, checking, intake, processing, systems
-from tests.dashboard import browsing
-from tests.dashboard.serving import end_sessions
+from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser
 
@@ -32,16 +30,8 @@ def site(transactional_db):
     intake.submit_runs(agent=agent, documents=readings)
     processing.drain()
     checking.check_due_campaigns(timedelta(0))
-    server = LiveServer("127.0.0.1")
-    yield server.url
-    server.stop()
-    end_sessions()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browsing.chromium() as started:
-        yield started
+    with serving.served() as address:
+        yield address
 
 
 def cell_of(host):

@@ -3,12 +3,10 @@
 import pytest
 from django.db import connection
 from playwright.sync_api import expect
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Lab
 from benchmarks.services import campaigns, intake, processing, systems
-from tests.dashboard import browsing
-from tests.dashboard.serving import end_sessions
+from tests.dashboard import browsing, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -29,18 +27,9 @@ def sheet(transactional_db, chromium):
     documents = [run(at, name) for at, name in enumerate(SYSTEMS)]
     intake.submit_runs(agent=agent, documents=documents)
     processing.drain()
-    server = LiveServer("127.0.0.1")
-    with browsing.window(chromium, server.url) as visit:
+    with serving.served() as site, browsing.window(chromium, site) as visit:
         yield visit.open(COMPARE)
         assert visit.errors == []
-    server.stop()
-    end_sessions()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browsing.chromium() as started:
-        yield started
 
 
 def run(number, hypervisor):

@@ -5,10 +5,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth import get_user_model
-from django.core.management import call_command
-from django.db import connection
 from playwright.sync_api import expect
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Lab, Membership, Token
 from benchmarks.selectors.examples import STUDIES, XEN
@@ -32,8 +29,7 @@ STEPS = [
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
     """Serve the three studies of the guided path, and a lab with a maintainer."""
-    with django_db_blocker.unblock():
-        connection.close()  # another module's site may have ended it
+    with serving.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
         for slug in STUDIES:
@@ -41,17 +37,8 @@ def site(django_db_setup, django_db_blocker):
         serving.check_all()
         carol = get_user_model().objects.create_user("carol", password=PASSWORD)
         Membership.objects.create(lab=lab, user=carol, role="maintainer")
-        server = LiveServer("127.0.0.1")
-        yield server.url
-        server.stop()
-        serving.end_sessions()
-        call_command("flush", interactive=False, verbosity=0)
-
-
-@pytest.fixture(scope="module")
-def chromium(site):
-    with browsing.chromium() as started:
-        yield started
+        with serving.served() as address:
+            yield address
 
 
 def complaints(page, within=None):

@@ -4,7 +4,6 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 from playwright.sync_api import expect
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Campaign, Lab, Membership, Plan
 from benchmarks.services import barriers, plan_seats, plan_turns, systems
@@ -28,16 +27,8 @@ def site(transactional_db):
     Agent.objects.create(lab=lab, name="alice")
     carol = get_user_model().objects.create_user("carol", password="sesame-open")
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
-    server = LiveServer("127.0.0.1")
-    yield server.url
-    server.stop()
-    serving.end_sessions()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browsing.chromium() as started:
-        yield started
+    with serving.served() as address:
+        yield address
 
 
 def filled_in(visit):

@@ -4,10 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.management import call_command
-from django.db import connection
 from playwright.sync_api import expect
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Agent, Cell, Flag, Lab, Membership
 from benchmarks.reference.documents import reference_campaign
@@ -27,17 +24,13 @@ PASSWORD = "sesame-open-now"
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
     """Serve the single runs of a study with its flags, and Carol who may decide."""
-    with django_db_blocker.unblock():
-        connection.close()  # another module's site may have ended it
+    with serving.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         carol = get_user_model().objects.create_user("carol", password=PASSWORD)
         Membership.objects.create(lab=lab, user=carol, role=Membership.Role.MAINTAINER)
         load_study(lab)
-        server = LiveServer("127.0.0.1")
-        yield server.url
-        server.stop()
-        serving.end_sessions()
-        call_command("flush", interactive=False, verbosity=0)
+        with serving.served() as address:
+            yield address
 
 
 def load_study(lab):
@@ -50,18 +43,6 @@ def load_study(lab):
     intake.submit_runs(agent=agent, documents=single)
     processing.drain()
     checking.check_campaign(campaign)
-
-
-@pytest.fixture(scope="module")
-def chromium(site):
-    with browsing.chromium() as started:
-        yield started
-
-
-@pytest.fixture
-def visit(chromium, site):
-    with browsing.window(chromium, site) as opened:
-        yield opened
 
 
 def test_one_finds_which_amd_v_setting_helped_disk_writes(visit):

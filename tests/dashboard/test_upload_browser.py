@@ -10,12 +10,10 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 from playwright.sync_api import expect
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Campaign, Lab, Membership, Run
 from benchmarks.services import checking, processing, systems
-from tests.dashboard import browsing
-from tests.dashboard.serving import end_sessions
+from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser
 
@@ -50,16 +48,8 @@ def site(transactional_db):
     systems.register_system(lab=lab, description=native)
     carol = get_user_model().objects.create_user("carol", password="sesame-open")
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
-    server = LiveServer("127.0.0.1")
-    yield server.url
-    server.stop()
-    end_sessions()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browsing.chromium() as started:
-        yield started
+    with serving.served() as address:
+        yield address
 
 
 def opened(visit):

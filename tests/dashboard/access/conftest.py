@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management import call_command
 from django.test import Client, override_settings
 from django.utils import timezone
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import (
     Agent,
@@ -58,17 +56,14 @@ class Site:
 def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
     """Serve the studies, and pages that fail on purpose beside them."""
     with ExitStack() as stack:
-        stack.enter_context(django_db_blocker.unblock())
+        stack.enter_context(serving.committed(django_db_blocker))
         broken = override_settings(ROOT_URLCONF="tests.dashboard.access.broken_urls")
         stack.enter_context(broken)
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         ids = load(lab)
         sessions = {role: session(lab, role) for role in ("maintainer", "viewer")}
-        server = LiveServer("127.0.0.1")
-        yield Site(server.url, ids, sessions)
-        server.stop()
-        serving.end_sessions()
-        call_command("flush", interactive=False, verbosity=0)
+        address = stack.enter_context(serving.served())
+        yield Site(address, ids, sessions)
 
 
 def load(lab: Lab) -> dict[str, int]:
