@@ -3,22 +3,15 @@
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 
 from benchmarks.models import Agent, Campaign, Host, Lab, Membership, Snapshot
-from benchmarks.reference.documents import reference_campaign
-from benchmarks.services import (
-    campaigns,
-    checking,
-    intake,
-    processing,
-    systems,
-    tokens,
-)
-from tests import freezing
+from benchmarks.services import checking, intake, processing, tokens
+from tests import freezing, reference
 
 
 @pytest.fixture
@@ -155,17 +148,6 @@ def freeze(person: Any) -> Callable[..., Snapshot]:
 
 
 @pytest.fixture
-def load_study(lab: Lab, agent: Agent) -> Callable[..., Campaign]:
-    """Load those runs of a published study for which ``wanted`` says so."""
-
-    def load(slug: str, wanted: Callable[[dict[str, Any]], bool]) -> Campaign:
-        study = reference_campaign(slug)
-        loaded, _ = campaigns.save_campaign(lab=lab, **study.campaign)
-        for host in study.hosts:
-            systems.register_host(lab=lab, **host)
-        runs = [run for run in study.runs if wanted(run)]
-        intake.submit_runs(agent=agent, documents=runs)
-        processing.drain()
-        return loaded
-
-    return load
+def load_study(agent: Agent) -> Callable[..., Campaign]:
+    """Load a published study, or those runs of it for which ``wanted`` says so."""
+    return partial(reference.load_study, agent)

@@ -9,9 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django.live_server_helper import LiveServer
 
-from benchmarks.models import Agent, Campaign, Lab
-from benchmarks.reference.documents import reference_campaign
-from benchmarks.services import campaigns, checking, intake, processing, systems
+from benchmarks.services import checking
 
 
 @contextmanager
@@ -36,18 +34,6 @@ def committed(blocker: Any) -> Iterator[None]:
             call_command("flush", interactive=False, verbosity=0)
             # Playwright's loop has a connection of its own, which nobody else closes.
             connection.close()
-
-
-def load_reference(lab: Lab, agent: Agent, slug: str = "lmu-2010-xen") -> Campaign:
-    """Load a published study for everybody to see."""
-    study = reference_campaign(slug)
-    document = {**study.campaign, "visibility": "public"}
-    campaign, _ = campaigns.save_campaign(lab=lab, **document)
-    for host in study.hosts:
-        systems.register_host(lab=lab, **host)
-    intake.submit_runs(agent=agent, documents=study.runs)
-    processing.drain()
-    return campaign
 
 
 def check_all() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from dashboard.asked import unmet
-from tests.dashboard.serving import load_reference
 
 WORDS = "this campaign does not have it"
 XEN, UOC = "lmu-2010-xen", "uoc-2012-kvm"
@@ -37,8 +36,8 @@ def test_only_what_came_to_something_else_is_unmet():
 
 
 @pytest.mark.parametrize("study", NOT_HERE)
-def test_it_says_what_is_not_here(text, lab, agent, study):
-    load_reference(lab, agent, study)
+def test_it_says_what_is_not_here(text, lab, load_study, study):
+    load_study(study)
 
     for address in NOT_HERE[study]:
         said = text(f"/campaigns/{lab.slug}/{study}/{address}")
@@ -47,8 +46,8 @@ def test_it_says_what_is_not_here(text, lab, agent, study):
 
 
 @pytest.mark.parametrize("study", HERE)
-def test_it_says_nothing_of_what_is_here(text, lab, agent, study):
-    load_reference(lab, agent, study)
+def test_it_says_nothing_of_what_is_here(text, lab, load_study, study):
+    load_study(study)
 
     for address in HERE[study]:
         assert WORDS not in text(f"/campaigns/{lab.slug}/{study}/{address}"), address

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from benchmarks.models import Agent, Cell, Lab
 from benchmarks.services import campaigns, intake, processing, systems
 from tests.dashboard import browsing, serving
+from tests.reference import load_study
 
 # The mark makes pytest-django set up the database; the site commits what it shows.
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
@@ -40,8 +41,8 @@ def site(django_db_setup, django_db_blocker):
     with serving.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
-        serving.load_reference(lab, agent)
-        serving.load_reference(lab, agent, "uoc-2012-kvm")
+        load_study(agent, "lmu-2010-xen")
+        load_study(agent, "uoc-2012-kvm")
         load_hostile(lab, agent)
         load_factorial(lab, agent)
         with serving.served() as address:

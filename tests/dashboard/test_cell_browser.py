@@ -7,9 +7,9 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Cell, Lab
-from benchmarks.reference.documents import reference_campaign
-from benchmarks.services import campaigns, checking, intake, processing, systems
+from benchmarks.services import checking
 from tests.dashboard import browsing, serving
+from tests.reference import load_study
 
 pytestmark = pytest.mark.browser
 
@@ -22,13 +22,7 @@ def site(transactional_db):
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     agent = Agent.objects.create(lab=lab, name="alice")
-    study = reference_campaign("inqbus-2008-io")
-    campaigns.save_campaign(lab=lab, **{**study.campaign, "visibility": "public"})
-    for host in study.hosts:
-        systems.register_host(lab=lab, **host)
-    readings = [each for each in study.runs if each["tool"] == "hdparm"]
-    intake.submit_runs(agent=agent, documents=readings)
-    processing.drain()
+    load_study(agent, "inqbus-2008-io", lambda run: run["tool"] == "hdparm")
     checking.check_due_campaigns(timedelta(0))
     with serving.served() as address:
         yield address

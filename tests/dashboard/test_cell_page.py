@@ -7,10 +7,9 @@ from html import unescape
 import pytest
 
 from benchmarks.models import Campaign, Cell, Run
-from benchmarks.reference.documents import reference_campaign
 from benchmarks.selectors import cell_samples as selector
 from benchmarks.selectors.cell_samples import cell_samples
-from benchmarks.services import campaigns, checking, intake, processing, systems
+from benchmarks.services import checking, intake, processing
 from dashboard import cell_page as pages
 
 QUERIES = 13
@@ -348,14 +347,8 @@ def test_queries_are_fixed(
         client.get(f"{place}runs/{Run.objects.last().pk}/")
 
 
-def test_the_eleven_readings_of_server_b_get_no_single_figure(text, lab, agent):
-    study = reference_campaign("inqbus-2008-io")
-    campaigns.save_campaign(lab=lab, **study.campaign)
-    for host in study.hosts:
-        systems.register_host(lab=lab, **host)
-    readings = [each for each in study.runs if each["tool"] == "hdparm"]
-    intake.submit_runs(agent=agent, documents=readings)
-    processing.drain()
+def test_the_eleven_readings_of_server_b_get_no_single_figure(text, load_study):
+    load_study("inqbus-2008-io", lambda run: run["tool"] == "hdparm")
     checking.check_due_campaigns(timedelta(0))
     cells = {cell.system.host.slug: cell for cell in Cell.objects.all()}
     cell, other = cells["inqbus-server-b"], cells["inqbus-server-a"]

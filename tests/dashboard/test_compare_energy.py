@@ -106,7 +106,7 @@ def test_a_campaign_without_power_says_what_to_do(text, pair):
 
 
 def test_printed_totals_of_a_study_give_it_too(client, load_study):
-    load_study("uoc-2012-kvm", lambda run: True)
+    load_study("uoc-2012-kvm")
     base = System.objects.get(options={"storage": "HDD", "swap": "HDD"})
 
     cells = cells_of(client, f"{UOC}&baseline={base.pk}")
@@ -258,7 +258,7 @@ def test_what_nobody_metered_is_missing_and_never_0(
 
 
 def test_a_printed_energy_has_no_interval_and_says_why(client, text, load_study):
-    load_study("uoc-2012-kvm", lambda run: True)
+    load_study("uoc-2012-kvm")
     base = System.objects.get(options={"storage": "HDD", "swap": "HDD"})
     cell = next(
         cell

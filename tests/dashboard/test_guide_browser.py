@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from benchmarks.models import Agent, Lab, Membership, Token
 from benchmarks.selectors.examples import STUDIES, XEN
 from tests.dashboard import browsing, serving
+from tests.reference import load_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -33,7 +34,7 @@ def site(django_db_setup, django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
         for slug in STUDIES:
-            serving.load_reference(lab, agent, slug)
+            load_study(agent, slug)
         serving.check_all()
         carol = get_user_model().objects.create_user("carol", password=PASSWORD)
         Membership.objects.create(lab=lab, user=carol, role="maintainer")

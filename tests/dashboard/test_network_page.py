@@ -6,9 +6,8 @@ import re
 import pytest
 
 from benchmarks.models import Campaign
-from benchmarks.reference.documents import reference_campaign
 from benchmarks.selectors.network import campaign_network
-from benchmarks.services import campaigns, checking, systems
+from benchmarks.services import checking
 from benchmarks.viewer import ANYONE
 
 PAGE = "/campaigns/alpha-lab/heidelberg-2007-xen/network/"
@@ -17,12 +16,8 @@ CELL = r'<td class="num medium medium-(\w+)([^"]*)" title="([^"]*)">(.*?)<small>
 
 
 @pytest.fixture
-def heidelberg(lab, submit):
-    study = reference_campaign("heidelberg-2007-xen")
-    campaigns.save_campaign(lab=lab, **study.campaign)
-    for host in study.hosts:
-        systems.register_host(lab=lab, **host)
-    submit(*(run for run in study.runs if run["tool"] == "netperf"))
+def heidelberg(load_study):
+    load_study("heidelberg-2007-xen", lambda run: run["tool"] == "netperf")
 
 
 @pytest.fixture

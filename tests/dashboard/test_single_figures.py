@@ -16,7 +16,7 @@ TWO_SPEEDS = "two speeds, 59 (64 %) and 109 (36 %), alternating with period 3"
 @pytest.fixture
 def server_b(load_study):
     """The eleven hdparm readings of inqbus-server-b, which alternate."""
-    campaign = load_study("inqbus-2008-io", lambda run: True)
+    campaign = load_study("inqbus-2008-io")
     checking.check_campaign(campaign)
     cache.clear()
     return Cell.objects.exclude(shape_codes="").get(system__host__slug__contains="-b")

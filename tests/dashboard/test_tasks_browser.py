@@ -7,10 +7,10 @@ from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Cell, Flag, Lab, Membership
-from benchmarks.reference.documents import reference_campaign
-from benchmarks.services import campaigns, checking, intake, processing, systems
+from benchmarks.services import checking
 from tests.dashboard import browsing, serving
 from tests.dashboard.exports.tex import read
+from tests.reference import load_study
 
 # The mark makes pytest-django set up the database; the site commits what it shows.
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
@@ -28,21 +28,18 @@ def site(django_db_setup, django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         carol = get_user_model().objects.create_user("carol", password=PASSWORD)
         Membership.objects.create(lab=lab, user=carol, role=Membership.Role.MAINTAINER)
-        load_study(lab)
+        load_single_runs(lab)
         with serving.served() as address:
             yield address
 
 
-def load_study(lab):
-    study = reference_campaign("lmu-2010-esxi")
-    campaign, _ = campaigns.save_campaign(lab=lab, **study.campaign)
-    for host in study.hosts:
-        systems.register_host(lab=lab, **host)
-    single = [run for run in study.runs if run.get("scenario", "single") == "single"]
+def load_single_runs(lab):
     agent = Agent.objects.create(lab=lab, name="alice")
-    intake.submit_runs(agent=agent, documents=single)
-    processing.drain()
-    checking.check_campaign(campaign)
+    checking.check_campaign(load_study(agent, "lmu-2010-esxi", is_single))
+
+
+def is_single(run):
+    return run.get("scenario", "single") == "single"
 
 
 def test_one_finds_which_amd_v_setting_helped_disk_writes(visit):

@@ -9,11 +9,11 @@ from django.http import HttpResponse
 from django.test import Client
 
 from benchmarks.models import Agent, Campaign, Cell, Flag, Lab, Membership
-from benchmarks.reference.documents import reference_campaign
-from benchmarks.services import campaigns, checking, intake, processing, systems
+from benchmarks.services import checking
 from dashboard.core_texts import UnmarkedTextError, core_texts
 from dashboard.management.commands.write_catalogue import catalogue
 from tests.dashboard.marking import marked_language, untranslated, words_of_data
+from tests.reference import load_study
 
 # The mark makes pytest-django set up the database; the studies are committed.
 pytestmark = pytest.mark.django_db
@@ -31,19 +31,9 @@ def known(django_db_setup, django_db_blocker):
         carol = get_user_model().objects.create_user("carol", password="sesame-open")
         Membership.objects.create(lab=lab, user=carol, role=Membership.Role.MAINTAINER)
         for slug in STUDIES:
-            load(lab, agent, slug)
+            checking.check_campaign(load_study(agent, slug))
         yield words_of_data()
         call_command("flush", interactive=False, verbosity=0)
-
-
-def load(lab, agent, slug):
-    study = reference_campaign(slug)
-    campaign, _ = campaigns.save_campaign(lab=lab, **study.campaign)
-    for host in study.hosts:
-        systems.register_host(lab=lab, **host)
-    intake.submit_runs(agent=agent, documents=study.runs)
-    processing.drain()
-    checking.check_campaign(campaign)
 
 
 def addresses():

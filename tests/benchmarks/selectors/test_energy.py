@@ -15,7 +15,7 @@ LOG = "timestamp,watts\n" + "".join(
 @pytest.fixture
 def uoc(load_study):
     """The study of UOC with its reference, HDD and swap on HDD."""
-    campaign = load_study("uoc-2012-kvm", lambda run: True)
+    campaign = load_study("uoc-2012-kvm")
     campaign.reference_system = System.objects.get(
         options={"storage": "HDD", "swap": "HDD"}
     )

@@ -31,6 +31,7 @@ from benchmarks.services import campaigns, checking, rereading
 from benchmarks.services.plans import create_plan
 from tests import freezing
 from tests.dashboard import browsing, serving
+from tests.reference import load_study
 
 STUDIES = (
     *("lmu-2010-xen", "lmu-2010-esxi", "uoc-2012-kvm"),
@@ -69,7 +70,7 @@ def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
 def load(lab: Lab) -> dict[str, int]:
     """Load all that is shown; return the ids for which words stand in addresses."""
     agent = Agent.objects.create(lab=lab, name="alice")
-    xen, *_ = [serving.load_reference(lab, agent, slug) for slug in STUDIES]
+    xen, *_ = [load_study(agent, slug) for slug in STUDIES]
     campaigns.save_campaign(lab=lab, slug="bare", title="Bare", visibility="public")
     serving.check_all()
     cells = Cell.objects.filter(campaign=xen)

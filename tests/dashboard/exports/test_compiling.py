@@ -57,7 +57,7 @@ def typeset(tmp_path):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_each_studys_comparison_compiles_and_fits_its_page(load_study, typeset, study):
-    campaign = load_study(study, lambda run: True)
+    campaign = load_study(study)
     rows = comparison_rows(
         campaign,
         systems=facets(campaign).systems,

@@ -4,8 +4,6 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from benchmarks.reference.documents import reference_campaign
-from benchmarks.services import campaigns, intake, processing, systems
 from benchmarks.viewer import ANYONE
 from dashboard.exports.citation import Citation
 from dashboard.report.building import Making, report
@@ -35,12 +33,6 @@ def made():
 
 
 @pytest.fixture
-def study(agent):
+def study(load_study):
     """Load the Xen study as the product does."""
-    found = reference_campaign("lmu-2010-xen")
-    stored, _ = campaigns.save_campaign(lab=agent.lab, **found.campaign)
-    for each in found.hosts:
-        systems.register_host(lab=agent.lab, **each)
-    intake.submit_runs(agent=agent, documents=found.runs)
-    processing.drain()
-    return stored
+    return load_study("lmu-2010-xen")
