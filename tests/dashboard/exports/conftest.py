@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import comparison_table
+from tests.comparison_rows import NATIVE
 
 HOSTILE = [
     "\\input{/etc/passwd}",
@@ -25,52 +25,6 @@ HOSTILE = [
     "Größe Łódź Čapek 5 µs · ≤ 2 \N{MULTIPLICATION SIGN} 3",
 ]
 
-NATIVE = ComparisonRow(
-    id=1,
-    campaign="study",
-    case="Network throughput · write",
-    case_id=1,
-    tool="iometer",
-    tool_title="Iometer",
-    metric="network throughput",
-    operation="write",
-    access="",
-    parameters={"operation": "write", "target": "iSCSI"},
-    component="network",
-    better="higher",
-    system="native Ubuntu 32-bit",
-    system_id=1,
-    host="alpha",
-    hypervisor="native",
-    hypervisor_version="",
-    virtualization="",
-    guest_os="Ubuntu",
-    guest_bits=32,
-    vcpus=None,
-    memory_bytes=None,
-    hw_virt="",
-    guest_tools="",
-    options={},
-    scenario="single",
-    vms=1,
-    seat="1",
-    load="",
-    clock="",
-    value=52.97,
-    unit="MB/s",
-    n=1,
-    baseline_value=None,
-    baseline_n=None,
-    baseline_system_id=None,
-    efficiency=None,
-    relative=None,
-    scaling=None,
-    judgement=None,
-    state="native",
-    reason="",
-    document="",
-    table="",
-)
 XEN = replace(
     NATIVE,
     id=2,
