@@ -51,7 +51,7 @@ class ComparabilityWords:
 
 def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     """Return the answer in one sentence: how much of native, and how sure."""
-    platform, case = _platform(row, cell), _in_sentence(row.case)
+    platform, case = _platform(cell), _in_sentence(row.case)
     if said := _no_single_figure(cell, baseline):
         words = {"platform": platform, "case": case, "said": said}
         return _sentence_of(_("%(case)s on %(platform)s: %(said)s.") % words)
@@ -65,12 +65,11 @@ def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     return f"{answer[0] % words}{_how_sure(row.judgement)}."
 
 
-def _platform(row: ComparisonRow, cell: Cell) -> str:
+def _platform(cell: Cell) -> str:
     """Return the hypervisor; where there is none, the machine."""
     if cell.system.is_native:
         return host_name(cell)
-    parts = (row.hypervisor, row.hypervisor_version, row.virtualization)
-    return " ".join(filter(None, parts))
+    return cell.system.platform
 
 
 def host_name(cell: Cell) -> str:

@@ -28,13 +28,12 @@ def short_names(systems: Iterable[System]) -> Mapping[int, str]:
 
 
 def _facts(system: System) -> dict[str, str]:
-    platform = (system.hypervisor, system.hypervisor_version, system.virtualization)
     options = {
         name: wording.fact_in_brief(Fact(name, str(value)))
         for name, value in system.options.items()
     }
     return {
-        "platform": " ".join(filter(None, platform)),
+        "platform": system.platform,
         "guest_os": system.guest_os,
         "guest_bits": wording.property_value("guest_bits", system.guest_bits),
         **options,

@@ -145,10 +145,13 @@ def fact_in_brief(fact: Fact) -> str:
 
 def system_name(system: System) -> str:
     """Return a system in words: ``Xen 3.3 full, Ubuntu Server 9.04, 32-bit``."""
-    platform = (system.hypervisor, system.hypervisor_version, system.virtualization)
-    said = (system.guest_os, property_value("guest_bits", system.guest_bits))
+    said = (
+        system.platform,
+        system.guest_os,
+        property_value("guest_bits", system.guest_bits),
+    )
     options = (fact_in_brief(Fact(*item)) for item in system.options.items())
-    return ", ".join(filter(None, [" ".join(filter(None, platform)), *said, *options]))
+    return ", ".join(filter(None, [*said, *options]))
 
 
 def seat_text(seat: str) -> str:

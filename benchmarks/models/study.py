@@ -1,5 +1,7 @@
 """What is studied: campaigns, the machines, and the systems under test."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -108,6 +110,11 @@ class SystemQuerySet(models.QuerySet["System"]):
 class System(models.Model):
     """The system under test: host, platform, guest and options."""
 
+    STATED = (
+        *("hypervisor", "hypervisor_version", "virtualization"),
+        *("guest_os", "guest_bits", "vcpus", "memory_bytes"),
+    )
+
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="systems")
     host = models.ForeignKey(Host, models.PROTECT, related_name="systems")
     hypervisor = models.CharField(max_length=100)
@@ -145,14 +152,23 @@ class System(models.Model):
         return self.hypervisor == EMULATOR or EMULATED_LAYER in layers
 
     @property
+    def stated(self) -> dict[str, Any]:
+        """What was stated of it, by name, beside its host and its options."""
+        return {name: getattr(self, name) for name in self.STATED}
+
+    @property
+    def platform(self) -> str:
+        """The hypervisor, its version and the type of virtualization."""
+        parts = (self.hypervisor, self.hypervisor_version, self.virtualization)
+        return " ".join(filter(None, parts))
+
+    @property
     def label(self) -> str:
         """A name for people, from what was stated."""
         bits = f"{self.guest_bits}-bit" if self.guest_bits else ""
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         parts = [
-            self.hypervisor,
-            self.hypervisor_version,
-            self.virtualization,
+            self.platform,
             self.guest_os,
             bits,
             f"({options})" if options else "",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from benchmarks.models import Campaign, Cell, Run, System
 
 # What every comparison of a guest with its machine is about.
 ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
-PROPERTIES = (*ALWAYS_STUDIED, "guest_os", "guest_bits", "vcpus", "memory_bytes")
 # A campaign names its factors as people do.
 OPTIONS_OF_FACTORS = {
     "amd_v": "hw_virt",
@@ -73,7 +71,7 @@ def systems_compared(campaign: Campaign, one: System, other: System) -> Comparab
 
 def system_facts(system: System) -> dict[str, str]:
     """Return what a system was stated to be, as texts that can be compared."""
-    stated: dict[str, Any] = {name: getattr(system, name) for name in PROPERTIES}
+    stated = system.stated
     options = canonical_parameters(system.options)
     everything = {"host": system.host.slug, **stated, **options}
     return {name: str(value) for name, value in everything.items() if value}
