@@ -10,11 +10,11 @@ from rest_framework.response import Response
 from api.comparisons import DOUBTS
 from api.fields import Choice, Text
 from api.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
-from api.runs import SCENARIOS
 from api.views import ApiView
 from benchmarks.analysis.clock_facts import ORDER
 from benchmarks.models import Cell
 from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.ordering import SCENARIOS
 
 LOOKUPS = {
     "system": "system",

@@ -16,7 +16,6 @@ from api.queries import (
     WholeParameter,
     campaign_parameter,
 )
-from api.runs import SCENARIOS
 from api.views import ApiView
 from benchmarks.analysis.verdicts import Standing, Verdict
 from benchmarks.errors import NotFoundError
@@ -24,6 +23,7 @@ from benchmarks.models import Campaign, Cell, Efficiency, System
 from benchmarks.selectors.campaigns import find_campaign
 from benchmarks.selectors.comparison_row import NOT_YET, ComparisonRow
 from benchmarks.selectors.comparisons import compared_cells, comparison_row
+from benchmarks.selectors.ordering import SCENARIOS
 from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import campaign_verdicts
 

@@ -11,9 +11,9 @@ from api.campaign_views import CampaignQuery, CampaignView
 from api.comparisons import BETTER, COMPONENTS, FigureSerializer
 from api.fields import NULLABLE, Choice
 from api.queries import ToolParameter
-from api.runs import SCENARIOS
 from benchmarks.selectors.corun_cells import TOGETHER
 from benchmarks.selectors.coruns import campaign_coruns
+from benchmarks.selectors.ordering import SCENARIOS
 
 LOOKUPS = {
     "component": "case__component",

@@ -8,9 +8,9 @@ from api.campaign_views import CampaignQuery, CampaignView
 from api.comparisons import COMPONENTS
 from api.fields import Choice
 from api.influence_answers import CampaignInfluenceSerializer
-from api.runs import SCENARIOS
 from benchmarks.selectors.influence import campaign_influence
 from benchmarks.selectors.influence_responses import RESPONSES
+from benchmarks.selectors.ordering import SCENARIOS
 
 
 class InfluenceQuery(CampaignQuery):

@@ -26,20 +26,11 @@ from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Agent, Run
 from benchmarks.selectors import runs
 from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.selectors.ordering import SCENARIOS
 from benchmarks.services.intake import Submission, submit_runs
 
 MAX_SAMPLES = 10_000
 MAX_VMS = 10_000
-SCENARIOS = (
-    "single",
-    "parallel",
-    "under CPU load",
-    "disk and network combined",
-    "inter-vm",
-    "inter-host",
-    "same-host",
-    "combined",
-)
 CLOCKS = ("external", "client", "meter", "guest", "local")
 
 RUN = {
