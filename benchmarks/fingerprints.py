@@ -51,17 +51,7 @@ _EXACT = Context(prec=4 * MAX_VALUE)
 
 # The unit in which a quantity of each dimension is spelled; a count and a plain ratio
 # have no unit of their own and are numbers.
-_BASE_UNITS: Final = {
-    "data": "B",
-    "data rate": "B/s",
-    "floating-point rate": "flop/s",
-    "time": "s",
-    "energy": "J",
-    "power": "W",
-    "ratio": "%",
-    "rate": "1/s",
-    "frequency": "Hz",
-}
+_SPELLED_IN: Final = {**units.BASE_UNITS, "ratio": "%", "frequency": "Hz"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,9 +216,9 @@ def _canonical_quantity(text: str) -> str:
     """``"102400 KiB"`` -> ``"104857600 B"``; empty if no number with a known unit."""
     match = _QUANTITY.fullmatch(text)
     unit = units.find(match[2]) if match else None
-    if match is None or unit is None or unit.dimension not in _BASE_UNITS:
+    if match is None or unit is None or unit.dimension not in _SPELLED_IN:
         return ""
-    base = _BASE_UNITS[unit.dimension]
+    base = _SPELLED_IN[unit.dimension]
     ratio = unit.factor / units.unit(base).factor
     number = _EXACT.multiply(Decimal(match[1]), Decimal(ratio.numerator))
     return f"{_plain(_EXACT.divide(number, Decimal(ratio.denominator)))} {base}"

@@ -49,6 +49,17 @@ def _table() -> Iterator[Unit]:
             yield Unit(symbol, dimension, Fraction(fraction))
 
 
+BASE_UNITS: Final = {
+    "data": "B",
+    "data rate": "B/s",
+    "floating-point rate": "flop/s",
+    "time": "s",
+    "energy": "J",
+    "power": "W",
+    "rate": "1/s",
+}
+"""The unit of size 1 of each dimension that has one of its own."""
+
 _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
     Sentence("time"): {
         "s": 1,

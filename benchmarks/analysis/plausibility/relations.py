@@ -220,18 +220,7 @@ def grouped(run: RunFact, least: int = 1) -> Iterator[Readings]:
         yield Readings(values, samples, next(iter(samples.values())).parameters)
 
 
-BASES: Final = {
-    "data": "B",
-    "data rate": "B/s",
-    "floating-point rate": "flop/s",
-    "time": "s",
-    "energy": "J",
-    "power": "W",
-    "rate": "1/s",
-}
-
-
 def _in_base(sample: SampleFact) -> float:
     unit = units.find(sample.unit)
-    base = BASES.get(unit.dimension) if unit else None
+    base = units.BASE_UNITS.get(unit.dimension) if unit else None
     return units.convert(sample.value, sample.unit, base) if base else sample.value
