@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from dashboard.charts import FRAME_PX, SERIES, SYMBOLS, plain
+from dashboard.charts import FRAME_PX, SERIES, SYMBOLS, plain, row_axis
 
 BAR_PX: Final = 34
 FLAT_PX: Final = 360
@@ -70,13 +70,7 @@ def bar_chart(
                 "rangemode": "tozero",
                 "fixedrange": True,
             },
-            "yaxis": {
-                "range": [len(rows) - 0.5, -0.5],
-                "tickvals": list(range(len(rows))),
-                "ticktext": [plain(row) for row in rows],
-                "automargin": True,
-                "fixedrange": True,
-            },
+            "yaxis": row_axis(rows),
             "legend": ABOVE | {"traceorder": "normal"},
             "shapes": [],
         },

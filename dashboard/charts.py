@@ -139,6 +139,17 @@ def _lane(place: int, count: int) -> float:
     return LANES * (place / (count - 1) - 0.5) if count > 1 else 0.0
 
 
+def row_axis(rows: Sequence[str]) -> dict[str, Any]:
+    """Return an axis with a line for each row, the first one on top."""
+    return {
+        "range": [len(rows) - 0.5, -0.5],
+        "tickvals": list(range(len(rows))),
+        "ticktext": [plain(row) for row in rows],
+        "automargin": True,
+        "fixedrange": True,
+    }
+
+
 def _layout(
     rows: Sequence[str], ratios: Sequence[float], axis_title: str
 ) -> dict[str, Any]:
@@ -155,13 +166,7 @@ def _layout(
             "ticktext": [number(tick) for tick in ticks],
             "fixedrange": True,
         },
-        "yaxis": {
-            "range": [len(rows) - 0.5, -0.5],
-            "tickvals": list(range(len(rows))),
-            "ticktext": [plain(row) for row in rows],
-            "automargin": True,
-            "fixedrange": True,
-        },
+        "yaxis": row_axis(rows),
         "shapes": [_native_line(), *_bands(len(rows))],
     }
 
