@@ -46,6 +46,8 @@ class FileRefusedError(BenchmarksError):
 
 
 class FileTooLargeError(FileRefusedError):
+    """A file, or what a zip would unpack to, is more than is taken at once."""
+
     code = "too_large"
     status = 413
 

@@ -101,7 +101,8 @@ def external_interval(start: Stamp, end: Stamp, *, least_s: float) -> Interval:
 
     (rtt_1 - rtt_min) + (rtt_2 - rtt_min): beyond the shortest round trip ``least_s``
     ever seen on this path, nobody knows on which way the question was held up
-    (D. L. Mills' clock filter, RFC 5905, rests on the same).
+    (D. L. Mills' clock filter, RFC 5905, rests on the same). ValueError where
+    ``least_s`` is above a trip, or the end not after the start.
     """
     trips = (start.round_trip_s, end.round_trip_s)
     if not 0 <= least_s <= min(trips) < math.inf:

@@ -53,7 +53,8 @@ def consolidation(
     """The curve over the number of VMs, and its knee.
 
     Adding VMs raised the sum if it grew over the best sum of fewer VMs by more than the
-    band and by more than the noise of both sums, where they were repeated.
+    band and by more than the noise of both sums, where they were repeated. ValueError
+    without co-runs, or where one of k VMs has not k seats.
     """
     if not coruns_by_k:
         raise ValueError("a consolidation curve needs at least one co-run")

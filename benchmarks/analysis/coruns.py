@@ -192,7 +192,8 @@ def cpu_target(
     """Set a CPU-bound time of v virtual on c physical cores against its target.
 
     The ideal is single x max(1, v/c). The LMU studies take the mean time of c VMs,
-    ``full_s``, times v/c: 1.5 x the time of 2 VMs for 3 VMs on 2 cores.
+    ``full_s``, times v/c: 1.5 x the time of 2 VMs for 3 VMs on 2 cores. ValueError
+    without a core on each side, or with a time that is not above 0.
     """
     if min(virtual, cores) < 1:
         raise ValueError("a target needs at least one virtual and one physical core")
@@ -206,7 +207,11 @@ def cpu_target(
 
 
 def overlap(windows_s: Sequence[tuple[float, float]]) -> Overlap:
-    """The common window of (start, end) of all seats, on one clock."""
+    """The common window of (start, end) of all seats, on one clock.
+
+    Its share is that of the longest seat: 0 where there is none. ValueError without
+    seats, or where one does not end after its start.
+    """
     if not windows_s or any(not start < end for start, end in windows_s):
         raise ValueError("every seat needs a start and a later end")
     start = max(start for start, _ in windows_s)
@@ -232,7 +237,11 @@ def half_width(values: Array) -> float:
 
 
 def rates_of(coruns: CoRuns) -> Array:
-    """Co-runs as rows of seats; a seat may have got 0, but not all of them."""
+    """Co-runs as an array, a row each, a column a seat.
+
+    A seat may have got 0, but not all of them. ValueError otherwise, also where rows
+    differ in length or there is nothing.
+    """
     if not len(coruns) or not len(coruns[0]):
         raise ValueError(Sentence("a co-run needs at least one seat"))
     if len({len(seats) for seats in coruns}) > 1:

@@ -33,7 +33,8 @@ def hodges_lehmann_ratio(
 ) -> float:
     """Return the median ratio of all pairs of a run and a baseline run.
 
-    Hodges and Lehmann's shift on the log scale: 1 is the baseline's speed.
+    Hodges and Lehmann's shift on the log scale: 1 is the baseline's speed. ValueError
+    with a reading that is not above 0, or fewer runs on a side than it needs.
     """
     values, baselines = _values(run_means), _values(baseline_means)
     if min(values.min(), baselines.min()) <= 0:

@@ -107,7 +107,8 @@ def energy_table(
 
     ``reference`` is the label of the case that ratios are set against (the first by
     default). With ``waiting_w``, the power of the machine before and after the work,
-    ``less_wait_j`` is the total less the wait: the best figure of the three.
+    ``less_wait_j`` is the total less the wait: the best figure of the three. ValueError
+    where no case has the label ``reference``.
     """
     if not totals:
         return ()

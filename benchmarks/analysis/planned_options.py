@@ -32,7 +32,7 @@ KNOWN: Final = (*NUMBERS, *TEXTS)
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:
-    """Return options that may be handed to an agent, or raise what is wrong."""
+    """Return options that may be handed to an agent; PlanError says what is wrong."""
     for name, value in options.items():
         if name in NUMBERS:
             _check_number(name, value)

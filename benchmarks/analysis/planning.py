@@ -150,7 +150,10 @@ class Design:
 
 
 def expand(design: Design) -> tuple[Planned, ...]:
-    """Return every step of a design in its order, warm-up first."""
+    """Return every step of a design in its order, warm-up first.
+
+    PlanError where these are too many, or none.
+    """
     treatments = tuple(enumerate(treatments_of(design)))
     rounds = design.warm_up + design.repetitions
     if len(treatments) * rounds > MOST_STEPS:
@@ -184,7 +187,10 @@ def further_round(
 
 
 def treatments_of(design: Design) -> tuple[Treatment, ...]:
-    """Return what every round consists of, in the order it was asked for."""
+    """Return what every round consists of, in the order it was asked for.
+
+    PlanError where that is nothing.
+    """
     found = tuple(
         treatment
         for column in design.columns

@@ -93,7 +93,8 @@ def trace_of_power(times_s: Sequence[float], watts: Sequence[float]) -> Trace:
 def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace:
     """Return readings of a counter as steps of mean power.
 
-    Where it fell it was begun anew: nobody knows what that step took.
+    Where it fell it was begun anew: nobody knows what that step took. ValueError where
+    it never rose, or the times and joules are no readings.
     """
     times, counts = _readings(times_s, joules)
     rose = np.diff(counts) >= 0

@@ -120,6 +120,7 @@ def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> 
     ``resolution`` is the step of the readings; without one it is the last decimal place
     that the values use, at most 1. Its rounding counts as spread within a speed
     (resolution^2 / 12), so that 10.1 and 10.2 on a coarse display are not two speeds.
+    ValueError without runs, or with one that is no number or too large.
     """
     values = np.asarray(run_means, dtype=float)
     if not values.size or not (np.abs(values) < LARGEST).all():

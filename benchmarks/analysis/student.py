@@ -48,7 +48,7 @@ def normal_quantile(probability: float) -> float:
 
 
 def tail(statistic: Floats, df: Floats) -> Floats:
-    """Return the probability of a t at least this far above 0."""
+    """Return the one-sided probability of each t: at least so far above 0."""
     return np.asarray(stdtr(df, -statistic), dtype=float)
 
 

@@ -58,6 +58,7 @@ def is_seat(text: str) -> bool:
 
 
 def cells_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> Iterable[Cell]:
+    """Return the cells of all co-runs, seat by seat."""
     return (cell for seats in groups.values() for cell in seats.values())
 
 

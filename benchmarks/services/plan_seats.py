@@ -62,6 +62,10 @@ def join_plan(
 
 
 def locked_plan(lab: Lab, plan_id: int) -> Plan:
+    """Return a plan that nobody else changes until the transaction ends.
+
+    Raises NotFoundError, also for another lab's.
+    """
     plan = Plan.objects.select_for_update().filter(lab=lab, pk=plan_id).first()
     if plan is None:
         raise NotFoundError(Sentence("plan"), plan_id)

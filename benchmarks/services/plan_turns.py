@@ -55,6 +55,7 @@ def next_part(*, lab: Lab, plan_id: int, seat_id: int) -> Answer:
 
 
 def read_part(part_id: int) -> PlanPart:
+    """Return a part with all that an answer says of it, in one query."""
     return PlanPart.objects.select_related("step__plan", "seat__system").get(pk=part_id)
 
 

@@ -44,6 +44,11 @@ LEVEL: Final = 1 - CONFIDENCE
 def by_least_squares(
     observations: Sequence[Observation], nothing: Influence
 ) -> Influence:
+    """Return ``nothing`` with the effects of its factors, from logarithms of responses.
+
+    Judged by the scatter of repeated runs; without it by what the model leaves over,
+    first with all interactions that the design tells, then without; else not at all.
+    """
     systems = [each.levels for each in observations]
     mains = Model.of([(factor,) for factor in nothing.factors], systems)
     told, aliased = interactions(mains)

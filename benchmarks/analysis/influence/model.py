@@ -70,7 +70,10 @@ class Model:
 
 
 def columns(term: Term, systems: Sequence[Levels]) -> Array:
-    """A term's columns: those of its factor, or all products of its two factors'."""
+    """A term's columns: those of its factor, or all products of its two factors'.
+
+    A row a system, a column a level beside the reference, or a pair of such levels.
+    """
     first, *others = (factor.columns(systems) for factor in term)
     for other in others:
         first = np.einsum("ij,ik->ijk", first, other).reshape(len(systems), -1)

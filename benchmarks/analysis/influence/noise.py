@@ -59,7 +59,7 @@ def log_m2(m2: float, mean: float) -> float:
 
 
 def covariance(observations: Sequence[Observation]) -> Array:
-    """Return V of the responses, in units of the variance of one run."""
+    """Return V of n responses (n x n), in units of the variance of one run."""
     own = np.diag([1 / each.runs.n for each in observations])
     baselines = _baselines(observations)
     if not baselines:
@@ -92,12 +92,18 @@ def responses(observations: Sequence[Observation]) -> Array:
 
 
 def relative_variances(weights: Array, observations: Sequence[Observation]) -> Array:
-    """The variance of each weighted sum of responses, one row of weights each."""
+    """The variance of each weighted sum of n responses, in those of one run.
+
+    ``weights`` has a row for each of the k sums (k x n); so many come back.
+    """
     return _quadratic(weights, covariance(observations))
 
 
 def baseline_shares(weights: Array, observations: Sequence[Observation]) -> Array:
-    """How much of the variance of each weighted sum comes from native runs."""
+    """Which part of the variance of each weighted sum comes from native runs: 0 to 1.
+
+    ``weights`` has a row for each of the k sums (k x n); so many come back.
+    """
     own = np.diag([1 / each.runs.n for each in observations])
     total = relative_variances(weights, observations)
     return np.maximum(0.0, 1 - _quadratic(weights, own) / total)
