@@ -2,11 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmarks.management.generating import GeneratingCommand
 from dashboard.core_texts import Text, core_texts
 
 HEAD = '''"""Every text of the core, marked for `makemessages`.
@@ -22,24 +21,13 @@ TEXTS = (
 '''
 
 
-class Command(BaseCommand):
+class Command(GeneratingCommand):
     """No sentence of the core can be missing from the translators' files."""
 
     help = __doc__
-    requires_system_checks = ()
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="only compare")
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        path = _path()
-        text = catalogue()
-        if path.exists() and path.read_text() == text:
-            return
-        if options["check"]:
-            raise CommandError(f"{path.name} is not current. Run: make docs")
-        path.write_text(text)
-        self.stdout.write(f"written: {path.name}")
+    def files(self) -> dict[Path, str]:
+        return {_path(): catalogue()}
 
 
 def catalogue() -> str:
