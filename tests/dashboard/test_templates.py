@@ -110,7 +110,7 @@ def test_a_style_sheet_closes_what_it_opens_where_it_should(path):
 
 
 def test_every_mark_of_a_chart_is_drawn_on_its_button():
-    source = (DASHBOARD / "static/dashboard/chart_series.js").read_text()
+    source = (DASHBOARD / "static/dashboard/chart-series.js").read_text()
     drawn = set(re.findall(r'^    "?([\w-]+)"?: "M', source, re.MULTILINE))
 
     assert drawn == {*SYMBOLS, "bar", "line"}
