@@ -17,13 +17,12 @@ from benchmarks.selectors.comparison_columns import Column, column_head
 from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.ordering import COMPONENTS, rank
+from benchmarks.selectors.spectrum import NO_SPEED
 from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
 from benchmarks.viewer import Viewer
 
 SCENARIO = "single"
 RUNS_FOR_AN_INTERVAL = 2
-# A share of CPU time is no speed, however well it can be compared.
-NO_SPEED = ("%",)
 
 
 @dataclass(frozen=True)
