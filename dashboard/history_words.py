@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.history import LEAST_RUNS, ChangePoint
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.selectors.history import DatedRun, History, Point, Series
-from dashboard import figures, wording
+from dashboard import days, figures, wording
 
 
 def day_text(at: datetime | None) -> str:
     """Return the day of a run."""
-    return wording.day_text(at) if at else ""
+    return days.day_text(at) if at else ""
 
 
 def line_name(series: Series, told: History) -> str:

@@ -3,11 +3,9 @@
 What became of things (states of cells, runs, flags, clocks): `dashboard.state_words`.
 """
 
-from datetime import date, datetime
 from functools import lru_cache
 from typing import cast
 
-from django.utils import dateformat
 from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
@@ -184,16 +182,6 @@ def runs_text(n: int) -> str:
 def _runs_text(n: int, _language: str | None) -> str:
     """Do it once a language: a table says it thousands of times."""
     return ngettext("single run", "%(n)s runs", n) % {"n": n}
-
-
-def day_text(at: date) -> str:
-    """Return a day as the reader writes it."""
-    return dateformat.format(at, figures.locale().day)
-
-
-def moment_text(at: datetime | None) -> str:
-    """Return a day and its time, to the minute, with the zone; nothing for None."""
-    return dateformat.format(at, f"{figures.locale().day} H:i e") if at else ""
 
 
 class _Reader:

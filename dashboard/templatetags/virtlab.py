@@ -16,6 +16,7 @@ from benchmarks.sentences import kept_words
 from benchmarks.tools.labels import case_details
 from dashboard import (
     cells,
+    days,
     figures,
     flag_page,
     grid,
@@ -35,7 +36,9 @@ FILTERS: dict[str, Callable[..., object]] = {
     "file_size": figures.size,
     "said": wording.said,
     "kept_words": kept_words,
-    "moment_text": wording.moment_text,
+    "day_text": days.day_text,
+    "moment_text": days.moment_text,
+    "published_text": days.published_text,
     "ratio": figures.ratio,
     "shade": figures.heat,
     "property_name": wording.property_name,

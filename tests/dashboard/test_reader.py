@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from django.conf.locale import LANG_INFO
 
-from benchmarks.models import Run
-from dashboard import figures, wording
+from benchmarks.models import Campaign, Run
+from dashboard import days, figures
 from dashboard.figures import NEUTRAL, Locale, written_as
 from dashboard.reader import locale_of
 
@@ -31,7 +31,7 @@ DAY = datetime(2026, 11, 21, 15, 4, tzinfo=UTC)
 def test_it_is_the_first_that_the_browser_accepts(accepted, locale, day):
     assert locale_of(accepted) == locale
     with written_as(locale):
-        assert wording.day_text(DAY) == day
+        assert days.day_text(DAY) == day
 
 
 def test_every_known_locale_tells_its_two_signs_apart():
@@ -106,3 +106,33 @@ def test_the_api_speaks_english_and_writes_points(pair, client):
     german = client.get(address, headers={"accept-language": "de"})
 
     assert german.content == client.get(address).content
+
+
+@pytest.mark.parametrize(
+    ("accepted", "day", "month"),
+    [
+        ("en-US", "July 29, 2010", "July 2010"),
+        ("en-GB", "29 Jul 2010", "Jul 2010"),
+        ("de", "29.07.2010", "07.2010"),
+        ("hu", "2010.07.29.", "2010.07"),
+        ("ja", "2010/07/29", "2010/07"),
+        ("", "2010-07-29", "2010-07"),
+    ],
+)
+def test_a_study_is_of_a_day_or_a_month(accepted, day, month):
+    with written_as(locale_of(accepted)):
+        assert days.published_text("2010-07-29") == day
+        assert days.published_text("2010-07") == month
+
+
+@pytest.mark.parametrize("stated", ["2010", "2010-02-31", "spring 2010", ""])
+def test_what_is_no_day_stays_as_it_was_stated(stated):
+    with written_as(GERMAN):
+        assert days.published_text(stated) == stated
+
+
+def test_a_campaign_says_its_day_as_the_reader_does(pair, text):
+    Campaign.objects.update(published="2010-07-29")
+
+    assert "29.07.2010" in text(f"{STUDY}/", headers={"accept-language": "de"})
+    assert "July 29, 2010" in text("/", headers={"accept-language": "en-US"})
