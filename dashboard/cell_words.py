@@ -12,6 +12,7 @@ from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.models import Cell
 from benchmarks.selectors.cell_figures import shape_sentence
 from benchmarks.selectors.comparison_row import ComparisonRow
+from benchmarks.sentences import in_unit
 from dashboard import figures, judging, state_words, wording
 from dashboard.cell_sides import has_single_figure, speeds_of
 from dashboard.wording import Text
@@ -129,8 +130,8 @@ def _no_single_figure(cell: Cell, baseline: Cell | None) -> str:
 
 def _sentence(cell: Cell) -> str:
     """Return what was found in the runs, no percentage parted from its sign."""
-    found = wording.said(shape_sentence(cell.shape or {}))
-    return found.replace(" %", "\N{NO-BREAK SPACE}%")
+    found = in_unit(shape_sentence(cell.shape or {}), cell.case.unit)
+    return wording.said(found).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def figure_text(cell: Cell) -> str:

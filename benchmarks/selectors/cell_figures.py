@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from benchmarks.analysis.shape import Shape
 from benchmarks.models import Cell
-from benchmarks.sentences import Sentence, kept_words
+from benchmarks.sentences import Sentence, in_unit, kept_words
 
 KEPT = ("shape", "shape_codes", "minimum", "maximum")
 """What of a cell tells whether one figure describes its runs."""
@@ -40,12 +40,12 @@ class CellFigure:
     range: tuple[float, float] | None = None
 
 
-def cell_figure(cell: Cell) -> CellFigure:
-    """Return what is shown of a cell."""
+def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
+    """Return what is shown of a cell, whose speeds are told in that unit."""
     if not cell.shape_codes:
         return CellFigure(cell.mean)
     found = instead_of_mean({name: getattr(cell, name) for name in KEPT})
-    shape = found.pop("shape")
+    shape = in_unit(found.pop("shape"), unit)
     return CellFigure(None, reason=no_single_figure(shape), **found)
 
 

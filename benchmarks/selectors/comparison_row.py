@@ -13,7 +13,7 @@ from benchmarks.selectors.cell_figures import (
     no_single_figure,
     shape_sentence,
 )
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, in_unit
 
 State = Efficiency.State
 NOT_YET = "waiting"
@@ -153,7 +153,7 @@ def compared_row(
         relative=ratio if is_relative else None,
         scaling=ratio if is_scaling else None,
         state=against.state,
-        reason=_reason(own, against),
+        reason=_reason(own, shared["unit"], against),
         judgement=judgement,
     )
     return row
@@ -175,9 +175,9 @@ def _instead_of_mean(own: Mapping[str, Any], against: Against) -> dict[str, Any]
     return {**instead_of_mean(own), "baseline_doubts": baseline_doubts}
 
 
-def _reason(own: Mapping[str, Any], against: Against) -> str:
+def _reason(own: Mapping[str, Any], unit: str, against: Against) -> str:
     if own["shape_codes"]:
-        return no_single_figure(shape_sentence(own["shape"] or {}))
+        return no_single_figure(in_unit(shape_sentence(own["shape"] or {}), unit))
     if against.baseline_doubts:
         return Sentence("No single figure describes the runs of the baseline.")
     return against.reason

@@ -230,7 +230,7 @@ def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _seat(cell: Cell) -> SeatValue:
-    return SeatValue(cell.seat, cell_figure(cell), cell.n, cell.pk)
+    return SeatValue(cell.seat, cell_figure(cell, cell.case.unit), cell.n, cell.pk)
 
 
 def _total(seats: Mapping[str, Cell]) -> float | None:

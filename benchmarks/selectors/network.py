@@ -153,7 +153,7 @@ def _path(cell: Cell, flags: Iterable[Flag]) -> Path:
         medium=medium,
         line_rate=_in_unit(rate, cell),
         flags=tuple(flags),
-        figure=cell_figure(cell),
+        figure=cell_figure(cell, cell.case.unit),
     )
 
 

@@ -11,6 +11,7 @@ from benchmarks.sentences import (
     counted,
     either,
     every,
+    in_unit,
     joined,
     kept_words,
     revived,
@@ -130,3 +131,18 @@ def test_it_comes_back_with_its_parts(sentence, keep):
 def test_any_other_text_stays_what_it_is(text):
     assert revived(stored(text)) == text
     assert told(text, German()) == text
+
+
+def test_speeds_get_the_unit_that_their_shape_does_not_know():
+    low, high = (
+        Sentence("{centre:.1f} ({percent:.0f} %)", centre=centre, percent=50)
+        for centre in (58.9, 108.7)
+    )
+    found = Sentence("two speeds, {lower} and {upper}", lower=low, upper=high)
+
+    said = in_unit(joined([found, "odd"], ", "), "MB/s")
+
+    assert said == "two speeds, 58.9 MB/s (50 %) and 108.7 MB/s (50 %), odd"
+    assert "58,9 MB/s (50 %)" in told(said, German())
+    assert in_unit(found, "") == found
+    assert in_unit("anything", "MB/s") == "anything"

@@ -45,7 +45,9 @@ def test_eleven_runs_at_two_speeds_are_told_and_drawn(chromium, site):
         page = visit.open(f"{COMPARE}../runs/?cell={cell_of('inqbus-server-b').pk}")
 
         headline = page.get_by_role("heading", level=1)
-        expect(headline).to_contain_text("two speeds, 59 (64 %) and 109 (36 %)")
+        expect(headline).to_contain_text(
+            "two speeds, 59 MB/s (64 %) and 109 MB/s (36 %)"
+        )
         expect(headline).to_contain_text("alternating with period 3")
         assert "77.2" not in page.locator("main").inner_text()
         chart = draw(page, "order")

@@ -116,7 +116,10 @@ def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
 
     page = words(text(address(cell)))
 
-    assert "two speeds, 59 (67 %) and 108 (33 %), alternating with period 3" in page
+    assert (
+        "two speeds, 59 MB/s (67 %) and 108 MB/s (33 %), alternating with period 3"
+        in page
+    )
     assert "no single figure, no verdict" in page
     assert "59 MB/s (67 %) or 108 MB/s (33 %)" in page
     assert "95 % interval 0." not in page
@@ -357,7 +360,7 @@ def test_the_eleven_readings_of_server_b_get_no_single_figure(text, load_study):
         page = text(address(cell, query))
 
         (headline,) = (words(each) for each in re.findall(r"<h1[^>]*>.*?</h1>", page))
-        assert "two speeds, 59 (64 %) and 109 (36 %)" in headline
+        assert "two speeds, 59 MB/s (64 %) and 109 MB/s (36 %)" in headline
         assert "alternating with period 3; no single figure, no verdict" in headline
         assert "59 MB/s (64 %) or 109 MB/s (36 %)" in words(page)
         assert pages.wording.quantity(cell.mean, "MB/s") not in page

@@ -10,7 +10,8 @@ from benchmarks.models import Cell
 from benchmarks.services import checking
 
 STUDY = "/campaigns/alpha-lab/inqbus-2008-io"
-TWO_SPEEDS = "two speeds, 59 (64 %) and 109 (36 %), alternating with period 3"
+SPEEDS = "59 MB/s (64 %) and 109 MB/s (36 %)"
+TWO_SPEEDS = f"two speeds, {SPEEDS}, alternating with period 3"
 
 
 @pytest.fixture

@@ -154,7 +154,10 @@ def test_a_disk_of_two_speeds_gets_no_verdict_and_no_single_figure(reader, produ
         page = answer.read().decode().replace("\N{NO-BREAK SPACE}", " ")
 
     assert row["verdict"] == "refused"
-    assert "two speeds, 59 (64 %) and 109 (36 %), alternating with period 3" in page
+    assert (
+        "two speeds, 59 MB/s (64 %) and 109 MB/s (36 %), alternating with period 3"
+        in page
+    )
     assert "59 MB/s (64 %) or 109 MB/s (36 %)" in page
     assert "77.23" not in page
 
