@@ -98,7 +98,8 @@ def emulation_words() -> str:
 
 def property_name(name: str) -> str:
     """Return what a property is called; an unknown one by its own name."""
-    return str(PROPERTIES.get(name, name.replace("_", " ")))
+    said = name.replace("_", " ")
+    return str(PROPERTIES.get(name, f"{said[:1].upper()}{said[1:]}"))
 
 
 def property_value(name: str, value: object) -> str:

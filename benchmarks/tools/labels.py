@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from string import Formatter
 
@@ -9,6 +10,8 @@ from benchmarks.fingerprints import display_parameters
 from benchmarks.tools.base import Metric, Tool
 
 LONGEST_PART = 40
+# Labels speak of several: "1 threads", "1 processes".
+ONE_OF_MANY = re.compile(r"^(1 \w+?)(?:(?<=ss)es|s)$")
 
 
 def case_label(tool: Tool, metric: Metric, parameters: Mapping[str, object]) -> str:
@@ -33,7 +36,10 @@ def _applicable(tool: Tool, shown: Mapping[str, str]) -> Iterator[str]:
 
 
 def _filled(tool: Tool, shown: Mapping[str, str]) -> Iterator[str]:
-    return (label.format_map(shown) for label in _applicable(tool, shown))
+    return (
+        ONE_OF_MANY.sub(r"\1", label.format_map(shown))
+        for label in _applicable(tool, shown)
+    )
 
 
 def _fields(label: str) -> set[str]:

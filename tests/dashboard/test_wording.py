@@ -27,6 +27,12 @@ def test_a_fact_explains_itself(name, value, text):
     assert wording.fact_text(Fact(name, value)) == text
 
 
+def test_a_heading_begins_with_a_capital_whatever_a_lab_calls_its_options():
+    assert wording.property_name("guest_bits") == "Bits"
+    assert wording.property_name("huge_pages") == "Huge pages"
+    assert wording.property_name("NUMA") == "NUMA"
+
+
 def test_a_single_run_is_called_what_it_is():
     assert wording.runs_text(1) == "single run"
     assert wording.runs_text(11) == "11 runs"

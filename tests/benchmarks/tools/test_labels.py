@@ -40,6 +40,19 @@ def test_it_leaves_out_a_pattern_that_lacks_a_parameter():
     assert label("netperf", "throughput", **{"from": "vm3"}) == "Throughput"
 
 
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 thread"), (4, "4 threads"), (11, "11 threads")]
+)
+def test_one_thread_is_no_threads(count, said):
+    shown = label("sysbench", "transaction rate", test="oltp", threads=count)
+    assert shown == f"Transaction rate · oltp · {said}"
+
+
+def test_one_process_is_no_processes():
+    shown = label("b-eff-io", "weighted bandwidth", operation="read", processes=1)
+    assert shown == "Weighted bandwidth · read · 1 process"
+
+
 def test_it_cuts_a_long_part():
     shown = label("watts-up", "energy", workload="x" * 500)
     assert shown == f"Energy · {'x' * 39}…"
