@@ -176,7 +176,7 @@ TEXTS = (
     gettext_noop("Several labs have a campaign \"{slug}\". Say {choices}."),
     gettext_noop("Several native results fit and disagree."),
     gettext_noop("Several things that are studied differ: {found}."),
-    gettext_noop("Single run: it says nothing about its own chance."),
+    gettext_noop("Single run: how much the next would differ is unknown."),
     gettext_noop("Socket errors: {socket}."),
     gettext_noop("The BMC gave no power reading."),
     gettext_noop("The BMC says that its power reading is \"{said}\": left out."),

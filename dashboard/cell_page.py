@@ -28,6 +28,8 @@ from dashboard.run_pages import number
 from dashboard.selections import ENERGY, SPEED, address, shown
 
 TOKENS = ("--series-2", "--series-1")
+# What others are set against: of it nothing is to be judged.
+SIDES = ("native", "reference")
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,13 @@ class CellPage:
     def has_ratio(self) -> bool:
         """Whether one ratio may be shown: there is one, and nothing forbids it."""
         return bool(self.view.shade) and self.has_single_figure
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a verdict, or what stands against one, is told."""
+        row = self.evidence.row
+        is_side = row.state in SIDES and self.has_single_figure
+        return row.judgement is not None and not is_side
 
 
 def cell_address(campaign: Campaign, query: Mapping[str, str]) -> str:

@@ -20,11 +20,11 @@ from dashboard.wording import Text
 LIGHTS: dict[str, tuple[Text, Text]] = {
     "green": (
         gettext_lazy("comparable"),
-        gettext_lazy("Only what the campaign studies differs."),
+        gettext_lazy("Only what the campaign studies differs: %(what)s."),
     ),
     "amber": (
         gettext_lazy("comparable with care"),
-        gettext_lazy("More than what the campaign studies differs."),
+        gettext_lazy("More than what the campaign studies differs: %(what)s."),
     ),
     "red": (gettext_lazy("not comparable"), gettext_lazy("The case itself differs.")),
 }
@@ -189,16 +189,16 @@ def comparability_words(found: Comparability) -> ComparabilityWords:
     """Return the light in words, unwanted differences first."""
     word, sentence = LIGHTS[found.light]
     if found.light == "amber" and not found.unwanted:
-        sentence = _(
-            "Several studied things differ: the ratio is of them all together."
-        )
+        sentence = _("The ratio is of several studied things together: %(what)s.")
     is_same = not (found.studied or found.unwanted)
     everything = [(each, False) for each in found.unwanted]
     everything += [(each, True) for each in found.studied]
+    told = found.unwanted or found.studied
+    what = ", ".join(wording.property_name(each.name) for each in told)
     return ComparabilityWords(
         light=found.light,
         word=str(word),
-        sentence=_("Nothing differs.") if is_same else str(sentence),
+        sentence=_("Nothing differs.") if is_same else str(sentence) % {"what": what},
         differences=tuple(
             DifferenceWords(
                 wording.property_name(each.name),

@@ -150,6 +150,23 @@ MEASURING = (
     ),
     Word("campaign", _("campaign"), _("A study of a lab: its systems, runs and text.")),
     Word(
+        "level",
+        _("draft, lab, verified"),
+        _(
+            "What a campaign may be published as. Draft: anything. Lab: at least 5 "
+            "runs a cell, little scatter between them, and every fact stated that a "
+            "reader needs. Verified: another lab measured it too, or signed it."
+        ),
+    ),
+    Word(
+        "snapshot",
+        _("snapshot"),
+        _(
+            "A campaign as it stood on one day, frozen with its files: what can be "
+            "cited and never changes."
+        ),
+    ),
+    Word(
         "scenario",
         _("scenario"),
         _("What else ran meanwhile: nothing, other VMs, a load, traffic between VMs."),

@@ -58,6 +58,12 @@ class Strips:
     native: str
     pairs: int
 
+    @property
+    def has_doubts(self) -> bool:
+        """Whether a flag doubts the end of any band."""
+        bands = (strip.band for group in self.groups for strip in group.strips)
+        return any(it.is_lowest_doubted or it.is_highest_doubted for it in bands)
+
 
 def strips(bands: Sequence[Band]) -> Strips | None:
     """Place every line of the bands on one log axis; None without any band."""

@@ -9,7 +9,7 @@ from django.db.models import Count, F, Max, Min, Q, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Floor, Ln
 
-from benchmarks.models import Campaign, Cell, Efficiency
+from benchmarks.models import Campaign, Cell, Efficiency, Flag
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.selectors.ordering import COMPONENTS, rank
 from benchmarks.viewer import Viewer
@@ -33,6 +33,9 @@ class Band:
     highest: float
     lines: tuple[float, ...]
     """Ratios at which at least one pair lies, ascending."""
+    is_lowest_doubted: bool = False
+    is_highest_doubted: bool = False
+    """Whether a flag withholds the verdict of what lies at that end."""
 
 
 def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
@@ -72,12 +75,14 @@ def _binned(viewer: Viewer) -> Any:
         version=F("system__hypervisor_version"),
         step=step,
     )
+    doubted = Flag.objects.withholding().values("cells")
     return (
         named.values(*GROUP, "step")
         .annotate(
             pairs=Count("pk"),
             lowest=Min("efficiency__ratio"),
             highest=Max("efficiency__ratio"),
+            doubted=Count("pk", filter=Q(pk__in=doubted)),
         )
         .order_by(*GROUP, "step")
     )
@@ -92,4 +97,6 @@ def _band(campaign: Campaign, key: tuple[Any, ...], rows: list[dict[str, Any]]) 
         lowest=min(row["lowest"] for row in rows),
         highest=max(row["highest"] for row in rows),
         lines=tuple(exp(row["step"] / STEPS_PER_E) for row in rows),
+        is_lowest_doubted=rows[0]["doubted"] > 0,
+        is_highest_doubted=rows[-1]["doubted"] > 0,
     )

@@ -180,7 +180,7 @@ def test_facts_that_both_sides_sent_are_compared(client, submit, run_document, x
 
     unwanted = [each for each in found.differences if not each.is_studied]
     assert [(each.name, each.one, each.other) for each in unwanted] == [
-        ("kernel", "2.6.30", "2.6.28")
+        ("Kernel", "2.6.30", "2.6.28")
     ]
 
 

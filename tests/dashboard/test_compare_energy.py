@@ -269,7 +269,7 @@ def test_a_printed_energy_has_no_interval_and_says_why(client, text, load_study)
 
     card = text(f"{place}cell/?cell={cell.id}&baseline={base.pk}&show=energy")
     assert "<b>0.842</b> times the energy" in card
-    assert "Single run: it says nothing about its own chance." in card
+    assert "Single run: how much the next would differ is unknown." in card
     pins = text(f"{UOC}&pin={cell.system_id},{base.pk}")
     assert ">0.842</a>" in pins
     assert "5 runs a side allow a verdict; there are 1 and 1." in pins

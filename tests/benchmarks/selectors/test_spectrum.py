@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.models import Campaign
+from benchmarks.models import Campaign, Cell, Flag
 from benchmarks.selectors.spectrum import spectrum
 from benchmarks.viewer import ANYONE, Viewer
 
@@ -28,6 +28,28 @@ def test_ratios_that_nearly_agree_are_one_line(submit, run_document, xen):
 
     assert band.pairs == 3
     assert len(band.lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "is_doubted"), [("open", True), ("dismissed", False)]
+)
+def test_it_says_of_which_end_a_flag_doubts_the_pair(
+    status, is_doubted, submit, run_document, xen
+):
+    other = {**xen, "options": {"swap": "on"}}
+    submit(
+        run_document(), run_document(0.1, system=xen), run_document(50, system=other)
+    )
+    slow = Cell.objects.order_by("mean").first()
+    flag = Flag.objects.create(
+        lab=slow.campaign.lab, campaign=slow.campaign, severity="error", status=status
+    )
+    flag.cells.add(slow)
+
+    (band,) = spectrum(ANYONE)
+
+    assert band.is_lowest_doubted is is_doubted
+    assert not band.is_highest_doubted
 
 
 def test_it_leaves_out_what_is_private(submit, run_document, xen, lab):
