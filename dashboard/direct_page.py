@@ -26,6 +26,15 @@ from dashboard.ratio_words import (
 )
 from dashboard.selections import ENERGY, Selection
 
+Reasons = tuple[str, ...]
+# What so many rows say alike is not repeated in each.
+OFTEN = 3
+
+
+def reasons(judgement: Judgement) -> Reasons:
+    """Return what decided, or stands against a verdict, and what would help."""
+    return tuple(filter(None, (*judgement.sentences, judgement.advice)))
+
 
 @dataclass(frozen=True)
 class DirectRow:
@@ -39,6 +48,11 @@ class DirectRow:
     """What may be said of the ratio, where there is one."""
     ratio: str
     interval: str
+
+    @property
+    def reasons(self) -> Reasons:
+        """What stands behind the verdict."""
+        return reasons(self.judgement) if self.judgement else ()
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,28 @@ class DirectPage:
     band_percent: str
     comparability: ComparabilityWords
     """Whether the two differ in one studied thing, in several, or in more."""
+
+    @property
+    def rows(self) -> list[DirectRow]:
+        """All cases."""
+        return [row for group in self.groups for row in group.rows]
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any ratio has an interval to draw."""
+        return any(row.bar for row in self.rows)
+
+    @property
+    def columns(self) -> int:
+        """How many columns the table has beside that of the cases."""
+        return 5 if self.has_intervals else 4
+
+    @property
+    def often(self) -> Reasons:
+        """What stands behind many verdicts alike: it is told once, above the table."""
+        told = Counter(reasons(row.judgement) for row in self.rows if row.judgement)
+        said, count = next(iter(told.most_common(1)), ((), 0))
+        return said if count >= OFTEN else ()
 
     @property
     def is_energy(self) -> bool:

@@ -76,13 +76,14 @@ def _binned(viewer: Viewer) -> Any:
         step=step,
     )
     doubted = Flag.objects.withholding().values("cells")
+    is_doubted = Q(pk__in=doubted) | Q(efficiency__baseline__in=doubted)
     return (
         named.values(*GROUP, "step")
         .annotate(
             pairs=Count("pk"),
             lowest=Min("efficiency__ratio"),
             highest=Max("efficiency__ratio"),
-            doubted=Count("pk", filter=Q(pk__in=doubted)),
+            doubted=Count("pk", filter=is_doubted),
         )
         .order_by(*GROUP, "step")
     )

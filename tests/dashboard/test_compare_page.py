@@ -198,5 +198,5 @@ def test_several_studied_things_at_once_are_compared_with_care(
         submit(run_document(40, system=system))
     first, both, one = System.objects.order_by("pk").values_list("pk", flat=True)
 
-    assert "Several studied things differ" in text(f"{PAGE}?pin={first},{both}")
+    assert "of several studied things together: " in text(f"{PAGE}?pin={first},{both}")
     assert "light-green" in text(f"{PAGE}?pin={first},{one}")

@@ -52,6 +52,19 @@ def test_it_says_of_which_end_a_flag_doubts_the_pair(
     assert not band.is_highest_doubted
 
 
+def test_a_doubted_baseline_makes_its_pairs_doubtful(submit, run_document, xen):
+    submit(run_document(), run_document(13.08, system=xen))
+    native = Cell.objects.get(system__hypervisor="native")
+    flag = Flag.objects.create(
+        lab=native.campaign.lab, campaign=native.campaign, severity="error"
+    )
+    flag.cells.add(native)
+
+    (band,) = spectrum(ANYONE)
+
+    assert (band.is_lowest_doubted, band.is_highest_doubted) == (True, True)
+
+
 def test_it_leaves_out_what_is_private(submit, run_document, xen, lab):
     submit(run_document(), run_document(13.08, system=xen))
     Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
