@@ -11,6 +11,7 @@ from dashboard.charts import FRAME_PX, SERIES, SYMBOLS, plain, row_axis
 
 BAR_PX: Final = 34
 FLAT_PX: Final = 360
+REACH: Final = 0.45  # of a row: a stroke stands out above and below its bar
 LAST: Final = SERIES
 ABOVE: Final = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
 
@@ -32,10 +33,18 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Targets:
+    """A value that each row is to reach, drawn as a stroke across its bar."""
+
+    name: str
+    values: Sequence[float | None]
+
+
+@dataclass(frozen=True)
 class Line:
     """Points of one thing, joined where ``is_joined``; ``texts`` show on hovering.
 
-    A line stops where ``y`` is None.
+    A line stops where ``y`` is None. What was not measured but follows is dashed.
     """
 
     name: str
@@ -43,6 +52,7 @@ class Line:
     y: Sequence[float | None]
     texts: Sequence[str]
     is_joined: bool = True
+    is_dashed: bool = False
 
 
 def bar_chart(
@@ -52,12 +62,14 @@ def bar_chart(
     *,
     axis_title: str,
     mode: Literal["stack", "group"],
+    targets: Sequence[Targets] = (),
 ) -> dict[str, Any]:
     """Return a line of bars for each row: put end to end, or one below the other."""
-    lanes = 1 if mode == "stack" else max(1, len(bars)) * 0.6
+    lanes = 1 if mode == "stack" else max(1.0, len(bars) * 0.6)
     return {
         "data": [
             *(_bars(at, each) for at, each in enumerate(bars)),
+            *(_targets(at, each, len(bars)) for at, each in enumerate(targets)),
             *(_reference(at, each, len(rows)) for at, each in enumerate(references)),
         ],
         "layout": {
@@ -130,6 +142,23 @@ def _bars(at: int, bars: Bars) -> dict[str, Any]:
     }
 
 
+def _targets(at: int, targets: Targets, bars: int) -> dict[str, Any]:
+    """Return a stroke for each row that has a target; its second end tells nothing."""
+    rows = [(at, each) for at, each in enumerate(targets.values) if each is not None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plain(targets.name),
+        "x": [x for _row, value in rows for x in (value, value, None)],
+        "y": [y for row, _value in rows for y in (row - REACH, row + REACH, None)],
+        "text": [plain(targets.name), "", ""] * len(rows),
+        "hovertemplate": "%{text}: %{x:.6g}<extra></extra>",
+        "line": {"width": 4, **({"dash": "dot"} if at % 2 else {})},
+        "marker": {"size": 1},
+        "meta": {"series": (bars + at) % SERIES + 1},
+    }
+
+
 def _reference(at: int, reference: Reference, rows: int) -> dict[str, Any]:
     return {
         "type": "scatter",
@@ -146,7 +175,8 @@ def _reference(at: int, reference: Reference, rows: int) -> dict[str, Any]:
 
 def _line(at: int, line: Line) -> dict[str, Any]:
     # A thousand marks would be a smear: long series are drawn as a line alone.
-    mode = "lines+markers" if len(line.x) < 100 else "lines"
+    is_marked = len(line.x) < 100 and not line.is_dashed
+    mode = "lines+markers" if is_marked else "lines"
     return {
         "type": "scatter",
         "mode": mode if line.is_joined else "markers",
@@ -156,8 +186,8 @@ def _line(at: int, line: Line) -> dict[str, Any]:
         "text": [plain(text) for text in line.texts],
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {"symbol": SYMBOLS[at % len(SYMBOLS)], "size": 9},
-        "line": {"width": 2},
-        "meta": {"series": at % SERIES + 1},
+        "line": {"width": 2, **({"dash": "dash"} if line.is_dashed else {})},
+        "meta": {"series": LAST if line.is_dashed else at % SERIES + 1},
     }
 
 

@@ -10,6 +10,8 @@ from dashboard import wording
 from dashboard.bar_charts import Line, line_chart
 from dashboard.drawings import NONE, Drawing, number, ratio
 
+HEADROOM = 1.3
+
 
 def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
     """Draw the sum over the number of VMs, with a ring where it rose last."""
@@ -18,11 +20,9 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
     return Drawing(
         slug="curve",
         title=_("What each further VM adds"),
-        note=_(
-            "The sum over the number of VMs; the ring is the last one that raised it."
-        ),
+        note=_note(curves),
         figure=line_chart(
-            [_line(each) for each in curves],
+            [*map(_line, curves), *_undisturbed(curves)],
             x_title=_("VMs"),
             y_title=curves[0].case.unit,
             counts=True,
@@ -35,6 +35,41 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
         rows=tuple(
             row for each in curves for row in _rows(each, is_named=len(curves) > 1)
         ),
+    )
+
+
+def _note(curves: Sequence[Curve]) -> str:
+    """Say where the only curve ends, or how to see it of several."""
+    how = _("The ring is the last VM that raised the sum.")
+    if len(curves) > 1:
+        return how
+    found = curves[0].consolidation
+    words = {"knee": found.knee, "most": found.points[-1].k}
+    end = (
+        _("From %(knee)s VMs on, more add nothing (up to %(most)s were measured).")
+        if found.is_end_reached
+        else _("The sum still rises at %(most)s VMs, the most that were measured.")
+    )
+    return f"{end % words} {how}"
+
+
+def _undisturbed(curves: Sequence[Curve]) -> Iterator[Line]:
+    """Yield what VMs would do that take nothing from each other, as far as it helps.
+
+    Of several curves each would have its own; and a line far above what was measured
+    would press that flat.
+    """
+    points = [point for each in curves for point in each.consolidation.points]
+    alone = points[-1].sum / points[-1].scaling if points[-1].scaling else 0.0
+    if len(curves) > 1 or alone <= 0:
+        return
+    first, last = points[0].k, points[-1].k
+    end = min(float(last), HEADROOM * max(point.sum for point in points) / alone)
+    if end <= first:
+        return
+    name = _("as many times one VM alone")
+    yield Line(
+        name, [first, end], [first * alone, end * alone], ["", name], is_dashed=True
     )
 
 

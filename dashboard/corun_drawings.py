@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.selectors.coruns import CoRun, Curve
 from dashboard import wording
-from dashboard.bar_charts import Bars, Reference, bar_chart
+from dashboard.bar_charts import Bars, Reference, Targets, bar_chart
 from dashboard.consolidation_drawing import curve_drawing
 from dashboard.corun_words import vms_text
 from dashboard.drawings import NONE, Drawing, number, ratio
@@ -50,6 +50,7 @@ def _sums(coruns: Sequence[CoRun]) -> Drawing | None:
     if not drawn:
         return None
     bars, unit = list(_seat_bars(drawn)), drawn[0].of.case.unit
+    lines = _references(drawn)
     # A bar without some of its seats would be taken for a small sum.
     rest = [_unreported(each) for each in drawn]
     if any(rest):
@@ -57,10 +58,10 @@ def _sums(coruns: Sequence[CoRun]) -> Drawing | None:
     return Drawing(
         slug="sums",
         title=_("All VMs together"),
-        note=_("The VMs of each co-run end to end; the lines are one alone."),
-        figure=bar_chart(
-            row_names(drawn), bars, _references(drawn), axis_title=unit, mode="stack"
-        ),
+        note=_("The VMs of each co-run end to end; the lines are one alone.")
+        if lines
+        else _("The VMs of each co-run end to end; what one alone does is not known."),
+        figure=bar_chart(row_names(drawn), bars, lines, axis_title=unit, mode="stack"),
         head=(
             _("Co-run"),
             _("Sum"),
@@ -123,7 +124,11 @@ def _seats(coruns: Sequence[CoRun]) -> Drawing | None:
         title=_("Each VM by itself"),
         note=_("How evenly the VMs of a co-run shared; an index of 1 is even."),
         figure=bar_chart(
-            row_names(drawn), bars, axis_title=drawn[0].of.case.unit, mode="group"
+            row_names(drawn),
+            bars,
+            _references(drawn),
+            axis_title=drawn[0].of.case.unit,
+            mode="group",
         ),
         head=(
             _("Co-run"),
@@ -167,7 +172,12 @@ def _times(coruns: Sequence[CoRun]) -> Drawing | None:
             "physical cores."
         ),
         figure=bar_chart(
-            names, _time_bars(drawn), _references(drawn), axis_title=unit, mode="group"
+            names,
+            [Bars(_("measured"), [each.figures.mean for each in drawn])],
+            _references(drawn),
+            axis_title=unit,
+            mode="group",
+            targets=_targets(drawn),
         ),
         head=(
             *(_("Co-run"), _("Measured")),
@@ -180,14 +190,13 @@ def _times(coruns: Sequence[CoRun]) -> Drawing | None:
     )
 
 
-def _time_bars(coruns: Sequence[CoRun]) -> list[Bars]:
+def _targets(coruns: Sequence[CoRun]) -> list[Targets]:
     targets = [each.figures.target for each in coruns]
     alone = [target.ideal_s if target else None for target in targets]
     crowd = [target.lmu_s if target else None for target in targets]
     found = (
-        Bars(_("measured"), [each.figures.mean for each in coruns]),
-        Bars(_("target from one VM alone"), alone),
-        Bars(_("target from as many VMs as cores"), crowd),
+        Targets(_("target from one VM alone"), alone),
+        Targets(_("target from as many VMs as cores"), crowd),
     )
     return [each for each in found if any(each.values)]
 

@@ -5,12 +5,15 @@ Colours are the page's, as in `charts`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log10
 from textwrap import wrap
 from typing import Any, Final
 
 from dashboard.charts import SERIES, SYMBOLS, plain
 
 HEIGHT_PX: Final = 360
+ROOM: Final = 0.06
+LEAST_ROOM: Final = 0.005  # as a power of ten
 TICK_LETTERS: Final = {1: 24, 2: 18, 3: 12}
 FEWEST_TICK_LETTERS: Final = 8
 
@@ -34,9 +37,17 @@ class Contrast:
 
 
 def line_plot(
-    places: Sequence[str], lines: Sequence[Line], *, axis_title: str
+    places: Sequence[str],
+    lines: Sequence[Line],
+    *,
+    axis_title: str,
+    line_at: float | None = None,
 ) -> dict[str, Any]:
-    """Return means on a log axis; lines that are not parallel interact."""
+    """Return means on a log axis; lines that are not parallel interact.
+
+    ``line_at`` is drawn across and always in sight (1: native speed).
+    """
+    means = [mean for line in lines for mean in line.means if mean is not None]
     return {
         "data": [_line(at, line) for at, line in enumerate(lines)],
         "layout": {
@@ -57,9 +68,10 @@ def line_plot(
                 "automargin": True,
                 "showgrid": True,
                 "fixedrange": True,
+                **({} if line_at is None else {"range": _range([*means, line_at])}),
             },
             "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-            "shapes": [],
+            "shapes": [] if line_at is None else [_across(line_at)],
         },
     }
 
@@ -67,21 +79,25 @@ def line_plot(
 def half_normal_plot(
     contrasts: Sequence[Contrast],
     *,
+    chance: float,
     margins: Sequence[float],
     axis_title: str,
     other_title: str,
 ) -> dict[str, Any]:
     """Return contrasts against the sizes that chance alone would give them.
 
-    Chance lies on a line through the lower left; ``margins`` are factors, drawn as
-    vertical lines.
+    ``chance`` is the factor of one standard error: chance alone lies on the line
+    through 1 and it. ``margins`` are factors, drawn as vertical lines.
     """
     named = [
         _points([each for each in contrasts if each.is_named == is_named], is_named)
         for is_named in (False, True)
     ]
     return {
-        "data": [trace for trace in named if trace["x"]],
+        "data": [
+            _chance_line(chance, max(it.quantile for it in contrasts)),
+            *(trace for trace in named if trace["x"]),
+        ],
         "layout": {
             "height": HEIGHT_PX,
             "hovermode": "closest",
@@ -141,6 +157,33 @@ def _points(contrasts: Sequence[Contrast], is_named: bool) -> dict[str, Any]:
         "marker": {"symbol": "circle" if is_named else "circle-open", "size": 9},
         "meta": {"series": 1 if is_named else 7},
     }
+
+
+def _chance_line(factor: float, highest: float) -> dict[str, Any]:
+    """Return where points lie that chance alone made; straight on the log axis."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "",
+        "x": [1.0, factor**highest],
+        "y": [0.0, highest],
+        "hoverinfo": "skip",
+        "line": {"width": 1.5, "dash": "dash"},
+        "marker": {"size": 1},
+        "meta": {"series": SERIES},
+    }
+
+
+def _across(height: float) -> dict[str, Any]:
+    ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": height, "y1": height}
+    return {"type": "line", "name": "native", "layer": "below", **ends}
+
+
+def _range(values: Sequence[float]) -> list[float]:
+    """Return the ends of a log axis that holds values, with room for their marks."""
+    low, high = log10(min(values)), log10(max(values))
+    room = max((high - low) * ROOM, LEAST_ROOM)
+    return [low - room, high + room]
 
 
 def _margin(factor: float) -> dict[str, Any]:

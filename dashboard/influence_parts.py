@@ -146,7 +146,12 @@ def _picture(means: Means, response: Response) -> Picture:
         heads=tuple(names),
         change=_("Factor") if len(names) == 2 else f"{names[0]} → {names[-1]}",
         rows=tuple(zip(places, zip(*means.rows, strict=True), changes, strict=True)),
-        figure=line_plot(places, lines, axis_title=axis),
+        figure=line_plot(
+            places,
+            lines,
+            axis_title=axis,
+            line_at=1.0 if response == "efficiency" else None,
+        ),
     )
 
 
@@ -164,6 +169,7 @@ def _half_normal(found: Influence) -> HalfNormal | None:
     )
     figure = half_normal_plot(
         contrasts,
+        chance=exp(found.lenth.pse),
         margins=(exp(me), exp(sme)),
         axis_title=_("Size of the effect as a factor (log scale)"),
         other_title=_("Where chance would put it"),

@@ -113,8 +113,8 @@ def _effects_table(name: str, parts: Detail) -> Table:
 
 def _half_normal(name: str, found: HalfNormal, at: int) -> Chart:
     caption = _(
-        "%(component)s: half-normal plot of all contrasts. What lies on a line through "
-        "the lower left may be chance; the dashed lines are the margins of Lenth for "
+        "%(component)s: half-normal plot of all contrasts. Chance alone would put all "
+        "of them on the slanted line; the upright lines are the margins of Lenth for "
         "one contrast and for all together."
     ) % {"component": name}
     return Chart(caption, caption, plot(found.figure, caption), (at,))

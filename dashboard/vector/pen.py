@@ -63,13 +63,13 @@ def stroke(
     )
 
 
-def path(points: Sequence[Point], *, dash: str = "") -> str:
+def path(points: Sequence[Point], *, dash: str = "", width: float = 0.9) -> str:
     """Return a line through points."""
     joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
     return (
         f'<polyline points="{joined}" fill="none" stroke="currentColor" '
-        f'stroke-width="0.9"{dashed}/>'
+        f'stroke-width="{width:g}"{dashed}/>'
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from dashboard.vector import pen
 from dashboard.vector.axes import Axis, even_axis, log_axis
+from dashboard.vector.legend import DASHES, legend, tone, weight
 
 Trace = Mapping[str, Any]
 LABELS: Final = 150
@@ -18,8 +19,6 @@ FLAT: Final = 130
 LANE: Final = 9
 GAP: Final = 7
 AXIS: Final = 30
-LEGEND_GAP: Final = 14
-DASHES: Final = ("4 2", "1 2")
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,11 @@ def plot(figure: Mapping[str, Any], alt: str) -> str:
     """Return a figure of the pages as an SVG document."""
     traces, layout = figure["data"], figure["layout"]
     bars = [each for each in traces if each["type"] == "bar"]
-    legend, top = _legend(traces)
+    named, top = legend(traces)
     body = _bar_rows(layout, bars) if bars else FLAT
     frame = _frame(traces, layout, top, body, bool(bars))
     parts = [
-        *legend,
+        *named,
         *_grid(frame, layout),
         *_shapes(layout.get("shapes", ()), frame),
         *_bar_parts(bars, layout, frame),
@@ -180,32 +179,38 @@ def _bar_parts(
             half = LANE * (0.6 if is_stack else 0.42)
             low, high = frame.x.place(begin), frame.x.place(begin + value)
             top, bottom = middle + lane - half, middle + lane + half
-            yield pen.box((low, top), (high, bottom), tone=_tone(at))
+            yield pen.box((low, top), (high, bottom), tone=tone(at))
             if is_stack:
                 begin += value
-
-
-def _tone(at: int) -> float:
-    return pen.TONES[at % len(pen.TONES)]
 
 
 def _scatter_parts(traces: Sequence[Trace], frame: Frame) -> Iterator[str]:
     dashed = 0
     for at, each in enumerate(traces):
-        pairs = zip(each["x"], each["y"], strict=True)
-        points = [
-            (frame.x.place(x), frame.y.place(y))
-            for x, y in pairs
-            if x is not None and y is not None
-        ]
+        stretches = list(_stretches(each, frame))
+        points = [point for stretch in stretches for point in stretch]
         if "lines" in each["mode"]:
             dash = DASHES[dashed % 2] if each.get("line", {}).get("dash") else ""
             dashed += bool(dash)
-            yield pen.path(points, dash=dash)
+            for stretch in stretches:
+                yield pen.path(stretch, dash=dash, width=weight(each))
         if "markers" in each["mode"]:
             yield from _marks(each, at, points)
         if "text" in each["mode"]:
             yield from _names(each, points)
+
+
+def _stretches(trace: Trace, frame: Frame) -> Iterator[list[tuple[float, float]]]:
+    """Yield what is joined: a line stops where there is no point."""
+    stretch: list[tuple[float, float]] = []
+    for x, y in zip(trace["x"], trace["y"], strict=True):
+        if x is not None and y is not None:
+            stretch.append((frame.x.place(x), frame.y.place(y)))
+        elif stretch:
+            yield stretch
+            stretch = []
+    if stretch:
+        yield stretch
 
 
 def _marks(
@@ -222,34 +227,3 @@ def _names(trace: Trace, points: Sequence[tuple[float, float]]) -> Iterator[str]
         is_left = x - pen.width_of(text) < 50
         place = (x + 5, y + 2.5) if is_left else (x - 5, y + 2.5)
         yield pen.words(place, unescape(text), anchor="start" if is_left else "end")
-
-
-def _legend(traces: Sequence[Trace]) -> tuple[list[str], float]:
-    """Return the names of several series above the field, and where that begins."""
-    named = [(at, each) for at, each in enumerate(traces) if each["name"]]
-    if len(named) < 2:
-        return [], 8.0
-    parts, x, y = [], 4.0, 10.0
-    for at, each in named:
-        name = unescape(each["name"])
-        room = 18 + pen.width_of(name)
-        if x + room > pen.WIDTH and x > 4:
-            x, y = 4.0, y + LEGEND_GAP
-        parts += [_swatch(traces, at, (x, y)), pen.words((x + 15, y), name)]
-        x += room + 8
-    return parts, y + 10
-
-
-def _swatch(traces: Sequence[Trace], at: int, place: tuple[float, float]) -> str:
-    x, y = place
-    each = traces[at]
-    if each["type"] == "bar":
-        bars = sum(other["type"] == "bar" for other in traces[:at])
-        return pen.box((x, y - 6.5), (x + 11, y), tone=_tone(bars))
-    others = [it for it in traces[:at] if it["type"] != "bar"]
-    if each.get("line", {}).get("dash"):
-        before = sum(bool(it.get("line", {}).get("dash")) for it in others)
-        return pen.stroke((x, y - 3), (x + 12, y - 3), dash=DASHES[before % 2])
-    is_open = "open" in str(each["marker"].get("symbol", ""))
-    kind = 0 if is_open else len(others)
-    return pen.mark((x + 6, y - 3), kind, is_open=is_open)

@@ -1,6 +1,13 @@
 """Bars and lines as Plotly figures."""
 
-from dashboard.bar_charts import Bars, Line, Reference, bar_chart, line_chart
+from dashboard.bar_charts import (
+    Bars,
+    Line,
+    Reference,
+    Targets,
+    bar_chart,
+    line_chart,
+)
 
 
 def test_bars_have_a_line_each_and_references_cross_them_all():
@@ -27,6 +34,32 @@ def test_bars_below_each_other_need_more_room():
     ]
 
     assert heights[0] < heights[1]
+
+
+def test_a_target_is_a_stroke_across_the_bar_of_its_row():
+    figure = bar_chart(
+        ["2 VMs", "3 VMs"],
+        [Bars("measured", [287, 429])],
+        axis_title="s",
+        mode="group",
+        targets=[Targets("alone", [214, 321]), Targets("as cores", [None, 430])],
+    )
+
+    bar, alone, cores = figure["data"]
+    assert alone["x"] == [214, 214, None, 321, 321, None]
+    assert [round(y) for y in alone["y"] if y is not None] == [0, 0, 1, 1]
+    assert cores["x"] == [430, 430, None]
+    assert len({str(each["line"]) for each in (alone, cores)}) == 2
+    assert len({each["meta"]["series"] for each in figure["data"]}) == 3
+    assert bar["type"] == "bar"
+
+
+def test_what_follows_from_a_measurement_is_dashed_and_has_no_marks():
+    line = Line("as many times one", [1, 3], [10, 30], ["", ""], is_dashed=True)
+    figure = line_chart([line], x_title="VMs", y_title="MB/s")
+
+    (trace,) = figure["data"]
+    assert (trace["mode"], trace["line"]["dash"]) == ("lines", "dash")
 
 
 def test_names_are_never_markup():

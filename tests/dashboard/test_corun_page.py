@@ -101,6 +101,36 @@ def test_every_chart_has_its_table(client, together):
     assert drawing(page, "curve").figure["data"][-1]["x"] == [2]
 
 
+def test_each_vm_is_seen_against_one_alone(client, together):
+    seats = drawing(client.get(PAGE), "seats").figure["data"]
+
+    assert [trace["x"] for trace in seats] == [[30], [20], [40, 40], [52.97, 52.97]]
+
+
+def test_the_curve_says_where_it_ends_and_what_undisturbed_vms_would_do(
+    client, together
+):
+    curve = drawing(client.get(PAGE), "curve")
+
+    assert curve.note.startswith("The sum still rises at 2 VMs, the most that were")
+    undisturbed = curve.figure["data"][1]
+    assert undisturbed["line"]["dash"] == "dash"
+    assert undisturbed["x"] == [1, pytest.approx(1.3 * 50 / 40)]  # cut above the curve
+    assert undisturbed["y"] == [40, pytest.approx(65)]
+
+
+def test_lines_are_promised_only_where_there_are_some(
+    client, submit, run_document, xen
+):
+    shared = {"system": xen, **TOGETHER}
+    submit(*(run_document(value, seat=f"{value:g}", **shared) for value in (1.0, 2.0)))
+
+    sums = drawing(client.get(PAGE), "sums")
+
+    assert "what one alone does is not known" in sums.note
+    assert len(sums.figure["data"]) == 2
+
+
 def test_work_for_the_cpu_is_drawn_against_both_targets(client, load_study):
     load_study("lmu-2010-xen", lambda run: run["tool"] == "linpack")
 
@@ -114,6 +144,9 @@ def test_work_for_the_cpu_is_drawn_against_both_targets(client, load_study):
         "429.78\xa0s",
         "0.999",
     )
+    assert [trace["type"] for trace in targets.figure["data"]] == ["bar"] + [
+        "scatter"
+    ] * 3
     assert "3 VMs at once take 2.005 times as long" in page.content.decode()
 
 

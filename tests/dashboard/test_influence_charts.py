@@ -63,6 +63,16 @@ def test_a_line_plot_has_a_line_for_each_level():
     assert figure["layout"]["yaxis"]["type"] == "log"
 
 
+def test_native_speed_is_in_sight_of_efficiencies_however_low():
+    lines = [Line("absent", (0.3, 0.5)), Line("installed", (0.4, None))]
+    layout = line_plot(["a", "b"], lines, axis_title="", line_at=1.0)["layout"]
+
+    (native,) = layout["shapes"]
+    low, high = layout["yaxis"]["range"]
+    assert (native["y0"], native["y1"]) == (1.0, 1.0)
+    assert low < math.log10(0.3) < 0 < high
+
+
 def test_names_are_no_markup_and_words_are_never_cut():
     figure = line_plot(
         ["<b>installed</b>"] * 4, [Line("<i>", (1.0,) * 4)], axis_title="<u>"
@@ -77,12 +87,15 @@ def test_names_are_no_markup_and_words_are_never_cut():
 def test_the_half_normal_plot_names_what_is_beyond_chance():
     figure = half_normal_plot(
         [Contrast("Tools", 2.0, 2.1, True), Contrast("Bits", 1.01, 0.1, False)],
+        chance=1.05,
         margins=(1.1, 1.3),
         axis_title="Size",
         other_title="Quantile",
     )
 
-    quiet, named = figure["data"]
+    line, quiet, named = figure["data"]
+    assert line["x"] == [1, pytest.approx(1.05**2.1)]
+    assert line["y"] == [0, 2.1]
     assert (named["text"], named["mode"]) == (["Tools"], "markers+text")
     assert (quiet["x"], quiet["y"], quiet["mode"]) == ([1.01], [0.1], "markers")
     assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [1.1, 1.3]
@@ -92,9 +105,10 @@ def test_the_half_normal_plot_names_what_is_beyond_chance():
 def test_an_empty_half_of_it_is_not_drawn(is_named):
     figure = half_normal_plot(
         [Contrast("Tools", 2.0, 2.1, is_named)],
+        chance=1.05,
         margins=(),
         axis_title="",
         other_title="",
     )
 
-    assert len(figure["data"]) == 1
+    assert len(figure["data"]) == 2  # the line of chance, and one half

@@ -117,6 +117,15 @@ def test_the_lmu_target_hides_what_two_vms_already_lost(load_study, slug, ideal,
     assert target.lmu_ratio == pytest.approx(lmu, abs=1e-4)
 
 
+def test_as_many_vms_as_cores_are_no_target_of_themselves(load_study):
+    campaign = load_study("lmu-2010-xen", is_linpack)
+
+    target = of(campaign_coruns(campaign), "Time · n=4000", 2).figures.target
+
+    assert target.ideal_ratio == pytest.approx(1.3376, abs=1e-3)
+    assert (target.lmu_s, target.lmu_ratio) == (None, None)
+
+
 def test_without_known_vcpus_there_is_no_target_but_a_reason(load_study):
     campaign = load_study("heidelberg-2007-xen", lambda run: run["tool"] == "partdiff")
 

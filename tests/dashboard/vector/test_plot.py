@@ -4,7 +4,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dashboard.bar_charts import Bars, Line, Reference, bar_chart, line_chart
+from dashboard.bar_charts import (
+    Bars,
+    Line,
+    Reference,
+    Targets,
+    bar_chart,
+    line_chart,
+)
 from dashboard.influence_charts import Contrast, half_normal_plot
 from dashboard.vector import pen
 from dashboard.vector.plot import plot
@@ -56,6 +63,26 @@ def test_a_reference_is_a_dashed_line_across_the_rows():
     assert line.get("stroke-dasharray")
 
 
+def test_each_row_has_its_own_targets_and_no_line_joins_them():
+    targets = [Targets("ideal", [2.0, 3.0]), Targets("usual", [None, 4.0])]
+    figure = bar_chart(
+        ["a", "b"],
+        [Bars("measured", [2.5, 4.5])],
+        axis_title="s",
+        mode="group",
+        targets=targets,
+    )
+    svg = plot(figure, "Times")
+
+    strokes = elements(svg, "polyline")
+    assert len(strokes) == 3
+    for each in strokes:
+        (x1, _y1), (x2, _y2) = (it.split(",") for it in each.get("points").split())
+        assert x1 == x2
+    assert len({each.get("stroke-dasharray") for each in strokes}) == 2
+    assert {"measured", "ideal", "usual"} <= set(words(svg))
+
+
 def test_lines_rise_with_their_values():
     lines = [Line("sum", [1, 2, 3], [10.0, 20.0, 30.0], ["", "", ""])]
     svg = plot(line_chart(lines, x_title="VMs", y_title="MB/s", counts=True), "Curve")
@@ -69,7 +96,11 @@ def test_lines_rise_with_their_values():
 def test_a_half_normal_plot_names_what_is_beyond_chance():
     contrasts = [Contrast("Bits", 1.4, 2.0, True), Contrast("Tools", 1.01, 0.1, False)]
     figure = half_normal_plot(
-        contrasts, margins=(1.1, 1.2), axis_title="Size", other_title="Chance"
+        contrasts,
+        chance=1.05,
+        margins=(1.1, 1.2),
+        axis_title="Size",
+        other_title="Chance",
     )
     svg = plot(figure, "Half-normal")
 
