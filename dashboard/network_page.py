@@ -71,6 +71,9 @@ class NetworkPage:
     flags: tuple[Flag, ...]
     line_rate: str
     media: frozenset[str]
+    ends: tuple[str, str] = ("", "")
+    """The least and the most that shades stand for."""
+    shades: tuple[str, ...] = LEVELS
     unmet: tuple[str, ...] = ()
     """What the address asks for and is not here."""
 
@@ -98,6 +101,7 @@ def network_page(
         flags=tuple(flags[pk] for pk in sorted(flags)),
         line_rate=", ".join(wording.quantity(it, metric.unit) for it in sorted(rates)),
         media=frozenset(path.medium for path in paths),
+        ends=_ends_text(metric),
         unmet=unmet(query, {"metric": metrics.index(metric)}),
     )
 
@@ -128,14 +132,23 @@ def _label(metric: NetworkMetric, metrics: Sequence[NetworkMetric]) -> str:
     return ", ".join([_name(metric), *facts])
 
 
-def _grids(metric: NetworkMetric) -> tuple[Grid, ...]:
+def _ends(metric: NetworkMetric) -> tuple[float, float]:
     values = [
         path.value
         for matrix in metric.matrices
         for path in matrix.paths.values()
         if path.value is not None and path.value > 0
     ]
-    ends = (min(values), max(values)) if values else (1.0, 1.0)
+    return (min(values), max(values)) if values else (1.0, 1.0)
+
+
+def _ends_text(metric: NetworkMetric) -> tuple[str, str]:
+    least, most = (float(f"{each:.3g}") for each in _ends(metric))
+    return figures.exact(least), wording.quantity(most, metric.unit)
+
+
+def _grids(metric: NetworkMetric) -> tuple[Grid, ...]:
+    ends = _ends(metric)
     grids = [_grid(metric, matrix, ends) for matrix in metric.matrices]
     if len(metric.matrices) == 2:
         grids.append(_change(metric, *metric.matrices))

@@ -90,11 +90,30 @@ def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Iterator[st
         "worst": ends_text(worse),
         "loss": _times(changes[worse]),
     }
-    said = _(
+    said = change_text(*(_is_gain(metric, changes[each]) for each in (better, worse)))
+    yield _sentence(said % words, [*before.paths.values(), *after.paths.values()])
+
+
+def _is_gain(metric: NetworkMetric, factor: float) -> bool:
+    return factor >= 1 if metric.better == "higher" else factor <= 1
+
+
+def change_text(is_best_gain: bool, is_worst_gain: bool) -> str:
+    """Return the sentence's template; a path that lost did not gain the least."""
+    if not is_best_gain:
+        return _(
+            "%(setting)s, of %(n)s paths measured both times, none gained: %(worst)s "
+            "lost the most (%(loss)s times what it was)."
+        )
+    if not is_worst_gain:
+        return _(
+            "%(setting)s, of %(n)s paths measured both times, %(best)s gained the most "
+            "(%(gain)s times what it was) and %(worst)s lost the most (%(loss)s times)."
+        )
+    return _(
         "%(setting)s, of %(n)s paths measured both times, %(best)s gained the most "
         "(%(gain)s times what it was) and %(worst)s the least (%(loss)s times)."
     )
-    yield _sentence(said % words, [*before.paths.values(), *after.paths.values()])
 
 
 def change_of(before: Path | None, after: Path) -> float | None:

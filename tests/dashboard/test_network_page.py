@@ -9,6 +9,7 @@ from benchmarks.models import Campaign
 from benchmarks.selectors.network import campaign_network
 from benchmarks.services import checking
 from benchmarks.viewer import ANYONE
+from dashboard.network_words import change_text
 
 PAGE = "/campaigns/alpha-lab/heidelberg-2007-xen/network/"
 MADE = "/campaigns/alpha-lab/study/network/"
@@ -77,10 +78,33 @@ def test_sentences_name_the_change_the_asymmetry_and_the_wire(text, heidelberg):
     said = re.findall(r'<p class="finding">(.*?)</p>', text(PAGE))
 
     assert said[0].startswith("After tuning, of 8 paths measured both times, node7 → ")
+    assert "and node7 → node6 lost the most (0.731 times)" in said[0]
     assert "vm4 → node7 carries 9.19 times what comes back" in said[1]
     assert "within the host" in said[1]
     assert said[1].endswith("Single runs.")
     assert "node6 → node7 has 90 % of it" in said[2]
+
+
+def test_the_legend_names_what_its_shades_stand_for(client, heidelberg):
+    page = client.get(PAGE)
+
+    assert page.context["page"].ends == ("1.64", "338\xa0MB/s")
+    assert page.content.decode().count('class="shade heat-') == 6
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        (
+            (True, True),
+            "gained the most (%(gain)s times what it was) and %(worst)s the",
+        ),
+        ((True, False), "and %(worst)s lost the most (%(loss)s times)"),
+        ((False, False), "none gained: %(worst)s lost the most"),
+    ],
+)
+def test_what_lost_is_not_said_to_have_gained(gains, said):
+    assert said in change_text(*gains)
 
 
 def test_every_metric_has_its_chip(text, heidelberg):
