@@ -30,10 +30,19 @@ def comparison_figure(
         [_row_name(group, row) for group, row in rows],
         series,
         list(_dots([row for _group, row in rows], columns)),
-        axis_title=_("Energy for the same work, 1 = the baseline (log scale)")
-        if is_energy
-        else _("Ratio to the baseline, 1 = as fast (log scale)"),
+        axis_title=_axis_title("relative" in table.states, is_energy),
     )
+
+
+def _axis_title(is_relative: bool, is_energy: bool) -> str:
+    """Return what 1 stands for: a study without native runs has a reference."""
+    if is_energy and is_relative:
+        return _("Energy for the same work, 1 = the reference system (log scale)")
+    if is_energy:
+        return _("Energy for the same work, 1 = the baseline (log scale)")
+    if is_relative:
+        return _("Ratio to the reference system, 1 = as fast (log scale)")
+    return _("Ratio to the baseline, 1 = as fast (log scale)")
 
 
 def _has_ratio(row: CaseRow) -> bool:

@@ -22,10 +22,15 @@ def energy_drawing(
     table: EnergyTable, names: Mapping[int, str], waiting_w: int | None
 ) -> Drawing:
     """Draw the printed total beside the energy of the work, for each system."""
+    is_known = any(each.energy_j is not None for each in table.systems)
     return Drawing(
         slug="energy",
-        title=_("Printed total and energy of the work"),
-        note=_("The truth lies between the two where the machine waited meanwhile."),
+        title=_("Printed total and energy of the work")
+        if is_known
+        else _("Printed total"),
+        note=_("The truth lies between the two where the machine waited meanwhile.")
+        if is_known
+        else _("Of all the time that the meter ran; the work's own is not known."),
         figure=bar_chart(
             [names[each.system.pk] for each in table.systems],
             _energy_bars(table, waiting_w),

@@ -1,6 +1,6 @@
 """What the history page shows of one case: its runs over dates or over versions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -32,6 +32,7 @@ from dashboard.sweep_charts import Curve, Mark, sweep_plot
 MOST_SUBJECTS = 60
 MOST_SENTENCES = 6
 MOST_ROWS = 40
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def _figure(told: History, is_over_time: bool) -> dict[str, Any] | None:
     if is_over_time:
         axis = figure["layout"]["xaxis"]
         axis.update(type="date", tickvals=None, ticktext=None)
-        figure["layout"]["shapes"] = [_line(at) for at in _change_dates(told)]
+        figure["layout"]["shapes"] = list(_change_lines(told))
     return figure
 
 
@@ -224,18 +225,32 @@ def _mark(
     return Mark(x, point.value or 0.0, point.low, point.high, text)
 
 
-def _change_dates(told: History) -> list[float]:
-    return [
-        started.timestamp() * 1000
-        for each in told.series
-        for change in each.changes or ()
-        if (started := each.dated[change.at].started_at)
-    ]
-
-
-def _line(at: float) -> dict[str, Any]:
-    ends = {"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"}
-    return {"type": "line", "name": "change", "layer": "below", **ends}
+def _change_lines(told: History) -> Iterator[dict[str, Any]]:
+    """Yield an upright line where a change was found, with its factor."""
+    for each in told.series:
+        for change in each.changes or ():
+            if not (started := each.dated[change.at].started_at):
+                continue
+            at = started.timestamp() * 1000
+            ends = {"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"}
+            factor = (
+                f"{TIMES}\N{NO-BREAK SPACE}{figures.ratio(change.factor)}"
+                if change.factor
+                else ""
+            )
+            label = {
+                "text": factor,
+                "textposition": "start",
+                "textangle": 0,
+                "xanchor": "left",
+            }
+            yield {
+                "type": "line",
+                "name": "change",
+                "layer": "below",
+                "label": label,
+                **ends,
+            }
 
 
 def _table(told: History, is_over_time: bool) -> list[Row]:

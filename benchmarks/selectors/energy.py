@@ -92,7 +92,7 @@ def campaign_energy(campaign: Campaign, waiting_w: float | None = None) -> Energ
     return Energy(
         tables=tuple(
             _table(campaign, members, waiting_w)
-            for _, members in sorted(groups.items(), key=lambda item: str(item[0]))
+            for _, members in sorted(groups.items(), key=_rank)
         ),
         refused=tuple(
             Refused(each, why) for each in readings if (why := _refusal(each))
@@ -105,6 +105,13 @@ def _key(reading: MeterReading) -> tuple[Any, ...]:
     run = reading.run
     work = (reading.workload, reading.case.pk)
     return (*work, run.scenario, run.vms or 0, run.load)
+
+
+def _rank(group: tuple[tuple[Any, ...], Sequence[MeterReading]]) -> tuple[float, str]:
+    """Works whose energy is known of most systems come first."""
+    key, members = group
+    unknown = sum(each.work.seconds is None for each in members)
+    return unknown / len(members), str(key)
 
 
 def _refusal(reading: MeterReading) -> str:

@@ -50,10 +50,24 @@ def test_work_of_unknown_length_is_said(text, uoc):
     assert "For 3 further systems the work&#x27;s time is not stated." in page
 
 
+def test_what_is_known_stands_before_what_is_only_printed(client, uoc):
+    works = client.get(UOC).context["page"].workloads
+
+    assert [each.name.split()[0] for each in works] == [
+        "sysbench",
+        "httperf",
+        "b_eff_io",
+    ]
+    titles = [each.drawings[0].title for each in works]
+    assert titles[0] == "Printed total and energy of the work"
+    assert titles[-1] == "Printed total"
+    assert "the work's own is not known" in works[-1].drawings[0].note
+
+
 def test_the_wait_is_taken_off_at_the_power_in_the_address(client, uoc):
     page = client.get(UOC, {"waiting": "110"})
 
-    sysbench = page.context["page"].workloads[-1].drawings[0]
+    sysbench = page.context["page"].workloads[0].drawings[0]
     ssd = sysbench.rows[1]
     assert ssd[0] == "Storage HDD, Swap SSD"
     assert ssd[6:] == ("44,021\xa0J", "1.153", "0.842", "0.934", "reversed")
@@ -71,7 +85,7 @@ def test_nonsense_in_the_address_takes_nothing_off(client, uoc, waiting):
 
 
 def test_power_stands_against_performance(client, uoc):
-    drawing = client.get(UOC).context["page"].workloads[-1].drawings[1]
+    drawing = client.get(UOC).context["page"].workloads[0].drawings[1]
 
     assert drawing.slug == "performance"
     assert drawing.rows[0][1:4] == ("1,000", "3.79066\xa01/s", "46.767\xa0J")

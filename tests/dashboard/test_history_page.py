@@ -67,7 +67,8 @@ def test_a_point_is_a_day_with_its_interval(text, submit, series):
     assert len(line["x"]) == 14
     assert all(bar > 0 for bar in line["error_y"]["array"])
     assert drawn["layout"]["xaxis"]["type"] == "date"
-    assert [shape["name"] for shape in drawn["layout"]["shapes"]] == ["change"]
+    (change,) = drawn["layout"]["shapes"]
+    assert (change["name"], change["label"]["text"]) == ("change", "\xd7\xa00.897")
 
 
 def test_many_points_are_folded_in_the_table(text, submit, series):

@@ -44,7 +44,7 @@
     list.map((shape) =>
       shape.name === "band"
         ? { ...shape, fillcolor: colours.sunken, opacity: 0.6 }
-        : { ...shape, line: { color: colours.ink, width: 1, dash: "4px,3px" } });
+        : { ...shape, line: { color: colours.ink, width: 1.5, dash: "4px,3px" } });
 
   /* On a phone labels stand above their dots. */
   const narrowed = (traces, layout, width) => {
