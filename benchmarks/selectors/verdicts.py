@@ -7,12 +7,13 @@ would stay true.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
+from benchmarks.analysis.baselines import MACHINE_FACTS
 from benchmarks.analysis.energy import gain_log_variance, gain_margin
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
 from benchmarks.analysis.intervals import Rollups
@@ -26,6 +27,7 @@ from benchmarks.selectors.flags import withheld_cells
 STATISTICS = ("n", "mean", "m2", "decimals")
 NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
 ARRAY_HEAD_BYTES = 20
+DAY_S = 86_400
 BETWEEN = ";"
 # Each of two meters has a gain error of its own; one meter's cancels in a ratio.
 TWO_METERS = gain_log_variance(is_same_meter=False)
@@ -160,6 +162,20 @@ def _doubts(side: str) -> str:
     return f"concat_ws(',', NULLIF({side}.shape_codes, ''), {suspect})"
 
 
+# Who chooses a baseline is told of its age and session as who leaves the choice to us
+# (`analysis.baselines`). Kernel and firmware are the machine's: another machine, or
+# another hypervisor on it, has others by its nature.
+TOO_FAR = " OR ".join(
+    f"{one}.first_at - {other}.last_at > make_interval(secs => %(limit_s)s)"
+    for one, other in (("cell", "baseline"), ("baseline", "cell"))
+)
+OTHER_MACHINE = " OR ".join(
+    f"cell.setting->>'{name}' <> baseline.setting->>'{name}'" for name in MACHINE_FACTS
+)
+SAME_HOST = f"""(SELECT own.host_id = %(native_host)s
+                 FROM {System._meta.db_table} AS own WHERE own.id = cell.system_id)"""
+STALE = f"({TOO_FAR} OR ({SAME_HOST} AND ({OTHER_MACHINE})))"
+
 OWN = _select(
     f"JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id "
     f"LEFT JOIN {Cell._meta.db_table} AS baseline ON baseline.id = against.baseline_id",
@@ -172,17 +188,22 @@ AGAINST = _select(
          AND baseline.scenario = cell.scenario AND baseline.load = cell.load
          AND baseline.seat = cell.seat AND baseline.vms IS NOT DISTINCT FROM cell.vms
          AND cell.system_id <> %(reference)s""",
-    """CASE WHEN cell.system_id = %(reference)s THEN 'reference'
-            WHEN kase.better = 'neither' THEN 'undirected'
-            WHEN baseline.id IS NULL THEN 'missing' ELSE 'relative' END""",
+    f"""CASE WHEN cell.system_id = %(reference)s THEN 'reference'
+             WHEN kase.better = 'neither' THEN 'undirected'
+             WHEN baseline.id IS NULL THEN 'missing'
+             WHEN {STALE} THEN 'stale'
+             WHEN cell.session_id <> baseline.session_id THEN 'other_session'
+             ELSE 'relative' END""",
 )
 
 
 def _columns(campaign: Campaign, reference: System | None) -> Columns | None:
     """Return what is to be judged, or None where there is nothing."""
-    chosen = {"reference": reference.pk} if reference else {}
+    named = {"campaign": campaign.pk}
+    if reference is not None:
+        named |= _chosen(campaign, reference)
     with connection.cursor() as cursor:
-        cursor.execute(AGAINST if chosen else OWN, {"campaign": campaign.pk, **chosen})
+        cursor.execute(OWN if reference is None else AGAINST, named)
         found = cursor.fetchone()
     if found[0] is None:
         return None
@@ -199,6 +220,15 @@ def _columns(campaign: Campaign, reference: System | None) -> Columns | None:
         doubts=doubts,
         baseline_doubts=baseline_doubts,
     )
+
+
+def _chosen(campaign: Campaign, reference: System) -> dict[str, Any]:
+    """Return what the query for a chosen reference names."""
+    return {
+        "reference": reference.pk,
+        "native_host": reference.host_id if reference.is_native else None,
+        "limit_s": campaign.baseline_max_age_days * DAY_S,
+    }
 
 
 def _numbers(array: bytes) -> Floats:

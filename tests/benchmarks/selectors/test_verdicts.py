@@ -114,6 +114,46 @@ def test_a_chosen_reference_is_compared_directly(
     assert judged(campaign, "KVM", kvm).codes == ("native",)
 
 
+@pytest.mark.parametrize(
+    ("native", "vm", "code"),
+    [
+        ({"session": "Monday"}, {"session": "Friday"}, "other_session"),
+        (
+            {"started_at": "2026-01-01T00:00:00Z"},
+            {"started_at": "2026-03-01T00:00:00Z"},
+            "stale_baseline",
+        ),
+        (
+            {"facts": {"host_kernel": "5.10"}},
+            {"facts": {"host_kernel": "6.12"}},
+            "stale_baseline",
+        ),
+    ],
+)
+def test_choosing_the_native_system_as_baseline_hides_nothing(
+    submit, run_document, xen, campaign, native, vm, code
+):
+    submit(*(run_document(value, **native) for value in NATIVE))
+    submit(*(run_document(value, system=xen, **vm) for value in SLOW))
+    chosen = System.objects.get(hypervisor="native")
+
+    assert judged(campaign).codes == (code,)
+    assert judged(campaign, reference=chosen).codes == (code,)
+
+
+def test_two_hypervisors_may_run_on_kernels_of_their_own(
+    submit, run_document, xen, campaign
+):
+    kvm = {"hypervisor": "KVM"}
+    for system, kernel, values in ((xen, "5.10", SLOW), (kvm, "6.12", NATIVE)):
+        facts = {"host_kernel": kernel}
+        submit(*(run_document(each, system=system, facts=facts) for each in values))
+
+    chosen = System.objects.get(hypervisor="KVM")
+
+    assert judged(campaign, reference=chosen).verdict == "slower"
+
+
 def test_a_campaign_may_set_another_band(pair_of, campaign):
     campaign.band_percent = 25
     campaign.save()
