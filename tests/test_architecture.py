@@ -43,6 +43,7 @@ PURE = (
     "dashboard.exports.delimited",
     "dashboard.exports.energy_records",
     "dashboard.exports.escaping",
+    "dashboard.exports.latex_widths",
     "dashboard.exports.records",
     "dashboard.figures",
     "dashboard.raw_lines",

@@ -1,11 +1,12 @@
 """A comparison as LaTeX tables with booktabs, as the compare page shows it.
 
-Columns are systems, five a table so that it fits a page; rows are cases. Long tables
-become longtable. The text is a fragment for ``input``; its first lines say which
-packages it needs.
+Columns are systems, as many a table as the lines of a page have room for; rows are
+cases. Long tables become longtable. The text is a fragment for ``input``; its first
+lines say which packages it needs.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -15,21 +16,29 @@ from dashboard import judging, state_words, wording
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
 from dashboard.exports.latex_rows import (
     END,
-    LABEL_CM,
     SIGNS,
     SIGNS_OF_ENERGY,
+    SMALLER,
     CellStyle,
+    column_widths,
     group_lines,
     headings,
     marks_of,
 )
+from dashboard.exports.latex_widths import (
+    LABEL_PT,
+    PAPER_PT,
+    PLAIN,
+    breakable,
+    parts_that_fit,
+)
 from dashboard.ratio_words import OVERHEAD, VALUE
 from dashboard.selections import ENERGY, SPEED
 
-COLUMNS = 5
 LINES = 16
 PACKAGES = r"% \usepackage[T1]{fontenc} \usepackage{textcomp,booktabs,longtable}"
-SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
+FONT = r"\fontsize{8}{9.5}\selectfont\setlength{\tabcolsep}{3pt}"
+SMALLER_FONT = rf"\providecommand{{{SMALLER}}}{{\fontsize{{6}}{{7}}\selectfont}}"
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,9 @@ class Source:
     against: str
     made_on: str
     show: str = SPEED
+    band_percent: float = 2.0
+    tested: int = 0
+    """Of how many cells together the verdicts were corrected for."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +72,26 @@ class Parts:
 
 def latex(table: ComparisonTable, source: Source) -> str:
     """Return the tables of a comparison, each with caption, label and notes."""
-    starts = range(0, len(table.head.columns), COLUMNS)
+    widths = column_widths(table.groups, source.show)
+    parts = parts_that_fit(widths)
     tables = (
-        _table(table, source, slice(start, start + COLUMNS), (at, len(starts)))
-        for at, start in enumerate(starts, start=1)
+        _table(table, source, part, widths[part], (at, len(parts)))
+        for at, part in enumerate(parts, start=1)
     )
-    head = f"% {tex(source.title)} ({source.slug}), {source.made_on}"
-    return "\n".join([head, PACKAGES, OTHER_CHARACTER, *tables]) + "\n"
+    head = [
+        f"% {tex(source.title)} ({source.slug}), {source.made_on}",
+        f"% No table is wider than {PAPER_PT:g} pt, the text of a page of article.",
+        PACKAGES,
+    ]
+    return "\n".join([*head, OTHER_CHARACTER, SMALLER_FONT, *tables]) + "\n"
 
 
 def _table(
-    table: ComparisonTable, source: Source, part: slice, place: tuple[int, int]
+    table: ComparisonTable,
+    source: Source,
+    part: slice,
+    widths: Sequence[float],
+    place: tuple[int, int],
 ) -> str:
     columns = table.head.columns[part]
     measured = [
@@ -83,15 +104,15 @@ def _table(
         line
         for group, rows in measured
         if rows
-        for line in group_lines(group, rows, part, style)
+        for line in group_lines(group, rows, part, style, widths)
     ]
     part_of = str(place[0]) if place[1] > 1 else ""
     shows = "" if source.show == SPEED else source.show
     label = "-".join(filter(None, [source.slug, shows, part_of]))
     parts = Parts(
-        columns=rf"@{{}}p{{{LABEL_CM}cm}}{'r' * len(columns)}@{{}}",
+        columns=rf"@{{}}p{{{LABEL_PT:g}pt}}{'r' * len(columns)}@{{}}",
         caption=rf"\caption{{{_caption(table, source, place)}}}\label{{tab:{label}}}",
-        headings=headings(columns),
+        headings=headings(columns, widths),
         body=body,
         notes=_notes(table, source, marks),
     )
@@ -100,7 +121,7 @@ def _table(
 
 def _short(parts: Parts) -> str:
     lines = [
-        rf"\begin{{table}}[htbp]\centering{SMALL}",
+        rf"\begin{{table}}[htbp]\centering{FONT}",
         parts.caption,
         rf"\begin{{tabular}}{{{parts.columns}}}",
         r"\toprule",
@@ -118,7 +139,7 @@ def _short(parts: Parts) -> str:
 def _long(parts: Parts) -> str:
     head = [r"\toprule", *parts.headings, r"\midrule"]
     lines = [
-        rf"\begingroup{SMALL}",
+        rf"\begingroup{FONT}",
         rf"\begin{{longtable}}{{{parts.columns}}}",
         parts.caption + END,
         *head,
@@ -145,17 +166,17 @@ def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> 
         said.append(
             _("Part %(part)s of %(all)s.") % {"part": place[0], "all": place[1]}
         )
-    return tex(" ".join(said))
+    return breakable(" ".join(said), PAPER_PT)
 
 
 def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str:
-    said = [tex(_meaning(source.show)), *_signs(table, source.show)]
+    said = [tex(_meaning(source.show)), *_signs(table, source)]
     said += [
         rf"\textsuperscript{{{mark}}} {tex(state_words.state_meaning(state))}."
         for state, mark in marks.items()
     ]
-    address = tex(source.address).replace("/", r"/\allowbreak{}")
-    said.append(f"{tex(_('Source:'))} {_documents(table)}{address}, {source.made_on}.")
+    said.append(tex(_runs(table)))
+    said.append(f"{tex(_('Source:'))} {_documents(table)}{_address(source)}.")
     text = rf"\scriptsize\raggedright {' '.join(said)}"
     return rf"\par\smallskip\noindent\parbox{{\linewidth}}{{{text}}}"
 
@@ -177,21 +198,53 @@ def _meaning(show: str) -> str:
     return _("Ratios: 1 is the baseline, more is better. In italics: values.")
 
 
-def _signs(table: ComparisonTable, show: str) -> Iterator[str]:
-    if show == VALUE:
+def _signs(table: ComparisonTable, source: Source) -> Iterator[str]:
+    if source.show == VALUE:
         return
     if table.is_single_run:
         yield tex(_("Single runs: there are no intervals and no verdicts."))
         return
     yield tex(_("In brackets: 95 % intervals. Verdicts:"))
-    names = SIGNS_OF_ENERGY if show == ENERGY else SIGNS
+    names = SIGNS_OF_ENERGY if source.show == ENERGY else SIGNS
     signs = (
         f"{sign} {tex(judging.verdict_name(name))}" for name, sign in names.items()
     )
     yield ", ".join(signs) + "."
+    yield tex(_judged_how(source))
+
+
+def _judged_how(source: Source) -> str:
+    """Return against which band verdicts are given, and for what they are corrected."""
+    words = {"band": f"{source.band_percent:g}", "n": source.tested}
+    if source.tested < 2:
+        return _("The band is %(band)s %%.") % words
+    return (
+        _(
+            "The band is %(band)s %%; corrected for %(n)s cells that were tested "
+            "together (Benjamini-Hochberg, 5 %%)."
+        )
+        % words
+    )
+
+
+def _runs(table: ComparisonTable) -> str:
+    """Return how many runs stand behind each number, baselines included."""
+    cells = (c for group in table.groups for row in group.rows for c in row.cells if c)
+    counts = {n for cell in cells for n in (cell.n, cell.baseline_n) if n}
+    if len(counts) < 2:
+        return _("Runs behind each number: %(n)s.") % {"n": min(counts, default=0)}
+    words = {"least": min(counts), "most": max(counts)}
+    return _("Runs behind each number: %(least)s to %(most)s.") % words
+
+
+def _address(source: Source) -> str:
+    """Return the address, broken after its parts, and the day."""
+    parts = re.split(r"(?<=[/&])", source.address)
+    broken = r"\allowbreak{}".join(breakable(part, PAPER_PT, PLAIN) for part in parts)
+    return f"{broken}, {source.made_on}"
 
 
 def _documents(table: ComparisonTable) -> str:
     cells = (c for group in table.groups for row in group.rows for c in row.cells if c)
     found = dict.fromkeys(cell.document for cell in cells if cell.document)
-    return "".join(f"{tex(document)}; " for document in found)
+    return "".join(f"{breakable(document, PAPER_PT)}; " for document in found)

@@ -11,11 +11,21 @@ from benchmarks.selectors.energy_rows import EnergyRow
 from dashboard import wording
 from dashboard.cells import SILENT, both_ends, row_figure
 from dashboard.exports.escaping import tex
+from dashboard.exports.latex_widths import (
+    BOLD,
+    COLUMN_PT,
+    GAP_PT,
+    ITALIC,
+    LABEL_PT,
+    SMALL,
+    SMALL_ITALIC,
+    breakable,
+    table_pt,
+    width_pt,
+)
 from dashboard.ratio_words import VALUE, interval_ends, ratio_text
 
 END = r" \\"
-LABEL_CM = 3.2
-COLUMN_CM = 1.55
 SIGNS = {"slower": r"$<$", "faster": r"$>$", "equivalent": "$=$", "undetermined": "?"}
 SIGNS_OF_ENERGY = {
     "less": r"$<$",
@@ -24,36 +34,39 @@ SIGNS_OF_ENERGY = {
     "undetermined": "?",
 }
 NOT_MEASURED = r"\textendash{}"
+SMALLER = r"\virtlabsmall"
+# A verdict's sign, and the letter of a state.
+SIGN_PT, MARK_PT = 7.0, 5.0
 
 
-def headings(columns: Sequence[Column]) -> list[str]:
+def headings(columns: Sequence[Column], widths: Sequence[float]) -> list[str]:
     """Return the platforms and, below, each property by which the columns differ."""
-    lines = [_heading("", [(column.platform,) for column in columns])]
+    lines = [_heading("", [(column.platform,) for column in columns], widths)]
     for depth, fact in enumerate(columns[0].facts):
         paths = (
             (column.platform, *(each.value for each in column.facts[: depth + 1]))
             for column in columns
         )
-        lines.append(_heading(fact.name, paths))
+        lines.append(_heading(fact.name, paths, widths))
     return lines
 
 
-def _heading(name: str, paths: Iterable[tuple[str, ...]]) -> str:
+def _heading(
+    name: str, paths: Iterable[tuple[str, ...]], widths: Sequence[float]
+) -> str:
     """Write one line of the head; neighbours that agree so far share an entry."""
-    cells, rules, at = [tex(wording.property_name(name)) if name else ""], [], 2
+    said = wording.property_name(name) if name else ""
+    cells, rules, at = [breakable(said, LABEL_PT)], [], 0
     for path, members in groupby(paths):
-        width = len(list(members))
+        count = len(list(members))
+        room = sum(widths[at : at + count]) + GAP_PT * (count - 1)
         text = wording.property_value(name, path[-1])
-        cells.append(_spanning(width, tex(text)))
-        if text and width > 1:
-            rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
-        at += width
+        box = rf"\parbox[t]{{{room:.1f}pt}}{{\centering {breakable(text, room)}}}"
+        cells.append(rf"\multicolumn{{{count}}}{{c}}{{{box}}}")
+        if text and count > 1:
+            rules.append(rf"\cmidrule(lr){{{at + 2}-{at + count + 1}}}")
+        at += count
     return " & ".join(cells) + END + "".join(rules)
-
-
-def _spanning(width: int, text: str) -> str:
-    box = rf"\parbox[t]{{{width * COLUMN_CM:.2f}cm}}{{\centering {text}}}"
-    return rf"\multicolumn{{{width}}}{{c}}{{{box}}}"
 
 
 @dataclass(frozen=True)
@@ -64,17 +77,32 @@ class CellStyle:
     marks: Mapping[str, str]
 
 
+def column_widths(groups: Sequence[CaseGroup], show: str) -> list[float]:
+    """Return what each column takes at most, in points."""
+    rows = [row.cells for group in groups for row in group.rows]
+    return [
+        max((_cell_pt(cell, show) for cell in cells if cell), default=0.0)
+        for cells in zip(*rows, strict=True)
+    ]
+
+
 def group_lines(
-    group: CaseGroup, rows: Sequence[CaseRow], part: slice, style: CellStyle
+    group: CaseGroup,
+    rows: Sequence[CaseRow],
+    part: slice,
+    style: CellStyle,
+    widths: Sequence[float],
 ) -> Iterator[str]:
     """Return the rows of one tool and component under what they have in common."""
-    width = len(rows[0].cells[part])
-    room = f"@{{}}p{{{width * COLUMN_CM + LABEL_CM:.2f}cm}}@{{}}"
-    said = rf"\raggedright\textbf{{{tex(_group_text(group))}}}"
-    yield rf"\multicolumn{{{width + 1}}}{{{room}}}{{{said}}}{END}"
+    room = table_pt(widths)
+    column = f"@{{}}p{{{room:.1f}pt}}@{{}}"
+    said = breakable(_group_text(group), room, BOLD)
+    bold = rf"\raggedright\textbf{{{said}}}"
+    yield rf"\multicolumn{{{len(widths) + 1}}}{{{column}}}{{{bold}}}{END}"
     for row in rows:
         cells = (_cell(cell, style) for cell in row.cells[part])
-        yield " & ".join([rf"\raggedright {_label(row)}", *cells]) + END
+        label = breakable(_label(row), LABEL_PT)
+        yield " & ".join([rf"\raggedright {label}", *cells]) + END
 
 
 def _group_text(group: CaseGroup) -> str:
@@ -87,7 +115,22 @@ def _group_text(group: CaseGroup) -> str:
 
 def _label(row: CaseRow) -> str:
     parts = (row.label, *(wording.fact_text(fact) for fact in row.facts), row.unit)
-    return tex(", ".join(filter(None, parts)))
+    return ", ".join(filter(None, parts))
+
+
+def _cell_pt(row: ComparisonRow, show: str) -> float:
+    """Return what `_cell` takes at most; the head wants some room in any case."""
+    mark = 0.0 if row.shown_state in SILENT else MARK_PT
+    ratio = ratio_text(row, show)
+    if ratio and show != VALUE:
+        small = ", ".join(interval_ends(row, show) or ())
+        wide = width_pt(ratio) + SIGN_PT + mark
+        return max(COLUMN_PT, wide, width_pt(f"[{small}]", SMALL))
+    ends = both_ends(row) if row.value is None else None
+    if ends is None:
+        return max(COLUMN_PT, width_pt(row_figure(row), ITALIC) + mark)
+    first, second = width_pt(ends[0], ITALIC), width_pt(ends[1], SMALL_ITALIC)
+    return max(COLUMN_PT, first + mark, second + width_pt("| ", SMALL))
 
 
 def _cell(row: ComparisonRow | None, style: CellStyle) -> str:
@@ -105,7 +148,7 @@ def _cell(row: ComparisonRow | None, style: CellStyle) -> str:
     if ends is None:
         return text
     low, high = map(tex, ends)
-    return rf"\shortstack[r]{{\strut {text}\\{{\tiny [{low}, {high}]}}}}"
+    return rf"\shortstack[r]{{\strut {text}\\{{{SMALLER} [{low}, {high}]}}}}"
 
 
 def _figure(row: ComparisonRow, mark: str) -> str:
@@ -117,7 +160,7 @@ def _figure(row: ComparisonRow, mark: str) -> str:
     low, high = map(tex, ends)
     between = r"\textbar{}" if row.speeds else NOT_MEASURED
     first = rf"\strut \textit{{{low}}}{mark}"
-    return rf"\shortstack[r]{{{first}\\{{\tiny {between} \textit{{{high}}}}}}}"
+    return rf"\shortstack[r]{{{first}\\{{{SMALLER} {between} \textit{{{high}}}}}}}"
 
 
 def marks_of(cells: Iterable[ComparisonRow | None]) -> dict[str, str]:

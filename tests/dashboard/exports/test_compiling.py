@@ -5,6 +5,8 @@ The other tests read the same text with `tex.py`, everywhere.
 
 import re
 import subprocess
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -12,11 +14,15 @@ from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparison_table import comparison_table
 from benchmarks.selectors.facets import facets
 from benchmarks.selectors.verdicts import campaign_verdicts
+from benchmarks.services import checking
 from dashboard.exports.citation import bibtex
 from dashboard.exports.latex import latex
+from dashboard.ratio_words import OVERHEAD, VALUE
+from dashboard.selections import SPEED
 from tests.dashboard.exports.test_citation import STUDY
 from tests.dashboard.exports.test_latex import SOURCE
 
+SHOWN = (SPEED, OVERHEAD, VALUE)
 pytestmark = pytest.mark.tex
 
 STUDIES = [
@@ -26,10 +32,10 @@ STUDIES = [
     "uoc-2012-kvm",
     "inqbus-2008-io",
 ]
-DOCUMENT = r"""\documentclass{article}
+# As authors begin: no wider page, nothing turned.
+DOCUMENT = r"""\documentclass[%s]{article}
 \usepackage[T1]{fontenc}
 \usepackage{textcomp,booktabs,longtable}
-\usepackage[landscape,margin=1.5cm]{geometry}
 \begin{document}
 \input{table.tex}
 \end{document}
@@ -40,9 +46,9 @@ DOCUMENT = r"""\documentclass{article}
 def typeset(tmp_path):
     """Put a fragment into a document, compile it, and return what TeX said."""
 
-    def compiled(fragment):
+    def compiled(fragment, options="10pt"):
         (tmp_path / "table.tex").write_text(fragment, encoding="utf-8")
-        (tmp_path / "document.tex").write_text(DOCUMENT)
+        (tmp_path / "document.tex").write_text(DOCUMENT % options)
         command = ["pdflatex", "-halt-on-error", "-no-shell-escape", "document.tex"]
         said = subprocess.run(
             command, cwd=tmp_path, capture_output=True, timeout=120, check=False
@@ -55,17 +61,23 @@ def typeset(tmp_path):
     return compiled
 
 
+@pytest.mark.parametrize("options", ["10pt", "12pt,a4paper"])
 @pytest.mark.parametrize("study", STUDIES)
-def test_each_studys_comparison_compiles_and_fits_its_page(load_study, typeset, study):
+def test_each_studys_comparison_compiles_and_fits_its_page(
+    load_study, typeset, study, options
+):
     campaign = load_study(study)
+    checking.check_due_campaigns(timedelta(0))
     rows = comparison_rows(
         campaign,
         systems=facets(campaign).systems,
         filters={},
         verdicts=campaign_verdicts(campaign),
     )
+    table = comparison_table(rows)
+    shown = (latex(table, replace(SOURCE, show=show)) for show in SHOWN)
 
-    log = typeset(latex(comparison_table(rows), SOURCE))
+    log = typeset("\n".join(shown), options)
 
     assert re.findall(r"Overfull \\hbox.*", log) == []
 

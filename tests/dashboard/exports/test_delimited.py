@@ -62,7 +62,7 @@ def is_number(text):
     return True
 
 
-@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@A1", "\t=1", "\r=1"])
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@A1", "\t=1", "\r=1", "\n=1"])
 def test_a_text_that_would_be_computed_gets_an_apostrophe(text):
     assert harmless(text) == f"'{text}"
 

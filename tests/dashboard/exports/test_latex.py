@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.selectors.comparison_table import comparison_table
-from dashboard.exports.latex import COLUMNS, Source, latex
+from dashboard.exports.latex import Source, latex
+from dashboard.exports.latex_widths import PAPER_PT
 from tests.dashboard.exports import tex
 
 SOURCE = Source(
@@ -26,13 +27,13 @@ def test_it_is_a_booktabs_table_with_caption_label_and_source(rows):
     assert r"\toprule" in text
     assert r"\textit{52.97} & 0.247 \\" in text
     assert "Single runs: there are no intervals" in text
-    assert r"?bits=32\&tool=a\_b" in text
+    assert r"?bits=32\&\allowbreak{}tool=a\_b" in text
 
 
 def test_intervals_and_verdicts_stand_with_the_ratio(rows, measured):
     text = latex(comparison_table([rows[0], measured]), SOURCE)
 
-    assert r"\shortstack[r]{\strut 0.960$<$\\{\tiny [0.940, 0.980]}}" in text
+    assert r"\shortstack[r]{\strut 0.960$<$\\{\virtlabsmall [0.940, 0.980]}}" in text
     assert "slower" in text
     assert "Single runs" not in text
 
@@ -43,7 +44,7 @@ def test_what_is_gained_is_an_overhead_with_a_minus(rows, measured):
     text = latex(comparison_table([rows[0], faster]), source)
 
     assert r"$-$25.0~\%" in text
-    assert r"{\tiny [2.0~\%, 6.0~\%]}" in text
+    assert r"{\virtlabsmall [2.0~\%, 6.0~\%]}" in text
     assert r"\label{tab:study-overhead}" in text
 
 
@@ -73,7 +74,43 @@ def test_many_systems_are_parted_into_tables_that_fit(rows):
     assert tex.read(text).closed.count("tabular") == 3
     assert "Part 3 of 3." in text
     assert r"\label{tab:study-3}" in text
-    assert set(tex.read(text).widths) == {COLUMNS + 1, 4}
+    assert set(tex.read(text).widths) == {6, 4}
+
+
+def test_no_table_is_wider_than_a_page_whatever_its_numbers(rows):
+    guests = [
+        replace(
+            rows[1],
+            id=at,
+            system_id=at,
+            guest_os="sched_autogroup-of-a-long-name" * (at % 3),
+            value=1234567.891234,
+            efficiency=None,
+            state="missing",
+        )
+        for at in range(2, 14)
+    ]
+    text = latex(comparison_table([rows[0], *guests]), SOURCE)
+
+    assert tex.read(text).closed.count("tabular") == 4
+    assert max(tex.head_widths(text)) <= PAPER_PT
+
+
+def test_a_word_that_a_column_has_no_room_for_may_break(rows):
+    guest = replace(rows[1], hypervisor="Server-Enterprise_2008", system_id=3, id=3)
+
+    text = latex(comparison_table([*rows, guest]), SOURCE)
+
+    assert r"Server-\allowbreak{}Enterprise\allowbreak{}\_\allowbreak{}2008" in text
+
+
+def test_notes_tell_runs_band_and_among_how_many_a_verdict_was_found(rows, measured):
+    source = replace(SOURCE, band_percent=5.0, tested=40)
+    text = latex(comparison_table([rows[0], measured]), source)
+
+    assert r"The band is 5 \%; corrected for 40 cells that were tested together" in text
+    assert "Runs behind each number: 1 to 6." in text
+    assert "Runs behind each number: 1." in latex(comparison_table(rows), SOURCE)
 
 
 def test_a_long_table_is_a_longtable(rows):

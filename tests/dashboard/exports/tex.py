@@ -4,10 +4,20 @@ import re
 from dataclasses import dataclass, field
 
 TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}$&#%_^~]|\n|[^\\{}$&#%_^~\n]+")
+HEAD = re.compile(r"\\multicolumn\{\d+\}\{c\}\{\\parbox\[t\]\{([\d.]+)pt\}")
+LABEL_PT, GAP_PT = 91, 6
 TABULARS = ("tabular", "longtable")
 COMMANDS = {
-    *("begin", "end", "caption", "label", "centering", "footnotesize", "scriptsize"),
-    *("tiny", "setlength", "tabcolsep", "toprule", "midrule", "bottomrule"),
+    *("begin", "end", "caption", "label", "centering", "fontsize", "scriptsize"),
+    *(
+        "selectfont",
+        "virtlabsmall",
+        "setlength",
+        "tabcolsep",
+        "toprule",
+        "midrule",
+        "bottomrule",
+    ),
     *("cmidrule", "multicolumn", "parbox", "textbf", "textit", "textsuperscript"),
     *("raggedright", "shortstack", "endfirsthead", "endhead", "endfoot", "par"),
     *("smallskip", "noindent", "linewidth", "allowbreak", "begingroup", "endgroup"),
@@ -38,6 +48,14 @@ def read(text: str) -> Reading:
         _take(it, token, tokens[at + 1 : at + 4])
     assert (it.depth, it.in_math, it.open) == (0, False, [])
     return it
+
+
+def head_widths(text: str) -> list[float]:
+    """Return how wide each line of a head makes its table, in points."""
+    lines = (HEAD.findall(line) for line in text.splitlines())
+    return [
+        LABEL_PT + sum(float(box) + GAP_PT for box in boxes) for boxes in lines if boxes
+    ]
 
 
 def _take(it: Reading, token: str, after: list[str]) -> None:
