@@ -11,16 +11,22 @@ from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.services import checking
 
+CONNECTED = (
+    "FROM pg_stat_activity WHERE datname = current_database()"
+    " AND backend_type = 'client backend'"
+)
+
 
 @contextmanager
 def served() -> Iterator[str]:
     """Serve what is committed until the block ends; give the address."""
+    others = _sessions()
     server = LiveServer("127.0.0.1")
     try:
         yield server.url
     finally:
         server.stop()
-        _end_sessions()
+        _end_all_but(others)
 
 
 @contextmanager
@@ -41,11 +47,18 @@ def check_all() -> None:
     checking.check_due_campaigns(timedelta(0))
 
 
-def _end_sessions() -> None:
+def _sessions() -> list[int]:
+    """Return who is connected; Playwright's loop is not the only one in its thread."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pid {CONNECTED}")
+        return [pid for (pid,) in cursor.fetchall()]
+
+
+def _end_all_but(others: list[int]) -> None:
     """End what the server's threads left open, or the database cannot be dropped."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            " AND backend_type = 'client backend'"
+            f"SELECT pg_terminate_backend(pid) {CONNECTED}"
+            " AND pid <> pg_backend_pid() AND pid <> ALL(%s)",
+            [others],
         )
