@@ -200,3 +200,18 @@ def test_several_studied_things_at_once_are_compared_with_care(
 
     assert "of several studied things together: " in text(f"{PAGE}?pin={first},{both}")
     assert "light-green" in text(f"{PAGE}?pin={first},{one}")
+
+
+def test_what_many_verdicts_lack_is_told_once(text, submit, run_document, xen):
+    network = {"metric": "network throughput", "unit": "MB/s", "value": 40.0}
+    samples = [
+        {**network, "parameters": {"operation": name}} for name in ("a", "b", "c")
+    ]
+    submit(run_document(samples=samples), run_document(system=xen, samples=samples))
+    one, other = System.objects.values_list("pk", flat=True)
+
+    page = text(f"{PAGE}?pin={one},{other}")
+
+    assert page.count("5 runs a side allow a verdict") == 1
+    assert page.count("<b>single run</b>") == 3
+    assert "bar-col" not in page
