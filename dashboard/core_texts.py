@@ -31,6 +31,8 @@ FOR_PROGRAMMERS: Final = {
     "ValueError",
 }
 RULES_FOLDER: Final = "plausibility"
+UNITS: Final = {"percent": "%", "s": "s"}
+"""How the name of a piece of evidence ends, and the unit that this stands for."""
 PLACE: Final = re.compile(r"\{[^{}]*\}")
 WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
@@ -141,5 +143,12 @@ def _evidence(tree: ast.Module) -> Iterator[str]:
 
 
 def evidence_name(key: str) -> str:
-    """Return what a piece of evidence is called in English."""
-    return key.replace("_", " ")
+    """Return what a piece of evidence is called in English, without its unit."""
+    name, unit = evidence_unit(key)
+    return (name if unit else key).replace("_", " ")
+
+
+def evidence_unit(key: str) -> tuple[str, str]:
+    """Return what a piece of evidence is called in the core, and its unit if it has."""
+    name, _, end = key.rpartition("_")
+    return name, UNITS.get(end, "")

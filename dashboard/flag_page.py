@@ -20,7 +20,7 @@ from benchmarks.selectors.flags import (
 from benchmarks.viewer import Viewer
 from dashboard import figures, wording
 from dashboard.asked import unmet
-from dashboard.core_texts import evidence_name
+from dashboard.core_texts import evidence_name, evidence_unit
 
 EVERYTHING = "all"
 SHOWN = 300
@@ -161,10 +161,15 @@ def _address(name: str, *place: str) -> str:
 def evidence_words(evidence: Mapping[str, Any]) -> tuple[Evidence, ...]:
     """Return what a finding rests on, in words."""
     return tuple(
-        Evidence(_(evidence_name(name)), _text(value))
+        Evidence(_(evidence_name(name)), _with_unit(_text(value), name))
         for name, value in evidence.items()
         if name not in IDS
     )
+
+
+def _with_unit(text: str, key: str) -> str:
+    _name, unit = evidence_unit(key)
+    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
 
 
 def _text(value: Any, depth: int = 0) -> str:
@@ -181,6 +186,7 @@ def _text(value: Any, depth: int = 0) -> str:
         return between.join(_text(each, depth + 1) for each in value)
     if isinstance(value, dict):
         return ", ".join(
-            f"{_(evidence_name(name))} {_text(each)}" for name, each in value.items()
+            f"{_(evidence_name(name))} {_with_unit(_text(each), name)}"
+            for name, each in value.items()
         )
     return _("not stated") if value == NOT_STATED else str(value)

@@ -195,7 +195,7 @@ class _Reader:
         return _(sentence.template)
 
     def number(self, written: str) -> str:
-        return figures.localized(written)
+        return figures.localized(written.replace("%", "\N{NO-BREAK SPACE}%"))
 
 
 READER = _Reader()

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.models import Cell, Decision, Flag, Membership, Run
 from benchmarks.services import checking
+from dashboard.flag_page import evidence_words
 
 PAGE = "/campaigns/alpha-lab/study/flags/"
 
@@ -79,6 +80,28 @@ def test_nobody_else_decides(client, flag, person, other_lab):
     Membership.objects.update(role=Membership.Role.ADMIN, lab=other_lab)
     assert decision(client, flag).status_code == 404
     assert not Decision.objects.exists()
+
+
+def test_evidence_has_its_unit(flag):
+    told = evidence_words({"off_percent": -5.6, "work_s": 12, "factor": 2})
+
+    assert [(each.name, each.text) for each in told] == [
+        ("off", "-5.6\xa0%"),
+        ("work", "12\xa0s"),
+        ("factor", "2"),
+    ]
+
+
+def test_rules_are_listed_with_what_they_found(text, load_study):
+    load_study("lmu-2010-xen", lambda run: run["tool"] == "iometer")
+    checking.check_campaign(
+        load_study("lmu-2010-esxi", lambda run: run["tool"] == "iometer")
+    )
+
+    page = text("/campaigns/alpha-lab/lmu-2010-esxi/flags/")
+
+    assert '<a href="#rule-error-baselines-disagree">' in page
+    assert "5.6\xa0% less than the same machine in lmu-2010-xen" in page
 
 
 def test_an_empty_page_says_that_nothing_was_found(client, pair):

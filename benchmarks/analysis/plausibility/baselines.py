@@ -15,7 +15,7 @@ from benchmarks.analysis.plausibility.facts import CellFact, Study
 from benchmarks.analysis.plausibility.findings import Id
 from benchmarks.analysis.plausibility.precision import NORMAL, Noise
 from benchmarks.analysis.plausibility.registry import Doubt, about_cells, further, rule
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, template
 
 CLEARLY: Final = 3.3
 """In standard errors: 1 in 1,000 if nothing is wrong (one value of a thousand)."""
@@ -27,6 +27,8 @@ REPEATS: Final = 1 / 3
 """A native machine repeats its single printed value better than its component's limit
 allows: the 52 values that the LMU studies share differ by nothing at all."""
 PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
+MORE: Final = template("{cases}: {off:.1%} more than {other}.")
+LESS: Final = template("{cases}: {off:.1%} less than {other}.")
 SLIP: Final = math.log(4)
 """Beyond a factor 4 it is another mistake, and another rule's."""
 
@@ -85,9 +87,9 @@ def _disagreement(
         members = [cell for each in ratios for cell in (each.cell, each.other)]
         yield about_cells(
             Sentence(
-                "{cases} read {off:+.1%} against {other}.",
+                MORE if off > 0 else LESS,
                 cases=further(ratios[0].cell.name, len(ratios) - 1),
-                off=math.expm1(off),
+                off=abs(math.expm1(off)),
                 other=_where(ratios[0].other, study),
             ),
             [cell for cell in members if cell.campaign == study.campaign],
