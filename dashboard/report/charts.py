@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 
 from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.ordering import COMPONENTS, rank
-from benchmarks.selectors.profile import NO_SPEED, Profile, Share
+from benchmarks.selectors.profile import Profile, Share
+from benchmarks.selectors.spectrum import NO_SPEED
 from dashboard import wording
 from dashboard.drawings import Drawing
 from dashboard.report.document import Chart, Table, plain_table

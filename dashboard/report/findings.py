@@ -9,7 +9,8 @@ from django.utils.translation import ngettext
 from benchmarks.models import Flag
 from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_row import ComparisonRow
-from benchmarks.selectors.profile import NO_SPEED, Profile, ProfileRow, Share
+from benchmarks.selectors.profile import Profile, ProfileRow, Share
+from benchmarks.selectors.spectrum import NO_SPEED
 from dashboard import figures, judging, state_words, wording
 from dashboard.report.document import Entry, Line, Section, Table, line, plain_table
 
