@@ -9,7 +9,7 @@ from benchmarks.models import System
 from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.energy_rows import EnergyRow
 from dashboard import judging, state_words, wording
-from dashboard.cells import full_figure
+from dashboard.cells import baseline_figure, full_figure
 from dashboard.energy_cells import meter_text
 from dashboard.ratio_words import VALUE, interval_text, ratio_meaning, ratio_text
 
@@ -56,7 +56,14 @@ def card_words(
 def _meaning(row: ComparisonRow, show: str) -> str:
     if show == VALUE:
         return _("measured value")
-    return ratio_meaning(show, is_energy=isinstance(row, EnergyRow))
+    is_energy = isinstance(row, EnergyRow)
+    return ratio_meaning(show, is_energy=is_energy) or _against_what(row)
+
+
+def _against_what(row: ComparisonRow) -> str:
+    if row.scaling is not None:
+        return _("times one machine alone")
+    return _("of native") if row.efficiency is not None else _("of the reference")
 
 
 def _between(interval: str) -> str:
@@ -70,10 +77,8 @@ def _sides(
     if figure:
         yield wording.system_name(system), f"{figure}, {wording.runs_text(row.n)}"
     if baseline is not None and row.baseline_value is not None:
-        is_whole = not isinstance(row, EnergyRow)
-        other = wording.quantity(row.baseline_value, row.unit, whole=is_whole)
         name = _("against %(name)s") % {"name": wording.system_name(baseline)}
-        yield name, f"{other}, {wording.runs_text(row.baseline_n or 0)}"
+        yield name, f"{baseline_figure(row)}, {wording.runs_text(row.baseline_n or 0)}"
     if meter := meter_text(row):
         yield _("Metered"), meter
 

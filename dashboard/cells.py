@@ -86,11 +86,17 @@ def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:
 def full_figure(row: ComparisonRow) -> str:
     """Return a row's mean with its unit, or what stands for it.
 
-    With all its digits; an energy is computed, and has more than mean something.
+    A single run with all its digits; what is computed has more than mean something.
     """
-    is_whole = not isinstance(row, EnergyRow)
+    is_whole = row.n == 1 and not isinstance(row, EnergyRow)
     figure = wording.quantity(row.value, row.unit, whole=is_whole)
     return figure or row_figure(row, row.unit)
+
+
+def baseline_figure(row: ComparisonRow) -> str:
+    """Return the mean that a row is set against, with its unit."""
+    is_whole = row.baseline_n == 1 and not isinstance(row, EnergyRow)
+    return wording.quantity(row.baseline_value, row.unit, whole=is_whole)
 
 
 def row_figure(row: Shown, unit: str = "") -> str:
@@ -128,19 +134,16 @@ def sentence(row: ComparisonRow) -> str:
     if isinstance(row, EnergyRow):
         return energy_sentence(row)
     ratio = row.ratio
-    value = wording.quantity(row.value, row.unit, whole=True)
     runs = wording.runs_text(row.n)
     if ratio is None:
         state = row.shown_state
         meaning = wording.said(row.reason) or state_words.state_meaning(state)
-        value = value or row_figure(row, row.unit)
-        said = f"{value}, {runs}. {state_words.state_name(state)}: {meaning}"
+        said = f"{full_figure(row)}, {runs}. {state_words.state_name(state)}: {meaning}"
         return said.rstrip(": ")
-    baseline = wording.quantity(row.baseline_value, row.unit, whole=True)
     words = {
         "ratio": figures.ratio(ratio),
-        "value": value,
-        "baseline": baseline,
+        "value": full_figure(row),
+        "baseline": baseline_figure(row),
         "runs": runs,
         "baseline_runs": wording.runs_text(row.baseline_n or 0),
     }

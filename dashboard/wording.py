@@ -34,6 +34,9 @@ PROPERTIES: dict[str, Text] = {
     "scheduler": gettext_lazy("Scheduler"),
 }
 
+# Words of facts that are abbreviations.
+ACRONYMS = {"cpu", "ip", "mtu", "numa", "os", "smt", "tcp"}
+
 # Properties whose values need no name beside them.
 SELF_EVIDENT = {"host", "virtualization", "guest_os", "guest_bits", "memory_bytes"}
 
@@ -98,8 +101,17 @@ def emulation_words() -> str:
 
 def property_name(name: str) -> str:
     """Return what a property is called; an unknown one by its own name."""
-    said = name.replace("_", " ")
-    return str(PROPERTIES.get(name, f"{said[:1].upper()}{said[1:]}"))
+    return str(PROPERTIES.get(name) or _as_heading(name))
+
+
+def _as_heading(name: str) -> str:
+    """Return a lab's own word for a property as a heading: ``CPU model``."""
+    words = [each.upper() if each in ACRONYMS else each for each in _words(name)]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+
+
+def _words(name: str) -> list[str]:
+    return name.replace("_", " ").split(" ")
 
 
 def property_value(name: str, value: object) -> str:

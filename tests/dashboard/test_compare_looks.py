@@ -89,3 +89,18 @@ def test_links_of_cells_keep_what_is_shown(text, pair, show):
     page = text(PAGE, data={"show": show})
 
     assert f'href="../cells/{pair.pk}/?show={show}"' in page
+
+
+def test_a_mean_of_several_runs_has_no_digits_of_its_division(
+    text, submit, run_document, xen
+):
+    submit(
+        *(run_document(value) for value in (0.1, 0.2)), run_document(0.15, system=xen)
+    )
+    cell = Cell.objects.get(system__hypervisor="Xen")
+
+    card = text(f"{PAGE}cell/?cell={cell.pk}")
+
+    assert "0.15\N{NO-BREAK SPACE}MB/s, 2 runs" in card
+    assert "0.15000000000000002" not in card
+    assert "of native" in card

@@ -30,6 +30,7 @@ def test_a_fact_explains_itself(name, value, text):
 def test_a_heading_begins_with_a_capital_whatever_a_lab_calls_its_options():
     assert wording.property_name("guest_bits") == "Bits"
     assert wording.property_name("huge_pages") == "Huge pages"
+    assert wording.property_name("cpu model") == "CPU model"
     assert wording.property_name("NUMA") == "NUMA"
 
 
