@@ -94,13 +94,16 @@ def group_lines(
     widths: Sequence[float],
 ) -> Iterator[str]:
     """Return the rows of one tool and component under what they have in common."""
-    room = table_pt(widths)
-    column = f"@{{}}p{{{room:.1f}pt}}@{{}}"
-    said = breakable(_group_text(group), room, BOLD)
+    whole = table_pt(widths)
+    column = f"@{{}}p{{{whole:.1f}pt}}@{{}}"
+    said = breakable(_group_text(group), whole, BOLD)
     bold = rf"\raggedright\textbf{{{said}}}"
     yield rf"\multicolumn{{{len(widths) + 1}}}{{{column}}}{{{bold}}}{END}"
     for row in rows:
-        cells = (_cell(cell, style) for cell in row.cells[part])
+        cells = (
+            _cell(cell, style, room)
+            for cell, room in zip(row.cells[part], widths, strict=True)
+        )
         label = breakable(_label(row), LABEL_PT)
         yield " & ".join([rf"\raggedright {label}", *cells]) + END
 
@@ -133,14 +136,14 @@ def _cell_pt(row: ComparisonRow, show: str) -> float:
     return max(COLUMN_PT, first + mark, second + width_pt("| ", SMALL))
 
 
-def _cell(row: ComparisonRow | None, style: CellStyle) -> str:
+def _cell(row: ComparisonRow | None, style: CellStyle, room_pt: float) -> str:
     if row is None:
         return NOT_MEASURED
     marks, state, judged = style.marks, row.shown_state, row.judgement
     mark = rf"\textsuperscript{{{marks[state]}}}" if state in marks else ""
     ratio = ratio_text(row, style.show)
     if not ratio or style.show == VALUE:
-        return _figure(row, mark)
+        return _figure(row, mark, room_pt)
     signs = SIGNS_OF_ENERGY if isinstance(row, EnergyRow) else SIGNS
     sign = signs.get(judged.verdict, "") if judged else ""
     text = f"{tex(ratio)}{sign}{mark}"
@@ -148,10 +151,16 @@ def _cell(row: ComparisonRow | None, style: CellStyle) -> str:
     if ends is None:
         return text
     low, high = map(tex, ends)
-    return rf"\shortstack[r]{{\strut {text}\\{{{SMALLER} [{low}, {high}]}}}}"
+    return _two_lines(text, f"[{low}, {high}]", room_pt)
 
 
-def _figure(row: ComparisonRow, mark: str) -> str:
+def _two_lines(first: str, second: str, room_pt: float) -> str:
+    """Return a cell whose first line stands beside those of its row."""
+    lines = rf"\raggedleft {first}\\{{{SMALLER} {second}\strut}}"
+    return rf"\parbox[t]{{{room_pt:.1f}pt}}{{{lines}}}"
+
+
+def _figure(row: ComparisonRow, mark: str, room_pt: float) -> str:
     """Return a value; both speeds or a range in two lines, for they are wide."""
     ends = both_ends(row) if row.value is None else None
     if ends is None:
@@ -159,8 +168,8 @@ def _figure(row: ComparisonRow, mark: str) -> str:
         return rf"\textit{{{said}}}{mark}" if said else NOT_MEASURED + mark
     low, high = map(tex, ends)
     between = r"\textbar{}" if row.speeds else NOT_MEASURED
-    first = rf"\strut \textit{{{low}}}{mark}"
-    return rf"\shortstack[r]{{{first}\\{{{SMALLER} {between} \textit{{{high}}}}}}}"
+    first = rf"\textit{{{low}}}{mark}"
+    return _two_lines(first, rf"{between} \textit{{{high}}}", room_pt)
 
 
 def marks_of(cells: Iterable[ComparisonRow | None]) -> dict[str, str]:

@@ -19,7 +19,7 @@ COMMANDS = {
         "bottomrule",
     ),
     *("cmidrule", "multicolumn", "parbox", "textbf", "textit", "textsuperscript"),
-    *("raggedright", "shortstack", "endfirsthead", "endhead", "endfoot", "par"),
+    *("raggedright", "raggedleft", "endfirsthead", "endhead", "endfoot", "par"),
     *("smallskip", "noindent", "linewidth", "allowbreak", "begingroup", "endgroup"),
     *("providecommand", "virtlabchar", "ifdefined", "Umathcode", "symbol", "else"),
     *("fi", "leq", "geq", "strut"),
