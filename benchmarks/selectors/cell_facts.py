@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.analysis.advice import runs_for_width, width_sentence
 from benchmarks.analysis.comparability import (
     Comparability,
+    Difference,
     comparability,
     one_at_a_time,
 )
@@ -17,6 +18,7 @@ from benchmarks.models import Campaign, Cell, Run, System
 
 # What every comparison of a guest with its machine is about.
 ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
+SIZES = ("cores", "memory_bytes")
 # A campaign names its factors as people do.
 OPTIONS_OF_FACTORS = {
     "amd_v": "hw_virt",
@@ -59,6 +61,19 @@ def sides_compared(
         {**_chosen(other, shared), **system_facts(baseline.system)},
         studied=studied_facts(cell.campaign),
     )
+
+
+def stated_differences(
+    cell: Cell, baseline: Cell, found: Comparability
+) -> tuple[Difference, ...]:
+    """Return what both sides state, differently, and the campaign does not study.
+
+    Of what came with runs only how large the machines were; and not their hosts, for
+    two machines are always named.
+    """
+    named = {*system_facts(cell.system), *system_facts(baseline.system), *SIZES}
+    told = (each for each in found.unwanted if each.one and each.other)
+    return tuple(each for each in told if each.name in named - {"host"})
 
 
 def systems_compared(campaign: Campaign, one: System, other: System) -> Comparability:

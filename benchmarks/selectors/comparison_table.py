@@ -130,7 +130,7 @@ def _group(
     for row in members:
         by_key.setdefault(_row_key(row), {})[row.system_id] = row
     lines = sorted((next(iter(it.values())) for it in by_key.values()), key=_row_order)
-    said = [_row_facts(line, named) for line in lines]
+    said = [row_facts(line, named) for line in lines]
     first, shared = lines[0], _shared(said)
     group = CaseGroup(
         component=first.component,
@@ -171,8 +171,8 @@ def _row_key(row: ComparisonRow) -> RowKey:
     return (row.case_id, row.scenario, row.vms, row.load, row.seat)
 
 
-def _row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
-    """What the case's label leaves out: further parameters and the circumstances."""
+def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
+    """Return what a case's label leaves out: parameters, the circumstances named."""
     details = case_details(tools.get(row.tool), row.parameters)
     # One VM alone is the first of one: saying so tells nothing.
     alone = row.scenario == "single" and row.vms in (None, 1)

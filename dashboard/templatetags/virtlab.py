@@ -34,6 +34,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "row_figure": cells.full_figure,
     "exact": figures.exact,
     "file_size": figures.size,
+    "localized": figures.localized,
     "said": wording.said,
     "kept_words": kept_words,
     "day_text": days.day_text,

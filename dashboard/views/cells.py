@@ -6,9 +6,9 @@ from django.views.decorators.http import require_safe
 
 from dashboard.cell_page import cell_page
 from dashboard.cell_reading import reading_of
-from dashboard.claims import claim
+from dashboard.claims import cell_claim
+from dashboard.quoting import NAME, quoted_in, quoted_of
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
-from dashboard.wording import system_name
 
 
 @require_safe
@@ -16,11 +16,19 @@ def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> HttpRe
     """Show everything a cell stands on: both sides, their samples, shapes, runs."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
-    page = cell_page(viewer, campaign, cell_id, query_of(request))
-    found = page.evidence
-    against = system_name(found.baseline.system) if found.baseline else ""
-    said = claim(found.row, link=request.build_absolute_uri(), against=against)
-    context = {"campaign": campaign, "page": page, "claim": said}
+    query = query_of(request)
+    page = cell_page(viewer, campaign, cell_id, query)
+    context = {
+        "campaign": campaign,
+        "page": page,
+        "claim": cell_claim(
+            page.evidence,
+            page=request.build_absolute_uri(request.path),
+            baseline=query.get("baseline", ""),
+        ),
+        "quoted": quoted_in(query.get(NAME, "")),
+        "now": quoted_of(page.evidence.row),
+    }
     return render(request, "dashboard/cell.html", context)
 
 

@@ -1,22 +1,128 @@
 """What may be quoted of a cell, on its page."""
 
-from benchmarks.models import Cell
+import re
+
+import pytest
+
+from benchmarks.models import Cell, Host, System
 
 PAGE = "/campaigns/alpha-lab/study/cells/"
+SIX = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-def test_a_verdict_can_be_quoted_with_its_address(text, submit, run_document, xen):
-    submit(
-        *(run_document(100 + at / 10) for at in range(6)),
-        *(run_document(80 + at / 10, system=xen) for at in range(6)),
+@pytest.fixture
+def slower(submit, run_document, xen):
+    """Measure a native and a Xen system six times; return the Xen cell."""
+
+    def measured(xen_changes=None, **native):
+        submit(
+            *(run_document(100 + each, **native) for each in SIX),
+            *(
+                run_document(80 + each, system={**xen, **(xen_changes or {})})
+                for each in SIX
+            ),
+        )
+        return Cell.objects.get(system__hypervisor="Xen")
+
+    return measured
+
+
+def quoted_link(page):
+    """Return the link behind a claim, without the site."""
+    return re.search(r"http://testserver([^ <]*quoted=[^ <]*)", page)[1].replace(
+        "&amp;", "&"
     )
-    cell = Cell.objects.get(system__hypervisor="Xen")
+
+
+def test_a_verdict_can_be_quoted_with_its_address(text, slower):
+    cell = slower()
 
     page = text(f"{PAGE}{cell.pk}/")
 
     assert "On host alpha, Xen 3.3 full Ubuntu Server 9.04 32-bit gives 0.800 [" in page
     assert "of native in Iometer" in page
-    assert f"it is slower. http://testserver{PAGE}{cell.pk}/" in page
+    assert "it is slower by more than 2" in page
+    assert quoted_link(page).startswith(f"{PAGE}{cell.pk}/?quoted=0.800_0.79")
+
+
+def test_a_link_leads_to_the_very_numbers_it_quotes(text, slower):
+    link = quoted_link(text(f"{PAGE}{slower().pk}/?show=value&x=<b>"))
+
+    page = text(link)
+
+    assert "The link that led here quotes the very numbers of this page." in page
+    assert quoted_link(page) == link
+
+
+def test_a_link_says_when_its_numbers_no_longer_stand(
+    text, slower, submit, run_document, xen
+):
+    link = quoted_link(text(f"{PAGE}{slower().pk}/"))
+    submit(run_document(200.0, system=xen))
+
+    page = text(link)
+
+    assert re.search(r"quotes 0\.800 \[0\.79\d, 0\.80\d\], 6 runs against 6", page)
+    assert "That no longer stands" in page
+
+
+@pytest.mark.parametrize(
+    "quoted", ["", "x", "0.8", "0.800_0.790_0.810_6_6_best", "1_1_1_0_6_slower", "\0"]
+)
+def test_what_is_no_quotation_is_passed_over(text, slower, quoted):
+    page = text(f"{PAGE}{slower().pk}/", data={"quoted": quoted})
+
+    assert "The link that led here" not in page
+
+
+def test_a_chosen_baseline_stays_in_the_link(text, slower):
+    cell, native = slower(), System.objects.get(hypervisor="native")
+
+    page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
+
+    assert "of native, Ubuntu Server 9.04, 32-bit in Iometer" in page
+    assert f"/?baseline={native.pk}&quoted=0.800" in quoted_link(page)
+
+
+def test_a_baseline_on_another_host_is_named_with_it(
+    text, slower, submit, run_document, lab
+):
+    cell, other_host = slower(), Host.objects.create(lab=lab, slug="beta")
+    submit(*(run_document(160 + each, system={"host": "beta"}) for each in SIX))
+    native = System.objects.get(host=other_host)
+
+    page = text(f"{PAGE}{cell.pk}/?baseline={native.pk}")
+
+    assert "of native, Ubuntu Server 9.04, 32-bit on host beta in Iometer" in page
+
+
+def test_what_differs_beside_what_is_studied_is_quoted_too(text, slower):
+    cell = slower({"vcpus": 1}, system={"vcpus": 2})
+
+    assert "More than what is studied differs: vCPUs 1 against 2." in (
+        text(f"{PAGE}{cell.pk}/")
+    )
+
+
+def test_of_what_came_with_runs_the_size_of_the_machines_is_quoted(
+    text, submit, run_document, xen
+):
+    small, large = ({"cores": n, "kernel": f"6.{n}"} for n in (1, 2))
+    submit(
+        *(run_document(100 + each, facts=large) for each in SIX),
+        *(run_document(80 + each, system=xen, facts=small) for each in SIX),
+    )
+    cell = Cell.objects.get(system__hypervisor="Xen")
+
+    page = text(f"{PAGE}{cell.pk}/")
+
+    assert "More than what is studied differs: cores 1 against 2." in page
+
+
+def test_an_emulated_system_is_quoted_as_one(text, slower):
+    cell = slower({"options": {"layers": "qemu-tcg"}})
+
+    assert "It ran on a software emulator" in text(f"{PAGE}{cell.pk}/")
 
 
 def test_a_single_run_cannot_be_quoted(text, pair):

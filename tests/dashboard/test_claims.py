@@ -13,8 +13,8 @@ LINK = "/campaigns/alpha-lab/study/runs/?cell=2"
 def test_a_verdict_is_a_sentence_with_interval_host_tool_runs_and_link():
     assert claim(MEASURED, link=LINK) == Claim(
         "On host alpha, Xen 3.3 full Ubuntu 32-bit gives 0.960 [0.940, 0.980] of native"
-        " in Iometer (Network throughput · write), 6 runs against 5 runs: it is"
-        " slower.",
+        " in Iometer (Network throughput · write · target iSCSI), 6 runs against 5"
+        " runs, 95 % interval: it is slower by more than 2\N{NO-BREAK SPACE}%.",
         LINK,
     )
 
@@ -22,15 +22,39 @@ def test_a_verdict_is_a_sentence_with_interval_host_tool_runs_and_link():
 @pytest.mark.parametrize(
     ("verdict", "said"),
     [
-        ("faster", "it is faster."),
-        ("equivalent", "the two are equivalent."),
-        ("undetermined", "whether it is slower or faster is undetermined."),
+        ("faster", "it is faster by more than 5 %."),
+        ("equivalent", "the two are equivalent within 5 %."),
+        ("undetermined", "whether they differ by more than 5 % is undetermined."),
     ],
 )
-def test_each_verdict_is_said_as_what_it_is(verdict, said):
-    row = replace(MEASURED, judgement=replace(SLOWER, verdict=verdict))
+def test_each_verdict_is_said_as_what_it_is_and_with_its_band(verdict, said):
+    judged = replace(SLOWER, verdict=verdict, leaning=verdict)
+    sentence = claim(replace(MEASURED, judgement=judged), band_percent=5.0).sentence
 
-    assert claim(row).sentence.endswith(said)
+    assert sentence.replace("\N{NO-BREAK SPACE}", " ").endswith(said)
+
+
+def test_a_verdict_that_is_lost_among_many_says_why_its_interval_looks_decided():
+    lost = "Decided by itself, but not as one of 40 cells that were tested together."
+    judged = replace(SLOWER, verdict="undetermined", sentences=(lost,))
+
+    assert "is undetermined (decided by itself, but not as one of 40 cells" in (
+        claim(replace(MEASURED, judgement=judged)).sentence
+    )
+
+
+def test_a_vm_among_others_is_never_quoted_as_if_it_ran_alone():
+    row = replace(MEASURED, scenario="parallel", vms=3, seat="2", load="CPU 100 %")
+
+    assert "write · target iSCSI · Parallel · 3 VMs · load: CPU 100 % · VM 2)" in (
+        claim(row).sentence
+    )
+
+
+def test_what_else_differs_is_said_with_the_claim():
+    said = claim(MEASURED, provisos=("More than what is studied differs: x.",))
+
+    assert said.sentence.endswith("%. More than what is studied differs: x.")
 
 
 def test_a_ratio_to_a_reference_names_it_and_not_native():
