@@ -28,6 +28,7 @@ class ShareSerializer(serializers.Serializer[Any]):
     least_runs = serializers.IntegerField()
     runs = serializers.IntegerField()
     doubted = serializers.IntegerField()
+    apart = serializers.IntegerField()
 
 
 class ProfileRowSerializer(serializers.Serializer[Any]):
@@ -42,7 +43,9 @@ class ProfileSerializer(serializers.Serializer[Any]):
     Means are over the ``cases`` that all compared systems have; ``left_out`` is how
     many others there are. ``low`` to ``high`` is the 95 % interval over cases of this
     kind: null where a single run stands behind one (``least_runs`` is 1). ``spread``
-    is the geometric standard deviation between cases.
+    is the geometric standard deviation between cases, ``doubted`` how many of them a
+    flag stands against, ``apart`` how many have a baseline that is stale or of another
+    session.
     """
 
     campaign = serializers.CharField()

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.location import LEAST_RUNS, hodges_lehmann_ratio
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, System
 from benchmarks.selectors.cell_facts import sides_compared, width_advice
@@ -17,7 +18,7 @@ from benchmarks.selectors.energy_per_work import cell_energies
 from benchmarks.selectors.energy_rows import energy_row
 from benchmarks.selectors.evidence import Evidence, RunValue, evidence
 from benchmarks.viewer import Viewer
-from dashboard import cell_words, judging, wording
+from dashboard import cell_words, figures, judging, wording
 from dashboard.cell_drawings import cell_charts
 from dashboard.cell_sides import has_single_figure, side_of
 from dashboard.cell_words import ComparabilityWords, host_name
@@ -27,6 +28,7 @@ from dashboard.energy_cells import energy_sentence
 from dashboard.run_pages import number
 from dashboard.selections import ENERGY, SPEED, address, shown
 
+MOST_PAIRED = 300  # runs a side: ninety thousand pairs
 TOKENS = ("--series-2", "--series-1")
 # What others are set against: of it nothing is to be judged.
 SIDES = ("native", "reference")
@@ -59,12 +61,16 @@ class CellPage:
     baseline: str
     comparability: ComparabilityWords | None
     width: str
+    location: str
+    """The ratio that a few odd runs do not move, from 10 runs a side on."""
     sides: tuple[SideWords, ...]
     charts: tuple[Drawing, ...]
     single_run: str
     is_cut: bool
     energy: str
     """What its work took, for who comes from the table of energies."""
+    chosen: str
+    """The query that names the baseline, where one was chosen."""
     back: str
     """The query of the comparison that shows the same of all cells."""
 
@@ -88,16 +94,26 @@ def cell_address(campaign: Campaign, query: Mapping[str, str]) -> str:
     return "?".join(filter(None, [reverse("dashboard:cell", args=place), chosen]))
 
 
+def evidence_or_404(
+    viewer: Viewer, campaign: Campaign, cell_id: int, query: Mapping[str, str]
+) -> Evidence:
+    """Return what a cell stands on, against native or the system a query names."""
+    try:
+        return evidence(viewer, campaign, cell_id, _reference(query))
+    except NotFoundError as error:
+        raise Http404(str(error)) from error
+
+
+def _reference(query: Mapping[str, str]) -> int | None:
+    return number(query["baseline"]) if query.get("baseline") else None
+
+
 def cell_page(
     viewer: Viewer, campaign: Campaign, cell_id: int, query: Mapping[str, str]
 ) -> CellPage:
     """Return the page of a cell against native, or the system that a query names."""
-    reference = number(query["baseline"]) if query.get("baseline") else None
-    show = shown(query)
-    try:
-        found = evidence(viewer, campaign, cell_id, reference)
-    except NotFoundError as error:
-        raise Http404(str(error)) from error
+    reference, show = _reference(query), shown(query)
+    found = evidence_or_404(viewer, campaign, cell_id, query)
     found.cell.campaign = campaign
     cells = [each for each in (found.cell, found.baseline) if each is not None]
     samples = [found.samples, found.baseline_samples][: len(cells)]
@@ -109,11 +125,13 @@ def cell_page(
         baseline=cell_words.baseline_text(found.row, found.cell, found.baseline),
         comparability=_comparability(found),
         width=_width(found),
+        location=_location(found),
         sides=tuple(_sides(found, cells, samples)),
         charts=_charts(cells, samples),
         single_run=_single_run(cells),
         is_cut=any(each.is_cut for each in samples),
         energy=_energy(campaign, found.row, reference) if show == ENERGY else "",
+        chosen=address({"baseline": str(reference)}) if reference else "",
         back=address(
             {
                 "scenario": found.row.scenario,
@@ -147,7 +165,7 @@ def _sides(
             system=", ".join([wording.system_name(cell.system), host_name(cell)]),
             figure=cell_words.figure_text(cell),
             shape=cell_words.shape_text(cell, samples[at].count),
-            clock=cell_words.clock_text(cell),
+            clock=cell_words.clock_text(cell, (each.run for each in runs[at])),
             runs=runs[at],
             further=max(cell.n - len(runs[at]), 0),
             readings=f"{_address(cell)}runs/",
@@ -201,3 +219,20 @@ def _width(found: Evidence) -> str:
         return ""
     band = found.cell.campaign.band_percent / 100
     return width_advice(found.cell, found.baseline, band)
+
+
+def _location(found: Evidence) -> str:
+    sides = (found.samples, found.baseline_samples)
+    if found.row.ratio is None or any(
+        side.is_cut or not LEAST_RUNS <= len(side.runs) <= MOST_PAIRED for side in sides
+    ):
+        return ""
+    own, other = ([run.mean for run in side.runs] for side in sides)
+    if min(*own, *other) <= 0:
+        return ""
+    is_rate = found.row.better == "higher"
+    ratio = hodges_lehmann_ratio(own, other, higher_is_better=is_rate)
+    return _(
+        "The median ratio of all pairs of runs, which a few odd runs do not move, is "
+        "%(ratio)s (Hodges-Lehmann)."
+    ) % {"ratio": figures.ratio(ratio)}

@@ -1,15 +1,18 @@
 """What the page of a cell says: its answer, its figure, its baseline, its clock."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from benchmarks.analysis.clock_facts import figures_trust, report_of, run_trust
 from benchmarks.analysis.clocks import CLOCKS, trust_unmeasured
 from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
-from benchmarks.models import Cell
+from benchmarks.models import Cell, Run
 from benchmarks.selectors.cell_figures import shape_sentence
 from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.sentences import in_unit
@@ -159,15 +162,41 @@ def shape_text(cell: Cell, samples: int) -> str:
     return _("Too few runs to look at their shape: it takes 5.")
 
 
-def clock_text(cell: Cell) -> str:
-    """Return whose clock timed a side, and how far it may be trusted."""
+def clock_text(cell: Cell, runs: Iterable[Run]) -> str:
+    """Return whose clock timed a side, and how far it may be trusted.
+
+    A clock that was measured is told by the run that decides for the cell.
+    """
+    is_virtual = not cell.system.is_native
+    if told := _measured_clock(cell, runs, is_virtual=is_virtual):
+        return told
     if cell.clock in CLOCKS:
-        is_virtual = not cell.system.is_native
         trust = trust_unmeasured(cell.clock, 0.0, is_virtual=is_virtual)
         return wording.said(trust.sentence)
     if cell.clock:
         return _("Timed by several clocks: %(clock)s.") % {"clock": cell.clock}
     return _("Nobody stated whose clock timed these runs.")
+
+
+def _measured_clock(cell: Cell, runs: Iterable[Run], *, is_virtual: bool) -> str:
+    """Return what an agent found out about the clock of the first such run."""
+    known: dict[str, Any] = {
+        "is_virtual": is_virtual,
+        "band": cell.campaign.band_percent / 100,
+    }
+    for run in runs:
+        if report_of(run.facts) is None:
+            continue
+        if figures_trust(run.clock, run.facts, **known) != cell.clock_trust:
+            continue
+        if found := run_trust(run.clock, run.facts, **known):
+            words = {
+                "trust": _sentence_of(state_words.trust_name(cell.clock_trust)),
+                "run": run.pk,
+                "sentence": wording.said(found.sentence),
+            }
+            return _("%(trust)s, as run %(run)s shows: %(sentence)s") % words
+    return ""
 
 
 def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:

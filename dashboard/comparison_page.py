@@ -1,12 +1,13 @@
 """What the compare page shows for one choice: menus, chips, table."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
 
 from benchmarks.models import Campaign, System
+from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparison_table import (
     ComparisonTable,
@@ -20,7 +21,6 @@ from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import Mark, campaign_verdicts
 from dashboard.asked import unmet
 from dashboard.column_tools import ColumnTools, Pin, column_tools, pins
-from dashboard.comparison_figure import comparison_figure
 from dashboard.direct_page import DirectPage, direct_page
 from dashboard.selections import (
     ENERGY,
@@ -181,49 +181,32 @@ def _followed(
     }
 
 
-def figure_of(campaign: Campaign, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the same table's ratios as a chart, each judged in words."""
-    judged = judged_table(campaign, query)
-    is_readable = judged.table.ratio_count <= DRAWN_CELLS
-    is_energy = judged.show == ENERGY
-    return comparison_figure(judged.table, is_energy) if is_readable else None
-
-
-@dataclass(frozen=True)
-class JudgedTable:
-    """A table with what may be said of each cell, as a file takes it along.
-
-    ``show`` is what its cells show; ``reference`` None: native.
-    """
-
-    table: ComparisonTable
-    reference: System | None
-    show: str
-
-
-def judged_table(campaign: Campaign, query: Mapping[str, str]) -> JudgedTable:
-    """Return the same table with the judgement of each cell."""
-    found = facets(campaign)
-    chosen = selection(query, found)
+def _table(campaign: Campaign, chosen: Selection, found: Facets) -> ComparisonTable:
     system = chosen.reference(found)
-    is_speed = chosen.show != ENERGY
-    verdicts = campaign_verdicts(campaign, system) if is_speed else None
-    table = _table(campaign, chosen, found, verdicts=verdicts)
-    return JudgedTable(table, system or campaign.reference_system, chosen.show)
+    rows = rows_of(campaign, chosen, found, system)
+    if chosen.show == ENERGY:
+        rows = energy_rows(rows, cell_energies(campaign, system))
+    return shaped(rows, chosen)
 
 
-def _table(
-    campaign: Campaign, chosen: Selection, found: Facets, **judged: Any
-) -> ComparisonTable:
-    system = chosen.reference(found)
-    rows = comparison_rows(
+def rows_of(
+    campaign: Campaign,
+    chosen: Selection,
+    found: Facets,
+    system: System | None,
+    **judged: Any,
+) -> list[ComparisonRow]:
+    """Return the cells that were chosen, against native or a chosen system."""
+    return comparison_rows(
         campaign,
         systems=found.systems,
         filters=chosen.filters(),
         reference=Reference.of(campaign, system) if system else None,
         **judged,
     )
-    if chosen.show == ENERGY:
-        rows = energy_rows(rows, cell_energies(campaign, system))
+
+
+def shaped(rows: Sequence[ComparisonRow], chosen: Selection) -> ComparisonTable:
+    """Return rows as the table that was chosen."""
     shown = rows_with_ratios(rows) if chosen.only else rows
     return comparison_table(shown, group=chosen.group, order=chosen.order)

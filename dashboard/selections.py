@@ -88,6 +88,13 @@ class Selection:
             chosen["system__guest_bits"] = _number(self.bits)
         return chosen
 
+    def narrowed(self) -> dict[str, str]:
+        """Return what is left of the campaign, by the names of the query's parts."""
+        names = ("component", "tool", "guest_os", "bits", "only", "q")
+        scenario = "" if self.scenario == ALL else self.scenario
+        parts = {"scenario": scenario, **{name: getattr(self, name) for name in names}}
+        return {name: text for name, text in parts.items() if text}
+
     def reference(self, facets: Facets) -> System | None:
         """Return the system to compare with; None: the native machine."""
         return next(iter(_named([self.baseline], facets)), None)

@@ -5,21 +5,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from benchmarks.models import Snapshot
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.comparison_table import ComparisonTable, comparison_table
 from benchmarks.selectors.facets import facets
-from benchmarks.selectors.verdicts import campaign_verdicts
+from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.citing import citation_at
 from dashboard.exports.citation import Citation, bibtex
 from dashboard.exports.delimited import csv_text
 from dashboard.exports.latex import Source, latex
-from dashboard.exports.records import FIELDS, records
+from dashboard.exports.records import FIELDS, SOURCED, records, sourced
 from dashboard.report.building import Making, report
 from dashboard.report.document import Document
+from dashboard.wording import against_text
 
 KINDS: Mapping[str, str] = {
     "csv": "text/csv; charset=utf-8",
@@ -32,12 +32,14 @@ KINDS: Mapping[str, str] = {
 
 def snapshot_texts(snapshot: Snapshot, site: str) -> dict[str, bytes]:
     """Return the forms of a snapshot that are texts, each with its address in it."""
-    table = _whole_table(snapshot)
+    verdicts = campaign_verdicts(snapshot.campaign)
+    table = _whole_table(snapshot, verdicts)
     citation = snapshot_citation(snapshot, site)
+    source = _source(snapshot, citation.address, verdicts.tested)
     texts = {
-        "csv": csv_text(FIELDS, records(table)),
-        "json": _json(snapshot, table, citation.address),
-        "tex": latex(table, _source(snapshot, citation.address)),
+        "csv": _csv(table, source),
+        "json": _json(snapshot, table, source),
+        "tex": latex(table, source),
         "bib": bibtex(citation),
     }
     return {form: text.encode() for form, text in texts.items()}
@@ -66,35 +68,51 @@ def snapshot_citation(snapshot: Snapshot, site: str) -> Citation:
     )
 
 
-def _whole_table(snapshot: Snapshot) -> ComparisonTable:
+def _whole_table(snapshot: Snapshot, verdicts: Verdicts) -> ComparisonTable:
     """Return all cells of the campaign, in every scenario, with their verdicts."""
     campaign = snapshot.campaign
     rows = comparison_rows(
         campaign,
         systems=facets(campaign).systems,
         filters={},
-        verdicts=campaign_verdicts(campaign),
+        verdicts=verdicts,
     )
     return comparison_table(rows)
 
 
-def _source(snapshot: Snapshot, address: str) -> Source:
+def _source(snapshot: Snapshot, address: str, tested: int) -> Source:
+    campaign = snapshot.campaign
     return Source(
         title=snapshot.title,
-        slug=f"{snapshot.campaign.slug}-{snapshot.number}",
+        slug=f"{campaign.slug}-{snapshot.number}",
         address=address,
-        against=_("set against native"),
+        against=against_text(campaign.reference_system),
         made_on=snapshot.created_at.date().isoformat(),
+        band_percent=campaign.band_percent,
+        tested=tested,
     )
 
 
-def _json(snapshot: Snapshot, table: ComparisonTable, address: str) -> str:
+def _csv(table: ComparisonTable, source: Source) -> str:
+    lines = sourced(
+        records(table),
+        against=source.against,
+        address=source.address,
+        made_on=source.made_on,
+    )
+    return csv_text([*FIELDS, *SOURCED], lines)
+
+
+def _json(snapshot: Snapshot, table: ComparisonTable, source: Source) -> str:
     campaign = snapshot.campaign
     said = {
         "title": snapshot.title,
         "campaign": f"{campaign.lab.slug}/{campaign.slug}",
         "snapshot": snapshot.number,
-        "address": address,
+        "address": source.address,
+        "against": source.against,
+        "band_percent": source.band_percent,
+        "tested": source.tested,
         "frozen_at": snapshot.created_at.isoformat(),
         "frozen_by": snapshot.who,
         "version": snapshot.version,

@@ -51,6 +51,11 @@ urlpatterns = [
         cells.show_reading,
         name="cell-reading",
     ),
+    path(
+        f"{CAMPAIGN}cells/<int:cell_id>/samples.csv",
+        exports.export_samples,
+        name="cell-samples",
+    ),
     path(f"{CAMPAIGN}compare.<str:form>", exports.export_comparison, name="export"),
     path(f"{CAMPAIGN}cite.<str:form>", exports.export_citation, name="cite"),
     path(f"{CAMPAIGN}report/", reports.show_report, name="report"),

@@ -165,6 +165,13 @@ def system_name(system: System) -> str:
     return ", ".join(filter(None, [*said, *options]))
 
 
+def against_text(reference: System | None) -> str:
+    """Return what ratios are set against; without a reference the native machine."""
+    if reference is None:
+        return _("set against native")
+    return _("set against %(system)s") % {"system": system_name(reference)}
+
+
 def seat_text(seat: str) -> str:
     """Return which of the VMs, or which figure of them all."""
     aggregates = {

@@ -1,6 +1,6 @@
 """Every sample behind a cell, run by run, in the order in which they were measured."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
@@ -57,6 +57,18 @@ def samples_of_cell(cell: Cell) -> QuerySet[Sample]:
     """Return the samples that a cell was summarised from."""
     same_run: dict[str, Any] = {f"run__{name}": getattr(cell, name) for name in KEY}
     return Sample.objects.filter(lab_id=cell.lab_id, case_id=cell.case_id, **same_run)
+
+
+LINE = (
+    *("run_id", "run__session__name", "run__started_at", "run__clock"),
+    *("sequence", "repetition", "value"),
+)
+
+
+def sample_lines(cell: Cell) -> Iterator[tuple[Any, ...]]:
+    """Yield all of a cell's samples as `LINE` has them, few in memory at a time."""
+    ordered = samples_of_cell(cell).order_by("run__started_at", "run_id", "sequence")
+    return ordered.values_list(*LINE).iterator(chunk_size=SAMPLES_SHOWN)
 
 
 def cell_samples(cell: Cell | None) -> CellSamples:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.analysis.aggregation import Overall, overall
-from benchmarks.models import Campaign, Cell, System
+from benchmarks.models import Campaign, Cell, Efficiency, System
 from benchmarks.selectors.comparison_columns import Column, column_head
 from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
@@ -23,6 +23,7 @@ from benchmarks.viewer import Viewer
 
 SCENARIO = "single"
 RUNS_FOR_AN_INTERVAL = 2
+APART = (Efficiency.State.STALE, Efficiency.State.OTHER_SESSION)
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Share:
     ``low`` to ``high`` is the 95 % interval of the mean over cases of this kind; None
     where a single run stands behind a case (``least_runs`` 1) or there is one case.
     ``spread`` is the geometric standard deviation between cases. ``runs`` are those of
-    the system, ``doubted`` the cases whose verdict a flag withholds.
+    the system, ``doubted`` the cases whose verdict a flag withholds, ``apart`` those
+    whose baseline is stale or of another session.
     """
 
     component: str
@@ -48,6 +50,7 @@ class Share:
     least_runs: int
     runs: int
     doubted: int
+    apart: int
 
 
 @dataclass(frozen=True)
@@ -184,4 +187,5 @@ def _share(
         least_runs=least,
         runs=sum(row.n for row in kept),
         doubted=sum(row.id in doubted for row in kept),
+        apart=sum(row.state in APART for row in kept),
     )

@@ -7,18 +7,29 @@ an apostrophe (OWASP, "CSV injection"); numbers are left as they are.
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def csv_text(fields: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     """Write records as lines under a head of ``fields``."""
+    return "".join(csv_lines(fields, records))
+
+
+def csv_lines(
+    fields: Sequence[str], records: Iterable[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield the head, then each record as its line."""
+    yield _line(fields)
+    for record in records:
+        yield _line([_field(record[name]) for name in fields])
+
+
+def _line(fields: Sequence[Any]) -> str:
     file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(fields)
-    writer.writerows([_field(record[name]) for name in fields] for record in records)
+    csv.writer(file).writerow(fields)
     return file.getvalue()
 
 

@@ -1,6 +1,6 @@
 """Cells of a comparison as flat records, the same in CSV and JSON. PURE."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from benchmarks.selectors.comparison_row import ComparisonRow
@@ -45,6 +45,8 @@ MEASURED = (
 JUDGED = ("low", "high", "verdict")
 OVERHEADS = ("overhead", "overhead_low", "overhead_high")
 STATED = ("state", "reason", "document", "table")
+# Where a file is from, in each of its lines: a line may leave the others.
+SOURCED = ("against", "address", "made_on")
 FIELDS = (
     *NAMED,
     *MEASURED,
@@ -55,6 +57,17 @@ FIELDS = (
     *STATED,
     *OVERHEADS,
 )
+
+
+def sourced(
+    cells: Iterable[Mapping[str, Any]], *, against: str, address: str, made_on: str
+) -> Iterator[dict[str, Any]]:
+    """Add to each record of a table what its ratio is to, and where it is from.
+
+    ``address`` has the query of the page: what the table was narrowed to.
+    """
+    source = dict(zip(SOURCED, (against, address, made_on), strict=True))
+    return ({**cell, **source} for cell in cells)
 
 
 def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:

@@ -93,6 +93,8 @@ def share_facts(share: Share) -> Iterator[str]:
         yield _("worst: %(case)s") % {"case": share.worst}
     if share.doubted:
         yield _("%(n)s doubted by a flag") % {"n": share.doubted}
+    if share.apart:
+        yield _("%(n)s with a baseline of another session") % {"n": share.apart}
 
 
 def findings(rows: Sequence[ComparisonRow], tested: int) -> Section:

@@ -6,7 +6,8 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.cell_card import cell_card
-from dashboard.comparison_page import comparison_page, figure_of
+from dashboard.comparison_page import comparison_page
+from dashboard.judged_table import figure_of
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 

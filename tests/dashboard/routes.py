@@ -62,7 +62,10 @@ PAGES = {
 }
 # Parts of a page that a script fetches: seen where the page shows them.
 PARTS = {"cell-reading", "chart", "cell-card", "processing"}
-FILES = {"export", "cite", "report-pdf", "report-made", "run-upload", "snapshot-file"}
+FILES = {
+    *("export", "cell-samples", "cite", "report-pdf", "report-made", "run-upload"),
+    "snapshot-file",
+}
 DEEDS = {
     *("begin-reread", "decide-flag", "upload-system", "logout"),
     *("give-role", "remove-member", "withdraw-invitation", "revoke-token"),

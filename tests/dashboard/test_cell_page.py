@@ -201,6 +201,38 @@ def test_it_says_whose_clock_it_trusts(
     assert sentence in words(text(address(xen_cell())))
 
 
+def test_a_clock_that_was_measured_is_told_by_what_was_found(
+    text, submit, run_document, xen
+):
+    lost = {"local_us": 10**8, "offset_start_us": 0, "offset_end_us": -3 * 10**6}
+    submit(
+        run_document(52.97),
+        run_document(13.08, system=xen, clock="guest", facts={"clock": lost}),
+    )
+    checking.check_due_campaigns(timedelta(0))
+    run = Run.objects.get(system__hypervisor="Xen")
+
+    page = words(text(address(xen_cell())))
+
+    assert f"Suspect, as run {run.pk} shows: The guest's clock was up to 3 s off" in (
+        unescape(page)
+    )
+
+
+@pytest.mark.parametrize(("runs", "is_told"), [(10, True), (9, False)])
+def test_from_ten_runs_on_a_ratio_stands_beside_it_that_odd_runs_do_not_move(
+    text, submit, run_document, xen, runs, is_told
+):
+    steps = [at / 10 for at in (3, 0, 8, 1, 9, 5, 2, 7, 4, 6)][:runs]
+    submit(*(run_document(100 + each) for each in steps))
+    submit(*(run_document(50 + each, system=xen) for each in steps))
+
+    page = words(text(address(xen_cell())))
+
+    told = "The median ratio of all pairs of runs, which a few odd runs do not move, is"
+    assert (f"{told} 0.502 (Hodges-Lehmann)." in page) is is_told
+
+
 def test_a_cell_without_a_baseline_says_why(text, submit, run_document, xen):
     submit(run_document(13.08, system=xen))
 

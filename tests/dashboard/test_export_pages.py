@@ -78,6 +78,61 @@ def test_the_query_of_the_page_narrows_the_file(text, pair, form):
     assert "13.08" not in text(f"{STUDY}compare.{form}", data={"component": "CPU"})
 
 
+@pytest.mark.parametrize("form", ["csv", "json", "tex"])
+@pytest.mark.parametrize(("q", "is_there"), [("NETWORK write", True), ("disk", False)])
+def test_a_search_narrows_the_file_as_it_does_the_page(text, pair, form, q, is_there):
+    assert ("52.97" in text(f"{STUDY}compare.{form}", data={"q": q})) is is_there
+
+
+def test_a_file_says_what_it_was_narrowed_to(text, pair):
+    query = {"component": "network", "q": "write"}
+    address = f"http://testserver{STUDY}compare/?component=network&q=write"
+
+    said = json.loads(text(f"{STUDY}compare.json", data=query))
+    assert said["filters"] == {"scenario": "single", **query}
+    assert (said["band_percent"], said["tested"]) == (2.0, 0)
+    lines = table(text(f"{STUDY}compare.csv", data=query))
+    assert {line["address"] for line in lines} == {address}
+    assert {line["against"] for line in lines} == {"set against native"}
+    assert {line["made_on"] for line in lines} == {said["made_on"]}
+
+
+def test_two_pinned_systems_leave_as_they_are_compared(
+    text, pair, submit, run_document
+):
+    submit(run_document(26.16, system={"hypervisor": "KVM"}))
+    kvm = Cell.objects.get(system__hypervisor="KVM")
+    pins = {"pin": f"{pair.system_id},{kvm.system_id}"}
+
+    lines = table(text(f"{STUDY}compare.csv", data=pins))
+
+    assert {line["hypervisor"]: (line["kind"], line["ratio"]) for line in lines} == {
+        "Xen": ("relative", "0.5"),
+        "KVM": ("", ""),
+    }
+    assert "set against KVM" in text(f"{STUDY}compare.tex", data=pins)
+    assert f'href="{STUDY}compare.csv?pin=' in text(f"{STUDY}compare/", data=pins)
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_what_is_missing_is_empty_and_never_zero(text, submit, run_document, xen, form):
+    load = {"metric": "CPU utilization (network)", "parameters": {}, "unit": "%"}
+    submit(
+        run_document(samples=[{**load, "value": 0.0}]),
+        run_document(samples=[{**load, "value": 13.08}], system=xen),
+    )
+
+    written = text(f"{STUDY}compare.{form}")
+
+    cells = table(written) if form == "csv" else json.loads(written)["cells"]
+    nothing = "" if form == "csv" else None
+    native, vm = cells
+    assert (float(native["value"]), float(vm["baseline_value"])) == (0.0, 0.0)
+    assert {vm[name] for name in ("ratio", "low", "high", "overhead", "vcpus")} == {
+        nothing
+    }
+
+
 def test_a_chosen_baseline_makes_ratios_relative(text, pair):
     native = Cell.objects.get(system__hypervisor="native")
     chosen = {"baseline": native.system_id}
@@ -171,3 +226,47 @@ def test_its_queries_are_fixed(
 
     with django_assert_num_queries(7):
         client.get(f"{STUDY}compare.{form}")
+
+
+def samples(client, cell, **query):
+    answer = client.get(f"{STUDY}cells/{cell.pk}/samples.csv", query)
+    assert answer["Content-Disposition"].endswith(f'"study-cell-{cell.pk}.csv"')
+    return table(answer.getvalue().decode())
+
+
+def test_every_sample_of_both_sides_leaves_with_its_run_and_unit(
+    client, submit, run_document, xen
+):
+    day = "2026-03-01T08:00:00Z"
+    submit(
+        run_document(52.97, session="Monday", clock="external", started_at=day),
+        run_document(13.08, system=xen),
+        run_document(13.1, system=xen),
+    )
+    cell = Cell.objects.get(system__hypervisor="Xen")
+
+    first, second, native = samples(client, cell)
+
+    assert (first["side"], first["value"], first["unit"]) == ("cell", "13.08", "MB/s")
+    assert (second["run"] > first["run"], second["session"]) == (True, "")
+    assert (native["side"], native["value"]) == ("baseline", "52.97")
+    assert native["started_at"] == "2026-03-01T08:00:00+00:00"
+    assert (native["session"], native["clock"]) == ("Monday", "external")
+    assert native["address"] == f"http://testserver{STUDY}cells/{cell.pk}/"
+
+
+def test_the_samples_are_those_of_the_baseline_that_was_chosen(
+    client, text, pair, submit, run_document
+):
+    submit(run_document(26.16, system={"hypervisor": "KVM"}))
+    kvm = Cell.objects.get(system__hypervisor="KVM").system_id
+
+    _, other = samples(client, pair, baseline=kvm)
+
+    assert (other["value"], other["system_id"]) == ("26.16", str(kvm))
+    page = text(f"{STUDY}cells/{pair.pk}/", data={"baseline": kvm})
+    assert f'href="{STUDY}cells/{pair.pk}/samples.csv?baseline={kvm}"' in page
+
+
+def test_samples_of_no_cell_are_not_there(client, pair):
+    assert client.get(f"{STUDY}cells/999999/samples.csv").status_code == 404

@@ -27,6 +27,7 @@ PAGES = (
     f"{STUDY}compare.tex",
     f"{STUDY}cite.bib",
     f"{STUDY}cells/{{cell}}/",
+    f"{STUDY}cells/{{cell}}/samples.csv",
     f"{STUDY}influence/",
     f"{STUDY}co-runs/",
     f"{STUDY}energy/",
@@ -123,6 +124,7 @@ def asked(client, page):
     address = page.format(cell=cell.pk, system=cell.system_id, run=run.pk, plan=plan.pk)
     with CaptureQueriesContext(connection) as found:
         answer = client.get(address)
+        answer.getvalue()
     assert answer.status_code == 200, address
     return [query["sql"] for query in found]
 

@@ -10,9 +10,10 @@ from django.contrib.auth import get_user_model
 from django.db import OperationalError
 from django.utils import timezone
 
-from benchmarks.models import Campaign, Freezing, Membership, Snapshot
+from benchmarks.models import Campaign, Freezing, Membership, Snapshot, System
 from benchmarks.services import checking
 from dashboard import freezing, waiting
+from dashboard.snapshot_files import snapshot_texts
 from dashboard.views import freezings
 from tests.dashboard.exports import tex
 from tests.dashboard.report import paper
@@ -291,3 +292,22 @@ def test_a_private_one_is_not_there_for_others(client, frozen, person):
 def test_an_unknown_form_or_number_is_not_there(client, frozen):
     assert client.get(f"/snapshots/{frozen.pk}.docx").status_code == 404
     assert client.get("/snapshots/999999/").status_code == 404
+
+
+def test_its_files_name_the_reference_where_there_is_no_native_machine(
+    submit, run_document, xen, freeze, campaign
+):
+    submit(
+        run_document(20.0, system=xen), run_document(30.0, system={"hypervisor": "KVM"})
+    )
+    campaign.reference_system = System.objects.get(hypervisor="KVM")
+    campaign.save()
+
+    texts = snapshot_texts(freeze(campaign), "http://testserver")
+
+    files = {form: text.decode() for form, text in texts.items()}
+    assert "set against KVM" in files["tex"]
+    assert json.loads(files["json"])["against"].startswith("set against KVM")
+    lines = list(csv.DictReader(io.StringIO(files["csv"])))
+    assert {line["against"][:15] for line in lines} == {"set against KVM"}
+    assert {line["address"] for line in lines} == {json.loads(files["json"])["address"]}

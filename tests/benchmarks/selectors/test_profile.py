@@ -126,3 +126,15 @@ def test_it_is_read_from_stored_cells_in_a_fixed_number_of_queries(
     assert row.column.system_id == Cell.objects.get(mean=13.08).system_id
     assert row.stated[0].mean == pytest.approx(13.08 / 52.97)
     assert found.components == ("network",)
+
+
+def test_it_counts_the_cases_whose_baseline_is_of_another_session():
+    rows = [
+        *guest(2, {1: 0.5}),
+        *guest(2, {2: 0.9}, state="stale"),
+        *guest(2, {3: 0.9}, state="other_session"),
+    ]
+
+    (share,) = profile(rows, {}).rows[0].stated
+
+    assert (share.cases, share.apart) == (3, 2)
