@@ -33,6 +33,8 @@ FEWEST_TICKS: Final = 3
 # A ratio farther from 1 is most likely a slip of a unit; it is shown as an arrow on
 # the edge, or all others would be squeezed into one line.
 FARTHEST: Final = 64.0
+# Ticks of a log axis in full: left alone, Plotly writes 2 and 5 for 20 and 50.
+WHOLE: Final = ",~r"
 WIDE: Final = 80
 ROW_PX: Final = 26
 LANE_PX: Final = 1.8
@@ -167,7 +169,7 @@ def _layout(
             "fixedrange": True,
         },
         "yaxis": row_axis(rows),
-        "shapes": [_native_line(), *_bands(len(rows))],
+        "shapes": [*_bands(len(rows)), _native_line()],
     }
 
 

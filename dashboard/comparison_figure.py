@@ -12,6 +12,9 @@ from dashboard.cells import sentence
 from dashboard.charts import Dot, Series, dot_plot
 from dashboard.ratio_words import told_ratio
 
+RELATIVE = {"relative", "reference"}
+"""States of cells whose 1 is a system that was chosen, not the native machine."""
+
 
 def comparison_figure(
     table: ComparisonTable, is_energy: bool = False
@@ -30,7 +33,7 @@ def comparison_figure(
         [_row_name(group, row) for group, row in rows],
         series,
         list(_dots([row for _group, row in rows], columns)),
-        axis_title=_axis_title("relative" in table.states, is_energy),
+        axis_title=_axis_title(bool(RELATIVE & table.states.keys()), is_energy),
     )
 
 

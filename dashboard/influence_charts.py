@@ -9,7 +9,7 @@ from math import log10
 from textwrap import wrap
 from typing import Any, Final
 
-from dashboard.charts import SERIES, SYMBOLS, plain
+from dashboard.charts import SERIES, SYMBOLS, WHOLE, plain
 
 HEIGHT_PX: Final = 360
 ROOM: Final = 0.06
@@ -28,12 +28,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A contrast: its size as a factor (1 = none), where chance would put it."""
+    """A contrast: its size as a factor (1 = none), where chance would put it.
+
+    ``told`` is what hovering says of it.
+    """
 
     name: str
     factor: float
     quantile: float
     is_named: bool
+    told: str
 
 
 def line_plot(
@@ -65,6 +69,7 @@ def line_plot(
             "yaxis": {
                 "type": "log",
                 "title": {"text": plain(axis_title)},
+                "tickformat": WHOLE,
                 "automargin": True,
                 "showgrid": True,
                 "fixedrange": True,
@@ -153,7 +158,8 @@ def _points(contrasts: Sequence[Contrast], is_named: bool) -> dict[str, Any]:
         "y": [each.quantile for each in contrasts],
         "text": [plain(each.name) for each in contrasts],
         "textposition": "middle left",
-        "hovertemplate": "%{text}: %{x:.4g}<extra></extra>",
+        "customdata": [plain(each.told) for each in contrasts],
+        "hovertemplate": "%{customdata}<extra></extra>",
         "marker": {"symbol": "circle" if is_named else "circle-open", "size": 9},
         "meta": {"series": 1 if is_named else 7},
     }

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import exp
+from math import exp, isclose
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -59,10 +59,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class HalfNormal:
-    """The half-normal plot and its table: name, factor, whether beyond the margins."""
+    """The half-normal plot and its table: name, factor, whether beyond the margins.
+
+    ``note`` says what is drawn elsewhere than at its factor.
+    """
 
     figure: dict[str, Any]
     rows: tuple[tuple[str, str, str], ...]
+    note: str
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,13 @@ def _half_normal(found: Influence) -> HalfNormal | None:
         return None
     me, sme = found.lenth.me, found.lenth.sme
     contrasts = [
-        Contrast(_point_name(point), exp(point.size), point.quantile, point.size > me)
+        Contrast(
+            _point_name(point),
+            exp(point.size),
+            point.quantile,
+            point.size > me,
+            _point_text(point),
+        )
         for point in found.points
     ]
     rows = (
@@ -174,7 +184,30 @@ def _half_normal(found: Influence) -> HalfNormal | None:
         axis_title=_("Size of the effect as a factor (log scale)"),
         other_title=_("Where chance would put it"),
     )
-    return HalfNormal(figure, tuple(rows))
+    is_shrunk = any(map(_is_shrunk, found.points))
+    return HalfNormal(figure, tuple(rows), _shrunk_note() if is_shrunk else "")
+
+
+def _is_shrunk(point: Point) -> bool:
+    return not isclose(abs(point.log_effect), point.size, rel_tol=1e-6)
+
+
+def _point_text(point: Point) -> str:
+    said = f"{_point_name(point)}: {times(exp(point.log_effect))}"
+    if not _is_shrunk(point):
+        return said
+    return _("%(contrast)s, drawn at %(size)s") % {
+        "contrast": said,
+        "size": times(exp(point.size)),
+    }
+
+
+def _shrunk_note() -> str:
+    return _(
+        "Contrasts between levels that are set against different native runs are drawn "
+        "smaller than they are, in the scale of the others: an error of one native run "
+        "would look like them. The table has their factors."
+    )
 
 
 def _beyond(point: Point, me: float, sme: float) -> str:

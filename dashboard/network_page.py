@@ -55,6 +55,8 @@ class Grid:
 
     title: str
     kind: str
+    is_judged: bool
+    """Whether more or less is better."""
     rows: tuple[tuple[str, str, tuple[PathView | None, ...]], ...]
 
 
@@ -169,7 +171,9 @@ def _grid(metric: NetworkMetric, matrix: Matrix, ends: tuple[float, float]) -> G
         )
         for pair, path in matrix.paths.items()
     }
-    return Grid(setting_name(matrix), "value", _lines(metric, views))
+    return Grid(
+        setting_name(matrix), "value", _is_judged(metric), _lines(metric, views)
+    )
 
 
 def _either(asymmetry: Asymmetry) -> frozenset[str]:
@@ -216,11 +220,15 @@ def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Grid:
             flags=0,
             sentence=path_sentence(path, None),
         )
-    return Grid(_("Change"), "change", _lines(metric, views))
+    return Grid(_("Change"), "change", _is_judged(metric), _lines(metric, views))
+
+
+def _is_judged(metric: NetworkMetric) -> bool:
+    return metric.better in ("higher", "lower")
 
 
 def _gain(metric: NetworkMetric, factor: float) -> str:
-    if metric.better not in ("higher", "lower"):
+    if not _is_judged(metric):
         return ""
     is_rate = metric.better == "higher"
     return figures.heat(efficiency(factor, 1.0, "higher" if is_rate else "lower"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
-from dashboard.charts import SERIES, SYMBOLS, plain
+from dashboard.charts import SERIES, SYMBOLS, WHOLE, plain
 
 HEIGHT_PX: Final = 400
 MOST_TICKS: Final = 9
@@ -81,7 +81,7 @@ def _height(is_log: bool) -> dict[str, Any]:
     """A linear axis begins at 0, or a small difference would look large."""
     return {
         "showgrid": True,
-        **({"dtick": "D2"} if is_log else {"rangemode": "tozero"}),
+        **({"dtick": "D2", "tickformat": WHOLE} if is_log else {"rangemode": "tozero"}),
     }
 
 

@@ -267,10 +267,12 @@ def _table_cell(point: Point | None, is_ratio: bool) -> TableCell | None:
             wording.said(row.reason),
         )
         return TableCell(row_figure(row, row.unit), state, "", reason)
-    value = wording.quantity(row.value, row.unit)
     if is_ratio and ratio is None:
         return None
     low, high = _interval(point, is_ratio)
+    # As many digits as its interval has.
+    shown = row.value if low is None else float(f"{row.value:.4g}")
+    value = wording.quantity(shown, row.unit)
     return TableCell(
         main=figures.ratio(ratio) if is_ratio and ratio is not None else value,
         sub=_range(low, high, is_ratio) or wording.runs_text(row.n),

@@ -117,6 +117,7 @@ def _half_normal(name: str, found: HalfNormal, at: int) -> Chart:
         "of them on the slanted line; the upright lines are the margins of Lenth for "
         "one contrast and for all together."
     ) % {"component": name}
+    caption = f"{caption} {found.note}".rstrip()
     return Chart(caption, caption, plot(found.figure, caption), (at,))
 
 

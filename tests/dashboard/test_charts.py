@@ -73,6 +73,13 @@ def test_the_axis_always_shows_native_speed():
     assert high > 0
 
 
+def test_the_line_of_native_speed_lies_above_the_tints_of_rows():
+    shapes = figure([dot()])["layout"]["shapes"]
+
+    assert shapes[0]["name"] == "band"
+    assert (shapes[-1]["name"], shapes[-1]["x0"]) == ("native", 1)
+
+
 def test_ratios_near_1_have_ticks_to_be_read_by():
     drawn = figure([dot(0, 0, 0.842), dot(1, 0, 1.0)])
 

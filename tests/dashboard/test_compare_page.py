@@ -108,6 +108,17 @@ def test_htmx_gets_the_part_that_changes(client, pair):
     assert "HX-Request" in part["Vary"]
 
 
+@pytest.mark.parametrize(
+    ("baseline", "title"), [("", "Ratio to the baseline"), ("xen", "Ratio to the ref")]
+)
+def test_the_chart_names_what_its_ratios_are_set_against(client, pair, baseline, title):
+    chosen = str(System.objects.get(hypervisor="Xen").pk) if baseline else ""
+
+    figure = client.get(f"{PAGE}chart/", {"baseline": chosen}).json()
+
+    assert figure["layout"]["xaxis"]["title"]["text"].startswith(title)
+
+
 def test_the_chart_has_the_numbers_of_the_table(client, pair):
     figure = client.get(f"{PAGE}chart/").json()
 

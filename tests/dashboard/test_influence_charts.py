@@ -86,7 +86,10 @@ def test_names_are_no_markup_and_words_are_never_cut():
 
 def test_the_half_normal_plot_names_what_is_beyond_chance():
     figure = half_normal_plot(
-        [Contrast("Tools", 2.0, 2.1, True), Contrast("Bits", 1.01, 0.1, False)],
+        [
+            Contrast("Tools", 2.0, 2.1, True, "told"),
+            Contrast("Bits", 1.01, 0.1, False, "told"),
+        ],
         chance=1.05,
         margins=(1.1, 1.3),
         axis_title="Size",
@@ -104,7 +107,7 @@ def test_the_half_normal_plot_names_what_is_beyond_chance():
 @pytest.mark.parametrize("is_named", [True, False])
 def test_an_empty_half_of_it_is_not_drawn(is_named):
     figure = half_normal_plot(
-        [Contrast("Tools", 2.0, 2.1, is_named)],
+        [Contrast("Tools", 2.0, 2.1, is_named, "told")],
         chance=1.05,
         margins=(),
         axis_title="",

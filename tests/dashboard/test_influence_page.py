@@ -122,6 +122,24 @@ def test_the_half_normal_plot_has_a_table(words, text, study):
     assert len(re.findall("data-chart[ >]", text(PAGE))) == 1
 
 
+def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_study):
+    load_study("lmu-2010-esxi", lambda run: run["tool"] == "iometer")
+
+    page = client.get(
+        "/campaigns/alpha-lab/lmu-2010-esxi/influence/", {"component": "network"}
+    )
+
+    plot = page.context["page"].detail.half_normal
+    told = {
+        text.split(":")[0]: text
+        for trace in plot.figure["data"]
+        for text in trace.get("customdata", ())
+    }
+    assert told["Bits"].startswith("Bits: \xd7\xa01.46, drawn at \xd7\xa01.1")
+    assert told["Guest tools"] == "Guest tools: \xd7\xa01.37"
+    assert "drawn smaller than they are" in plot.note
+
+
 def test_the_design_shows_what_was_measured_together(words, study):
     study(doubled)
 

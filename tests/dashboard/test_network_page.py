@@ -64,6 +64,12 @@ def test_every_printed_throughput_is_found_again(heidelberg):
     assert [name for name, _ in metric.nodes] == ["node6", "vm2", "node7", "vm3", "vm4"]
 
 
+def test_the_change_says_what_its_colours_mean(text, heidelberg):
+    note = "blue is better, orange worse"
+
+    assert text(PAGE).count(note) == 1
+
+
 def test_paths_over_the_wire_tell_their_share_of_the_line(text, heidelberg):
     page = text(PAGE)
     by_path = {name: (medium, sub) for name, medium, _, _, sub in cells(page)[8:33]}

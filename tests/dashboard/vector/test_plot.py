@@ -94,7 +94,10 @@ def test_lines_rise_with_their_values():
 
 
 def test_a_half_normal_plot_names_what_is_beyond_chance():
-    contrasts = [Contrast("Bits", 1.4, 2.0, True), Contrast("Tools", 1.01, 0.1, False)]
+    contrasts = [
+        Contrast("Bits", 1.4, 2.0, True, "told"),
+        Contrast("Tools", 1.01, 0.1, False, "told"),
+    ]
     figure = half_normal_plot(
         contrasts,
         chance=1.05,
