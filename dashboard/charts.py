@@ -169,7 +169,7 @@ def _layout(
             "fixedrange": True,
         },
         "yaxis": row_axis(rows),
-        "shapes": [*_bands(len(rows)), _native_line()],
+        "shapes": [*_bands(len(rows)), _native_line(len(rows))],
     }
 
 
@@ -178,9 +178,10 @@ def _ticks(low: float, high: float) -> Sequence[float]:
     return TICKS if seen >= FEWEST_TICKS else FINE_TICKS
 
 
-def _native_line() -> dict[str, Any]:
-    ends = {"x0": 1, "x1": 1, "y0": 0, "y1": 1, "yref": "paper"}
-    return {"type": "line", "name": "native", "layer": "below", **ends}
+def _native_line(count: int) -> dict[str, Any]:
+    """Return a line above the grid: Plotly has none that ends on the paper."""
+    ends = {"x0": 1, "x1": 1, "y0": -0.5, "y1": count - 0.5}
+    return {"type": "line", "name": "native", "layer": "between", **ends}
 
 
 def _bands(count: int) -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ def line_plot(
                 **({} if line_at is None else {"range": _range([*means, line_at])}),
             },
             "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-            "shapes": [] if line_at is None else [_across(line_at)],
+            "shapes": [] if line_at is None else [_across(line_at, len(places))],
         },
     }
 
@@ -180,9 +180,9 @@ def _chance_line(factor: float, highest: float) -> dict[str, Any]:
     }
 
 
-def _across(height: float) -> dict[str, Any]:
-    ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": height, "y1": height}
-    return {"type": "line", "name": "native", "layer": "below", **ends}
+def _across(height: float, places: int) -> dict[str, Any]:
+    ends = {"x0": -0.4, "x1": places - 0.6, "y0": height, "y1": height}
+    return {"type": "line", "name": "native", "layer": "between", **ends}
 
 
 def _range(values: Sequence[float]) -> list[float]:

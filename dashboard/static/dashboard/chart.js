@@ -40,14 +40,11 @@
     return { colours, done: () => probe.remove() };
   };
 
-  /* A line lies between the grid and the marks, if it is told in the subplot's own terms. */
-  const within = (shape) => ({ layer: "between", ...(shape.xref === "paper" && { xref: "x domain" }), ...(shape.yref === "paper" && { yref: "y domain" }) });
-
   const shapes = (list, colours) =>
     list.map((shape) =>
       shape.name === "band"
         ? { ...shape, fillcolor: colours.sunken, opacity: 0.6 }
-        : { ...shape, ...within(shape), line: { color: colours.ink, width: 1.5, dash: "4px,3px" } });
+        : { ...shape, line: { color: colours.ink, width: 1.5, dash: "4px,3px" } });
 
   /* On a phone labels stand above their dots. */
   const narrowed = (traces, layout, width) => {
