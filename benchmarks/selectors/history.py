@@ -1,14 +1,15 @@
 """One case on one host over dates and hypervisor versions, across campaigns."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
+from typing import Any
 
 import numpy as np
-from django.db.models import Avg, Exists, F, OuterRef, Q
+from django.db.models import Avg, Exists, F, OuterRef, Q, QuerySet
 
 from benchmarks.analysis.history import ChangePoint, change_points
 from benchmarks.analysis.intervals import Rollups
@@ -180,37 +181,52 @@ def history(viewer: Viewer, subject: Subject) -> History:
 
     In three queries, and a fourth that counts where there are older ones.
     """
-    measured = Sample.objects.filter(case_id=subject.case_id)
-    runs = Run.objects.filter(
+    runs = _runs(viewer, subject)
+    found = _run_means(runs, subject)
+    lines = _lines(found, _cells(viewer, subject))
+    ordered = sorted(lines, key=lambda it: (not it.system.is_native, it.system.label))
+    older = runs.count() - len(found) if len(found) == MOST_RUNS else 0
+    case = Case.objects.get(pk=subject.case_id)
+    return History(case, subject, tuple(ordered), older)
+
+
+def _runs(viewer: Viewer, subject: Subject) -> QuerySet[Run]:
+    measured = Sample.objects.filter(
+        case_id=subject.case_id, lab=OuterRef("lab"), run=OuterRef("pk")
+    )
+    return Run.objects.filter(
         Q(visible_campaigns(viewer, "campaign__")),
-        Exists(measured.filter(lab=OuterRef("lab"), run=OuterRef("pk"))),
+        Exists(measured),
         system__host_id=subject.host_id,
         **dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True)),
     )
+
+
+def _run_means(runs: QuerySet[Run], subject: Subject) -> list[tuple[Any, ...]]:
+    """Return run, system, campaign, beginning, mean of the latest, in their order."""
     latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
-    rows = (
-        measured.filter(run__in=latest.values("pk"))
-        .values_list("run", "run__system", "run__campaign", "run__started_at")
-        .annotate(Avg("value"))
-        .order_by("run__started_at", "run")
+    samples = Sample.objects.filter(
+        case_id=subject.case_id, run__in=latest.values("pk")
     )
-    found = list(rows)
-    cells = _cells(viewer, subject)
-    lines: dict[object, list[tuple[System, DatedRun]]] = defaultdict(list)
+    named = samples.values_list(
+        "run", "run__system", "run__campaign", "run__started_at"
+    )
+    return list(named.annotate(Avg("value")).order_by("run__started_at", "run"))
+
+
+def _lines(
+    found: Iterable[tuple[Any, ...]], cells: Mapping[tuple[int, int], Cell]
+) -> Iterator[Series]:
+    """Return the runs of each system, whatever the version of its hypervisor."""
+    lines: dict[object, list[DatedRun]] = defaultdict(list)
     for _run, system_id, campaign_id, started_at, mean in found:
         cell = cells.get((campaign_id, system_id))
         if cell is None:  # taken away since its runs were read
             continue
         run = DatedRun(started_at, mean, cell.system.hypervisor_version, cell)
-        lines[_identity(cell.system)].append((cell.system, run))
-    series = (
-        Series(members[-1][0], tuple(run for _, run in members))
-        for members in lines.values()
-    )
-    ordered = sorted(series, key=lambda it: (not it.system.is_native, it.system.label))
-    older = runs.count() - len(found) if len(found) == MOST_RUNS else 0
-    case = Case.objects.get(pk=subject.case_id)
-    return History(case, subject, tuple(ordered), older)
+        lines[_identity(cell.system)].append(run)
+    for runs in lines.values():
+        yield Series(runs[-1].cell.system, tuple(runs))
 
 
 def _cells(viewer: Viewer, subject: Subject) -> dict[tuple[int, int], Cell]:

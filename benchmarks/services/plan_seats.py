@@ -1,5 +1,6 @@
 """Who takes part in a plan: each guest has its seat, under its name."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,18 +42,7 @@ def join_plan(
     seats = list(plan.seats.filter(system=system_id).order_by("number"))
     if not seats:
         raise _not_of_plan(plan, system_id)
-    own = next((seat for seat in seats if seat.name == name), None)
-    seat = own or next((seat for seat in seats if not seat.name), None)
-    if seat is None:
-        taken = ", ".join(seat.name for seat in seats)
-        raise SeatsTakenError(
-            Sentence(
-                "All {n} seats of this system are taken, by {taken}. Give "
-                "this guest one of these names to take its place.",
-                n=len(seats),
-                taken=taken,
-            )
-        )
+    seat = _seat_for(name, seats)
     now = timezone.now()
     _check_instance(seat, instance, now)
     seat.name, seat.agent, seat.seen_at, seat.instance = name, agent, now, instance
@@ -70,6 +60,23 @@ def locked_plan(lab: Lab, plan_id: int) -> Plan:
     if plan is None:
         raise NotFoundError(Sentence("plan"), plan_id)
     return plan
+
+
+def _seat_for(name: str, seats: Sequence[PlanSeat]) -> PlanSeat:
+    """Return a guest's own seat, else the first free one."""
+    own = next((seat for seat in seats if seat.name == name), None)
+    seat = own or next((seat for seat in seats if not seat.name), None)
+    if seat is None:
+        taken = ", ".join(seat.name for seat in seats)
+        raise SeatsTakenError(
+            Sentence(
+                "All {n} seats of this system are taken, by {taken}. Give "
+                "this guest one of these names to take its place.",
+                n=len(seats),
+                taken=taken,
+            )
+        )
+    return seat
 
 
 def _check_instance(seat: PlanSeat, instance: str, now: datetime) -> None:
