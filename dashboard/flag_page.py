@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.plausibility.checking import RULES
 from benchmarks.analysis.plausibility.findings import SEVERITIES
 from benchmarks.models import Campaign, Cell, Decision, DueCheck, Flag, System
+from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.selectors.flags import (
     NO_SUBJECTS,
     cells_of_flags,
@@ -25,6 +26,7 @@ from dashboard.core_texts import evidence_name, evidence_unit
 EVERYTHING = "all"
 SHOWN = 300
 SUBJECTS_SHOWN = 12
+CIRCUMSTANCES = ("scenario", "vms", "seat", "load")
 NOT_STATED = "not stated"  # as evidence has it
 # For programs; the sentence says them in words.
 IDS = {"other_system", "other_campaign", "other_cells", "cells", "system", "mark"}
@@ -141,16 +143,23 @@ def _decisions(flags: Sequence[Flag]) -> Mapping[int, list[Decision]]:
 
 def _cell_links(campaign: Campaign, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Return address and name of each cell; a name is put together once a system."""
-    rows = list(
-        Cell.objects.filter(pk__in=ids).values_list("pk", "case__label", "system")
-    )
+    cells = Cell.objects.filter(pk__in=ids)
+    rows = list(cells.values_list("pk", "case__label", "system", *CIRCUMSTANCES))
     systems = System.objects.in_bulk({row[2] for row in rows})
     names = {pk: wording.system_name(system) for pk, system in systems.items()}
     address = _address("dashboard:cell", campaign.lab.slug, campaign.slug)
     return {
-        pk: (f"{address}{pk}/", f"{label}, {names[system]}")
-        for pk, label, system in rows
+        pk: (f"{address}{pk}/", f"{label}, {names[system]}{_circumstances(*told)}")
+        for pk, label, system, *told in rows
     }
+
+
+def _circumstances(*told: object) -> str:
+    """Return what tells cells of one case and system apart."""
+    named = zip(CIRCUMSTANCES, told, strict=True)
+    facts = (Fact(name, str(value)) for name, value in named if value)
+    words = (wording.fact_text(fact) for fact in facts if fact.value != "single")
+    return "".join(f", {each}" for each in words)
 
 
 def _address(name: str, *place: str) -> str:

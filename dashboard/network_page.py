@@ -26,6 +26,7 @@ from dashboard.cells import row_figure
 from dashboard.influence_page import MOST_CHIPS, Chip, ChipRow
 from dashboard.network_words import (
     change_of,
+    heard_path,
     path_sentence,
     sentences,
     setting_name,
@@ -47,6 +48,7 @@ class PathView:
     is_asymmetric: bool
     flags: int
     sentence: str
+    heard: str
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,7 @@ def _grid(metric: NetworkMetric, matrix: Matrix, ends: tuple[float, float]) -> G
             is_asymmetric=frozenset(pair) in marked,
             flags=len(path.flags),
             sentence=path_sentence(path, marked.get(frozenset(pair))),
+            heard=heard_path(path, marked.get(frozenset(pair))),
         )
         for pair, path in matrix.paths.items()
     }
@@ -219,6 +222,7 @@ def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Grid:
             is_asymmetric=False,
             flags=0,
             sentence=path_sentence(path, None),
+            heard="",
         )
     return Grid(_("Change"), "change", _is_judged(metric), _lines(metric, views))
 

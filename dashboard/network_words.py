@@ -45,17 +45,27 @@ def medium_name(path: Path) -> str:
 
 
 def path_sentence(path: Path, asymmetry: Asymmetry | None) -> str:
-    """Return a path in full, for its tooltip and for those who hear the page."""
+    """Return a path in full, for its tooltip."""
+    flags = [wording.said(flag.sentence) for flag in path.flags]
+    return " ".join([f"{ends_text(path.ends)}: {_path(path, asymmetry)}", *flags])
+
+
+def heard_path(path: Path, asymmetry: Asymmetry | None) -> str:
+    """Return a path for those who hear its heads, and one flag for many paths."""
+    flagged = [_("Flagged.")] if path.flags else []
+    return " ".join([_path(path, asymmetry), *flagged])
+
+
+def _path(path: Path, asymmetry: Asymmetry | None) -> str:
     unit = path.cell.case.unit
     value = wording.quantity(path.value, unit, whole=True)
     value = value or row_figure(path.figure, unit)
     runs = wording.runs_text(path.cell.n)
-    parts = [f"{ends_text(path.ends)}: {value}, {medium_name(path)}, {runs}."]
+    parts = [f"{value}, {medium_name(path)}, {runs}."]
     parts.extend(filter(None, [wording.said(path.figure.reason)]))
     if asymmetry:
         words = (ends_text(asymmetry.larger), _times(asymmetry.factor))
         parts.append(_("%s carries %s times what comes back.") % words)
-    parts.extend(wording.said(flag.sentence) for flag in path.flags)
     return " ".join(parts)
 
 

@@ -116,7 +116,7 @@ def _systems(campaign: Campaign, chosen: QueryDict) -> list[dict[str, int]]:
     known = {str(system.pk): system.pk for system in systems_of(campaign)}
     wanted = [known[each] for each in chosen.getlist("system") if each in known]
     if not wanted:
-        raise NotChosenError(_("Choose at least one system."))
+        raise NotChosenError(_("Choose at least one system."), "system")
     return [
         {"system": pk, "seats": _number(chosen.get(f"seats-{pk}"), 1)} for pk in wanted
     ]
@@ -155,7 +155,7 @@ def _scenarios(
     if chosen.get("combined"):
         found.append({"kind": "combined", "tools": list(works.values())})
     if not found:
-        raise NotChosenError(_("Choose at least one scenario."))
+        raise NotChosenError(_("Choose at least one scenario."), "single")
     return found
 
 

@@ -28,6 +28,10 @@ class NotChosenError(BenchmarksError):
 
     code = "not_chosen"
 
+    def __init__(self, text: str, field: str = "") -> None:
+        super().__init__(text)
+        self.field = field
+
 
 class Line(forms.CharField):
     """A short text on one line, without invisible characters."""
@@ -119,7 +123,8 @@ def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
 def cleaned(form: forms.Form) -> dict[str, Any]:
     """Return a form's values, or raise what is wrong with the first of them."""
     for field, errors in form.errors.get_json_data().items():
-        raise NotChosenError(f"{form[field].label}: {errors[0]['message']}")
+        text = f"{form[field].label}: {errors[0]['message']}"
+        raise NotChosenError(text, field)
     return form.cleaned_data
 
 

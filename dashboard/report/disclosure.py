@@ -57,7 +57,7 @@ def _paragraphs(detail: CampaignDetail, judged: Assessment) -> Iterator[str]:
 
 
 def _systems(detail: CampaignDetail) -> Table:
-    head = ["#", _("Hypervisor"), *(str(name) for name, _key in ON_SYSTEMS)]
+    head = [_("No."), _("Hypervisor"), *(str(name) for name, _key in ON_SYSTEMS)]
     rows = (
         [str(at), *_system(system)]
         for at, system in enumerate(detail.systems[:SYSTEMS], start=1)

@@ -72,14 +72,14 @@ def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show the form of a new plan; store what was filled in."""
     campaign = campaign_or_404(viewer_of(request), lab, slug)
     keeper_or_404(request, campaign.lab_id)
-    problem = ""
+    problem = wrong = ""
     if request.method == "POST":
         try:
             plan = _made(request, campaign)
             return redirect("dashboard:plan", plan.pk)
         except BenchmarksError as error:
-            problem = wording.said(error.sentence)
-    context = _form_context(request, campaign, problem)
+            problem, wrong = wording.said(error.sentence), error.field
+    context = {**_form_context(request, campaign, problem), "wrong": wrong}
     status = 422 if problem else 200
     return render(request, "dashboard/plan_new.html", context, status=status)
 

@@ -211,8 +211,9 @@ def take(page: Page, path: Path, errors: list[str]) -> Iterator[str]:
         charts.nth(at).scroll_into_view_if_needed()
         page.wait_for_function(DRAWN, arg=at)
     if charts.count() == 1:
-        chart = path.with_name(path.name.replace("compare", "chart"))
-        charts.screenshot(path=chart)
+        name = path.name.replace("compare", "chart")
+        own = f"{path.stem}-chart.png"  # the page keeps its picture
+        charts.screenshot(path=path.with_name(own if name == path.name else name))
     elif page.locator(".plots").count():
         page.locator(".plots").screenshot(path=path.with_stem(f"{path.stem}-plots"))
     print(path.name)

@@ -75,3 +75,24 @@ def test_a_plan_is_made_and_then_watched_without_reloading(chromium, site, width
         expect(page.locator("#plan")).to_contain_text("The plan has ended.")
         assert not browsing.is_too_wide(page)
         assert (at.errors, browsing.violations(page)) == ([], [])
+
+
+def test_the_keyboard_keeps_its_place_in_a_plan_and_can_hold_it(chromium, site):
+    with browsing.window(chromium, site) as at:
+        page = filled_in(at)
+        link = page.get_by_role("link", name="Download the agent")
+        hold = page.get_by_role("button", name="Pause the updates")
+        plan = Plan.objects.get()
+
+        link.focus()
+        join(plan, "vm-a")
+        expect(page.locator(".seat-arrived")).to_be_visible()
+        expect(link).to_be_focused()
+
+        hold.press("Enter")
+        stop_plan(plan=plan)
+        page.wait_for_timeout(2_500)
+        expect(page.locator("#plan")).not_to_contain_text("The plan has ended.")
+        hold.press("Enter")
+        expect(page.locator("#plan")).to_contain_text("The plan has ended.")
+        expect(page.locator("[data-said]")).to_contain_text("not done")

@@ -145,11 +145,19 @@
     return answer.json();
   };
 
-  /* A picture to a screen reader, named by its heading: its table holds the numbers. */
+  /* A picture to a screen reader, named by its heading and described by the sentences
+     beside that, which say what it shows: its table holds the numbers. */
+  let sentences = 0;
   const named = (canvas, figure) => {
-    const heading = figure.querySelector("h2, h3") ?? figure.closest("section, article")?.querySelector("h2, h3");
+    const place = figure.closest("section, article");
+    const heading = place?.querySelector("h2, h3");
     canvas.setAttribute("role", "img");
+    // Its ticks and labels would be read out one after the other, and Plotly's scratch pad.
+    for (const each of [...canvas.children, document.getElementById("js-plotly-tester")]) each?.setAttribute("aria-hidden", "true");
     canvas.setAttribute("aria-label", heading?.textContent.trim() ?? "");
+    const beside = [heading?.nextElementSibling, ...(place?.querySelectorAll(":scope > .finding") ?? [])].filter((each) => each?.matches("p"));
+    for (const each of beside) each.id ||= `chart-sentence-${(sentences += 1)}`;
+    if (beside.length) canvas.setAttribute("aria-describedby", beside.map(({ id }) => id).join(" "));
   };
 
   const draw = async (figure) => {

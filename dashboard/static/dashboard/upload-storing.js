@@ -32,6 +32,7 @@
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       place.replaceChildren(...page.body.children);
+      place.dispatchEvent(new Event("partcome", { bubbles: true }));
       if (!find("[data-unfinished]", place)) return;
     }
   };

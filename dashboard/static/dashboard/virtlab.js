@@ -34,9 +34,9 @@
 
   /* What came instead is said in one line: a live table would be read out whole. */
   document.addEventListener("htmx:afterSwap", ({ target }) => {
-    const status = document.querySelector("[data-status]");
+    const status = document.querySelector("[data-status]") ?? document.querySelector("[data-said]");
     const summary = target.querySelector("[data-summary], .empty h2");
-    if (status && summary) status.textContent = summary.textContent.replace(/\s+/g, " ");
+    if (summary) status.textContent = summary.textContent.replace(/\s+/g, " ");
   });
 
   /* An answer that did not come is said, until one comes. */
@@ -54,10 +54,25 @@
     copier.addEventListener("click", async () => {
       await navigator.clipboard.writeText(document.getElementById(copier.dataset.copy).textContent);
       copier.textContent = copier.dataset.copied;
+      document.querySelector("[data-said]").textContent = copier.dataset.copied;
     });
   }
 
-  document.addEventListener("change", ({ target }) => {
-    target.closest("form[data-submit-on-change]")?.requestSubmit();
-  });
+  /* On a phone what is looked at comes first; a wider window has room for the choices. */
+  const phone = matchMedia("(max-width: 40rem)");
+  const fold = (isOpen) => {
+    for (const each of document.querySelectorAll("[data-fold]")) each.open = isOpen;
+  };
+  if (phone.matches) fold(false);
+  phone.addEventListener("change", () => phone.matches || fold(true));
+
+  /* The field that a refusal names says so itself, and is where one goes on. */
+  const refusal = document.querySelector("[data-wrong]");
+  const wrong = refusal?.dataset.wrong && document.getElementsByName(refusal.dataset.wrong)[0];
+  if (wrong) {
+    wrong.closest("details:not([open])")?.setAttribute("open", "");
+    wrong.setAttribute("aria-invalid", "true");
+    wrong.setAttribute("aria-describedby", refusal.id);
+    wrong.focus();
+  }
 })();

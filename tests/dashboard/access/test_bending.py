@@ -1,4 +1,4 @@
-"""Every page under what readers do to it: 400 % zoom, wide letters, less motion."""
+"""Every page as readers bend it: zoom, large text, wide letters, less motion."""
 
 import pytest
 
@@ -22,6 +22,15 @@ WIDE = """
   document.adoptedStyleSheets.push(sheet);
 }
 """
+# Text of twice its size in the same window (1.4.4): from a 16 px that nobody fixed.
+LARGE = """
+() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("html { font-size: 200% !important; }");
+  document.adoptedStyleSheets = [sheet];
+}
+"""
+NORMAL = "document.adoptedStyleSheets = []"
 # Boxes that hide a part of their own text and cannot be scrolled.
 CUT = """
 () => [...document.body.querySelectorAll("*")].filter((each) => {
@@ -44,6 +53,10 @@ MOVING = """
 def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
     who = "nobody" if address == "/login/" else "maintainer"
     page = windows[who].open(site.address(address))
+    page.evaluate(LARGE)
+    assert page.evaluate(CUT) == []
+    assert not browsing.is_too_wide(page)
+    page.evaluate(NORMAL)
     page.set_viewport_size(ZOOMED)
 
     assert not browsing.is_too_wide(page)
