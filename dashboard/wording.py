@@ -127,6 +127,12 @@ def property_value(name: str, value: object) -> str:
 
 def fact_text(fact: Fact) -> str:
     """Return a fact that has to explain itself: ``3 VMs``, ``seat 2``, ``swap SSD``."""
+    return _fact_text(fact, get_language(), figures.locale())
+
+
+@lru_cache(maxsize=4096)
+def _fact_text(fact: Fact, _language: str | None, _locale: figures.Locale) -> str:
+    """Do it once a reader's language and signs: a table says it hundreds of times."""
     if fact.name == "vms":
         count = int(fact.value)
         return ngettext("%(n)s VM", "%(n)s VMs", count) % {"n": count}
