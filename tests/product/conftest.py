@@ -16,6 +16,7 @@ import pytest
 from agents.client import Client
 
 ROOT = Path(__file__).resolve().parents[2]
+GONE_S = 60  # a killed supervisor's servers stop by themselves; a busy machine is slow
 TESTS_OWN = {
     "DATABASE_URL",
     "REDIS_URL",
@@ -68,8 +69,8 @@ class Product:
             return []
         family = self.descendants()
         self.process.send_signal(number)
-        self.process.wait(30)
-        _, left = psutil.wait_procs(family, timeout=5)
+        self.process.wait(GONE_S)
+        _, left = psutil.wait_procs(family, timeout=GONE_S)
         if self.process.stdout:
             self.process.stdout.close()
         return left
@@ -103,13 +104,28 @@ def start(var: Path, **environment: Any) -> Product:
     return Product(process, port, var)
 
 
+@pytest.fixture(scope="package")
+def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installation with the reference campaigns: started once, stopped properly."""
+    first = start(tmp_path_factory.mktemp("made") / "var")
+    assert "uploading" in first.wait_until_ready()
+    assert first.stop() == []
+    return first.var
+
+
+def copied(var: Path, copy: Path) -> Path:
+    """Copy an installation: to load the campaigns anew takes many times as long."""
+    subprocess.run(["cp", "-a", var, copy], check=True)
+    return copy
+
+
 @pytest.fixture
-def start_product(tmp_path: Path) -> Iterator[Callable[..., Product]]:
-    """Start products that are stopped at the end of the test."""
+def start_product(made_var: Path, tmp_path: Path) -> Iterator[Callable[..., Product]]:
+    """Start copies of the installation that are stopped at the end of the test."""
     started: list[Product] = []
 
     def launch(name: str = "var", **environment: Any) -> Product:
-        started.append(start(tmp_path / name, **environment))
+        started.append(start(copied(made_var, tmp_path / name), **environment))
         return started[-1]
 
     yield launch
@@ -117,10 +133,12 @@ def start_product(tmp_path: Path) -> Iterator[Callable[..., Product]]:
         product.stop()
 
 
-@pytest.fixture(scope="session")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+@pytest.fixture(scope="package")
+def product(
+    made_var: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Product]:
     """One product with the reference campaigns, for all tests that only use it."""
-    running = start(tmp_path_factory.mktemp("product") / "var")
+    running = start(copied(made_var, tmp_path_factory.mktemp("product") / "var"))
     running.wait_until_ready()
     yield running
     running.stop()
