@@ -16,6 +16,8 @@ EXACT := $(if $(filter command environment,$(firstword $(origin PYTHON))),--exac
 IN := .venv/bin/python
 COMMAND := $(IN) -m config.command
 PYTEST := $(IN) -m pytest
+# Whole files to each of a few processes (tests/conftest.py); ARGS=-n0 has one only.
+SEVERAL := -n logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # Pure modules only: no database, no broker, no browser.
 FAST := tests/benchmarks/tools tests/benchmarks/analysis tests/benchmarks/reference \
 	$(wildcard tests/benchmarks/test_*.py)
@@ -63,7 +65,7 @@ psql: venv ## open the database
 
 .PHONY: test
 test: dev browser ## run all tests (ARGS="tests/api -k upload")
-	$(PYTEST) $(ARGS)
+	$(PYTEST) $(SEVERAL) $(ARGS)
 
 .PHONY: test-fast
 test-fast: dev ## run the tests of the pure modules: no database

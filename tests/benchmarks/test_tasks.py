@@ -18,7 +18,7 @@ from tests import freezing
 @pytest.fixture(autouse=True)
 def quiet_redis():
     """Begin without a hint under way."""
-    broker.connection().flushall()
+    broker.connection().flushdb()
 
 
 @pytest.fixture
