@@ -6,6 +6,7 @@ Servers named in DATABASE_URL and REDIS_URL are used instead.
 
 import atexit
 import os
+import signal
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,9 +25,16 @@ def _start() -> None:
     atexit.register(_stack.close)
 
 
+def _hear_ctrl_c() -> None:
+    """A shell's background job begins without it, and so would all that it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_unconfigure() -> None:
     """Stop what was started."""
     _stack.close()
 
 
+_hear_ctrl_c()
 _start()

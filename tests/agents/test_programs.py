@@ -19,7 +19,7 @@ def test_what_hangs_is_given_up():
     began = time.monotonic()
 
     assert output_of(["sleep", "60"], patience_s=0.1) is None
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_what_cannot_be_started_is_none(tmp_path, monkeypatch):

@@ -57,12 +57,12 @@ def faulty():
 
 
 def saved_until_killed(folder, url, first, after_s):
-    """Start the worker, kill it some time after its first save; return its claims."""
+    """Start the worker, kill it some time after two saves; return its claims."""
     program = [sys.executable, "-c", textwrap.dedent(WORKER), folder, url, str(first)]
     with subprocess.Popen(
         program, cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as worker:
-        claims = [worker.stdout.readline().strip()]
+        claims = [worker.stdout.readline().strip() for _ in range(2)]
         time.sleep(after_s)
         worker.send_signal(signal.SIGKILL)
         claims += worker.stdout.read().splitlines()

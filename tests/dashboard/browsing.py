@@ -16,7 +16,7 @@ from playwright.sync_api import (
 from config.browser import find
 
 # Plotly alone keeps a window busy for seconds on a machine that has more to do.
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
 ARGUMENTS = [

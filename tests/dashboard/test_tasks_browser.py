@@ -64,7 +64,7 @@ def test_one_finds_why_a_verdict_is_refused(visit):
     link.hover()
     card = page.locator("#cell-card")
     why = "Single run: how much the next would differ is unknown."
-    expect(card).to_contain_text(why, timeout=20_000)
+    expect(card).to_contain_text(why)
     link.click()
 
     expect(page).to_have_url(re.compile(f"/cells/{cell.pk}/$"))

@@ -52,7 +52,9 @@ def test_it_starts_in_time_whatever_the_pace_of_the_clock(time_server, lie, pace
 
     wait_for(moment_us, first, time_server)
 
-    assert TRUE.monotonic_us() - moment_us == pytest.approx(0, abs=60_000)
+    # Believing the clock, it would be 300 ms early or 1,500 late; a busy machine may
+    # wake it some tenths late.
+    assert -100_000 < TRUE.monotonic_us() - moment_us < 600_000
 
 
 def test_who_learns_of_it_too_late_has_missed_it(time_server):

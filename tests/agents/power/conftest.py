@@ -82,7 +82,7 @@ class FakeWattsUp:
         os.close(self._slave)
         self.device.unlink()
 
-    def listen(self, command, patience_s=5):
+    def listen(self, command, patience_s=60):
         """Wait until the meter is told something."""
         deadline = time.monotonic() + patience_s
         while command not in self.heard:

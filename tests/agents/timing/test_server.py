@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_the_studies_client_works_over_tcp(server):
         assert client.recv(100) == b""
 
     assert first.endswith(b"\n")
-    assert 20_000 <= int(second) - int(first) < 1_000_000
+    assert 20_000 <= int(second) - int(first) < 10_000_000
 
 
 def test_the_studies_client_works_over_udp(server):
@@ -52,7 +53,7 @@ def test_the_studies_client_works_over_udp(server):
 
     assert replies[0].startswith(b"error")
     assert replies[1] == b"start"
-    assert 0 <= int(replies[2]) < 1_000_000
+    assert 0 <= int(replies[2]) < 10_000_000
     assert (replies[3], replies[4][:5]) == (b"quit", b"error")
 
 
@@ -72,11 +73,12 @@ def test_many_clients_have_a_time_of_their_own(server):
             assert client.recv(100) == b"start"
             time.sleep(0.001)
         times = []
-        for client in clients:
+        for client in reversed(clients):
             client.sendall(b"time\n")
             times.append(int(client.recv(100)))
 
-    assert times[0] - times[-1] > 50_000
+    # The later one came, the sooner it asks: however long that takes, each has more.
+    assert all(more - less >= 1_000 for less, more in pairwise(times))
 
 
 def test_requests_cut_by_the_network_and_sent_together_are_understood(server):
