@@ -9,7 +9,7 @@ from benchmarks.selectors.publishing import campaign_assessment
 from benchmarks.viewer import Viewer
 from dashboard.kept import kept
 from dashboard.report.document import Section
-from dashboard.report.findings import profile_section
+from dashboard.report.profile import profile_section
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import cast
 
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
@@ -112,6 +113,11 @@ def _as_heading(name: str) -> str:
 
 def _words(name: str) -> list[str]:
     return name.replace("_", " ").split(" ")
+
+
+def property_heading(name: str) -> str:
+    """Return what a property is called where its name stands alone."""
+    return property_name(name) if name in PROPERTIES else capfirst(property_name(name))
 
 
 def property_value(name: str, value: object) -> str:

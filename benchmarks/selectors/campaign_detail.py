@@ -89,6 +89,16 @@ def _line(
     return Coverage(component, tuple(titles), tuple(sums.items()))
 
 
+def tool_versions(campaign: Campaign) -> dict[str, tuple[str, ...]]:
+    """Return the versions of each tool; an empty one where runs do not state it."""
+    runs = Run.objects.filter(campaign=campaign, status=Run.Status.PARSED)
+    names = runs.order_by("tool", "tool_version").values_list("tool", "tool_version")
+    versions: dict[str, tuple[str, ...]] = {}
+    for tool, version in names.distinct():
+        versions[tool] = (*versions.get(tool, ()), version)
+    return versions
+
+
 def _sources(campaign: Campaign) -> tuple[tuple[str, int], ...]:
     """Return the documents the runs were taken from, and how many from each."""
     runs = Run.objects.filter(campaign=campaign).exclude(document="")

@@ -1,36 +1,43 @@
 """A campaign as a report, put together from what the pages show."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.plausibility.findings import SEVERITIES
-from benchmarks.models import Campaign, System
-from benchmarks.selectors.campaign_detail import CampaignDetail, campaign_detail
-from benchmarks.selectors.comparison_row import ComparisonRow
+from benchmarks.models import Campaign, Flag, System
+from benchmarks.selectors.campaign_detail import (
+    CampaignDetail,
+    campaign_detail,
+    tool_versions,
+)
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.flags import visible_flags
 from benchmarks.selectors.printed import printed_tables
-from benchmarks.selectors.profile import judged_profile
+from benchmarks.selectors.profile import Profile, judged_profile
 from benchmarks.selectors.publishing import campaign_assessment
-from benchmarks.selectors.verdicts import Verdicts, campaign_verdicts
+from benchmarks.selectors.verdicts import campaign_verdicts
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
 from dashboard.report.charts import profile_chart
 from dashboard.report.disclosure import disclosure, fact_text, not_stated
 from dashboard.report.document import Document, Section, plain_table
-from dashboard.report.findings import findings, flags_section, profile_section
+from dashboard.report.findings import findings
+from dashboard.report.flagged import flags_section
 from dashboard.report.matrix import matrix
 from dashboard.report.method import method
 from dashboard.report.numbering import numbered
 from dashboard.report.originals import originals
+from dashboard.report.profile import profile_section
 from dashboard.report.studied import (
     corun_section,
     energy_section,
     influence_section,
 )
+from dashboard.report.tooling import tools_table
+from dashboard.system_names import short_names
 from dashboard.wording import emulation_words
 
 
@@ -56,48 +63,55 @@ def report(
         colophon=colophon(making),
         sections=tuple(numbered(_sections(viewer, campaign, detail))),
         citation=bibtex(citation),
+        author=campaign.author or campaign.lab.name,
     )
 
 
 def _sections(
     viewer: Viewer, campaign: Campaign, detail: CampaignDetail
-) -> list[Section]:
+) -> Iterator[Section]:
     """Return what a report says, part by part; a part without anything is left out."""
     verdicts = campaign_verdicts(campaign)
     rows = comparison_rows(
         campaign, systems=detail.systems, filters={}, verdicts=verdicts
     )
-    flags = sorted(
+    found, beyond = judged_profile(rows, verdicts), _beyond_cells(viewer, campaign)
+    tools = tools_table(rows, tool_versions(campaign))
+    yield _about(campaign, detail.systems)
+    yield method(campaign, {part.name for part in beyond})
+    yield disclosure(detail, campaign_assessment(campaign), tools)
+    yield _profile(found)
+    yield findings(rows, found, verdicts.tested, short_names(detail.systems))
+    yield from matrix(rows)
+    yield from beyond
+    printed = originals(printed_tables(viewer, campaign))
+    if printed.tables:
+        yield printed
+    yield flags_section(_flags(viewer, campaign))
+    yield _sources(detail)
+
+
+def _flags(viewer: Viewer, campaign: Campaign) -> list[Flag]:
+    """Return the flags, those first that doubt the most."""
+    return sorted(
         visible_flags(viewer, campaign=campaign),
         key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk),
     )
-    printed = originals(printed_tables(viewer, campaign))
-    return [
-        _about(campaign, detail.systems),
-        method(campaign.band_percent),
-        disclosure(detail, campaign_assessment(campaign)),
-        _profile(rows, verdicts),
-        findings(rows, verdicts.tested),
-        *matrix(rows),
-        *_beyond_cells(viewer, campaign),
-        *([printed] if printed.tables else []),
-        flags_section(flags),
-        _sources(detail),
-    ]
 
 
-def _profile(rows: Sequence[ComparisonRow], verdicts: Verdicts) -> Section:
-    found = judged_profile(rows, verdicts)
-    return replace(profile_section(found), charts=profile_chart(found))
+def _profile(found: Profile) -> Section:
+    section = profile_section(found)
+    tables = (replace(each, caption=_("Each system's cost")) for each in section.tables)
+    return replace(section, tables=tuple(tables), charts=profile_chart(found))
 
 
-def _beyond_cells(viewer: Viewer, campaign: Campaign) -> Iterator[Section]:
+def _beyond_cells(viewer: Viewer, campaign: Campaign) -> list[Section]:
     parts = (
         influence_section(viewer, campaign),
         corun_section(campaign),
         energy_section(campaign),
     )
-    yield from filter(None, parts)
+    return list(filter(None, parts))
 
 
 def _byline(campaign: Campaign) -> str:
@@ -147,5 +161,6 @@ def _sources(detail: CampaignDetail) -> Section:
     head = (_("Document"), _("Runs"))
     if not rows:
         return Section("sources", _("Sources"), (_("Measured here: no document."),))
-    table = plain_table("", head, rows, numbers_from=1)
+    title = _("Where the numbers were printed")
+    table = plain_table(title, head, rows, numbers_from=1)
     return Section("sources", _("Sources"), (), (table,))

@@ -13,7 +13,7 @@ from benchmarks.selectors.spectrum import NO_SPEED
 from dashboard import wording
 from dashboard.drawings import Drawing
 from dashboard.report.document import Chart, Table, plain_table
-from dashboard.report.findings import SYSTEMS, system_name
+from dashboard.report.profile import SYSTEMS, system_name
 from dashboard.vector.panels import Mean, Row, panels
 from dashboard.vector.plot import plot
 from dashboard.vector.ratios import Band, Ratio, ratios

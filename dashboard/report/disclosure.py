@@ -13,7 +13,7 @@ from benchmarks.analysis.publishing import Assessment
 from benchmarks.errors import shorten
 from benchmarks.models import Host, System
 from benchmarks.selectors.campaign_detail import CampaignDetail
-from dashboard import wording
+from dashboard import figures, wording
 from dashboard.report.document import Section, Table, plain_table
 from dashboard.wording import Text
 
@@ -24,13 +24,14 @@ ON_SYSTEMS: Final[tuple[tuple[Text, str], ...]] = (
     (gettext_lazy("vCPUs"), "vcpus"),
     (gettext_lazy("Memory"), "memory_bytes"),
 )
+BYTES: Final = "bytes"
 SYSTEMS = 200
 FACT_LENGTH = 1_000
 
 
-def disclosure(detail: CampaignDetail, judged: Assessment) -> Section:
-    """Return what is known of machines and systems, and what was not stated."""
-    systems = [_systems(detail)] if detail.systems else []
+def disclosure(detail: CampaignDetail, judged: Assessment, tools: Table) -> Section:
+    """Return what is known of machines, systems and tools, and what was not stated."""
+    systems = [_systems(detail), tools] if detail.systems else []
     tables = [*systems, *(_host(host) for host in detail.hosts)]
     return Section(
         "systems",
@@ -57,14 +58,17 @@ def _paragraphs(detail: CampaignDetail, judged: Assessment) -> Iterator[str]:
 
 
 def _systems(detail: CampaignDetail) -> Table:
+    """Return what is stated of each system; its host where there are several."""
+    hosts = [host.slug for host in detail.hosts]
     head = [_("No."), _("Hypervisor"), *(str(name) for name, _key in ON_SYSTEMS)]
+    head += [_("Options"), *([_("Host")] if len(hosts) > 1 else [])]
     rows = (
-        [str(at), *_system(system)]
+        [str(at), *_system(system)][: len(head)]
         for at, system in enumerate(detail.systems[:SYSTEMS], start=1)
     )
-    head += [_("Options"), _("Host")]
-    weights = (2, 5, 6, 10, 3, 5, 5, 10, 7)
-    return plain_table(_("Systems"), head, rows, weights=weights)
+    title = _("Systems") if len(hosts) > 1 else _("Systems on %(host)s")
+    weights = (2, 5, 6, 10, 3, 5, 5, 10, 7)[: len(head)]
+    return plain_table(title % {"host": hosts[0]}, head, rows, weights=weights)
 
 
 def _system(system: System) -> list[str]:
@@ -93,16 +97,33 @@ def _host(host: Host) -> Table:
     facts = dict(host.facts)
     rows, silent = [], []
     for thing in DISCLOSURE["host"]:
-        found = [fact_text(facts.pop(name)) for name in thing.facts if name in facts]
+        found = [_named(name, facts.pop(name)) for name in thing.facts if name in facts]
         if found:
             rows.append([capfirst(wording.said(thing.name)), "; ".join(found)])
         else:
             silent.append(wording.said(thing.name))
-    rows += [[wording.fact_name(key), fact_text(value)] for key, value in facts.items()]
+    rows += [
+        [capfirst(wording.fact_name(name)), _said(name, value)]
+        for name, value in facts.items()
+    ]
     if silent:
         rows.append([not_stated(), ", ".join(silent)])
     title = f"{host.slug}: {host.title}" if host.title else host.slug
     return plain_table(_("Machine %(name)s") % {"name": title}, (), rows)
+
+
+def _named(name: str, value: Any) -> str:
+    """Write a fact under its thing; a bare number says of what it is."""
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    text = _said(name, value)
+    is_clear = not is_count or name.endswith(BYTES)
+    return text if is_clear else f"{wording.fact_name(name)}: {text}"
+
+
+def _said(name: str, value: Any) -> str:
+    if name.endswith(BYTES) and isinstance(value, int):
+        return figures.size(value)
+    return fact_text(value)
 
 
 def fact_text(value: Any) -> str:

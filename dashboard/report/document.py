@@ -99,6 +99,7 @@ class Document:
     colophon: str
     sections: tuple[Section, ...]
     citation: str
+    author: str = ""
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON knows it."""

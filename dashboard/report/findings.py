@@ -1,125 +1,122 @@
-"""What a report says in words: profile, verdicts, the largest losses, flags."""
+"""What may be said: verdicts, why there are none, the range of means, the losses."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
-from benchmarks.models import Flag
-from benchmarks.selectors.comparison_columns import Column
+from benchmarks.analysis.judgement import Judgement
 from benchmarks.selectors.comparison_row import ComparisonRow
-from benchmarks.selectors.profile import Profile, ProfileRow, Share
+from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, rank
+from benchmarks.selectors.profile import Profile
 from benchmarks.selectors.spectrum import NO_SPEED
-from dashboard import figures, judging, state_words, wording
-from dashboard.report.document import Entry, Line, Section, Table, line, plain_table
+from dashboard import figures, judging, wording
+from dashboard.report.document import (
+    Entry,
+    Line,
+    Section,
+    Table,
+    heading,
+    plain_table,
+)
+from dashboard.report.profile import system_name
 
-SYSTEMS = 200
-LOSSES = 8
-FLAGS = 60
+ALONE = "single"
+LOSSES = 3
+REASONS = 12
 
-
-def profile_section(found: Profile) -> Section:
-    """Return each system's cost as one row: a component a column."""
-    said = _(
-        "The geometric mean of a system's ratios in one component, over the cases that "
-        "all compared systems have, in the scenario single. Below it the 95 % interval "
-        "over cases of this kind, or the range from the worst to the best case; the "
-        "number of cases and runs; and the worst case."
-    )
-    notes = [said]
-    shares = [share for row in found.rows for share in row.stated]
-    if any(share.least_runs < 2 for share in shares):
-        notes.append(
-            _(
-                "Where a single run stands behind a case, no interval is given: the "
-                "range says how cases differ, not how sure the mean is."
-            )
-        )
-    if len(found.rows) > SYSTEMS:
-        notes.append(_("The first %(n)s systems are shown.") % {"n": SYSTEMS})
-    if found.is_relative:
-        notes.append(_("Ratios are to the campaign's reference system, not to native."))
-    if not found.rows:
-        notes.append(_("Nothing here has a ratio: there is no profile."))
-    tables = (_profile_table(found),) if found.rows else ()
-    return Section("profile", _("Overhead profile"), tuple(notes), tables)
+Names = Mapping[int, str]
 
 
-def _profile_table(found: Profile) -> Table:
-    names = [wording.component_name(name) for name in found.components]
-    head = line(_("System"), *names)
-    rows = tuple(_profile_line(row) for row in found.rows[:SYSTEMS])
-    return Table("", (head,), rows, len(names) + 1)
+def findings(
+    rows: Sequence[ComparisonRow], found: Profile, tested: int, names: Names
+) -> Section:
+    """Return how many cells got which verdict, why others got none, and the losses.
 
-
-def _profile_line(row: ProfileRow) -> Line:
-    shares = (_share(share) for share in row.shares)
-    return Line((Entry(system_name(row.column)), *shares))
-
-
-def system_name(column: Column) -> str:
-    """Return what a system is called in the profile."""
-    facts = (wording.fact_in_brief(fact) for fact in column.facts if fact.value)
-    return ", ".join([column.platform, *facts])
-
-
-def _share(share: Share | None) -> Entry:
-    if share is None:
-        return Entry("", sub=_("no case in common"), is_number=True)
-    return Entry(
-        figures.ratio(share.mean),
-        sub="\n".join(share_facts(share)),
-        shade=figures.heat(share.mean),
-        is_number=True,
-    )
-
-
-def share_facts(share: Share) -> Iterator[str]:
-    """Say how sure a mean is, what it rests on, and where it is worst."""
-    if share.low is not None and share.high is not None:
-        bounds = figures.ratio(share.low), figures.ratio(share.high)
-        yield _("95 %% %(low)s to %(high)s") % dict(
-            zip(("low", "high"), bounds, strict=True)
-        )
-    if share.cases > 1:
-        yield _("cases %(low)s to %(high)s") % {
-            "low": figures.ratio(share.minimum),
-            "high": figures.ratio(share.maximum),
-        }
-    cases = ngettext("%(n)s case", "%(n)s cases", share.cases) % {"n": share.cases}
-    yield f"{cases}, {wording.runs_text(share.runs)}"
-    if share.cases > 1:
-        yield _("worst: %(case)s") % {"case": share.worst}
-    if share.doubted:
-        yield _("%(n)s doubted by a flag") % {"n": share.doubted}
-    if share.apart:
-        yield _("%(n)s with a baseline of another session") % {"n": share.apart}
-
-
-def findings(rows: Sequence[ComparisonRow], tested: int) -> Section:
-    """Return how many cells got which verdict, and the largest losses."""
+    ``names`` are those of the systems, by their ids.
+    """
     judged = [row.judgement for row in rows if row.judgement and row.ratio]
     if not judged:
         return Section("findings", _("Findings"), (_("No cell has a ratio yet."),))
+    texts = (_counts(judged), *_correction(tested), *_ranges(found))
+    tables = filter(None, (_refusals(judged), _losses(rows, names)))
+    return Section("findings", _("Findings"), texts, tuple(tables))
+
+
+def _counts(judged: Sequence[Judgement]) -> str:
     counts = Counter(judgement.verdict for judgement in judged)
-    said = ", ".join(
-        f"{judging.VERDICTS[name]} {counts[name]}" for name in judging.VERDICTS
+    said = [
+        f"{judging.VERDICTS[name]} {counts[name]}"
+        for name in judging.VERDICTS
+        if counts[name]
+    ]
+    words = {"n": len(judged), "counts": ", ".join(said)}
+    return _("Of %(n)s cells with a ratio: %(counts)s.") % words
+
+
+def _correction(tested: int) -> Iterator[str]:
+    if tested:
+        yield _(
+            "Verdicts are corrected for %(tested)s cells that were tested together "
+            "(Benjamini-Hochberg, 5 %%)."
+        ) % {"tested": tested}
+
+
+def _ranges(found: Profile) -> Iterator[str]:
+    """Say of each component from which system to which its means reach."""
+    for at, component in enumerate(found.components):
+        means = [(row.shares[at], system_name(row.column)) for row in found.rows]
+        stated = sorted((share.mean, name) for share, name in means if share)
+        if len(stated) > 1:
+            (low, lowest), (high, highest) = stated[0], stated[-1]
+            yield _(
+                "%(component)s: the systems' means reach from %(low)s (%(lowest)s) to "
+                "%(high)s (%(highest)s)."
+            ) % {
+                "component": wording.component_name(component),
+                "low": figures.ratio(low),
+                "lowest": lowest,
+                "high": figures.ratio(high),
+                "highest": highest,
+            }
+
+
+def _refusals(judged: Iterable[Judgement]) -> Table | None:
+    """Count the reasons against a verdict; a cell may have several."""
+    reasons = Counter(
+        wording.said(sentence)
+        for judgement in judged
+        if judgement.verdict == "refused"
+        for sentence in judgement.sentences
     )
-    verdicts = _("Of %(n)s cells with a ratio: %(counts)s.") % {
-        "n": len(judged),
-        "counts": said,
-    }
-    corrected = _(
-        "Verdicts are corrected for %(tested)s cells that were tested together "
-        "(Benjamini-Hochberg, 5 %%)."
-    ) % {"tested": tested}
+    if not reasons:
+        return None
+    rows = [(reason, str(count)) for reason, count in reasons.most_common(REASONS)]
+    title = _("Why there is no verdict; a cell may have several reasons")
+    head = (_("Reason"), _("Cells"))
+    return plain_table(title, head, rows, numbers_from=1)
+
+
+def _losses(rows: Sequence[ComparisonRow], names: Names) -> Table | None:
+    """Return the largest losses of each component alone, and of each other scenario."""
     ranked = sorted(
-        (row for row in rows if _is_loss(row)), key=lambda row: row.ratio or 0
+        (row for row in rows if _is_loss(row)),
+        key=lambda row: (_group_order(row), row.ratio or 0),
     )
-    texts = (verdicts, corrected) if tested else (verdicts,)
-    tables = (_losses(ranked[:LOSSES]),) if ranked else ()
-    return Section("findings", _("Findings"), texts, tables)
+    lines = [
+        each
+        for _order, members in groupby(ranked, key=_group_order)
+        for each in _loss_lines(list(members), names)
+    ]
+    if not lines:
+        return None
+    words = _("System"), _("Case"), _("Ratio"), _("What may be said")
+    head = Line(tuple(Entry(word, is_number=at == 2) for at, word in enumerate(words)))
+    title = _("The largest losses, %(n)s of each component or scenario")
+    weights = (5, 6, 1, 3)
+    return Table(title % {"n": LOSSES}, (head,), tuple(lines), 4, weights=weights)
 
 
 def _is_loss(row: ComparisonRow) -> bool:
@@ -128,24 +125,34 @@ def _is_loss(row: ComparisonRow) -> bool:
     return is_speed and ratio is not None and ratio < 1
 
 
-def _losses(rows: Iterable[ComparisonRow]) -> Table:
-    head = (_("System"), _("Case"), _("Ratio"), _("What may be said"))
-    lines = (
-        (
-            row.system,
-            f"{row.tool_title}: {row.case} ({_circumstances(row)})",
-            figures.ratio(row.ratio or 0),
-            _words(row),
-        )
-        for row in rows
-    )
-    return plain_table(_("The largest losses"), head, lines, weights=(5, 6, 1, 2))
+def _group_order(row: ComparisonRow) -> tuple[Any, ...]:
+    component = row.component if row.scenario == ALONE else ""
+    return rank(SCENARIOS, row.scenario), rank(COMPONENTS, component)
 
 
-def _circumstances(row: ComparisonRow) -> str:
-    scenario = wording.scenario_name(row.scenario)
-    is_alone = row.scenario == "single" or not row.seat
-    return scenario if is_alone else f"{scenario}, {wording.seat_text(row.seat)}"
+def _loss_lines(members: Sequence[ComparisonRow], names: Names) -> Iterator[Line]:
+    """Name the group and its worst cases; of VMs that ran together the worst one."""
+    first = members[0]
+    scenario = wording.scenario_name(first.scenario)
+    component = wording.component_name(first.component)
+    yield heading(component if first.scenario == ALONE else scenario, 4)
+    worst: dict[tuple[Any, ...], ComparisonRow] = {}
+    for row in members:
+        worst.setdefault((row.system_id, row.case_id, row.vms, row.load), row)
+    for row in islice(worst.values(), LOSSES):
+        yield _loss(row, names)
+
+
+def _loss(row: ComparisonRow, names: Names) -> Line:
+    circumstances = f" ({wording.seat_text(row.seat)})" if _has_seat(row) else ""
+    case = f"{row.tool_title}: {row.case}{circumstances}"
+    ratio = figures.ratio(row.ratio or 0)
+    texts = map(Entry, (names[row.system_id], case))
+    return Line((*texts, Entry(ratio, is_number=True), Entry(_words(row))))
+
+
+def _has_seat(row: ComparisonRow) -> bool:
+    return row.scenario != ALONE and bool(row.seat)
 
 
 def _words(row: ComparisonRow) -> str:
@@ -154,36 +161,3 @@ def _words(row: ComparisonRow) -> str:
     interval = judging.interval_text(row.judgement)
     words = judging.verdict_words(row.judgement)
     return f"{interval}: {words}" if interval else words
-
-
-def flags_section(flags: Sequence[Flag]) -> Section:
-    """Return what was found doubtful, and what a person decided about it."""
-    counts = Counter(flag.status for flag in flags)
-    if not flags:
-        return Section("flags", _("Flags"), (_("Nothing was found doubtful."),))
-    said = ", ".join(
-        f"{state_words.flag_status_name(name)} {counts[name]}"
-        for name in Flag.Status.values
-    )
-    texts = [_("Flags by decision: %(counts)s.") % {"counts": said}]
-    if len(flags) > FLAGS:
-        texts.append(_("The first %(n)s are shown.") % {"n": FLAGS})
-    head = (_("Rule"), _("Severity"), _("Finding"), _("Decision"))
-    rows = (
-        (
-            flag.rule,
-            state_words.severity_name(flag.severity),
-            wording.said(flag.sentence),
-            "; ".join(_decisions(flag)) or state_words.flag_status_name(flag.status),
-        )
-        for flag in flags[:FLAGS]
-    )
-    table = plain_table("", head, rows, weights=(3, 2, 10, 3))
-    return Section("flags", _("Flags"), tuple(texts), (table,))
-
-
-def _decisions(flag: Flag) -> Iterator[str]:
-    for decision in flag.decisions.all():
-        status = state_words.flag_status_name(decision.status)
-        day = decision.at.date().isoformat()
-        yield f"{status}, {decision.who}, {day}: {decision.note}"

@@ -1,6 +1,6 @@
 """The comparison of a report: cases in rows, systems in columns, ratios in cells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from django.utils.translation import gettext as _
@@ -18,7 +18,9 @@ from dashboard import figures, judging, state_words, wording
 from dashboard.cells import SILENT, row_figure
 from dashboard.report.charts import ratio_chart
 from dashboard.report.document import Entry, Line, Section, Table, heading
+from dashboard.report.seats import SEAT, seats_in_columns
 
+ALONE = "single"
 COLUMNS = 14
 UPRIGHT_COLUMNS = 6
 # More than this is for a program, not for paper.
@@ -34,6 +36,8 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
     for at, scenario in enumerate(scenarios):
         members = [row for row in rows if row.scenario == scenario]
         table = comparison_table(members)
+        if scenario != ALONE:
+            table = seats_in_columns(table, COLUMNS)
         title = _("The matrix: %(scenario)s") % {
             "scenario": wording.scenario_name(scenario)
         }
@@ -81,19 +85,21 @@ def _paragraphs(table: ComparisonTable) -> Iterator[str]:
 
 
 def _table(table: ComparisonTable, part: slice, parts: int) -> Table:
-    columns = table.head.columns[part]
-    lines = [row for group in table.groups for row in _group_lines(group, part)]
+    columns, states = table.head.columns[part], _states(table, part)
+    # What is so of all cells stands in the note alone.
+    silent = SILENT | states if len(states) == 1 else SILENT
+    lines = [row for group in table.groups for row in _group_lines(group, part, silent)]
     caption = _("Systems %(first)s to %(last)s of %(all)s") % {
         "first": part.start + 1,
         "last": part.start + len(columns),
         "all": len(table.head.columns),
     }
     return Table(
-        caption=caption if parts > 1 else "",
+        caption=caption if parts > 1 else _("Ratios and values of all systems"),
         head=tuple(_head(columns)),
         lines=tuple(lines),
         width=len(columns) + 1,
-        note=_states(table, part),
+        note=_note(states - SILENT),
     )
 
 
@@ -108,14 +114,23 @@ def _head(columns: Sequence[Column]) -> Iterator[Line]:
 
 
 def _spans(name: str, paths: Sequence[tuple[str, ...]]) -> Line:
-    entries = [Entry(wording.property_name(name) if name else "")]
+    is_named = name not in ("", SEAT)
+    entries = [Entry(wording.property_heading(name) if is_named else "")]
     for path, members in groupby(paths):
-        text = wording.property_value(name, path[-1])
+        text = _level(name, path[-1])
         entries.append(Entry(text, span=len(list(members)), is_number=True))
     return Line(tuple(entries))
 
 
-def _group_lines(group: CaseGroup, part: slice) -> Iterator[Line]:
+def _level(name: str, value: str) -> str:
+    if name == SEAT and value:
+        return wording.seat_text(value)
+    return wording.property_value(name, value)
+
+
+def _group_lines(
+    group: CaseGroup, part: slice, silent: Collection[str]
+) -> Iterator[Line]:
     rows = [row for row in group.rows if any(row.cells[part])]
     if not rows:
         return
@@ -125,7 +140,8 @@ def _group_lines(group: CaseGroup, part: slice) -> Iterator[Line]:
     said = (f"{component}: {group.tool}", group.label, group.unit, better, *facts)
     yield heading(" · ".join(filter(None, said)), len(rows[0].cells[part]) + 1)
     for row in rows:
-        yield Line((Entry(_label(row)), *map(_entry, row.cells[part])))
+        cells = (_entry(cell, silent) for cell in row.cells[part])
+        yield Line((Entry(_label(row)), *cells))
 
 
 def _label(row: CaseRow) -> str:
@@ -133,13 +149,13 @@ def _label(row: CaseRow) -> str:
     return " · ".join(filter(None, (row.label, *facts, row.unit)))
 
 
-def _entry(row: ComparisonRow | None) -> Entry:
+def _entry(row: ComparisonRow | None, silent: Collection[str]) -> Entry:
     if row is None:
         return Entry("", is_number=True)
     ratio, judged = row.ratio, row.judgement
     value, state = row_figure(row), row.shown_state
     if ratio is None:
-        state = "" if state in SILENT else state_words.state_name(state)
+        state = "" if state in silent else state_words.state_name(state)
         return Entry(value, sub=state, is_number=True)
     interval = judging.interval_text(judged) if judged else ""
     sign = judging.verdict_sign(judged.verdict) if judged else ""
@@ -148,10 +164,14 @@ def _entry(row: ComparisonRow | None) -> Entry:
     return Entry(text, sub=interval or value, shade=shade, is_number=True)
 
 
-def _states(table: ComparisonTable, part: slice) -> str:
+def _states(table: ComparisonTable, part: slice) -> set[str]:
     cells = (c for group in table.groups for row in group.rows for c in row.cells[part])
-    states = sorted({cell.shown_state for cell in cells if cell} - SILENT)
+    return {cell.shown_state for cell in cells if cell}
+
+
+def _note(states: Iterable[str]) -> str:
     said = (
-        f"{state_words.state_name(s)}: {state_words.state_meaning(s)}" for s in states
+        f"{state_words.state_name(s)}: {state_words.state_meaning(s)}"
+        for s in sorted(states)
     )
     return "; ".join(said)

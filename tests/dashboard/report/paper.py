@@ -5,32 +5,43 @@ import zlib
 from collections.abc import Iterator
 
 OBJECT = re.compile(rb"(\d+) 0 obj(.*?)endobj", re.DOTALL)
-STREAM = re.compile(rb"stream\r?\n(.*?)\r?\n?endstream", re.DOTALL)
+STREAM = re.compile(rb"/Length (\d+).*?stream\r?\n", re.DOTALL)
 BLOCK = re.compile(rb"\bBT\b(.*?)\bET\b", re.DOTALL)
 SAID = re.compile(rb"/ActualText\((?:[^\\()]|\\.)*\)", re.DOTALL)
 FONT = re.compile(rb"/(f\d+) [\d.]+ Tf")
 ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
 LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
+PLACE = re.compile(rb"1 0 0 -1 ([\d.-]+) ([\d.-]+) cm")
+# Where a word may and where it may not be parted.
+BREAKS = dict.fromkeys((0x200B, 0x2060))
 Glyphs = dict[int, str]
 
 
 def texts(file: bytes) -> list[str]:
     """Return every text of a file that is shown in one go, page by page."""
+    return [text for page in pages(file) for text, _left, _above in page]
+
+
+def pages(file: bytes) -> list[list[tuple[str, float, float]]]:
+    """Return the texts of each page, each with where it begins: right, and upwards."""
     objects = {int(number): body for number, body in OBJECT.findall(file)}
-    pages = [body for body in objects.values() if b"/Type/Page/" in body]
-    assert pages, "not a PDF file as Typst writes it"
-    return [text for page in pages for text in _page(objects, page)]
+    found = [body for body in objects.values() if b"/Type/Page/" in body]
+    assert found, "not a PDF file as Typst writes it"
+    return [list(_page(objects, page)) for page in found]
 
 
-def _page(objects: dict[int, bytes], page: bytes) -> Iterator[str]:
+def _page(objects: dict[int, bytes], page: bytes) -> Iterator[tuple[str, float, float]]:
     resources = objects[_reference(page, b"Resources")]
     fonts = {
         name: _glyphs(objects, objects[int(number)])
         for name, number in re.findall(rb"/(f\d+) (\d+) 0 R", resources)
     }
     content = _content(objects[_reference(page, b"Contents")])
-    for block in BLOCK.findall(content):
-        yield "".join(_shown(block, fonts)).replace("\u200b", "")
+    for block in BLOCK.finditer(content):
+        before = content[max(block.start() - 300, 0) : block.start()]
+        right, up = (PLACE.findall(before) or [(0, 0)])[-1]
+        text = "".join(_shown(block[1], fonts)).translate(BREAKS)
+        yield text, float(right), float(up)
 
 
 def _shown(block: bytes, fonts: dict[bytes, Glyphs]) -> Iterator[str]:
@@ -75,7 +86,8 @@ def _reference(body: bytes, name: bytes) -> int:
 def _content(body: bytes) -> bytes:
     found = STREAM.search(body)
     assert found
-    return zlib.decompress(found[1]) if b"FlateDecode" in body else found[1]
+    content = body[found.end() : found.end() + int(found[1])]
+    return zlib.decompress(content) if b"FlateDecode" in body else content
 
 
 def _glyphs(objects: dict[int, bytes], font: bytes) -> Glyphs:

@@ -10,6 +10,8 @@ from benchmarks.services.decisions import decide_flag
 from dashboard.report import disclosure, matrix
 from tests.dashboard.report.reading import part, texts
 
+ALL = ("mean of the VMs", "sum of the VMs")
+
 
 @pytest.fixture
 def pair(submit, run_document, xen):
@@ -67,6 +69,17 @@ def test_the_matrix_has_ratio_and_value_of_each_cell(campaign, pair, made):
     assert said[-3:] == ["52.97", "0.247", "13.08"]
 
 
+def test_what_is_so_of_all_cells_is_said_once(
+    campaign, submit, run_document, xen, made
+):
+    submit(run_document(13.08, system=xen))
+
+    (table,) = part(made(campaign), "matrix-1").tables
+
+    assert table.note.startswith("no baseline: ")
+    assert [entry.sub for line in table.lines for entry in line.entries] == [""] * 3
+
+
 def test_the_profile_says_what_it_rests_on(campaign, pair, made):
     section = part(made(campaign), "profile")
 
@@ -78,6 +91,79 @@ def test_the_largest_losses_say_what_may_be_said_of_them(campaign, pair, made):
     said = texts(part(made(campaign), "findings"))
 
     assert said[-2:] == ["0.247", "single run"]
+
+
+def test_the_findings_say_why_there_is_no_verdict(campaign, pair, made):
+    section = part(made(campaign), "findings")
+
+    refusals = section.tables[0]
+    assert refusals.caption.startswith("Why there is no verdict")
+    reason, count = (entry.text for entry in refusals.lines[0].entries)
+    assert reason == "Single run: it says nothing about its own chance."
+    assert count == "1"
+
+
+def test_the_findings_say_from_where_to_where_the_means_reach(study, made):
+    said = part(made(study), "findings").paragraphs
+
+    (network,) = [text for text in said if text.startswith("Network:")]
+    assert "reach from 0.244 (Xen 3.3, full, Windows Server 2003" in network
+    assert network.endswith(
+        "paravirtual, Ubuntu Server 9.04, 64-bit, AMD-V / VT-x on)."
+    )
+
+
+def test_losses_are_told_of_each_component_and_once_of_vms_that_ran_together(
+    study, made
+):
+    losses = part(made(study), "findings").tables[-1]
+    groups = [line.entries[0].text for line in losses.lines if line.is_heading]
+    parallel = [
+        tuple(entry.text for entry in line.entries[:2])
+        for line in losses.lines
+        if not line.is_heading and "(VM " in line.entries[1].text
+    ]
+
+    assert groups[:4] == ["CPU", "Memory", "Disk", "Network"]
+    assert "Parallel" in groups
+    cases = [(system, case.rpartition(" (")[0]) for system, case in parallel]
+    assert len(cases) > 2
+    assert len(losses.lines) - len(groups) <= 3 * len(groups)
+
+
+def test_what_was_measured_is_told_with_tool_unit_and_clock(study, made):
+    section = part(made(study), "systems")
+    (table,) = [each for each in section.tables if each.caption == "Benchmarks"]
+    rows = [[entry.text for entry in line.entries] for line in table.lines]
+
+    (linpack,) = [row for row in rows if row[0] == "LINPACK"]
+    assert linpack[1] == "not stated"
+    assert linpack[3:6] == ["s", "lower is better", "a time server outside the host"]
+
+
+def test_vms_that_ran_together_stand_side_by_side(study, made):
+    (table,) = part(made(study), "matrix-2").tables
+    seats = [entry.text for entry in table.head[-1].entries]
+
+    assert seats == ["", *(f"VM {n}" for n in (1, 2, 3)), *ALL]
+    assert {len(line.entries) for line in table.lines if not line.is_heading} == {6}
+
+
+def test_the_method_tells_of_a_part_only_where_there_is_one(study, campaign, made):
+    of_study = " ".join(part(made(study), "method").paragraphs)
+    of_none = " ".join(part(made(campaign), "method").paragraphs)
+
+    assert "Jain's index" in of_study
+    assert "Lenth" in of_study
+    assert "Jain's index" not in of_none
+    assert "Energy: " not in of_study
+    assert "more than 30 days away" in of_none
+
+
+def test_every_table_of_a_report_has_a_title(study, made):
+    tables = [table for each in made(study).sections for table in each.tables]
+
+    assert all(table.caption for table in tables)
 
 
 def test_several_runs_come_with_interval_and_verdict(
@@ -123,7 +209,7 @@ def test_its_queries_are_fixed(
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
     stored = Campaign.objects.select_related("lab").get()
 
-    with django_assert_num_queries(26):
+    with django_assert_num_queries(27):
         made(stored)
 
 
