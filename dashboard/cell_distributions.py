@@ -18,6 +18,8 @@ from dashboard.figures import brief, number
 FEWEST_BINS, MOST_BINS = 8, 40
 PANEL_PX, FRAME_PX = 170, 100
 GAP: Final = 0.08
+# Of two labels nearer than this part of the axis one stands beside its line.
+NEAR, BESIDE_PX = 0.35, 10
 DASHES: Final = ("solid", "dash")
 QUANTILES: Final = (0, 10, 25, 50, 75, 90, 100)
 
@@ -83,7 +85,8 @@ def histogram(
         title = f"{side.name}, {count_title}"
         layout[key] = axis(title, domain=domain, rangemode="tozero")
         data += [bar | {"yaxis": name} for bar in _bars(side, edges)]
-        notes += [note | {"yref": f"{name} domain"} for note in _labels(side)]
+        ends = float(edges[0]), float(edges[-1])
+        notes += [note | {"yref": f"{name} domain"} for note in _labels(side, ends)]
         lines += [line | {"yref": f"{name} domain"} for line in _centres(side)]
     height = FRAME_PX + PANEL_PX * len(drawn)
     layout |= {"barmode": "stack", "annotations": notes, "shapes": lines}
@@ -123,12 +126,22 @@ def _bars(side: Side, edges: "np.ndarray[Any, Any]") -> Iterator[dict[str, Any]]
         }
 
 
-def _labels(side: Side) -> list[dict[str, Any]]:
-    """Return the label of each speed, above its bars."""
+def _labels(side: Side, ends: tuple[float, float]) -> list[dict[str, Any]]:
+    """Return the label of each speed above its bars, or beside where they are near."""
     look = {"y": 1, "yanchor": "bottom", "showarrow": False, "xref": "x"}
-    return [
+    labels = [
         {"text": plain(each.label), "x": each.centre, **look} for each in side.speeds
     ]
+    if len(labels) > 1:
+        low, high = (
+            (each.centre - ends[0]) / (ends[1] - ends[0]) for each in side.speeds
+        )
+        if high - low < NEAR:
+            is_right = high < 1 - NEAR
+            at, shift = (1, BESIDE_PX) if is_right else (0, -BESIDE_PX)
+            beside = {"yanchor": "top", "xanchor": "left" if is_right else "right"}
+            labels[at] |= beside | {"xshift": shift}
+    return labels
 
 
 def _centres(side: Side) -> list[dict[str, Any]]:

@@ -57,6 +57,8 @@ def _strip_words(sides: Sequence[Side]) -> list[str]:
     words = [_("Each dot is a sample, each line of dots a run, the first on top.")]
     if any(side.outliers for side in sides):
         words.append(_("Rings are outliers: labelled, never deleted."))
+    if any(side.outliers and _is_ring_of_means(side) for side in sides):
+        words.append(_("Where a run has several samples its ring is at their mean."))
     if any(side.speeds for side in sides):
         words.append(_("Tall lines are the two speeds."))
     if any(side.box for side in sides):
@@ -64,6 +66,10 @@ def _strip_words(sides: Sequence[Side]) -> list[str]:
     if any(side.mean for side in sides):
         words.append(_("The diamond is the mean with its 95 % interval."))
     return words
+
+
+def _is_ring_of_means(side: Side) -> bool:
+    return side.is_of_run_means and side.has_iterations
 
 
 def _summary(side: Side, cell: Cell) -> list[tuple[str, str]]:

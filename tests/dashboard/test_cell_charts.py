@@ -199,6 +199,26 @@ def test_the_histogram_counts_every_point_once_and_colours_the_speeds():
     ]
 
 
+@pytest.mark.parametrize(
+    ("others", "moved"),
+    [
+        ((), None),
+        (range(900, 930, 3), (1, "left")),
+        (range(-900, -870, 3), (0, "right")),
+    ],
+)
+def test_of_labels_that_lie_near_each_other_one_stands_beside_its_line(others, moved):
+    far = [side(tuple(map(float, others)), name="baseline")] if others else []
+
+    figure = histogram([two_speeds(), *far], "MB/s", "number")
+
+    notes = figure["layout"]["annotations"]
+    beside = [
+        (at, note["xanchor"]) for at, note in enumerate(notes) if "xshift" in note
+    ]
+    assert beside == ([moved] if moved else [])
+
+
 def test_a_single_run_has_no_distribution_however_many_samples_it_has():
     assert histogram([iterated([tuple(map(float, range(50)))])], "MB/s", "n") is None
 
