@@ -95,8 +95,9 @@ class DirectPage:
 
     @property
     def often(self) -> Reasons:
-        """What stands behind many verdicts alike: it is told once, above the table."""
-        told = Counter(reasons(row.judgement) for row in self.rows if row.judgement)
+        """What keeps many cases from a verdict alike: told once, above the table."""
+        judged = [row.judgement for row in self.rows if row.judgement]
+        told = Counter(reasons(it) for it in judged if it.verdict == "refused")
         said, count = next(iter(told.most_common(1)), ((), 0))
         return said if count >= OFTEN else ()
 

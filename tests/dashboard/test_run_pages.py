@@ -44,6 +44,21 @@ def test_the_list_of_one_system(client, pair):
     assert Run.objects.get(pk=number).system_id == pair.system_id
 
 
+def test_a_run_without_a_document_says_when_it_began(text, submit, run_document):
+    submit(run_document(started_at="2026-11-21T11:33:00Z"))
+
+    assert "2026-11-21 11:33 UTC" in text(LIST)
+
+
+def test_a_long_fact_is_folded(text, submit, run_document):
+    submit(run_document(facts={"kernel": "6.1", "mitigations": ["x" * 30] * 9}))
+
+    page = text(f"/runs/{Run.objects.get().pk}/")
+
+    assert "<dd>6.1</dd>" in page
+    assert "<summary>xxx" in page
+
+
 def test_pages_lead_to_the_end_and_back(client, submit, run_document, monkeypatch):
     monkeypatch.setattr(run_pages, "PAGE", 2)
     submit(*(run_document() for _ in range(5)))
