@@ -95,7 +95,7 @@ def test_one_pins_two_columns_and_reads_what_differs(visit):
     expect(page.locator(".direct h2").first).to_contain_text("against")
     light = page.locator("#light")
     expect(light).to_contain_text(re.compile("comparable", re.IGNORECASE))
-    page.get_by_text("differences, side by side").click()
+    page.get_by_text("side by side").click()
     differs = page.get_by_role("group", name="What differs").get_by_role("rowheader")
     assert differs.count() > 0
     assert visit.errors == []
