@@ -215,7 +215,7 @@ def test_latex_has_the_ratio_of_joules_and_says_so(client, metered):
     source = file_of(client, "tex").content.decode()
 
     assert tex.read(source).closed == ["tabular", "table"]
-    assert r"\strut 1.500" in source
+    assert r"{\raggedleft 1.500" in source
     assert "energy per work, set against native" in source
     assert "Ratios of the joules that the same work took" in source
     assert "J/MB" in source
