@@ -67,3 +67,31 @@ def test_text_can_be_read(ink, ground, theme):
 @pytest.mark.parametrize(("mark", "ground"), GRAPHICS)
 def test_marks_and_borders_can_be_seen(mark, ground, theme):
     assert contrast(TOKENS[mark][theme], TOKENS[ground][theme]) >= 3
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("mark", ["slow-5", "fast-5", "ink-3"])
+def test_lines_through_which_others_show_can_be_seen(mark, theme):
+    opacity = float(re.findall(r"stroke-opacity: ([\d.]+)", rules("overview.css"))[0])
+    line, ground = TOKENS[mark][theme], TOKENS["sunken"][theme]
+
+    assert contrast(mixed(line, ground, opacity), ground) >= 3
+
+
+def test_a_focused_cell_is_outlined_in_its_own_ink():
+    """That is seen on every shade; the page's ink is not, on a strong one at night."""
+    assert ".cell > a:focus-visible { outline: 2px solid currentColor;" in rules(
+        "compare.css"
+    )
+
+
+def rules(sheet: str) -> str:
+    return SHEET.with_name(sheet).read_text()
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """Return a colour through which another shows."""
+    both = [
+        (int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)
+    ]
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in both)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from config.browser import find
 from tests.dashboard import browsing, routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
@@ -22,15 +23,13 @@ WIDE = """
   document.adoptedStyleSheets.push(sheet);
 }
 """
-# Text of twice its size in the same window (1.4.4): from a 16 px that nobody fixed.
-LARGE = """
-() => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync("html { font-size: 200% !important; }");
-  document.adoptedStyleSheets = [sheet];
-}
-"""
-NORMAL = "document.adoptedStyleSheets = []"
+# A browser set to letters of twice the size (1.4.4): no page fixes its own.
+LARGE = "--blink-settings=defaultFontSize=32"
+PUBLIC = [
+    pytest.param(addresses[0], id=addresses[0])
+    for name, addresses in routes.PAGES.items()
+    if name not in routes.PERSONAL
+]
 # Boxes that hide a part of their own text and cannot be scrolled.
 CUT = """
 () => [...document.body.querySelectorAll("*")].filter((each) => {
@@ -53,10 +52,6 @@ MOVING = """
 def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
     who = "nobody" if address == "/login/" else "maintainer"
     page = windows[who].open(site.address(address))
-    page.evaluate(LARGE)
-    assert page.evaluate(CUT) == []
-    assert not browsing.is_too_wide(page)
-    page.evaluate(NORMAL)
     page.set_viewport_size(ZOOMED)
 
     assert not browsing.is_too_wide(page)
@@ -65,6 +60,27 @@ def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
     assert page.evaluate(CUT) == []
     assert not browsing.is_too_wide(page)
     assert browsing.violations(page) == []
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def large(chromium, site):
+    """The window of somebody whose letters are large; nobody is signed in."""
+    arguments = [*browsing.ARGUMENTS, LARGE]
+    path = str(find())
+    browser = chromium.browser_type.launch(executable_path=path, args=arguments)
+    with browsing.window(browser, site.url) as visit:
+        yield visit
+    browser.close()
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_a_page_grows_with_the_letters_of_the_browser(large, site, address):
+    page = large.open(site.address(address))
+
+    assert page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") >= 28
+    assert page.evaluate(CUT) == []
+    assert not browsing.is_too_wide(page)
     page.close()
 
 
