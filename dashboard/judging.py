@@ -3,6 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.judgement import Judgement
 from dashboard import figures, wording
 from dashboard.wording import Text
@@ -44,6 +45,16 @@ def verdict_name(verdict: str) -> str:
 def verdict_sign(verdict: str) -> str:
     """Return the verdict's sign; none where it is refused."""
     return SIGNS.get(verdict, "")
+
+
+def is_flagged(judgement: Judgement) -> bool:
+    """Return whether a flag lets nothing be said."""
+    return Gate.FLAGGED.code in judgement.codes
+
+
+def paper_sign(judgement: Judgement) -> str:
+    """Return the sign of a verdict, or that a flag withholds it."""
+    return FLAGGED if is_flagged(judgement) else verdict_sign(judgement.verdict)
 
 
 def signs_in_words() -> dict[str, str]:

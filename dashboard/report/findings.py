@@ -6,11 +6,12 @@ from itertools import groupby, islice
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.ordering import COMPONENTS, SCENARIOS, rank
-from benchmarks.selectors.profile import Profile
+from benchmarks.selectors.profile import Profile, Share
 from benchmarks.selectors.spectrum import NO_SPEED
 from dashboard import figures, judging, wording
 from dashboard.report.document import (
@@ -80,7 +81,18 @@ def _ranges(found: Profile) -> Iterator[str]:
                 "lowest": lowest,
                 "high": figures.ratio(high),
                 "highest": highest,
-            }
+            } + _doubt(share for share, _name in means)
+
+
+def _doubt(shares: Iterable[Share | None]) -> str:
+    """Say that some of the means rest on numbers that flags doubt."""
+    doubted = sum(1 for share in shares if share and share.doubted)
+    said = ngettext(
+        " %(n)s of these means rests on numbers that flags doubt.",
+        " %(n)s of these means rest on numbers that flags doubt.",
+        doubted,
+    )
+    return said % {"n": doubted} if doubted else ""
 
 
 def _refusals(judged: Iterable[Judgement]) -> Table | None:
@@ -160,4 +172,6 @@ def _words(row: ComparisonRow) -> str:
         return ""
     interval = judging.interval_text(row.judgement)
     words = judging.verdict_words(row.judgement)
-    return f"{interval}: {words}" if interval else words
+    doubt = _("doubted by a flag") if judging.is_flagged(row.judgement) else ""
+    said = "; ".join(filter(None, (words, doubt)))
+    return f"{interval}: {said}" if interval else said

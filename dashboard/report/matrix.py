@@ -69,7 +69,7 @@ def _how_to_read() -> str:
     return _(
         "Ratios to the baseline of the same case: 1 is its speed, more is better. "
         "Below a ratio its 95 % interval, or the value where there is none. Signs: "
-        "▼ slower, ▲ faster, = equivalent, ? undetermined."
+        "▼ slower, ▲ faster, = equivalent, ? undetermined, ⚑ doubted by a flag."
     )
 
 
@@ -158,7 +158,7 @@ def _entry(row: ComparisonRow | None, silent: Collection[str]) -> Entry:
         state = "" if state in silent else state_words.state_name(state)
         return Entry(value, sub=state, is_number=True)
     interval = judging.interval_text(judged) if judged else ""
-    sign = judging.verdict_sign(judged.verdict) if judged else ""
+    sign = judging.paper_sign(judged) if judged else ""
     text = f"{figures.ratio(ratio)} {sign}".rstrip()
     shade = figures.heat(ratio)
     return Entry(text, sub=interval or value, shade=shade, is_number=True)

@@ -195,6 +195,18 @@ def test_flags_stand_with_what_was_decided_about_them(campaign, pair, made):
     assert any(t.startswith("dismissed, carol, ") and "meant so" in t for t in said)
 
 
+def test_a_number_that_a_flag_doubts_says_so_wherever_it_stands(campaign, pair, made):
+    Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
+    checking.check_due_campaigns(timedelta(0))
+    Flag.objects.update(severity="error")
+
+    document = made(campaign)
+
+    assert "0.247 ⚑" in texts(part(document, "matrix-1"))
+    losses = texts(part(document, "findings"))
+    assert losses[-1] == "single run; doubted by a flag"
+
+
 def test_an_empty_campaign_has_a_report(campaign, made):
     document = made(campaign)
 
