@@ -72,24 +72,27 @@ def _ranges(found: Profile) -> Iterator[str]:
         stated = sorted((share.mean, name) for share, name in means if share)
         if len(stated) > 1:
             (low, lowest), (high, highest) = stated[0], stated[-1]
-            yield _(
-                "%(component)s: the systems' means reach from %(low)s (%(lowest)s) to "
-                "%(high)s (%(highest)s)."
-            ) % {
+            words = {
                 "component": wording.component_name(component),
                 "low": figures.ratio(low),
                 "lowest": lowest,
                 "high": figures.ratio(high),
                 "highest": highest,
-            } + _doubt(share for share, _name in means)
+            }
+            reach = _(
+                "%(component)s: the systems' means reach from %(low)s (%(lowest)s) to "
+                "%(high)s (%(highest)s)."
+            )
+            doubt = _doubt(share for share, _name in means)
+            yield f"{reach % words} {doubt}".rstrip()
 
 
 def _doubt(shares: Iterable[Share | None]) -> str:
     """Say that some of the means rest on numbers that flags doubt."""
     doubted = sum(1 for share in shares if share and share.doubted)
     said = ngettext(
-        " %(n)s of these means rests on numbers that flags doubt.",
-        " %(n)s of these means rest on numbers that flags doubt.",
+        "%(n)s of these means rests on numbers that flags doubt.",
+        "%(n)s of these means rest on numbers that flags doubt.",
         doubted,
     )
     return said % {"n": doubted} if doubted else ""
