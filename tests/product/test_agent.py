@@ -15,7 +15,7 @@ DATA = Path(__file__).parents[1] / "data"
 OUTPUT = DATA / "hdparm" / "tT-in-tcg-guest.txt"
 HACKBENCH = DATA / "hackbench" / "process.txt"
 
-pytestmark = pytest.mark.product
+pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-pytestmark = pytest.mark.product
+pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 STUDY = "/campaigns/first-lab/lmu-2010-xen/"
 PAGES = ("/", STUDY, f"{STUDY}compare/", f"{STUDY}report/", f"{STUDY}influence/")
 NAMED = re.compile(r'(?:src|href|data-plotly)="(/static/[^"]+)"')

@@ -6,7 +6,7 @@ import pytest
 
 from bench.pages import KINDS, LONE, Pages, addresses_of, campaigns_of
 
-pytestmark = pytest.mark.product
+pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 
 
 def test_every_page_that_is_timed_is_there(product):

@@ -15,7 +15,7 @@ from agents.client import Client
 DATA = Path(benchmarks.reference.__file__).parent / "data"
 STUDIES = sorted(path.stem for path in DATA.glob("*.csv"))
 
-pytestmark = pytest.mark.product
+pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
