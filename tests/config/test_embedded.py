@@ -96,8 +96,9 @@ def test_it_starts_and_stops_in_well_under_two_seconds(var):
             pass
         return time.monotonic() - begun
 
-    # A machine that is busy with other things gets a few attempts.
-    assert any(took_s() < 2 for _ in range(5))
+    # Where several want a processor, each waits for the others; a few attempts then.
+    waiting = max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
+    assert any(took_s() < 2 * waiting for _ in range(3))
 
 
 def test_what_was_committed_survives_kill_9_of_the_postmaster(running):
