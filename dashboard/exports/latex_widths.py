@@ -7,6 +7,7 @@ of the letters of LaTeX's usual fonts (EC, 8 pt). Sizes are absolute: a document
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from dashboard.exports.escaping import tex
@@ -35,6 +36,7 @@ SMALL, SMALL_ITALIC = 7.2, 8.4
 AFTER: Final = re.compile(r"(?<=[-_/.,=:;+&])")
 
 
+@lru_cache(maxsize=8192)
 def width_pt(text: str, style: float = PLAIN) -> float:
     """Return what a text takes at most, in points."""
     return style * sum(map(_part_of_size, text))
