@@ -29,6 +29,11 @@ class RunListPage:
     older: int | None
     newer: int | None
 
+    @property
+    def is_live(self) -> bool:
+        """Some of them are still to be read."""
+        return any(run.status == Run.Status.RECEIVED for run in self.runs)
+
 
 @dataclass(frozen=True)
 class ShownSample:

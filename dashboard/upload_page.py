@@ -15,6 +15,7 @@ from django.utils.http import urlencode
 from benchmarks.models import Campaign, Cell, Host, Lab, Membership, System
 from benchmarks.selectors.comparison_columns import Fact
 from dashboard import wording
+from dashboard.archives import MAX_TOTAL_BYTES
 from dashboard.previews import LOCALES, READERS
 from dashboard.upload_form import PLATFORMS, TYPES
 from dashboard.wording import Text
@@ -56,6 +57,7 @@ class UploadPage:
     system: str
     scenario: str
     limit_bytes: int
+    zip_limit_bytes: int
     scenarios: Mapping[str, Text]
     readers: Mapping[str, str]
     locales: Mapping[str, str]
@@ -93,6 +95,7 @@ def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
         system=chosen.get("system", ""),
         scenario=chosen.get("scenario", ""),
         limit_bytes=settings.UPLOAD_LIMIT_BYTES,
+        zip_limit_bytes=MAX_TOTAL_BYTES,
         scenarios=wording.SCENARIOS,
         readers=READERS,
         locales=LOCALES,

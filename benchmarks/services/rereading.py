@@ -59,14 +59,21 @@ def begin_reread(
 ) -> Reread:
     """Note that uploads shall be read again: all, a campaign's, or those of a tool.
 
-    Raises UnknownToolError. The steps are done by whoever calls `proceed`.
+    A campaign that is being read again is not begun with once more. Raises
+    UnknownToolError. The steps are done by whoever calls `proceed`.
     """
+    if campaign and (begun := _unfinished(campaign, tool)):
+        return begun
     reread = Reread(
         campaign=campaign, tool=tools.get(tool).slug if tool else "", person=person
     )
     reread.total = _uploads(reread).count()
     reread.save()
     return reread
+
+
+def _unfinished(campaign: Campaign, tool: str) -> Reread | None:
+    return campaign.rereads.filter(tool=tool, finished_at=None).first()
 
 
 def proceed() -> int:

@@ -3,10 +3,8 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
@@ -20,6 +18,7 @@ from benchmarks.services.attempts import Attempt
 from benchmarks.services.people import end_sessions
 from dashboard.lab_forms import OwnPasswordForm
 from dashboard.lab_places import person_of
+from dashboard.signing_in import signed_in
 
 
 def _refused(request: HttpRequest, error: TooManyAttemptsError) -> HttpResponse:
@@ -81,16 +80,16 @@ class ChangePassword(PasswordChangeView):
 
 @never_cache
 @require_safe
-@login_required
-def show_account(request: HttpRequest) -> HttpResponseBase:
+@signed_in
+def show_account(request: HttpRequest) -> HttpResponse:
     """Show a person their labs, and what they can do about their account."""
     return _account(request, OwnPasswordForm(person_of(request)), 200)
 
 
 @sensitive_post_parameters()
 @require_POST
-@login_required
-def sign_out_everywhere(request: HttpRequest) -> HttpResponseBase:
+@signed_in
+def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     """End every session of a person, this one included."""
     person = person_of(request)
     try:

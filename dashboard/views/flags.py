@@ -3,7 +3,6 @@
 from typing import cast
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,6 +16,7 @@ from benchmarks.selectors.flags import find_flag
 from benchmarks.services.decisions import decide_flag
 from dashboard import wording
 from dashboard.flag_page import flag_page
+from dashboard.signing_in import signed_in
 from dashboard.viewers import (
     campaign_or_404,
     keeper_or_404,
@@ -40,7 +40,7 @@ def list_flags(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@signed_in
 def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
     """Confirm, dismiss or reopen a flag, with a note."""
     try:

@@ -4,7 +4,6 @@ from functools import partial
 from typing import cast
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -21,13 +20,14 @@ from benchmarks.selectors.snapshots import unfinished_freezing, visible_snapshot
 from benchmarks.services.freezings import ask_freezing, check_settled
 from dashboard import wording
 from dashboard.citing import site_of
+from dashboard.signing_in import signed_in
 from dashboard.tasks import freeze as freeze_task
 from dashboard.viewers import campaign_or_404, keeper_or_404, viewer_of
 from dashboard.waiting import progress_of, send, wait_a_moment
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in
 def freeze(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Ask what must be answered before a campaign is frozen, and have it frozen."""
     campaign = campaign_or_404(viewer_of(request), lab, slug)
@@ -40,7 +40,7 @@ def freeze(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
+@signed_in
 def show_freezing(request: HttpRequest, freezing_id: int) -> HttpResponse:
     """Show how far the freezing of a campaign is; the page looks again by itself."""
     freezings = Freezing.objects.select_related("campaign__lab", "person")

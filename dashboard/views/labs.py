@@ -1,6 +1,5 @@
 """The pages of a lab: what everybody sees, and what its people see."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
@@ -15,6 +14,7 @@ from benchmarks.selectors.labs import (
     visible_labs,
 )
 from dashboard.lab_places import kept_lab_or_404, lab_or_404
+from dashboard.signing_in import signed_in
 from dashboard.viewers import viewer_of
 
 
@@ -47,7 +47,7 @@ def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
+@signed_in
 def list_deeds(request: HttpRequest, lab: str) -> HttpResponse:
     """Show who did what to a lab's people, tokens, flags and history."""
     place = kept_lab_or_404(request, lab)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -27,13 +26,15 @@ from dashboard.lab_places import (
     own_lab_or_404,
     person_of,
 )
+from dashboard.lab_words import role_name
+from dashboard.signing_in import signed_in
 
 Change = Callable[..., str]
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in
 def keep_members(request: HttpRequest, lab: str) -> HttpResponse:
     """Show who belongs to a lab; make an invitation and show its link this once."""
     place = own_lab_or_404(request, lab)
@@ -76,7 +77,7 @@ def _changes_members(change: Change) -> Callable[..., HttpResponse]:
     """Do a change, say what came of it, and go back to the members."""
 
     @require_POST
-    @login_required
+    @signed_in
     @wraps(change)
     def view(request: HttpRequest, lab: str, **which: int) -> HttpResponse:
         place = own_lab_or_404(request, lab)
@@ -100,7 +101,7 @@ def give_role(request: HttpRequest, place: LabPlace, person_id: int) -> str:
         raise Http404("There is no such role.")
     by = person_of(request)
     change_role(lab=place.lab, by=by, member=member, role=role)
-    return _("%(name)s is %(role)s now.") % {"name": member, "role": role}
+    return _("%(name)s is %(role)s now.") % {"name": member, "role": role_name(role)}
 
 
 @_changes_members

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -21,6 +20,7 @@ from benchmarks.services.plans import create_plan, stop_plan
 from dashboard import wording
 from dashboard.plan_form import CHOICES, FIRST, asked_plan, system_choices
 from dashboard.plan_page import plan_page
+from dashboard.signing_in import signed_in
 from dashboard.viewers import (
     campaign_or_404,
     keeper_or_404,
@@ -67,7 +67,7 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in
 def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show the form of a new plan; store what was filled in."""
     campaign = campaign_or_404(viewer_of(request), lab, slug)
@@ -85,7 +85,7 @@ def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@signed_in
 def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
     """Stop a plan: what waits is not done."""
     plan = _plan_or_404(request, plan_id)

@@ -2,7 +2,6 @@
 
 from typing import cast
 
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,11 +11,12 @@ from django.views.decorators.http import require_POST, require_safe
 from benchmarks.models import Reread
 from benchmarks.selectors.campaigns import LEFT_WAITING
 from benchmarks.services.rereading import begin_reread
+from dashboard.signing_in import signed_in
 from dashboard.viewers import campaign_or_404, keeper_or_404, viewer_of
 
 
 @require_POST
-@login_required
+@signed_in
 def begin(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Note that a campaign's uploads shall be read again; the sweeper does it."""
     campaign = campaign_or_404(viewer_of(request), lab, slug)
@@ -26,7 +26,7 @@ def begin(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 @require_safe
-@login_required
+@signed_in
 def show(request: HttpRequest, reread_id: int) -> HttpResponse:
     """Show how far a reread is and which samples changed."""
     rereads = Reread.objects.select_related("campaign__lab")

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any, cast
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,6 +15,7 @@ from benchmarks.models import Lab, Membership, Snapshot
 from benchmarks.selectors.snapshots import find_file, find_snapshot
 from benchmarks.services.snapshots import sign_snapshot, withdraw_snapshot
 from dashboard import wording
+from dashboard.signing_in import signed_in
 from dashboard.snapshot_files import KINDS
 from dashboard.viewers import keeper_or_404, keeps, viewer_of
 
@@ -52,7 +52,7 @@ def download(request: HttpRequest, snapshot_id: int, form: str) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@signed_in
 def withdraw(request: HttpRequest, snapshot_id: int) -> HttpResponse:
     """Withdraw a snapshot with a reason."""
     snapshot = _snapshot_or_404(request, snapshot_id)
@@ -64,7 +64,7 @@ def withdraw(request: HttpRequest, snapshot_id: int) -> HttpResponse:
 
 
 @require_POST
-@login_required
+@signed_in
 def sign(request: HttpRequest, snapshot_id: int) -> HttpResponse:
     """Stand for another lab's snapshot."""
     snapshot = _snapshot_or_404(request, snapshot_id)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -17,6 +16,7 @@ from benchmarks.services.tokens import hand_out_token, revoke_token
 from dashboard import wording
 from dashboard.lab_forms import TokenForm
 from dashboard.lab_places import LabPlace, kept_lab_or_404, person_of
+from dashboard.signing_in import signed_in
 
 # The token is pasted, so that it stands in no list of processes and no history.
 ENROL = "python3 virtlab-agent.pyz enroll --server {server} --token -"
@@ -24,7 +24,7 @@ ENROL = "python3 virtlab-agent.pyz enroll --server {server} --token -"
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in
 def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the agents and their tokens; make a token and show its secret this once."""
     place = kept_lab_or_404(request, lab)
@@ -63,7 +63,7 @@ def _page(
 
 
 @require_POST
-@login_required
+@signed_in
 def revoke(request: HttpRequest, lab: str, prefix: str) -> HttpResponse:
     """Make a token useless from the next request on."""
     place = kept_lab_or_404(request, lab)

@@ -9,7 +9,6 @@ from functools import wraps
 from typing import Any, cast
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -22,6 +21,7 @@ from benchmarks.services.people import person_agent
 from benchmarks.services.systems import register_system
 from dashboard import wording
 from dashboard.file_requests import bounded, is_from_script, part, previews, stored
+from dashboard.signing_in import signed_in
 from dashboard.upload_form import description, target
 from dashboard.upload_page import Place, place_of, system_choices, upload_page
 from dashboard.viewers import query_of
@@ -46,7 +46,7 @@ def for_uploaders(view: Answer) -> Callable[[HttpRequest], HttpResponse]:
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in
 @bounded
 @csrf_protect
 @for_uploaders
@@ -92,7 +92,7 @@ def _answer(
 
 
 @require_POST
-@login_required
+@signed_in
 @for_uploaders
 def add_system(request: HttpRequest, place: Place) -> HttpResponse:
     """Register a system on a host of the lab, and choose it."""

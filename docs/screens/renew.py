@@ -152,7 +152,7 @@ def read_outputs(page: Page, url: str, secrets: str) -> None:
     page.get_by_role("button", name="Sign in").click()
     files = [ROOT / "tests/data" / output for output in OUTPUTS]
     page.locator("#upload-file").set_input_files(files)
-    page.get_by_text(f"Read: {len(files)} of {len(files)} files.").wait_for()
+    page.get_by_text(f"Looked at {len(files)} of {len(files)} files:").wait_for()
 
 
 def made(page: Page, url: str) -> dict[str, str]:

@@ -202,7 +202,9 @@ def test_a_token_is_made_copied_and_revoked(chromium, site):
         assert browsing.violations(page) == []
 
         prefix = copied[3:13]
-        page.get_by_role("button", name=f"Revoke vl_{prefix}").click()
+        page.get_by_label(f"Revoke vl_{prefix}").click()
+        assert Token.objects.get(prefix=prefix).is_valid()
+        page.get_by_role("button", name="Yes, revoke").click()
         expect(page.locator("main")).to_contain_text("is revoked")
         expect(page.locator("#token-secret")).to_have_count(0)
         assert not Token.objects.get(prefix=prefix).is_valid()

@@ -224,3 +224,4 @@ def test_a_keeper_stops_a_plan_once(keeper, plan):
 
     assert "The plan is stopped" in first
     assert "has ended already" in again
+    assert ("data-in-vain" in first, "data-in-vain" in again) == (False, True)

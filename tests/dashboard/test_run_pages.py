@@ -59,6 +59,20 @@ def test_a_long_fact_is_folded(text, submit, run_document):
     assert "<summary>xxx" in page
 
 
+@pytest.mark.parametrize("place", ["list", "page"])
+def test_a_run_that_waits_comes_by_itself(client, pair, place):
+    run = Run.objects.latest("pk")
+    address = LIST if place == "list" else f"/runs/{run.pk}/"
+    assert "hx-trigger" not in client.get(address).text
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.RECEIVED)
+
+    page = client.get(address).text
+
+    assert f'hx-get="{address}" hx-trigger="every' in page
+    assert "htmx" in page
+    assert ("waiting to be read" in page) == (place == "page")
+
+
 def test_pages_lead_to_the_end_and_back(client, submit, run_document, monkeypatch):
     monkeypatch.setattr(run_pages, "PAGE", 2)
     submit(*(run_document() for _ in range(5)))

@@ -55,11 +55,16 @@ def site(transactional_db):
 def opened(visit):
     """Sign in and open the page."""
     page = visit.open("/login/?next=/upload/")
+    sign_in(page)
+    page.wait_for_url("**/upload/")
+    return page
+
+
+def sign_in(page):
     page.get_by_label("Name").fill("carol")
     page.get_by_label("Password").fill("sesame-open")
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/upload/")
-    return page
+    page.get_by_role("link", name="Your account: carol").wait_for()
 
 
 def drop(page, **files):
@@ -84,7 +89,9 @@ def test_dropped_files_are_read_corrected_stored_and_found(chromium, site):
         page = opened(visit)
         files = {"disk.txt": HDPARM, "matrix.txt": COMMA, HOSTILE: COMMA}
         drop(page, **{n: f.read_bytes() for n, f in files.items()}, **{"r.zip": room()})
-        expect(page.locator("[data-status]")).to_have_text("Read: 5 of 5 files.")
+        expect(page.locator("[data-status]")).to_have_text(
+            "Looked at 5 of 5 files: 2 read."
+        )
 
         disk, matrix = entry(page, "disk.txt").first, entry(page, "matrix.txt")
         expect(disk).to_contain_text("536.87\xa0MiB/s")
@@ -142,6 +149,47 @@ def test_a_lost_answer_is_tried_again_and_doubles_nothing(chromium, site):
         assert Run.objects.count() == 1
 
 
+def test_a_file_whose_reading_was_cut_off_is_read_again(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        page.route("**/upload/**", lambda route: route.abort())
+        drop(page, **{"disk.txt": HDPARM.read_bytes()})
+        waiting = page.locator("[data-waiting]")
+        expect(waiting).to_contain_text("not read")
+        expect(waiting).to_contain_text("The server was not reached.")
+        said = page.locator("[data-status]")
+        expect(said).to_have_text("Looked at 1 of 1 files: 0 read.")
+
+        page.unroute("**/upload/**")
+        waiting.get_by_role("button", name="Try again").click()
+
+        expect(entry(page, "disk.txt").get_by_role("checkbox")).to_be_checked()
+        expect(said).to_have_text("Looked at 1 of 1 files: 1 read.")
+
+
+def test_who_was_signed_out_signs_in_elsewhere_and_goes_on(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        drop(page, **{"disk.txt": HDPARM.read_bytes()})
+        expect(entry(page, "disk.txt")).to_be_visible()
+        page.get_by_label("System", exact=True).select_option(index=1)
+        visit.context.clear_cookies(name="sessionid")
+        button = page.get_by_role("button", name="Upload", exact=True)
+        button.click()
+        expect(entry(page, "disk.txt")).to_contain_text("you are signed out")
+        assert Run.objects.count() == 0
+
+        with page.expect_popup() as opening:
+            page.get_by_role("link", name="sign in in another window").click()
+        sign_in(opening.value)
+        opening.value.close()
+        button.click()
+
+        expect(entry(page, "disk.txt")).to_contain_text("Stored run")
+        expect(page.locator("[data-signed-out]")).to_be_hidden()
+        assert browsing.violations(page) == []
+
+
 def test_a_system_is_added_without_losing_the_files(chromium, site):
     with browsing.window(chromium, site) as visit:
         page = opened(visit)
@@ -161,7 +209,7 @@ def test_the_page_fits_a_phone_and_the_keyboard_reaches_it(chromium, site):
     with browsing.window(chromium, site, viewport={"width": 360, "height": 740}) as v:
         page = opened(v)
         page.locator("#upload-file").set_input_files([HDPARM, COMMA])
-        expect(page.locator("[data-status]")).to_have_text("Read: 2 of 2 files.")
+        expect(page.locator("[data-status]")).to_contain_text("Looked at 2 of 2")
 
         assert not browsing.is_too_wide(page)
         names = set()

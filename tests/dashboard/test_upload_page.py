@@ -86,9 +86,10 @@ def test_strangers_are_sent_to_sign_in(client, db, address, method):
     if (address, method) == (NEW_SYSTEM, "get"):
         assert client.get(address).status_code == 405
         return
-    answer = getattr(client, method)(address)
+    page = {"referer": f"http://testserver{PAGE}"}
+    answer = getattr(client, method)(address, headers=page)
 
-    assert (answer.status_code, answer["Location"]) == (302, f"/login/?next={address}")
+    assert (answer.status_code, answer["Location"]) == (302, f"/login/?next={PAGE}")
 
 
 @pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])

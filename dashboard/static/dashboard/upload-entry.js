@@ -2,12 +2,25 @@
 const uploadEntry = (() => {
   const { find } = upload;
 
-  const trouble = (entry, text) => {
+  const trouble = (entry, text, again) => {
     const place = find("[data-trouble]", entry);
     place.textContent = text;
     place.hidden = false;
     find("progress", entry).hidden = true;
-    find("[data-badge]", entry).className = "badge badge-rejected";
+    const badge = find("[data-badge]", entry);
+    badge.className = "badge badge-rejected";
+    badge.textContent = badge.dataset.unread;
+    const retry = find("[data-again]", entry);
+    retry.hidden = !again;
+    retry.onclick = again;
+  };
+
+  const hideTrouble = (entry) => {
+    find("[data-trouble]", entry).hidden = true;
+    find("[data-again]", entry).hidden = true;
+    const badge = find("[data-badge]", entry);
+    badge.className = "badge badge-received";
+    badge.textContent = badge.dataset.reading;
   };
 
   const progress = (entry) => {
@@ -45,6 +58,7 @@ const uploadEntry = (() => {
     outcome.textContent = text;
     find("[data-result]", entry).replaceChildren(outcome);
     find("progress", entry).hidden = true;
+    delete entry.dataset.later;
   };
 
   const settle = (entry, outcome) => {
@@ -60,5 +74,5 @@ const uploadEntry = (() => {
     if (results) results.open = false;
   };
 
-  return { trouble, progress, furnish, fail, settle };
+  return { trouble, hideTrouble, progress, furnish, fail, settle };
 })();

@@ -1,14 +1,15 @@
 /* Files of the upload page are read as they come, and again when a menu says otherwise. */
 const addFiles = (() => {
-  const { form, list, sources, find, say, unstored, inTurn, send, fieldsOf } = upload;
+  const { form, list, sources, find, say, unstored, inTurn, send, reasonOf, fieldsOf } = upload;
   const FEW = 6;
   const status = find("[data-status]");
   const waiting = document.getElementById("upload-waiting");
 
   const tally = () => {
     const all = list.querySelectorAll("li").length;
-    const open = list.querySelectorAll("[data-waiting] progress:not([hidden])").length;
-    status.textContent = all ? say("read", { done: all - open, all }) : "";
+    const open = list.querySelectorAll("[data-waiting] progress:not([hidden]), [data-later]").length;
+    const read = list.querySelectorAll("[data-read]").length;
+    status.textContent = all ? say("read", { done: all - open, all, read }) : "";
   };
 
   /* Replace an entry by what is read in its file; several entries if it is a zip. */
@@ -25,26 +26,33 @@ const addFiles = (() => {
       for (const each of entries.filter((one) => "later" in one.dataset)) readAgain(each);
       return entries;
     } catch (error) {
-      if (entry.matches("[data-waiting]")) uploadEntry.trouble(entry, error.message);
-      else uploadEntry.fail(entry, error.message);
+      const text = await reasonOf(error, source);
+      if (entry.matches("[data-waiting]")) uploadEntry.trouble(entry, text, () => readFirst(entry, source));
+      else uploadEntry.fail(entry, text);
       return [];
+    } finally {
+      tally();
     }
   };
 
   const readAgain = (entry) => inTurn(() => read(entry, sources.get(entry), [entry]));
 
   const readFirst = async (entry, source) => {
-    const entries = await read(entry, source);
+    uploadEntry.hideTrouble(entry);
+    const entries = await inTurn(() => read(entry, source));
     const isCrowded = list.children.length > FEW;
     for (const details of entries.map((each) => find(".upload-results", each))) {
       if (details && isCrowded) details.open = false;
     }
-    tally();
   };
 
   const isHidden = ({ path }) => /(^|\/)(\.[^/]*|Thumbs\.db)$/.test(path);
 
-  const isTooLarge = ({ file, path }) => file.size > Number(form.dataset.limitBytes) && !/\.zip$/i.test(path);
+  /* What is too large is said before it is sent. */
+  const largeKind = ({ file, path }) => {
+    const kind = /\.zip$/i.test(path) ? "zip" : "file";
+    return file.size > Number(form.getAttribute(`data-${kind}-limit-bytes`)) ? kind : "";
+  };
 
   form.addEventListener("change", ({ target }) => {
     if (target.matches("[data-menu]")) readAgain(target.closest("[data-item]"));
@@ -64,8 +72,9 @@ const addFiles = (() => {
       const entry = waiting.content.firstElementChild.cloneNode(true);
       find("[data-name]", entry).textContent = source.path;
       list.append(entry);
-      if (isTooLarge(source)) return uploadEntry.trouble(entry, say("large"));
-      return inTurn(() => readFirst(entry, source));
+      const kind = largeKind(source);
+      if (kind) return uploadEntry.trouble(entry, say(`large-${kind}`));
+      return readFirst(entry, source);
     });
     tally();
     await Promise.all(jobs);

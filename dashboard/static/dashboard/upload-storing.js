@@ -1,7 +1,7 @@
 /* What was chosen of the files read on the upload page is stored, and followed until it
    is compared. */
 (() => {
-  const { form, sources, find, say, unstored, inTurn, send, fieldsOf } = upload;
+  const { form, sources, find, say, unstored, inTurn, send, reasonOf, follow, fieldsOf } = upload;
   const status = find("[data-stored-status]");
   const total = find("[data-total]");
   const button = find(".upload-button");
@@ -18,22 +18,8 @@
         else uploadEntry.fail(entry, say("unexpected"));
       }
     } catch (error) {
-      for (const entry of entries) uploadEntry.fail(entry, error.message);
-    }
-  };
-
-  /* What is stored is read and compared by others: say how far they are. */
-  const follow = async (address) => {
-    const place = find("[data-processing-of]");
-    for (let wait = 200; ; wait = 1000) {
-      await new Promise((resolve) => setTimeout(resolve, wait));
-      const answer = await fetch(address).catch(() => null);
-      if (!answer) continue; // away for a moment
-      if (!answer.ok) return;
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      place.replaceChildren(...page.body.children);
-      place.dispatchEvent(new Event("partcome", { bubbles: true }));
-      if (!find("[data-unfinished]", place)) return;
+      const text = await reasonOf(error, source);
+      for (const entry of entries) uploadEntry.fail(entry, text);
     }
   };
 
@@ -59,6 +45,8 @@
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    /* Enter in a field comes here past the button and its checks. */
+    if (button.disabled || !form.reportValidity()) return;
     const chosen = chosenOnes();
     if (!chosen.length) {
       status.textContent = say("nothing");
@@ -68,10 +56,12 @@
     button.disabled = true;
     await storeAll(chosen);
     button.disabled = false;
+    total.hidden = true;
+    status.focus();
+    if (!chosen.some((entry) => "stored" in entry.dataset)) return;
     const link = find("[data-runs-link]");
     link.href = campaign.dataset.runs;
     link.hidden = false;
-    status.focus();
     await follow(campaign.dataset.processing);
   });
 

@@ -39,6 +39,31 @@
     if (summary) status.textContent = summary.textContent.replace(/\s+/g, " ");
   });
 
+  /* A live part that is exchanged keeps the keyboard where it was, what was unfolded, and
+     tables where they were scrolled to. */
+  const NAMES = ["aria-labelledby", "aria-label", "href"];
+  const nameOf = (node) => NAMES.map((name) => node.getAttribute(name)).find(Boolean) ?? node.textContent.trim();
+  const reachable = (part, name) =>
+    [...part.querySelectorAll("a, button, summary, [tabindex]")].find((node) => nameOf(node) === name);
+  let before = null;
+  document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
+    if (!target.matches('[hx-trigger^="every"]')) return;
+    before = {
+      id: target.id,
+      name: target.contains(document.activeElement) ? nameOf(document.activeElement) : "",
+      unfolded: [...target.querySelectorAll("details[open] > summary")].map(nameOf),
+      scrolled: [...target.querySelectorAll("[role=group]")].map(({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop]),
+    };
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    const part = before && document.getElementById(before.id);
+    if (!part) return;
+    for (const name of before.unfolded) reachable(part, name)?.closest("details").setAttribute("open", "");
+    part.querySelectorAll("[role=group]").forEach((group, at) => group.scrollTo(...(before.scrolled[at] ?? [0, 0])));
+    if (before.name) reachable(part, before.name)?.focus({ preventScroll: true });
+    before = null;
+  });
+
   /* An answer that did not come is said, until one comes. */
   const away = document.querySelector("[data-away]");
   const tell = (text) => {

@@ -120,6 +120,16 @@ def test_only_the_named_campaign_is_read_again(measured, private_campaign):
     assert reread(campaign=private_campaign).done == 0
 
 
+def test_a_campaign_is_read_again_once_at_a_time(measured, campaign):
+    first = rereading.begin_reread(campaign=campaign)
+    assert rereading.begin_reread(campaign=campaign) == first
+    assert rereading.begin_reread(campaign=campaign, tool="hpcc") != first
+
+    rereading.proceed()
+
+    assert rereading.begin_reread(campaign=campaign) != first
+
+
 def test_an_upload_that_breaks_the_reader_does_not_stop_the_others(measured):
     RunOutput.objects.filter(run=measured[0].run_id).update(text="not JSON")
 

@@ -1,0 +1,132 @@
+"""Forms in a real browser: sent once, and nothing typed is lost on the way."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from benchmarks.models import Campaign, Lab, Membership, Plan
+from benchmarks.services import systems
+from tests.dashboard import browsing, serving
+
+pytestmark = pytest.mark.browser
+
+NEW = "/campaigns/alpha-lab/study/plans/new/"
+MEMBERS = "/labs/alpha-lab/members/"
+PASSWORD = "sesame-open-now"
+
+
+@pytest.fixture
+def site(transactional_db):
+    """Serve a lab with one campaign, one system and one person."""
+    connection.close()  # another module's site may have ended it
+    lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+    Campaign.objects.create(lab=lab, slug="study", title="A study")
+    systems.register_host(lab=lab, slug="alpha")
+    described = {"host": "alpha", "hypervisor": "KVM", "guest_os": "Debian 12"}
+    systems.register_system(lab=lab, description=described)
+    carol = get_user_model().objects.create_user("carol", password=PASSWORD)
+    Membership.objects.create(lab=lab, user=carol, role="maintainer")
+    server = LiveServer("127.0.0.1")
+    yield server.url
+    server.stop()
+    serving.end_sessions()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browsing.chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def visit(chromium, site):
+    with browsing.window(chromium, site) as opened:
+        yield opened
+
+
+def sign_in(page):
+    page.get_by_label("Name").fill("carol")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Your account: carol").wait_for()
+
+
+def opened(visit, address):
+    page = visit.open(f"/login/?next={address}")
+    sign_in(page)
+    return page
+
+
+def fill_in(page):
+    page.get_by_label("Title").fill("Two guests")
+    page.get_by_role("checkbox", name="KVM, Debian 12").check()
+    page.get_by_role("checkbox", name="hackbench").check()
+    page.get_by_label("Repetitions", exact=True).fill("3")
+
+
+def test_two_clicks_make_one_plan(visit):
+    page = opened(visit, NEW)
+    fill_in(page)
+
+    page.get_by_role("button", name="Make this plan").dblclick()
+
+    page.wait_for_url("**/plans/*/")
+    assert Plan.objects.count() == 1
+
+
+def test_a_form_outlives_a_session_that_ended_meanwhile(visit):
+    page = opened(visit, NEW)
+    fill_in(page)
+    visit.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Make this plan").click()
+    page.wait_for_url("**/login/**")
+    page.get_by_label("Name").fill("carol")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_label("Password")).to_be_focused()
+    sign_in(page)
+
+    expect(page.get_by_text("What you had filled in is back.")).to_be_visible()
+    expect(page.get_by_label("Repetitions", exact=True)).to_have_value("3")
+    page.get_by_role("button", name="Make this plan").click()
+    page.wait_for_url("**/plans/*/")
+    assert Plan.objects.get().title == "Two guests"
+    assert browsing.violations(page) == []
+
+
+def test_who_signs_in_elsewhere_meanwhile_need_not_load_the_form_again(visit):
+    page = opened(visit, NEW)
+    fill_in(page)
+    other = visit.open(NEW)
+    other.get_by_role("button", name="Sign out").click()
+    other.wait_for_url("**/")
+    sign_in(visit.open("/login/"))
+
+    page.get_by_role("button", name="Make this plan").click()
+
+    page.wait_for_url("**/plans/*/")
+    assert Plan.objects.count() == 1
+
+
+def test_a_refused_form_is_told_first_and_keeps_what_was_typed(visit):
+    page = opened(visit, NEW)
+    fill_in(page)
+    page.get_by_role("checkbox", name="One guest alone").uncheck()
+    page.get_by_role("button", name="Make this plan").click()
+
+    expect(page.get_by_text("Choose at least one scenario.")).to_be_focused()
+    expect(page.get_by_label("Title")).to_have_value("Two guests")
+    expect(page.get_by_role("checkbox", name="hackbench")).to_be_checked()
+
+
+def test_nothing_comes_back_once_it_is_done(visit):
+    page = opened(visit, MEMBERS)
+    page.get_by_label("Name or e-mail address").fill("dora")
+    page.get_by_role("button", name="Make a link").click()
+    expect(page.get_by_text("The link for dora")).to_be_visible()
+
+    expect(page.get_by_label("Name or e-mail address")).to_have_value("")
+    expect(page.locator("[data-restored]")).to_be_hidden()
+    assert page.evaluate("document.querySelector('[data-restored]').textContent") == ""
