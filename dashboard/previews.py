@@ -63,9 +63,14 @@ class Trouble:
             return cls(
                 wording.said(error.why),
                 error.line,
-                shorten(error.text.strip(), LINE_SHOWN),
+                _readable(shorten(error.text.strip(), LINE_SHOWN)),
             )
         return cls(wording.said(error.sentence))
+
+
+def _readable(line: str) -> str:
+    """Return a line as it may be shown; nothing of one that is mostly no text."""
+    return "" if line.count("\\x") > len(line) / 20 else line
 
 
 Parameters = Mapping[str, Parameter]

@@ -51,7 +51,11 @@ def decode(output: bytes | str) -> str:
         text = text.replace("\0", "")
     if (position := text.find("\0")) >= 0:
         raise fault(
-            text, position, Sentence("this is no text: it holds NUL characters.")
+            text,
+            position,
+            Sentence(
+                "this is no text: it holds NUL characters. Upload what the tool printed."
+            ),
         )
     return text
 

@@ -86,7 +86,7 @@ def read(
 def _spoken(text: str, named: Tool | None) -> list[Part]:
     """The parts of the named tool, or of any; at least one."""
     if not text or text.isspace():
-        raise ParseError(Sentence("The output is empty."))
+        raise ParseError(Sentence("The output is empty. Upload what the tool printed."))
     for each in _views(text):
         found = [part for part in parts(each) if part.tool]
         if ours := [part for part in found if named in (None, part.tool)]:

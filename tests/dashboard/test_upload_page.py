@@ -540,3 +540,13 @@ def test_queries_do_not_grow_with_systems_campaigns_and_results(
         member.get(PAGE)
     with django_assert_num_queries(3):
         send(member, room)
+
+
+def test_what_is_no_text_is_said_and_not_shown(client, person):
+    client.force_login(person)
+    file = SimpleUploadedFile("a.bin", b"M\x00f\x80@\x05\x12\x13\x14" * 40)
+
+    page = client.post(PAGE, {"do": "preview", "file": file}).text
+
+    assert "it holds NUL characters. Upload what the tool printed." in page
+    assert "x00f" not in page
