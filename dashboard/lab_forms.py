@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
+from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -68,6 +69,18 @@ class TokenForm(forms.Form):
         """Return the moment the chosen days lead to; None for never."""
         days = self.cleaned_data["days"]
         return timezone.now() + timedelta(days=int(days)) if days else None
+
+
+class NewPersonForm(BaseUserCreationForm):
+    """A new account, called by the words of the sign-in page."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        name = self.fields["username"]
+        name.label = _("Name")
+        name.help_text = _("You sign in with it: letters, digits and @ . + - _")
+        self.fields["password2"].label = _("Password once more")
+        self.fields["password2"].help_text = ""
 
 
 class CodeForm(forms.Form):

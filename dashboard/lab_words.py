@@ -43,6 +43,14 @@ def role_meaning(role: str) -> str:
     return str(ROLE_MEANINGS.get(role, ""))
 
 
+def role_powers(role: str) -> str:
+    """All that a role may do, with what those before it may."""
+    order = list(ROLE_MEANINGS)
+    return "; ".join(
+        str(ROLE_MEANINGS[each]) for each in order[: order.index(role) + 1]
+    )
+
+
 def deed_text(line: DeedLine) -> str:
     """What somebody did, as the rest of a sentence that begins with their name."""
     return str(DEEDS.get(line.kind, line.kind)) % {"about": line.about}

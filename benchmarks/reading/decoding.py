@@ -54,7 +54,8 @@ def decode(output: bytes | str) -> str:
             text,
             position,
             Sentence(
-                "this is no text: it holds NUL characters. Upload what the tool printed."
+                "this is no text: it holds NUL characters. "
+                "Upload what the tool printed."
             ),
         )
     return text

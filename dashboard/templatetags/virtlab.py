@@ -62,6 +62,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "verdict_sign": judging.verdict_sign,
     "role_name": lab_words.role_name,
     "role_meaning": lab_words.role_meaning,
+    "role_powers": lab_words.role_powers,
     "deed_text": lab_words.deed_text,
     "plan_state_name": plan_words.plan_state_name,
     "step_state_name": plan_words.step_state_name,

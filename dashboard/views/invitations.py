@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth import login
-from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
@@ -22,7 +21,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.models import Invitation
 from benchmarks.services.invitations import accept_invitation, find_invitation
 from dashboard import wording
-from dashboard.lab_forms import CodeForm
+from dashboard.lab_forms import CodeForm, NewPersonForm
 from dashboard.lab_places import person_of
 
 PROVED = "invitation"
@@ -40,7 +39,7 @@ def answer_invitation(request: HttpRequest) -> HttpResponse:
         return render(request, "dashboard/invitation.html", {"form": CodeForm()})
     if request.method == "POST":
         return _join(request, proved)
-    return _offer(request, proved, BaseUserCreationForm(), 200)
+    return _offer(request, proved, NewPersonForm(), 200)
 
 
 def _proved(request: HttpRequest) -> Invitation | None:
@@ -64,7 +63,7 @@ def _prove(request: HttpRequest) -> HttpResponse:
 
 
 def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    form: Any = BaseUserCreationForm(request.POST)
+    form: Any = NewPersonForm(request.POST)
     if not request.user.is_authenticated and not form.is_valid():
         return _offer(request, invitation, form, 422)
     is_new = not request.user.is_authenticated
@@ -100,7 +99,7 @@ def _new_person(form: Any) -> User | None:
 def _offer(
     request: HttpRequest,
     invitation: Invitation,
-    form: BaseUserCreationForm,
+    form: NewPersonForm,
     status: int,
 ) -> HttpResponse:
     context = {"invitation": invitation, "form": form}

@@ -177,9 +177,9 @@ def test_a_maintainer_invites_a_person_who_joins_from_another_browser(chromium, 
         expect(other.locator("h1")).to_have_text("Alpha lab invites you")
         assert "#" not in other.url
         assert complaints(other) == []
-        other.get_by_label("Username").fill("dora")
+        other.get_by_label("Name").fill("dora")
         other.get_by_label("Password", exact=True).fill("a-long-enough-word")
-        other.get_by_label("Password confirmation").fill("a-long-enough-word")
+        other.get_by_label("Password once more").fill("a-long-enough-word")
         other.get_by_role("button", name="Make an account and join").click()
         expect(other.locator("main")).to_contain_text("You belong to Alpha lab now.")
 

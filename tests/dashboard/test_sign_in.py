@@ -45,7 +45,16 @@ def test_a_form_without_its_mark_is_refused_with_a_page(person):
 def test_signing_out_takes_a_form(client, person):
     client.force_login(person)
 
-    assert client.get("/logout/").status_code == 405
+    answer = client.get("/logout/")
+
+    assert (answer.status_code, answer["Allow"]) == (405, "POST, OPTIONS")
+    assert "It only takes what a button sends." in answer.text
+
+
+def test_the_api_keeps_its_own_words_for_a_wrong_method(client, db):
+    answer = client.delete("/api/v1/campaigns/")
+
+    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
 
 
 @pytest.mark.parametrize(
