@@ -51,6 +51,9 @@ class TokenForm(forms.Form):
             "A known name gets a further token."
         ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "agents"}),
+        error_messages={
+            "invalid": _("Use letters, digits, - and _ only, like rack-7.")
+        },
     )
     scopes = forms.MultipleChoiceField(
         label=_("It may"),

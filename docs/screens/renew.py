@@ -169,7 +169,15 @@ def made(page: Page, url: str) -> dict[str, str]:
         page.goto(f"{url}{TWO_SPEEDS}freeze/")
     snapshot = page.locator(SNAPSHOT).first.get_attribute("href") or ""
     plans = {"plans": f"{LAB}plans/", "plan": plan.lstrip("/")}
-    return {**plans, "snapshot": snapshot.lstrip("/")}
+    others = {"snapshot": snapshot.lstrip("/"), "report-making": reported(page, url)}
+    return {**plans, **others}
+
+
+def reported(page: Page, url: str) -> str:
+    """Return the address of a report that is made: the first that this person sees."""
+    page.request.get(f"{url}{TWO_SPEEDS}report.pdf")
+    places = (f"reports/{number}/" for number in range(1, 1_000))
+    return next(each for each in places if page.request.get(url + each).ok)
 
 
 def make_plan(page: Page, url: str) -> None:

@@ -67,8 +67,12 @@ def test_a_plan_is_made_and_then_watched_without_reloading(chromium, site, width
         expect(page.locator("#plan")).to_contain_text("agents have to join first")
         plan = Plan.objects.get()
 
+        stop = page.locator("summary", has_text="Stop this plan")
+        stop.press("Enter")
         join(plan, "vm-a")
         expect(page.locator(".seat-arrived")).to_contain_text("seat 1 (vm-a)")
+        expect(stop).to_be_focused()
+        expect(page.get_by_role("button", name="Yes, stop it")).to_be_visible()
         expect(page.locator(".seat-awaited")).to_contain_text("seat 2")
 
         stop_plan(plan=plan)
