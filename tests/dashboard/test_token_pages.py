@@ -97,7 +97,7 @@ def test_it_expires_when_it_was_told_to(make, days, lasts):
     [
         ({}, "Choose what the token may do"),
         ({"scopes": "everything"}, "not one of the available choices"),
-        ({"scopes": "read", "agent": "rack 7"}, "letters, numbers, underscores"),
+        ({"scopes": "read", "agent": "rack 7"}, "like rack-7"),
         ({"scopes": "read", "agent": "browser-1"}, "belong to people"),
         ({"scopes": "read", "days": "4000"}, "not one of the available choices"),
     ],
