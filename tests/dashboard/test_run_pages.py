@@ -63,7 +63,7 @@ def test_a_long_fact_is_folded(text, submit, run_document):
 def test_a_run_that_waits_comes_by_itself(client, pair, place):
     run = Run.objects.latest("pk")
     address = LIST if place == "list" else f"/runs/{run.pk}/"
-    assert "hx-trigger" not in client.get(address).text
+    assert 'hx-trigger="every' not in client.get(address).text
     Run.objects.filter(pk=run.pk).update(status=Run.Status.RECEIVED)
 
     page = client.get(address).text

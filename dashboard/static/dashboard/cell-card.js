@@ -92,7 +92,14 @@
   document.addEventListener("keydown", ({ key }) => {
     if (key === "Escape") hide();
   });
-  document.addEventListener("scroll", () => owner && !card.hidden && (owner === document.activeElement ? place(owner) : hide()), { capture: true, passive: true });
+  const follow = () => {
+    const link = owner;
+    if (!link || card.hidden) return;
+    if (link === document.activeElement) return place(link);
+    hide();
+    later(() => link.matches(":hover") && show(link)); // still under the pointer
+  };
+  document.addEventListener("scroll", follow, { capture: true, passive: true });
   document.addEventListener("htmx:afterSwap", () => {
     hide();
     known.clear();

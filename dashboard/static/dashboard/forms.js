@@ -86,8 +86,16 @@
     for (const form of document.forms) delete form.dataset.sent;
   });
 
-  /* What is wrong is the first thing that the keyboard and a screen reader meet. */
-  const wrong = document.querySelector("main [aria-invalid=true], main [data-problem-first]");
-  if (wrong?.matches("[data-problem-first]")) wrong.tabIndex = -1;
+  /* What is wrong is the first thing that the keyboard and a screen reader meet: the field
+     that a refusal names, or else the refusal. */
+  const refusal = document.querySelector("main [data-problem-first]");
+  const named = refusal?.dataset.wrong && document.getElementsByName(refusal.dataset.wrong)[0];
+  if (named) {
+    named.closest("details:not([open])")?.setAttribute("open", "");
+    named.setAttribute("aria-invalid", "true");
+    named.setAttribute("aria-describedby", refusal.id);
+  }
+  const wrong = document.querySelector("main [aria-invalid=true]") ?? refusal;
+  if (wrong && wrong === refusal) wrong.tabIndex = -1;
   wrong?.focus();
 })();

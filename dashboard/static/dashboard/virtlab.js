@@ -90,14 +90,4 @@
   };
   if (phone.matches) fold(false);
   phone.addEventListener("change", () => phone.matches || fold(true));
-
-  /* The field that a refusal names says so itself, and is where one goes on. */
-  const refusal = document.querySelector("[data-wrong]");
-  const wrong = refusal?.dataset.wrong && document.getElementsByName(refusal.dataset.wrong)[0];
-  if (wrong) {
-    wrong.closest("details:not([open])")?.setAttribute("open", "");
-    wrong.setAttribute("aria-invalid", "true");
-    wrong.setAttribute("aria-describedby", refusal.id);
-    wrong.focus();
-  }
 })();
