@@ -155,7 +155,8 @@ class _Builder:
         whole = seats.get("sum") or seats.get("mean") or first
         native = self.natives.get(whole.pk)
         missing = _missing(first, parts)
-        values = tuple(_seat(seats[name]) for name in parts)
+        unit = first.case.unit
+        values = tuple(_seat(seats[name], unit) for name in parts)
         is_whole = not missing and all(each.value is not None for each in values)
         rows = together([seats[p] for p in parts], self.means) if is_whole else ()
         given = Seats(
@@ -168,8 +169,8 @@ class _Builder:
             seats=values,
             missing=missing,
             printed=_printed(seats),
-            single=_seat(single) if single else None,
-            native=_seat(native) if native else None,
+            single=_seat(single, unit) if single else None,
+            native=_seat(native, unit) if native else None,
             coruns=rows,
         )
         return CoRun(given, corun_figures(_evidence(given, *self._others(key))))
@@ -229,8 +230,8 @@ def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(seat for seat in wanted if seat not in parts)
 
 
-def _seat(cell: Cell) -> SeatValue:
-    return SeatValue(cell.seat, cell_figure(cell, cell.case.unit), cell.n, cell.pk)
+def _seat(cell: Cell, unit: str) -> SeatValue:
+    return SeatValue(cell.seat, cell_figure(cell, unit), cell.n, cell.pk)
 
 
 def _total(seats: Mapping[str, Cell]) -> float | None:

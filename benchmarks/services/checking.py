@@ -47,7 +47,10 @@ def _check_noted(campaign_id: int) -> bool:
     if not mine:
         return False
     DueCheck.objects.filter(pk__in=mine).delete()
-    check_campaign(Campaign.objects.select_for_update().get(pk=campaign_id))
+    # Held against other checks only: a run that is stored refers to the campaign, and
+    # would wait here for cells which it has itself in hand.
+    locked = Campaign.objects.select_for_update(no_key=True)
+    check_campaign(locked.get(pk=campaign_id))
     return True
 
 

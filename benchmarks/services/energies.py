@@ -42,7 +42,7 @@ def integrate_due(quiet: timedelta = QUIET) -> int:
 @transaction.atomic
 def _integrate_noted(host_id: int) -> bool:
     """Integrate a host's notes unless another process has them in hand."""
-    Host.objects.select_for_update().get(pk=host_id)
+    Host.objects.select_for_update(no_key=True).get(pk=host_id)
     notes = list(DueEnergy.objects.filter(host=host_id).select_for_update())
     if not notes:
         return False

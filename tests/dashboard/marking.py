@@ -66,7 +66,8 @@ def marked_language() -> Iterator[Marking]:
 def forget() -> None:
     """Forget what was said before in another language, and that it was chosen."""
     translation.deactivate()
-    wording._runs_text.cache_clear()
+    for said in (wording._runs_text, wording._fact_text):
+        said.cache_clear()
 
 
 class Texts(HTMLParser):

@@ -116,7 +116,7 @@ def test_of_what_came_with_runs_the_size_of_the_machines_is_quoted(
 
     page = text(f"{PAGE}{cell.pk}/")
 
-    assert "More than what is studied differs: cores 1 against 2." in page
+    assert "More than what is studied differs: Cores 1 against 2." in page
 
 
 def test_an_emulated_system_is_quoted_as_one(text, slower):

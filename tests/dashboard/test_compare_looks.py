@@ -20,7 +20,7 @@ def test_what_was_chosen_is_a_chip_that_takes_it_back(text, pair):
     [("efficiency", "0.247"), ("overhead", "75.3\xa0%"), ("value", "13.08")],
 )
 def test_cells_show_what_was_asked_for(text, pair, show, said):
-    assert f'<span class="main">{said}</span>' in text(PAGE, data={"show": show})
+    assert f"<b>{said}</b>" in text(PAGE, data={"show": show})
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 from playwright.sync_api import expect
-from pytest_django.live_server_helper import LiveServer
 
 from benchmarks.models import Campaign, Lab, Membership, Plan
 from benchmarks.services import systems
@@ -31,22 +30,8 @@ def site(transactional_db):
     systems.register_system(lab=lab, description=described)
     carol = get_user_model().objects.create_user("carol", password=PASSWORD)
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
-    server = LiveServer("127.0.0.1")
-    yield server.url
-    server.stop()
-    serving.end_sessions()
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browsing.chromium() as started:
-        yield started
-
-
-@pytest.fixture
-def visit(chromium, site):
-    with browsing.window(chromium, site) as opened:
-        yield opened
+    with serving.served() as address:
+        yield address
 
 
 def sign_in(page):
@@ -119,7 +104,9 @@ def test_a_refused_form_is_told_first_and_keeps_what_was_typed(visit):
     page.get_by_role("checkbox", name="One guest alone").uncheck()
     page.get_by_role("button", name="Make this plan").click()
 
-    expect(page.get_by_text("Choose at least one scenario.")).to_be_focused()
+    first = page.get_by_role("checkbox", name="One guest alone")
+    expect(first).to_be_focused()
+    expect(first).to_have_accessible_description("Choose at least one scenario.")
     expect(page.get_by_label("Title")).to_have_value("Two guests")
     expect(page.get_by_role("checkbox", name="hackbench")).to_be_checked()
 

@@ -86,8 +86,8 @@
     for (const form of document.forms) delete form.dataset.sent;
   });
 
-  /* What is wrong is the first thing that the keyboard and a screen reader meet: the field
-     that a refusal names, or else the refusal. */
+  /* What is wrong is the first thing that the keyboard and a screen reader meet: a field
+     that is empty, the one that a refusal names, or else the refusal. */
   const refusal = document.querySelector("main [data-problem-first]");
   const named = refusal?.dataset.wrong && document.getElementsByName(refusal.dataset.wrong)[0];
   if (named) {
@@ -95,7 +95,8 @@
     named.setAttribute("aria-invalid", "true");
     named.setAttribute("aria-describedby", refusal.id);
   }
-  const wrong = document.querySelector("main [aria-invalid=true]") ?? refusal;
+  const invalid = [...document.querySelectorAll("main [aria-invalid=true]")];
+  const wrong = invalid.find(({ value }) => !value) ?? invalid[0] ?? refusal;
   if (wrong && wrong === refusal) wrong.tabIndex = -1;
   wrong?.focus();
 })();

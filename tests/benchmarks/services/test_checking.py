@@ -1,8 +1,11 @@
 """Checks of campaigns: due after every change, true to what the rules find."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Event
 
 import pytest
+from django.db import connection
 
 from benchmarks.errors import DecisionError
 from benchmarks.models import Campaign, Cell, Decision, DueCheck, Flag, Run
@@ -149,6 +152,38 @@ def test_one_that_is_never_quiet_is_checked_too(submit, run_document):
     )
 
     assert checking.check_due_campaigns() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_is_stored_while_its_campaign_is_checked(
+    submit, run_document, monkeypatch
+):
+    submit(run_document())
+    is_in_hand, may_go_on = Event(), Event()
+
+    def wait(_campaign):
+        is_in_hand.set()
+        assert may_go_on.wait(60)
+
+    def check():
+        try:
+            return checking.check_due_campaigns(AT_ONCE)
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(checking, "shape_cells", wait)
+    with ThreadPoolExecutor(1) as thread:
+        checked = thread.submit(check)
+        assert is_in_hand.wait(60)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '2s'")
+            submit(run_document())
+        finally:
+            may_go_on.set()
+            connection.close()
+    assert checked.result() == 1
+    assert Run.objects.filter(status=Run.Status.PARSED).count() == 2
 
 
 @pytest.mark.parametrize("repetitions", [False, True])

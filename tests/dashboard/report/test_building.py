@@ -99,7 +99,7 @@ def test_the_findings_say_why_there_is_no_verdict(campaign, pair, made):
     refusals = section.tables[0]
     assert refusals.caption.startswith("Why there is no verdict")
     reason, count = (entry.text for entry in refusals.lines[0].entries)
-    assert reason == "Single run: it says nothing about its own chance."
+    assert reason == "Single run: how much the next would differ is unknown."
     assert count == "1"
 
 
