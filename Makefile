@@ -17,7 +17,7 @@ IN := .venv/bin/python
 COMMAND := $(IN) -m config.command
 PYTEST := $(IN) -m pytest
 # Whole files to each of a few processes (tests/conftest.py); ARGS=-n0 has one only.
-SEVERAL := -n logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+SEVERAL := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Pure modules only: no database, no broker, no browser.
 FAST := tests/benchmarks/tools tests/benchmarks/analysis tests/benchmarks/reference \
 	$(wildcard tests/benchmarks/test_*.py)

@@ -13,21 +13,14 @@ from benchmarks.models import Agent, Campaign, Host, Lab, Membership, Snapshot
 from benchmarks.services import checking, intake, processing, tokens
 from tests import freezing, reference
 
-# Folders whose tests share one server, which takes long to fill.
-SHARING = {"access", "product"}
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what shares something; begin with what takes longest.
+    """Begin with what takes longest.
 
-    So `make test` gives each of its processes (pytest-xdist) whole files or folders,
-    and none is left with the whole product when the others have nothing more to do.
+    `make test` gives whole files to each of its processes (pytest-xdist): none is left
+    with the whole product when the others have nothing more to do.
     """
     items.sort(key=lambda item: "product" not in item.path.parts)
-    for item in items:
-        folder = item.path.parent
-        place = folder if folder.name in SHARING else item.path
-        item.add_marker(pytest.mark.xdist_group(str(place)))
 
 
 @pytest.fixture

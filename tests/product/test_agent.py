@@ -208,10 +208,11 @@ def test_a_meter_that_is_read_meanwhile_gives_the_energy_of_the_runs(
 ):
     with counting(tmp_path / "powercap", watts=50) as folder:
         reading = enrolled.started("power", "rapl", folder, "--every", "0.05")
-        time.sleep(1.5)
+        assert reading.stderr.readline().startswith("reading ")
+        time.sleep(0.5)
         words = ["--repetitions", "1", "--session", "counted", "--hypervisor", "KVM"]
         assert enrolled("run", "hackbench", *words, lasts_s=3).returncode == 0
-        time.sleep(0.5)
+        time.sleep(1)
         reading.terminate()
         said = reading.communicate(timeout=60)[1]
 
