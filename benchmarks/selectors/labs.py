@@ -13,6 +13,7 @@ from django.db.models import (
     QuerySet,
     Subquery,
 )
+from django.db.models.functions import Coalesce
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import (
@@ -28,6 +29,7 @@ from benchmarks.models import (
     Run,
     Token,
 )
+from benchmarks.selectors.campaigns import visible
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -45,6 +47,13 @@ def visible_labs(viewer: Viewer) -> QuerySet[Lab]:
     )
     seen = Lab.objects.filter(Exists(public) | Q(pk__in=viewer.lab_ids))
     return seen.order_by("name")
+
+
+def labs_with_counts(viewer: Viewer) -> QuerySet[Lab]:
+    """Return those labs with how many campaigns of each the viewer sees."""
+    seen = visible(viewer).filter(lab=OuterRef("pk")).order_by().values("lab")
+    count = Subquery(seen.annotate(count=Count("pk")).values("count"))
+    return visible_labs(viewer).annotate(campaigns_count=Coalesce(count, 0))
 
 
 def find_lab(viewer: Viewer, slug: str) -> Lab:

@@ -10,8 +10,8 @@ from benchmarks.selectors.labs import (
     lab_deeds,
     lab_hosts,
     lab_members,
+    labs_with_counts,
     last_runs,
-    visible_labs,
 )
 from dashboard.lab_places import kept_lab_or_404, lab_or_404
 from dashboard.signing_in import signed_in
@@ -22,7 +22,7 @@ from dashboard.viewers import viewer_of
 def list_labs(request: HttpRequest) -> HttpResponse:
     """Show the labs there are; who belongs to a single one is led to it."""
     viewer = viewer_of(request)
-    labs = list(visible_labs(viewer))
+    labs = list(labs_with_counts(viewer))
     own = [lab for lab in labs if lab.pk in viewer.lab_ids]
     if len(own) == 1:
         return redirect("dashboard:lab", own[0].slug)

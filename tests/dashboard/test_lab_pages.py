@@ -56,6 +56,17 @@ def test_a_stranger_sees_the_name_and_the_public_campaigns_only(
         assert private not in page
 
 
+def test_the_list_counts_the_campaigns_that_one_may_see(
+    client, text, campaign, private_campaign, viewer, stranger
+):
+    Membership.objects.create(lab=stranger.memberships.get().lab, user=viewer)
+
+    assert "1 campaign<" in text("/labs/")
+    client.force_login(viewer)
+    assert "2 campaigns" in text("/labs/")
+    assert "0 campaigns" in text("/labs/")
+
+
 def test_a_lab_that_published_nothing_is_not_there(
     client, text, private_campaign, stranger
 ):
