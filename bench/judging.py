@@ -7,9 +7,11 @@ from typing import Final
 import numpy as np
 
 from bench.simulation import cells_of
+from benchmarks.analysis.shape import shape_of
 from benchmarks.analysis.verdicts import judge
 
 CELLS: Final = 20_000
+RUNS: Final = 50
 REPEATS: Final = 15
 
 
@@ -33,6 +35,18 @@ def bench_judging() -> Iterator[tuple[str, str, str, str]]:
         limit = f"numpy pass {plain_ms:.2f} ms"
         ratio = f"{best_ms / plain_ms:.0f} x"
         yield f"{what}, {CELLS:,} cells", f"{best_ms:.1f} ms", limit, ratio
+    yield _shape(generator)
+
+
+def _shape(generator: np.random.Generator) -> tuple[str, str, str, str]:
+    """Time the shape of one cell; the limit is Python's own sorting of its runs."""
+    values = generator.normal(100, 1, RUNS).tolist()
+    best_ms, plain_ms = (
+        _best_ms(lambda: shape_of(values)),
+        _best_ms(lambda: sorted(values)),
+    )
+    limit, ratio = f"sorting {plain_ms:.4f} ms", f"{best_ms / plain_ms:.0f} x"
+    return f"shape of a cell of {RUNS} runs", f"{best_ms:.2f} ms", limit, ratio
 
 
 def _best_ms(work: Callable[[], object]) -> float:

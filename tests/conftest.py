@@ -1,6 +1,5 @@
 """A small cast for every test: two labs, their agents and tokens, one campaign."""
 
-import uuid
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -11,7 +10,7 @@ from django.contrib.auth import get_user_model
 
 from benchmarks.models import Agent, Campaign, Host, Lab, Membership, Snapshot
 from benchmarks.services import checking, intake, processing, tokens
-from tests import freezing, reference
+from tests import documents, freezing, reference
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -101,30 +100,7 @@ def run_document(host: Host, campaign: Campaign) -> Callable[..., dict[str, Any]
     ``system`` changes single properties of the system; ``value`` the only sample.
     """
 
-    def make(value: float = 52.97, **changes: Any) -> dict[str, Any]:
-        system = {
-            "host": host.slug,
-            "hypervisor": "native",
-            "guest_os": "Ubuntu Server 9.04",
-            "guest_bits": 32,
-            **changes.pop("system", {}),
-        }
-        sample = {
-            "metric": "network throughput",
-            "parameters": {"operation": "write"},
-            "value": value,
-            "unit": "MB/s",
-        }
-        return {
-            "key": str(uuid.uuid4()),
-            "campaign": campaign.slug,
-            "system": system,
-            "tool": "iometer",
-            "samples": [sample],
-            **changes,
-        }
-
-    return make
+    return partial(documents.network_run, host=host.slug, campaign=campaign.slug)
 
 
 @pytest.fixture

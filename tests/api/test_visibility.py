@@ -6,13 +6,31 @@ A new address fails here until it is said what of a lab it could give away.
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from api.urls import urlpatterns
-from benchmarks.models import Case, Flag, Host, Plan, Run, Snapshot, System
-from benchmarks.services import checking
+from benchmarks.models import (
+    Agent,
+    Campaign,
+    Case,
+    Flag,
+    Host,
+    Lab,
+    Membership,
+    Plan,
+    Run,
+    Snapshot,
+    System,
+)
+from benchmarks.services import checking, intake, processing
 from benchmarks.services.plans import create_plan
 from benchmarks.services.power import keep_power
+from benchmarks.services.tokens import issue_token
+from tests import freezing
+from tests.api.conftest import Api
+from tests.documents import network_run
 from tests.power_logs import piece, power
+from tests.standing import standing
 
 # Addresses of one thing, and how to find the private one.
 DETAILS = {
@@ -63,19 +81,41 @@ LISTS = ["campaigns", "hosts", "power", *FACTS]
 BY_CAMPAIGN = [*FACTS, *ANALYSES]
 OF_ONES_LABS = ["agents"]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
+LABS = ["alpha", "beta"]
 OUTSIDERS = ["nobody", "upload", "other upload", "other read"]
 
 
-@pytest.fixture
-def secret(submit, run_document, campaign, private_campaign, agent, freeze):
-    """A doubtful run that nobody outside the lab may know of, and nothing else."""
-    campaign.delete()
-    submit(run_document(campaign="secret-study"))
+@pytest.fixture(scope="module")
+def stored(django_db_setup, django_db_blocker):
+    """Keep in one lab a doubtful run that nobody outside may know of, and no more.
+
+    Return the tokens of both labs.
+    """
+    with standing(django_db_blocker):
+        lab, other = (Lab.objects.create(slug=f"{name}-lab") for name in LABS)
+        agent = Agent.objects.create(lab=lab, name="alice")
+        other_agent = Agent.objects.create(lab=other, name="bob")
+        fill(lab, agent)
+        yield {
+            "nobody": "",
+            "read": issue_token(agent=agent, can_read=True)[1],
+            "upload": issue_token(agent=agent, can_upload=True)[1],
+            "other upload": issue_token(agent=other_agent, can_upload=True)[1],
+            "other read": issue_token(agent=other_agent, can_read=True)[1],
+        }
+
+
+def fill(lab, agent):
+    """Keep a run, its flag, a power log, a plan and a snapshot of a private study."""
+    campaign = Campaign.objects.create(lab=lab, slug="secret-study", title="A secret")
+    Host.objects.create(lab=lab, slug="alpha")
+    document = network_run(host="alpha", campaign=campaign.slug)
+    intake.submit_runs(agent=agent, documents=[document])
+    processing.drain()
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
-    checking.check_due_campaigns(timedelta(0))
     keep_power(agent=agent, document=piece(power(range(3))))
     create_plan(
-        campaign=private_campaign,
+        campaign=campaign,
         who="alice",
         title="A secret plan",
         design={
@@ -86,13 +126,26 @@ def secret(submit, run_document, campaign, private_campaign, agent, freeze):
         },
         budget_s=60,
     )
-    freeze(private_campaign)
+    checking.check_due_campaigns(timedelta(0))
+    person = get_user_model().objects.create_user("carol")
+    Membership.objects.create(lab=lab, user=person, role="maintainer")
+    freezing.frozen(campaign, person)
+
+
+@pytest.fixture
+def secret(db, stored):
+    return stored
+
+
+@pytest.fixture
+def reader(secret):
+    """Somebody of the lab."""
+    return Api(secret["read"])
 
 
 @pytest.fixture(params=OUTSIDERS)
-def outsider(request, token, other_token, other_read_token):
-    secrets = ["", token, other_token, other_read_token]
-    return dict(zip(OUTSIDERS, secrets, strict=True))[request.param]
+def outsider(request, secret):
+    return secret[request.param]
 
 
 def test_every_address_is_classified():

@@ -64,5 +64,6 @@ def test_judging_is_measured_beside_a_plain_pass():
     assert [row[0] for row in rows] == [
         "judging, 20,000 cells",
         "their p values, 20,000 cells",
+        "shape of a cell of 50 runs",
     ]
     assert all(float(row[3].removesuffix(" x")) > 1 for row in rows)

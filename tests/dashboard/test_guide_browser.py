@@ -208,23 +208,3 @@ def test_a_token_is_made_copied_and_revoked(chromium, site):
         expect(page.locator("main")).to_contain_text("is revoked")
         expect(page.locator("#token-secret")).to_have_count(0)
         assert not Token.objects.get(prefix=prefix).is_valid()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_wrong_with_the_pages_of_a_lab(chromium, site, scheme):
-    inner = ["", "members/", "tokens/", "deeds/"]
-    pages = [*(f"labs/alpha-lab/{each}" for each in inner), "labs/"]
-    pages += ["account/", "account/password/"]
-    with browsing.window(chromium, site, color_scheme=scheme) as visit:
-        page = visit.open("/labs/alpha-lab/")
-        assert complaints(page) == []
-        assert complaints(visit.open("/invitation/")) == []
-        page = visit.open("/labs/alpha-lab/members/")
-        sign_in(page)
-        for address in pages:
-            page.goto(f"{site}/{address}")
-            assert complaints(page) == [], address
-            page.set_viewport_size({"width": 360, "height": 740})
-            assert not browsing.is_too_wide(page), address
-            page.set_viewport_size({"width": 1440, "height": 900})
-        assert visit.errors == []

@@ -5,8 +5,10 @@ What is another lab's answers exactly as what is missing.
 """
 
 import re
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -37,6 +39,8 @@ from dashboard import waiting
 from dashboard.urls import urlpatterns
 from tests import freezing
 from tests.dashboard import routes
+from tests.documents import network_run
+from tests.standing import standing
 
 READ, KEEP, UPLOAD = (200, 200), (404, 200), (403, 200)
 DO_KEEP, DO_UPLOAD = (404, 302), (403, 302)
@@ -103,21 +107,27 @@ POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
 PEOPLE = ("nobody", "token", "viewer", "maintainer", "admin", "stranger")
 
 
-@pytest.fixture
-def labs(db, submit, run_document, xen, lab, other_lab):
+@pytest.fixture(scope="module")
+def filled(django_db_setup, django_db_blocker):
     """Fill both labs with the same secrets; return what each calls its own."""
-    Campaign.objects.all().delete()
-    return {each.slug: fill(each, run_document, xen) for each in (lab, other_lab)}
+    with standing(django_db_blocker):
+        yield {slug: fill(slug) for slug in ("alpha-lab", "beta-lab")}
 
 
-def fill(lab, run_document, xen):
+@pytest.fixture
+def labs(db, filled):
+    return filled
+
+
+def fill(slug):
     """Keep two runs of a private campaign, a flag on one of them and a reread."""
-    secret = f"secret-{lab.slug}"
+    secret = f"secret-{slug}"
+    lab = Lab.objects.create(slug=slug, name=slug)
     campaign = Campaign.objects.create(lab=lab, slug=secret, title=secret)
-    Host.objects.get_or_create(lab=lab, slug="alpha")
+    Host.objects.create(lab=lab, slug="alpha")
     agent = Agent.objects.create(lab=lab, name="sender")
-    documents = [run_document(campaign=secret)]
-    documents += [run_document(13.08, campaign=secret, system=xen, note=secret)]
+    send = partial(network_run, host="alpha", campaign=secret)
+    documents = [send(), send(13.08, system={"hypervisor": "Xen"}, note=secret)]
     intake.submit_runs(agent=agent, documents=documents)
     processing.drain()
     doubt = [{"code": "doubt", "sentence": f"{secret} is doubtful."}]
@@ -171,8 +181,8 @@ def no_patience(monkeypatch):
     monkeypatch.setattr(waiting, "PATIENCE_S", 0)
 
 
-@pytest.fixture
-def people(labs):
+@pytest.fixture(scope="module")
+def arrived(filled):
     """Return a client for everybody; the stranger rules the other lab."""
     first, second = Lab.objects.order_by("pk")
     places = {"viewer": first, "maintainer": first, "admin": first, "stranger": second}
@@ -184,6 +194,12 @@ def people(labs):
         found[name] = Client()
         found[name].force_login(user)
     return found
+
+
+@pytest.fixture
+def people(arrived):
+    """Return a client for everybody to whom nothing was said yet."""
+    return deepcopy(arrived)
 
 
 def bearer(lab):

@@ -1,5 +1,6 @@
 """The whole product, started the way `make run` starts it."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -106,11 +107,22 @@ def start(var: Path, **environment: Any) -> Product:
 
 @pytest.fixture(scope="package")
 def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installation with the reference campaigns: started once, stopped properly."""
-    first = start(tmp_path_factory.mktemp("made") / "var")
-    assert "uploading" in first.wait_until_ready()
-    assert first.stop() == []
-    return first.var
+    """An installation with the reference campaigns: started once, stopped properly.
+
+    Once for all processes of the tests (pytest-xdist): the first one makes it.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    made = folder / "made"
+    with (folder / "made.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            first = start(folder / "making")
+            assert "uploading" in first.wait_until_ready()
+            assert first.stop() == []
+            first.var.rename(made)
+    return made
 
 
 def copied(var: Path, copy: Path) -> Path:

@@ -1,5 +1,4 @@
 from dataclasses import FrozenInstanceError
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -190,16 +189,3 @@ def test_speeds_close_together_are_told_with_enough_digits():
 def test_it_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         shape_of(STEADY).n = 3
-
-
-def test_it_is_fast():
-    values = np.random.default_rng(4).normal(100, 1, 50).tolist()
-    shape_of(values)
-
-    durations = []
-    for _ in range(40):
-        start = perf_counter()
-        shape_of(values)
-        durations.append(perf_counter() - start)
-
-    assert min(durations) < 0.001

@@ -1,0 +1,34 @@
+"""Uploads as an agent sends them."""
+
+import uuid
+from typing import Any
+
+
+def network_run(
+    value: float = 52.97, *, host: str, campaign: str, **changes: Any
+) -> dict[str, Any]:
+    """Return a native network run of one sample, changed by what is given.
+
+    ``system`` changes single properties of the system; ``value`` the only sample.
+    """
+    system = {
+        "host": host,
+        "hypervisor": "native",
+        "guest_os": "Ubuntu Server 9.04",
+        "guest_bits": 32,
+        **changes.pop("system", {}),
+    }
+    sample = {
+        "metric": "network throughput",
+        "parameters": {"operation": "write"},
+        "value": value,
+        "unit": "MB/s",
+    }
+    return {
+        "key": str(uuid.uuid4()),
+        "campaign": campaign,
+        "system": system,
+        "tool": "iometer",
+        "samples": [sample],
+        **changes,
+    }
