@@ -13,7 +13,7 @@ from benchmarks.selectors.facets import facets
 from benchmarks.selectors.runs import runs_of_upload, samples_of, visible_runs
 from benchmarks.viewer import Viewer
 from dashboard.selections import Menu, run_menus
-from dashboard.upload_text import UploadText, upload_text
+from dashboard.upload.text import UploadText, upload_text
 
 PAGE = 50
 SAMPLES_SHOWN = 500

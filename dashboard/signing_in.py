@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from dashboard.file_requests import is_from_script, part
+from dashboard.upload.file_requests import is_from_script, part
 
 Given = ParamSpec("Given")
 View = Callable[Concatenate[HttpRequest, Given], HttpResponse]

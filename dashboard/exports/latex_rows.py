@@ -9,7 +9,6 @@ from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
 from benchmarks.selectors.energy_rows import EnergyRow
 from dashboard import wording
-from dashboard.cells import SILENT, both_ends, row_figure
 from dashboard.exports.escaping import tex
 from dashboard.exports.latex_widths import (
     BOLD,
@@ -24,6 +23,7 @@ from dashboard.exports.latex_widths import (
     width_pt,
 )
 from dashboard.ratio_words import VALUE, interval_ends, ratio_text
+from dashboard.table_cells import SILENT, both_ends, row_figure
 
 END = r" \\"
 SIGNS = {"slower": r"$<$", "faster": r"$>$", "equivalent": "$=$", "undetermined": "?"}

@@ -15,10 +15,10 @@ from benchmarks.selectors.comparison_table import (
 )
 from benchmarks.selectors.ordering import SCENARIOS, rank
 from dashboard import figures, judging, state_words, wording
-from dashboard.cells import SILENT, row_figure
 from dashboard.report.charts import ratio_chart
 from dashboard.report.document import Entry, Line, Section, Table, heading
 from dashboard.report.seats import SEAT, seats_in_columns
+from dashboard.table_cells import SILENT, row_figure
 
 ALONE = "single"
 COLUMNS = 14

@@ -18,15 +18,15 @@ from benchmarks.selectors.influence import (
 from benchmarks.selectors.influence_responses import Response
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.corun_drawings import drawings
-from dashboard.corun_words import answer as corun_answer
+from dashboard.coruns.drawings import drawings
+from dashboard.coruns.words import answer as corun_answer
 from dashboard.drawings import NONE
-from dashboard.energy_drawings import energy_drawing
-from dashboard.energy_words import answer as energy_answer
-from dashboard.influence_bars import scale_of
-from dashboard.influence_parts import Detail, HalfNormal, detail
-from dashboard.influence_words import statements
-from dashboard.performance_drawing import performance_drawing
+from dashboard.energy.drawings import energy_drawing
+from dashboard.energy.performance import performance_drawing
+from dashboard.energy.words import answer as energy_answer
+from dashboard.influence.bars import scale_of
+from dashboard.influence.parts import Detail, HalfNormal, detail
+from dashboard.influence.words import statements
 from dashboard.report.charts import drawn
 from dashboard.report.document import Chart, Section, Table, plain_table
 from dashboard.system_names import short_names

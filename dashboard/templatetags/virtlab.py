@@ -15,23 +15,23 @@ from benchmarks.selectors.comparison_columns import Fact
 from benchmarks.sentences import kept_words
 from benchmarks.tools.labels import case_details
 from dashboard import (
-    cells,
     days,
     figures,
     flag_page,
-    grid,
     judging,
-    lab_words,
-    plan_words,
     state_words,
+    table_cells,
     wording,
 )
+from dashboard.compare import grid
+from dashboard.labs import words as lab_words
+from dashboard.plans import words as plan_words
 
 register = template.Library()
 
 FILTERS: dict[str, Callable[..., object]] = {
     "grid_rows": grid.grid_rows,
-    "row_figure": cells.full_figure,
+    "row_figure": table_cells.full_figure,
     "exact": figures.exact,
     "file_size": figures.size,
     "localized": figures.localized,

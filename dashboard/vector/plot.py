@@ -1,6 +1,6 @@
 """The pages' figures as SVG: the few kinds of Plotly figure that this project draws.
 
-A figure is what `dashboard.bar_charts` and `dashboard.influence_charts` return: bars
+A figure is what `dashboard.bar_charts` and `dashboard.influence.charts` return: bars
 across, lines and points, each on an even or a log axis.
 """
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.analysis.influence.effects import Effect
-from dashboard.influence_bars import Scale
+from dashboard.influence.bars import Scale
 from dashboard.vector import pen
 
 LABELS: Final = 190

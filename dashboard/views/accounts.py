@@ -16,8 +16,8 @@ from benchmarks.errors import TooManyAttemptsError
 from benchmarks.models import Membership
 from benchmarks.services.attempts import Attempt
 from benchmarks.services.people import end_sessions
-from dashboard.lab_forms import OwnPasswordForm
-from dashboard.lab_places import person_of
+from dashboard.labs.forms import OwnPasswordForm
+from dashboard.labs.places import person_of
 from dashboard.signing_in import signed_in
 
 

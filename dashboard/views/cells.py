@@ -4,10 +4,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.cell_page import cell_page
-from dashboard.cell_reading import reading_of
-from dashboard.claims import cell_claim
-from dashboard.quoting import NAME, quoted_in, quoted_of
+from dashboard.cell.claims import cell_claim
+from dashboard.cell.page import cell_page
+from dashboard.cell.quoting import NAME, quoted_in, quoted_of
+from dashboard.cell.reading import reading_of
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 

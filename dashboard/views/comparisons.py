@@ -5,9 +5,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from dashboard.cell_card import cell_card
-from dashboard.comparison_page import comparison_page
-from dashboard.judged_table import figure_of
+from dashboard.cell.card import cell_card
+from dashboard.compare.judged_table import figure_of
+from dashboard.compare.page import comparison_page
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 

@@ -13,8 +13,9 @@ from django.views.decorators.http import require_safe
 from benchmarks.models import Campaign
 from benchmarks.selectors.comparison_table import ComparisonTable
 from dashboard import wording
-from dashboard.cell_page import evidence_or_404
+from dashboard.cell.page import evidence_or_404
 from dashboard.citing import citation_of
+from dashboard.compare.judged_table import JudgedTable, judged_table
 from dashboard.exports.citation import Citation, bibtex, csl_json
 from dashboard.exports.delimited import csv_lines, csv_text
 from dashboard.exports.energy_records import ENERGY_FIELDS, energy_records
@@ -22,7 +23,6 @@ from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import FIELDS, SOURCED, records, sourced
 from dashboard.exports.samples import SAMPLE_FIELDS, sample_records
 from dashboard.figures import NEUTRAL, written_as
-from dashboard.judged_table import JudgedTable, judged_table
 from dashboard.selections import ENERGY, SHOWN, SPEED, address
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.influence_page import influence_page
+from dashboard.influence.page import influence_page
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 

@@ -21,8 +21,8 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.models import Invitation
 from benchmarks.services.invitations import accept_invitation, find_invitation
 from dashboard import wording
-from dashboard.lab_forms import CodeForm, NewPersonForm
-from dashboard.lab_places import person_of
+from dashboard.labs.forms import CodeForm, NewPersonForm
+from dashboard.labs.places import person_of
 
 PROVED = "invitation"
 

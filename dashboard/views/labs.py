@@ -13,7 +13,7 @@ from benchmarks.selectors.labs import (
     labs_with_counts,
     last_runs,
 )
-from dashboard.lab_places import kept_lab_or_404, lab_or_404
+from dashboard.labs.places import kept_lab_or_404, lab_or_404
 from dashboard.signing_in import signed_in
 from dashboard.viewers import viewer_of
 

@@ -19,14 +19,14 @@ from benchmarks.selectors.labs import lab_members, open_invitations
 from benchmarks.services.invitations import invite_person, withdraw_invitation
 from benchmarks.services.members import change_role, remove_member
 from dashboard import wording
-from dashboard.lab_forms import InvitationForm
-from dashboard.lab_places import (
+from dashboard.labs.forms import InvitationForm
+from dashboard.labs.places import (
     LabPlace,
     kept_lab_or_404,
     own_lab_or_404,
     person_of,
 )
-from dashboard.lab_words import role_name
+from dashboard.labs.words import role_name
 from dashboard.signing_in import signed_in
 
 Change = Callable[..., str]

@@ -18,8 +18,8 @@ from benchmarks.models import Campaign, Plan
 from benchmarks.selectors.plans import find_plan, step_counts, visible_plans
 from benchmarks.services.plans import create_plan, stop_plan
 from dashboard import wording
-from dashboard.plan_form import CHOICES, FIRST, asked_plan, system_choices
-from dashboard.plan_page import plan_page
+from dashboard.plans.form import CHOICES, FIRST, asked_plan, system_choices
+from dashboard.plans.page import plan_page
 from dashboard.signing_in import signed_in
 from dashboard.viewers import (
     campaign_or_404,

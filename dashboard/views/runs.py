@@ -4,9 +4,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from dashboard.cell_page import cell_address
+from dashboard.cell.page import cell_address
 from dashboard.run_pages import run_list_page, run_page
-from dashboard.upload_text import kept_output
+from dashboard.upload.text import kept_output
 from dashboard.viewers import campaign_or_404, query_of, run_or_404, viewer_of
 
 RAW = ("text/plain; charset=utf-8", "txt")

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.sweep_page import sweep_page
+from dashboard.sweep.page import sweep_page
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 

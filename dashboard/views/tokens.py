@@ -14,8 +14,8 @@ from benchmarks.models import Token
 from benchmarks.selectors.labs import agents_of, last_runs
 from benchmarks.services.tokens import hand_out_token, revoke_token
 from dashboard import wording
-from dashboard.lab_forms import TokenForm
-from dashboard.lab_places import LabPlace, kept_lab_or_404, person_of
+from dashboard.labs.forms import TokenForm
+from dashboard.labs.places import LabPlace, kept_lab_or_404, person_of
 from dashboard.signing_in import signed_in
 
 # The token is pasted, so that it stands in no list of processes and no history.

@@ -20,10 +20,16 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.services.people import person_agent
 from benchmarks.services.systems import register_system
 from dashboard import wording
-from dashboard.file_requests import bounded, is_from_script, part, previews, stored
 from dashboard.signing_in import signed_in
-from dashboard.upload_form import description, target
-from dashboard.upload_page import Place, place_of, system_choices, upload_page
+from dashboard.upload.file_requests import (
+    bounded,
+    is_from_script,
+    part,
+    previews,
+    stored,
+)
+from dashboard.upload.form import description, target
+from dashboard.upload.page import Place, place_of, system_choices, upload_page
 from dashboard.viewers import query_of
 
 Answer = Callable[[HttpRequest, Place], HttpResponse]

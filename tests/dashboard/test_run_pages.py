@@ -5,7 +5,8 @@ import json
 import pytest
 
 from benchmarks.models import Campaign, Run, RunOutput
-from dashboard import run_pages, upload_text
+from dashboard import run_pages
+from dashboard.upload import text as upload_text
 
 LIST = "/campaigns/alpha-lab/study/runs/"
 

@@ -11,9 +11,10 @@ from django.utils import translation
 from benchmarks import reading
 from benchmarks.models import Campaign, Reread, Run, RunOutput
 from benchmarks.services import checking, processing, rereading, systems
-from dashboard import archives, wording
-from dashboard.archives import Member
-from dashboard.previews import Named, Room, preview
+from dashboard import wording
+from dashboard.upload import archives
+from dashboard.upload.archives import Member
+from dashboard.upload.previews import Named, Room, preview
 from tests.dashboard.marking import (
     WORD,
     marked_language,

@@ -12,7 +12,7 @@ from dashboard.bar_charts import (
     bar_chart,
     line_chart,
 )
-from dashboard.influence_charts import Contrast, half_normal_plot
+from dashboard.influence.charts import Contrast, half_normal_plot
 from dashboard.vector import pen
 from dashboard.vector.plot import plot
 from tests.dashboard.exports.conftest import HOSTILE

@@ -1,0 +1,1 @@
+"""Several VMs at once: sums, fairness, targets, and the consolidation curve."""

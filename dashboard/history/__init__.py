@@ -1,0 +1,1 @@
+"""One case over versions and days."""

@@ -1,0 +1,1 @@
+"""The pages of a lab and of its people."""

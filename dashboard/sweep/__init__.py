@@ -1,0 +1,1 @@
+"""One parameter swept through its sizes, for several systems."""
