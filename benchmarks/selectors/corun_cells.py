@@ -89,7 +89,7 @@ def natives_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> dict[int, Cell]
         baseline__system__hypervisor=NATIVE,
     )
     pairs = dict(against.values_list("cell", "baseline"))
-    cells = Cell.objects.filter(pk__in=against.values("baseline")).only(*READ)
+    cells = Cell.objects.filter(pk__in=set(pairs.values())).only(*READ)
     natives = {cell.pk: cell for cell in cells}
     return {cell: natives[pk] for cell, pk in pairs.items() if pk in natives}
 
