@@ -6,12 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The first is the same browser without its window: pages come a third sooner.
+HEADLESS = "chromium-headless-shell"
+NAMES = (
+    *(HEADLESS, "chromium", "chromium-browser"),
+    *("google-chrome", "google-chrome-stable"),
+)
 PLACES = (
     Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
 )
-INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "chromium")
+INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "--quiet=2")
+PACKAGES = (HEADLESS, "chromium")  # older Debians have no package of the first
 
 
 def find() -> Path | None:
@@ -24,20 +30,25 @@ def find() -> Path | None:
     return next((place for place in PLACES if place.exists()), None)
 
 
-def install() -> bool:
-    """Install Debian's Chromium where that is allowed; tell whether it was tried."""
+def install() -> None:
+    """Install Debian's Chromium where that is allowed."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        return False
+        return
     print("installing Chromium, which the tests of the pages drive ...", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "update", "--quiet=2"], env=environment, check=False)
-    subprocess.run([*INSTALL, "--quiet=2"], env=environment, check=False)
-    return True
+    for package in PACKAGES:
+        done = subprocess.run([*INSTALL, package], env=environment, check=False)
+        if done.returncode == 0:
+            break
 
 
 def main() -> int:
     """Make sure that there is a browser; say what to type if there is none."""
-    if find() or (install() and find()):
+    is_best = os.environ.get("CHROMIUM") or shutil.which(HEADLESS)
+    if not is_best:
+        install()
+    if find():
         return 0
     sys.stderr.write(
         "The tests of the pages need Chromium. Install it (on Debian: "
