@@ -50,14 +50,48 @@ def test_a_missing_browser_is_the_sentence_to_type(monkeypatch, capsys):
     assert "sudo apt-get install chromium" in capsys.readouterr().err
 
 
-def test_root_on_debian_gets_the_browser_installed(monkeypatch):
-    commands: list[list[str]] = []
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr("subprocess.run", lambda command, **_: commands.append(command))
+@pytest.fixture
+def debian(monkeypatch):
+    """Be root on Debian; return its programs, its packages, what apt-get was asked."""
+    there, packages, asked = {"apt-get"}, set(), []
 
-    assert browser.install()
-    assert [command[1] for command in commands] == ["update", "install"]
+    def run(command, **_):
+        _, verb, *words = command
+        asked.append([verb, words[-1]] if verb == "install" else [verb])
+        is_missing = verb == "install" and words[-1] not in packages
+        return subprocess.CompletedProcess(command, 100 if is_missing else 0)
+
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda name: name if name in there else None)
+    monkeypatch.setattr("subprocess.run", run)
+    return there, packages, asked
+
+
+def test_root_on_debian_gets_the_browser_without_a_window(debian):
+    there, packages, asked = debian
+    there.add("chromium")
+    packages.add(browser.HEADLESS)
+
+    assert browser.main() == 0
+    assert asked == [["update"], ["install", browser.HEADLESS]]
+
+
+def test_an_older_debian_gets_the_whole_browser(debian):
+    _, packages, asked = debian
+    packages.add("chromium")
+
+    browser.install()
+
+    assert asked[1:] == [["install", browser.HEADLESS], ["install", "chromium"]]
+
+
+def test_nothing_is_installed_where_it_is_there(debian):
+    there, _, asked = debian
+    there.add(browser.HEADLESS)
+
+    assert browser.main() == 0
+    assert asked == []
 
 
 def test_make_alone_lists_every_public_target():
