@@ -159,8 +159,8 @@ def test_a_bar_of_nothing_is_passed_over(visit, site):
 
 
 def test_series_keep_their_colours_where_the_system_forces_its_own(chromium, site):
-    fills = "(bars) => new Set(bars.map((bar) => getComputedStyle(bar).fill)).size"
+    strokes = "(all) => new Set(all.map((line) => getComputedStyle(line).stroke)).size"
     with browsing.window(chromium, site.url, forced_colors="active") as visit:
         chart = drawn(visit, f"{routes.XEN}co-runs/")
 
-        assert chart.locator(".bars .point path").evaluate_all(fills) == 3
+        assert chart.locator(".js-line").evaluate_all(strokes) == 3
