@@ -10,7 +10,7 @@ from benchmarks.analysis.clock_facts import figures_trust, run_trust
 from benchmarks.analysis.clocks import TimeTrust
 from benchmarks.models import Campaign, Cell, Run, Sample
 from benchmarks.selectors.facets import facets
-from benchmarks.selectors.runs import runs_of_upload, samples_of, visible_runs
+from benchmarks.selectors.runs import listed_runs, runs_of_upload, samples_of
 from benchmarks.viewer import Viewer
 from dashboard.selections import Menu, run_menus
 from dashboard.upload.text import UploadText, upload_text
@@ -65,7 +65,7 @@ def run_list_page(
     wanted: dict[str, Any] = {name: query[name] for name in FILTERS if query.get(name)}
     if query.get("system"):
         wanted["system"] = number(query["system"])
-    runs = visible_runs(viewer, campaign=campaign, **wanted)
+    runs = listed_runs(viewer, campaign=campaign, **wanted)
     shown, older, newer = _page(runs, query)
     menus = run_menus(query, facets(campaign))
     return RunListPage(tuple(shown), menus, older, newer)

@@ -131,10 +131,12 @@ def subjects(viewer: Viewer, campaign: Campaign) -> tuple[Subject, ...]:
     Other visible campaigns count where they measured the same case on the same host.
     """
     own = Cell.objects.filter(campaign=campaign, n__gt=0)
+    # By their ids: as parts of one query they would be looked up for every cell again.
+    pairs = set(own.values_list("case", "system__host"))
     seen = Cell.objects.visible_to(viewer).filter(
         n__gt=0,
-        case__in=own.values("case"),
-        system__host__in=own.values("system__host"),
+        case__in={case for case, _ in pairs},
+        system__host__in={host for _, host in pairs},
     )
     names = (
         *("case_id", "case__label", "case__tool", "system__host__slug"),
