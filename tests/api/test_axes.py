@@ -139,7 +139,7 @@ def test_a_campaign_must_be_named(anyone, campaign, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "queries"), [("sweeps", 10), ("network", 6), ("history", 2)]
+    ("name", "queries"), [("sweeps", 10), ("network", 6), ("history", 3)]
 )
 def test_their_queries_are_fixed(
     anyone, sizes, paths, versions, django_assert_num_queries, name, queries
