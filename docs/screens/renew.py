@@ -121,6 +121,7 @@ def main(url: str, var: Path) -> int:
 def pictures(browser: Browser, look: Look, url: str, var: Path) -> Iterator[str]:
     """Take the pictures of one look and return what is wrong with the pages."""
     context = browser.new_context(
+        locale="en-US",
         viewport={"width": look.width, "height": look.height},
         color_scheme="dark" if look.theme == "dark" else "light",
     )
