@@ -16,8 +16,8 @@ EXACT := $(if $(filter command environment,$(firstword $(origin PYTHON))),--exac
 IN := .venv/bin/python
 COMMAND := $(IN) -m config.command
 PYTEST := $(IN) -m pytest
-# Whole files to each of a few processes (tests/conftest.py): one more than cores, since
-# the product is waited for. ARGS=-n0 has one process only.
+# Whole files to each of a few processes (tests/conftest.py): three suit two cores, since
+# the product is mostly waited for. ARGS=-n0 has one process only.
 SEVERAL := -n 3 --dist loadfile --no-loadscope-reorder
 # Pure modules only: no database, no broker, no browser.
 FAST := tests/benchmarks/tools tests/benchmarks/analysis tests/benchmarks/reference \

@@ -41,10 +41,8 @@ def bench_judging() -> Iterator[tuple[str, str, str, str]]:
 def _shape(generator: np.random.Generator) -> tuple[str, str, str, str]:
     """Time the shape of one cell; the limit is Python's own sorting of its runs."""
     values = generator.normal(100, 1, RUNS).tolist()
-    best_ms, plain_ms = (
-        _best_ms(lambda: shape_of(values)),
-        _best_ms(lambda: sorted(values)),
-    )
+    best_ms = _best_ms(lambda: shape_of(values))
+    plain_ms = _best_ms(lambda: sorted(values))
     limit, ratio = f"sorting {plain_ms:.4f} ms", f"{best_ms / plain_ms:.0f} x"
     return f"shape of a cell of {RUNS} runs", f"{best_ms:.2f} ms", limit, ratio
 

@@ -50,7 +50,7 @@ def visible_labs(viewer: Viewer) -> QuerySet[Lab]:
 
 
 def labs_with_counts(viewer: Viewer) -> QuerySet[Lab]:
-    """Return those labs with how many campaigns of each the viewer sees."""
+    """Return the visible labs with how many campaigns of each the viewer sees."""
     seen = visible(viewer).filter(lab=OuterRef("pk")).order_by().values("lab")
     count = Subquery(seen.annotate(count=Count("pk")).values("count"))
     return visible_labs(viewer).annotate(campaigns_count=Coalesce(count, 0))
