@@ -1,9 +1,12 @@
-"""Which version of a campaign the database holds: a key for what was made of it.
+"""Which version of a campaign, or of everything, the database holds: keys.
 
-PostgreSQL marks every row with the transaction that wrote it (``xmin``) and its place
-(``ctid``), and writes a changed row to another place. The marks of all rows that a
-campaign's pages are made of, put together, change with each of them, whoever wrote it
-and however: there is no counter that somebody could forget to raise.
+Of everything: the snapshot of a query begun now, PostgreSQL's own word for which
+transactions it sees.
+
+Of a campaign: PostgreSQL marks every row with the transaction that wrote it (``xmin``)
+and its place (``ctid``), and writes a changed row to another place. The marks of all
+rows that a campaign's pages are made of, put together, change with each of them,
+whoever wrote it and however: there is no counter that somebody could forget to raise.
 `docs/decisions/caching.md` says why, and what may be kept under such a key.
 """
 
@@ -75,6 +78,23 @@ _VERSION = "SELECT concat_ws('-', {})".format(
         for table, key, rows in READ
     )
 )
+
+
+_SNAPSHOT = "SELECT concat_ws(' ', pg_postmaster_start_time(), pg_current_snapshot())"
+
+
+def database_version() -> str | None:
+    """Return a text that is another one after any change of anything, in one query.
+
+    None inside a transaction, which sees its own changes and no snapshot tells of them.
+    Any process that writes any row of the server changes it, and a restart does: one
+    that was set back to an earlier day may give the same numbers once more.
+    """
+    if connection.in_atomic_block:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(_SNAPSHOT)
+        return str(cursor.fetchone()[0])
 
 
 def campaign_version(campaign: Campaign) -> str:

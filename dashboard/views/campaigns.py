@@ -11,11 +11,13 @@ from benchmarks.selectors.versions import campaign_version
 from dashboard.campaign_page import campaign_standing
 from dashboard.citing import citation_of
 from dashboard.exports.citation import bibtex
+from dashboard.kept_pages import Content, kept_page
 from dashboard.viewers import campaign_or_404, keeps, viewer_of
 
 
 @require_safe
-def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+@kept_page
+def show_campaign(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show a campaign: what it measured on what, and how far its runs are."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
@@ -31,7 +33,7 @@ def show_campaign(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         "may_keep": may_keep,
         "freezing": unfinished_freezing(campaign) if may_keep else None,
     }
-    return render(request, "dashboard/campaign.html", context)
+    return Content("dashboard/campaign.html", context)
 
 
 @require_safe

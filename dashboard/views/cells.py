@@ -8,11 +8,13 @@ from dashboard.cell.claims import cell_claim
 from dashboard.cell.page import cell_page
 from dashboard.cell.quoting import NAME, quoted_in, quoted_of
 from dashboard.cell.reading import reading_of
+from dashboard.kept_pages import Content, kept_page
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 
 @require_safe
-def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> HttpResponse:
+@kept_page
+def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
     """Show everything a cell stands on: both sides, their samples, shapes, runs."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
@@ -29,7 +31,7 @@ def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> HttpRe
         "quoted": quoted_in(query.get(NAME, "")),
         "now": quoted_of(page.evidence.row),
     }
-    return render(request, "dashboard/cell.html", context)
+    return Content("dashboard/cell.html", context)
 
 
 @require_safe

@@ -1,26 +1,27 @@
 """The compare page, its chart and the cards of its cells."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.cell.card import cell_card
 from dashboard.compare.judged_table import figure_of
 from dashboard.compare.page import comparison_page
+from dashboard.kept_pages import Content, kept_page
 from dashboard.viewers import campaign_or_404, query_of, viewer_of
 
 
 @require_safe
 @vary_on_headers("HX-Request", "HX-Target")
-def show_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+@kept_page
+def show_comparison(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show a campaign's cases against its systems; htmx gets only what changes."""
     campaign = campaign_or_404(viewer_of(request), lab, slug)
     page = comparison_page(campaign, query_of(request))
     is_part = request.headers.get("HX-Target") == "comparison"
     template = "_comparison.html" if is_part else "compare.html"
     context = {"campaign": campaign, "page": page, "is_part": is_part}
-    return render(request, f"dashboard/{template}", context)
+    return Content(f"dashboard/{template}", context)
 
 
 @require_safe
@@ -31,9 +32,10 @@ def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 
 @require_safe
-def show_card(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+@kept_page
+def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what stands behind one cell, for the card beside it."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
     card = cell_card(viewer, campaign, query_of(request))
-    return render(request, "dashboard/_cell_card.html", {"card": card})
+    return Content("dashboard/_cell_card.html", {"card": card})

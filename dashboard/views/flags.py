@@ -5,7 +5,7 @@ from typing import cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -16,6 +16,7 @@ from benchmarks.selectors.flags import find_flag
 from benchmarks.services.decisions import decide_flag
 from dashboard import wording
 from dashboard.flag_page import flag_page
+from dashboard.kept_pages import Content, kept_page
 from dashboard.signing_in import signed_in
 from dashboard.viewers import (
     campaign_or_404,
@@ -27,7 +28,8 @@ from dashboard.viewers import (
 
 
 @require_safe
-def list_flags(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+@kept_page
+def list_flags(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what is doubtful in a campaign, by rule, with the evidence."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
@@ -36,7 +38,7 @@ def list_flags(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
         "page": flag_page(viewer, campaign, query_of(request)),
         "may_decide": keeps(request, campaign.lab_id),
     }
-    return render(request, "dashboard/flag_list.html", context)
+    return Content("dashboard/flag_list.html", context)
 
 
 @require_POST

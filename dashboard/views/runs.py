@@ -5,6 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from dashboard.cell.page import cell_address
+from dashboard.kept_pages import Answer, Content, kept_page
 from dashboard.run_pages import run_list_page, run_page
 from dashboard.upload.text import kept_output
 from dashboard.viewers import campaign_or_404, query_of, run_or_404, viewer_of
@@ -13,7 +14,8 @@ RAW = ("text/plain; charset=utf-8", "txt")
 
 
 @require_safe
-def list_runs(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+@kept_page
+def list_runs(request: HttpRequest, lab: str, slug: str) -> Answer:
     """Show a campaign's runs; those behind one cell have moved to the cell's page."""
     viewer = viewer_of(request)
     campaign = campaign_or_404(viewer, lab, slug)
@@ -21,8 +23,7 @@ def list_runs(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     if "cell" in query:
         return redirect(cell_address(campaign, query), permanent=True)
     page = run_list_page(viewer, campaign, query)
-    context = {"campaign": campaign, "page": page}
-    return render(request, "dashboard/run_list.html", context)
+    return Content("dashboard/run_list.html", {"campaign": campaign, "page": page})
 
 
 @require_safe

@@ -1,11 +1,11 @@
 """A campaign's version is another one after whatever happens to it."""
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from benchmarks.models import Decision, Flag, Meter, OutboxItem, Run, RunEnergy
 from benchmarks.selectors import versions
-from benchmarks.selectors.versions import campaign_version
+from benchmarks.selectors.versions import campaign_version, database_version
 from benchmarks.services import processing
 
 
@@ -81,3 +81,22 @@ def test_what_happens_to_another_campaign_is_not_its_affair(
     submit(run_document(campaign=private_campaign.slug, system={"guest_os": "Other"}))
 
     assert campaign_version(measured) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_database_is_another_one_after_any_change(campaign):
+    seen = []
+    for change in (campaign.save, campaign.delete, campaign.lab.delete):
+        seen.append(database_version())
+        assert database_version() == seen[-1]
+        change()
+
+    assert len({*seen, database_version()}) == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_what_a_transaction_sees_there_is_no_version(campaign):
+    with transaction.atomic():
+        assert database_version() is None
+
+    assert database_version()
