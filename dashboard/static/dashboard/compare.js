@@ -56,6 +56,9 @@
 
   const turn = () => new Promise((done) => setTimeout(done));
 
+  /* Links that the tab key leaves out: not thousands of them at once, when all are there. */
+  const outOfTabOrder = (rows) => rows.replaceAll("<a href", '<a tabindex="-1" href');
+
   /* Who has not scrolled meanwhile stays where he was. */
   const scrollBack = (grid) => {
     const { scrollTop, scrollHeight } = region();
@@ -65,19 +68,31 @@
     region().scrollTop = before.top;
   };
 
+  const add = (body, rows) => {
+    const last = body.lastElementChild;
+    body.insertAdjacentHTML("beforeend", outOfTabOrder(rows));
+    const added = [];
+    for (let row = last.nextElementSibling; row; row = row.nextElementSibling) added.push(row);
+    return added;
+  };
+
   const complete = async (grid, groups) => {
     grid.parentElement.ariaBusy = "true";
+    let count = 0;
     for (const [at, text] of groups.entries()) {
       for (const rows of slices(text)) {
         await turn();
         if (!grid.isConnected) return;
-        grid.tBodies[at].insertAdjacentHTML("beforeend", rows);
+        const added = add(grid.tBodies[at], rows);
+        if (count < NEAR) putOff(added);
+        count += added.length;
       }
     }
     await turn();
     if (before?.top) scrollBack(grid);
-    grid.parentElement.ariaBusy = null;
     document.dispatchEvent(new CustomEvent("rowscome"));
+    await bringInTurns();
+    grid.parentElement.ariaBusy = null;
   };
 
   document.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
@@ -94,7 +109,8 @@
     if (!grid) return;
     if (before) {
       showFirst([...grid.querySelectorAll("tbody tr")], 0, before.columns);
-      region().scrollLeft = before.left;
+      // In the frame that lays the new table out anyway, not a second time before it.
+      if (before.left) requestAnimationFrame(() => { region().scrollLeft = before.left; });
     }
     complete(grid, later);
   });

@@ -2,9 +2,12 @@
    turns, a frame each, so that keys are answered between them. What still waits has
    data-far, which leaves it out of the layout. */
 
-/* As many rows as a window shows, and as many as a turn brings. */
+/* As many rows as a window shows. A browser lays out some beyond it as well, to be ready:
+   those that it may are brought a few in a turn, the others many. */
 const SEEN = 12;
-const TURN = 8;
+const NEAR = 36;
+const TURN = 3;
+const FAR_TURN = 16;
 
 /* The columns that a table's window shows, as the places of their cells in a row. */
 const columnsInSight = (grid) => {
@@ -25,16 +28,27 @@ const bring = (row) => {
 };
 
 let waiting = [];
-let isBringing = false;
+let near = 0;
+let bringing = null;
 
-const bringInTurns = async () => {
-  if (isBringing) return;
-  isBringing = true;
+const bringAll = async () => {
   while (waiting.length) {
     await painted();
-    waiting.splice(0, TURN).forEach(bring);
+    const count = near > 0 ? TURN : FAR_TURN;
+    near -= count;
+    waiting.splice(0, count).forEach(bring);
   }
-  isBringing = false;
+  bringing = null;
+};
+
+/* Ends when nothing is left out of the layout. */
+const bringInTurns = () => (bringing ??= bringAll());
+
+/* Leave rows out of the layout until those that wait already have come. */
+const putOff = (rows) => {
+  for (const row of rows) row.setAttribute("data-far", "");
+  waiting.push(...rows);
+  bringInTurns();
 };
 
 /* Show of some rows those about a place, and of these the columns in sight. */
@@ -52,5 +66,6 @@ const showFirst = (rows, at, [from, to]) => {
   const mine = byDistance.map(([, row]) => row);
   const those = new Set(mine);
   waiting = [...mine, ...waiting.filter((row) => !those.has(row))];
+  near = NEAR;
   bringInTurns();
 };

@@ -7,7 +7,8 @@ from benchmarks.models import Agent, Lab
 from benchmarks.services import campaigns, intake, processing, systems
 from tests.dashboard import browsing, serving
 
-pytestmark = pytest.mark.browser
+# The mark of the database lets this file run alone: it is made for tests that have it.
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 COMPARE = "/campaigns/alpha-lab/long/compare/"
 CASES = 160
