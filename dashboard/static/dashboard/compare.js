@@ -95,6 +95,27 @@
     grid.parentElement.ariaBusy = null;
   };
 
+  /* To take thousands of cells out of a page takes as long as to put others in. What is not
+     seen of the old table goes a few rows at a time, before htmx has the answer. */
+
+  const clearOut = async (xhr) => {
+    const grid = gridOf();
+    if (!grid || xhr.status !== 200) return;
+    const rows = [...grid.querySelectorAll("tbody:not([hidden]) tr:not(.group, [hidden])")];
+    const { scrollTop, scrollHeight, clientHeight } = region();
+    const last = Math.ceil(((scrollTop + clientHeight) / scrollHeight) * rows.length);
+    while (rows.length > last) {
+      await turn();
+      for (const row of rows.splice(Math.max(last, rows.length - SEEN))) row.remove();
+    }
+  };
+
+  document.addEventListener("htmx:beforeSend", ({ detail: { target, xhr } }) => {
+    if (target.id !== "comparison") return;
+    const handle = xhr.onload;
+    xhr.onload = (event) => clearOut(xhr).then(() => handle.call(xhr, event));
+  });
+
   document.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
     if (!detail.shouldSwap || target.id !== "comparison") return;
     const grid = gridOf();
