@@ -6,7 +6,7 @@ from benchmarks.models import Campaign
 def test_it_shows_a_card_for_each_campaign(text, pair, campaign):
     page = text("/")
 
-    assert "What does a hypervisor cost?" in page
+    assert "<title>What does a hypervisor cost? · Virtlab</title>" in page
     assert campaign.title in page
     assert "/campaigns/alpha-lab/study/compare/" in page
     assert "all processed" in page
