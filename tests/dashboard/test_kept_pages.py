@@ -98,11 +98,13 @@ def signed_in(lab, name, role="admin", **kwargs):
 
 
 def test_a_page_is_made_once_and_is_the_same_again(
-    client, addresses, django_assert_num_queries
+    client, addresses, texts, monkeypatch, django_assert_num_queries
 ):
+    """Other tests write to the same server meanwhile: here it stands still."""
+    monkeypatch.setattr(kept_pages, "database_version", lambda: "now")
     for address in addresses:
         first = client.get(address).text
-        with django_assert_num_queries(1):
+        with django_assert_num_queries(0):
             assert client.get(address).text == first, address
 
 
