@@ -106,7 +106,7 @@
     const last = Math.ceil(((scrollTop + clientHeight) / scrollHeight) * rows.length);
     while (rows.length > last) {
       await turn();
-      for (const row of rows.splice(Math.max(last, rows.length - SEEN))) row.remove();
+      for (const row of rows.splice(Math.max(last, rows.length - FAR_TURN))) row.remove();
     }
   };
 

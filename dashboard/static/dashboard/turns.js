@@ -1,10 +1,10 @@
-/* A table of thousands of cells changes: what its window shows comes first, the rest in
+/* A table of thousands of cells changes: the first rows of its window come first, the rest in
    turns, a frame each, so that keys are answered between them. What still waits has
    data-far, which leaves it out of the layout. */
 
-/* As many rows as a window shows. A browser lays out some beyond it as well, to be ready:
-   those that it may are brought a few in a turn, the others many. */
-const SEEN = 12;
+/* Rows that come in the first frame; the next come a few in a turn, as far as a browser
+   lays rows out (some beyond its window, to be ready), and the others many. */
+const FIRST = 4;
 const NEAR = 36;
 const TURN = 3;
 const FAR_TURN = 16;
@@ -55,8 +55,8 @@ const putOff = (rows) => {
 const showFirst = (rows, at, [from, to]) => {
   const byDistance = rows.map((row, place) => [Math.abs(place - at), row]).sort(([one], [other]) => one - other);
   for (const [distance, row] of byDistance) {
-    row.toggleAttribute("data-far", distance > SEEN);
-    if (distance > SEEN) continue;
+    row.toggleAttribute("data-far", distance > FIRST);
+    if (distance > FIRST) continue;
     let place = -1; // The heading of the row is always in sight.
     for (const cell of row.cells) {
       cell.toggleAttribute("data-far", place >= 0 && (place < from || place > to));
