@@ -42,7 +42,10 @@ const bringAll = async () => {
 };
 
 /* Ends when nothing is left out of the layout. */
-const bringInTurns = () => (bringing ??= bringAll());
+const bringInTurns = () => {
+  if (waiting.length) bringing ??= bringAll(); // Without rows it would end before it is known.
+  return bringing;
+};
 
 /* Leave rows out of the layout until those that wait already have come. */
 const putOff = (rows) => {

@@ -120,6 +120,18 @@ def test_after_a_search_is_cleared_nothing_stays_out_of_the_layout(sheet):
     expect(sheet.locator("[data-far]")).to_have_count(0)
 
 
+def test_a_search_gives_all_rows_back_after_a_turn_that_had_none_to_bring(sheet):
+    """As after the exchange of a table that is small enough to come at once."""
+    expect(sheet.locator("[data-far]")).to_have_count(0)
+    sheet.evaluate("bringInTurns()")
+    search = sheet.get_by_label("Find rows")
+    search.press_sequentially("write 51")
+    search.clear()
+
+    expect(sheet.locator(".case:visible")).to_have_count(CASES)
+    expect(sheet.locator("[data-far]")).to_have_count(0)
+
+
 def test_the_far_end_has_the_focus_in_sight(sheet):
     sheet.locator("td.cell a").first.focus()
     sheet.keyboard.press("Control+End")
