@@ -30,7 +30,6 @@ from dashboard.sweep.charts import Curve, Mark, sweep_plot
 from dashboard.table_cells import row_figure
 
 MOST_SUBJECTS = 60
-MOST_SENTENCES = 6
 MOST_ROWS = 40
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -94,7 +93,7 @@ def history_page(
     return HistoryPage(
         title=_title(told),
         better=told.case.better,
-        sentences=tuple(sentences(told, is_over_time))[:MOST_SENTENCES],
+        sentences=tuple(sentences(told, is_over_time)),
         rows=_rows(found, subject, is_over_time),
         figure=_figure(told, is_over_time),
         table=table,

@@ -8,6 +8,7 @@ from math import isfinite
 
 import numpy as np
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.analysis.history import LEAST_RUNS, ChangePoint
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
@@ -34,35 +35,59 @@ def line_name(series: Series, told: History) -> str:
 
 
 def sentences(told: History, is_over_time: bool) -> Iterator[str]:
-    """Say what changed, one line after the other; those that changed come first."""
-    said = [
-        (name, each, list(_told(each, name, is_over_time)))
-        for each in told.series
-        for name in [line_name(each, told)]
-    ]
-    for _name, _series, lines in sorted(said, key=lambda it: not it[1].changes):
-        yield from lines
-
-
-def _told(series: Series, name: str, is_over_time: bool) -> Iterator[str]:
-    if not is_over_time:
-        yield from _over_versions(series, name)
+    """Say what changed, line by line, and then once what holds for all the others."""
+    if is_over_time:
+        yield from _over_time(told)
         return
-    changes, n = series.changes, len(series.dated)
-    words = {"system": name, "n": n, "least": LEAST_RUNS}
-    if changes is None:
-        yield (
-            _(
-                "%(system)s: %(n)s dated runs. A change point needs %(least)s on each "
-                "side, so none is looked for."
-            )
-            % words
+    for each in told.series:
+        yield from _over_versions(each, line_name(each, told))
+
+
+def _over_time(told: History) -> Iterator[str]:
+    for each in told.series:
+        for change in each.changes or ():
+            yield _change(each, line_name(each, told), change)
+    for reason, others in _unchanged(told).items():
+        yield reason % {"systems": _systems(others, told), "least": LEAST_RUNS}
+
+
+def _unchanged(told: History) -> dict[str, list[Series]]:
+    """Return the series without a change by what is to be said of them."""
+    found: dict[str, list[Series]] = {}
+    for each in told.series:
+        if not each.changes:
+            found.setdefault(_why_unchanged(each), []).append(each)
+    return found
+
+
+def _why_unchanged(series: Series) -> str:
+    if series.changes is not None:
+        return _("%(systems)s: no change beyond chance.")
+    if len(series.dated) < 2 * LEAST_RUNS:
+        return _(
+            "%(systems)s: a change point needs %(least)s runs on each side, so none is "
+            "looked for."
         )
-    elif not changes:
-        yield _("%(system)s: no change beyond chance in %(n)s dated runs.") % words
-    else:
-        for change in changes:
-            yield _change(series, name, change)
+    return _(
+        "%(systems)s: a change is a factor, and of readings of 0 there is none, so no "
+        "change point is looked for."
+    )
+
+
+def _systems(which: list[Series], told: History) -> str:
+    if len(which) == len(told.series) > 1:
+        runs = sorted({len(each.dated) for each in which})
+        most = _dated_runs(runs[-1])
+        if runs[1:]:
+            most = _("%(least)s to %(runs)s") % {"least": runs[0], "runs": most}
+        return _("All %(n)s systems (%(runs)s)") % {"n": len(which), "runs": most}
+    return "; ".join(
+        f"{line_name(each, told)} ({_dated_runs(len(each.dated))})" for each in which
+    )
+
+
+def _dated_runs(n: int) -> str:
+    return ngettext("%(n)s dated run", "%(n)s dated runs", n) % {"n": n}
 
 
 def _change(series: Series, name: str, change: ChangePoint) -> str:

@@ -29,7 +29,6 @@ from dashboard.table_cells import row_figure
 
 PARAMETERS = ("family", "response", "systems")
 MOST_LINES = 7
-MOST_SENTENCES = 3
 STEEP = 4
 """From this factor between the lowest and the highest on, the axis is logarithmic."""
 
@@ -77,7 +76,7 @@ def sweep_page(
     return SweepPage(
         family=family,
         title=_title(family),
-        sentences=tuple(parting_sentences(family, lines))[:MOST_SENTENCES],
+        sentences=tuple(parting_sentences(family, lines)),
         rows=_rows(families, family, lines, query),
         figure=_figure(family, lines, is_ratio),
         heads=tuple(level_text(level) for level in family.levels),

@@ -20,7 +20,9 @@ BEGIN = datetime(2026, 3, 1, 8, tzinfo=UTC)
 def series(run_document, xen):
     """Make a run every twelve hours: ``levels`` one after the other."""
 
-    def make(*levels, n=14, versions=("4.18", "4.19"), dated=True, **changes):
+    def make(
+        *levels, n=14, versions=("4.18", "4.19"), dated=True, system=None, **changes
+    ):
         random = np.random.default_rng(11)
         documents = []
         for at, level in enumerate(level for level in levels for _ in range(n)):
@@ -30,7 +32,7 @@ def series(run_document, xen):
             documents.append(
                 run_document(
                     round(level * (1 + random.normal(0, 0.005)), 3),
-                    system={**xen, "hypervisor_version": version},
+                    system={**xen, **(system or {}), "hypervisor_version": version},
                     **stated,
                     **changes,
                 )
@@ -85,14 +87,57 @@ def test_fewer_than_ten_runs_a_side_claim_nothing(text, submit, series):
 
     (said,) = findings(text(PAGE))
 
-    assert "18 dated runs. A change point needs 10 on each side" in said
+    assert "(18 dated runs): a change point needs 10 runs on each side" in said
     assert figure(text(PAGE))["layout"]["shapes"] == []
+
+
+def test_what_holds_for_all_systems_is_said_once(text, submit, series):
+    for n, vcpus in ((2, 2), (3, 4), (4, 8)):
+        submit(*series(50, n=n, system={"vcpus": vcpus}))
+
+    (said,) = findings(text(PAGE))
+
+    assert said.startswith("All 3 systems (2 to 4 dated runs): a change point needs")
+
+
+def test_a_change_stands_before_what_the_others_share(text, submit, series):
+    submit(*series(50, n=2))
+    submit(*series(50, n=2, system={"vcpus": 4}))
+    submit(*series(50, 45, system={"vcpus": 8}))
+
+    changed, others = findings(text(PAGE))
+
+    assert "times what it was before" in changed
+    assert others.count("(2 dated runs)") == 2
+    assert "8 vCPU" not in others
+
+
+def test_readings_of_0_are_the_reason_where_they_are(text, submit, series):
+    documents = series(50, 45, tool="pdh-csv")
+    cpu = {"metric": "CPU utilization mean", "parameters": {}, "unit": "%"}
+    for at, document in enumerate(documents):
+        document["samples"] = [{**cpu, "value": at}]
+    submit(*documents)
+
+    (said,) = findings(text(PAGE))
+
+    assert "(28 dated runs): a change is a factor, and of readings of 0" in said
+
+
+def test_of_many_changes_the_later_ones_are_folded(text, submit, series):
+    for vcpus in range(1, 9):
+        submit(*series(50, 45, n=10, system={"vcpus": vcpus}))
+
+    page = text(PAGE)
+
+    assert len(findings(page)) == 8
+    assert "2 more findings" in page
 
 
 def test_a_quiet_series_is_said_to_be_quiet(text, submit, series):
     submit(*series(50, 50))
 
-    assert "no change beyond chance in 28 dated runs" in findings(text(PAGE))[0]
+    assert "(28 dated runs): no change beyond chance" in findings(text(PAGE))[0]
 
 
 def test_versions_are_an_axis_of_their_own(text, submit, series):
