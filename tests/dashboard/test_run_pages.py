@@ -99,6 +99,16 @@ def test_a_run_shows_what_ran_where_and_what_it_measured(text, pair, campaign):
     assert "Gebhardt 2010" in page
     assert campaign.title in page
     assert f"/cells/{pair.pk}/" in page
+    assert "against baseline" in page
+
+
+def test_a_native_run_leads_to_its_cell_and_promises_no_baseline(text, pair):
+    run = Run.objects.get(system__hypervisor="native")
+
+    page = text(f"/runs/{run.pk}/")
+
+    assert "all its runs" in page
+    assert "against baseline" not in page
 
 
 def test_a_run_shows_its_upload_readable_and_escaped(text, pair, run_document, submit):
