@@ -35,7 +35,10 @@ class RunValue:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A cell with the runs it was summarised from, and those it was set against."""
+    """A cell with the runs it was summarised from, and those it was set against.
+
+    ``flags`` are those of both sides: either withholds the verdict.
+    """
 
     row: ComparisonRow
     cell: Cell
@@ -67,6 +70,7 @@ def evidence(
     means = _run_means(cell, samples), _run_means(baseline, baseline_samples)
     wanted = [pk for side in means for pk, _mean, _n in side]
     runs = visible_runs(viewer, pk__in=wanted).in_bulk()
+    sides = [each.pk for each in (cell, baseline) if each is not None]
     own, other = (_run_values(side, runs) for side in means)
     return Evidence(
         row=row,
@@ -76,7 +80,7 @@ def evidence(
         baseline_runs=other,
         samples=samples,
         baseline_samples=baseline_samples,
-        flags=tuple(visible_flags(viewer, cells=cell)),
+        flags=tuple(visible_flags(viewer, cells__in=sides).distinct()),
         tested=verdicts.tested,
     )
 

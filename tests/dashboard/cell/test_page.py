@@ -271,6 +271,21 @@ def test_a_flag_stands_there_with_what_it_rests_on(text, pair):
     assert "An open flag doubts a number" in words(page)
 
 
+def test_a_flag_of_the_baseline_stands_there_too(text, pair):
+    """It withholds the verdict as well as one of the cell."""
+    mark = {"code": "not_valid", "sentence": "Native was too short."}
+    Run.objects.exclude(system=pair.system).update(warnings=[mark])
+    checking.check_due_campaigns(timedelta(0))
+    native = pair.campaign.cells.exclude(pk=pair.pk).get()
+    card = f"{address(pair).split('cells/')[0]}compare/cell/?cell={pair.pk}"
+
+    assert not pair.flags.exists()
+    page = text(address(pair))
+    assert "An open flag doubts a number" in words(page)
+    for asked in (page, text(card), text(f"{card}&baseline={native.system_id}")):
+        assert asked.count("Native was too short.") == 1
+
+
 def test_the_old_address_leads_here(client, pair):
     answer = client.get(LIST, {"cell": pair.pk, "baseline": "7"})
 
