@@ -30,6 +30,16 @@ LABELS: dict[str, Text] = {
 # A sign beside the number: seen by everybody, whatever their colours.
 SIGNS = {"slower": "▼", "faster": "▲", "equivalent": "=", "undetermined": "?"}
 FLAGGED = "⚑"
+# Why a number that is shown gets no verdict, for a note below a table.
+WITHHELD: dict[str, Text] = {
+    "flagged": gettext_lazy("no verdict: an open flag doubts it or its baseline"),
+    "clock_suspect": gettext_lazy(
+        "no verdict: the clock that timed it, or its baseline, cannot be trusted"
+    ),
+    "noisy_baseline": gettext_lazy("no verdict: its baseline is too noisy"),
+    "two_runs": gettext_lazy("no verdict: one side has two runs only"),
+    "few_runs": gettext_lazy("only indicative: one side has three or four runs"),
+}
 
 
 def verdict_words(judgement: Judgement) -> str:
@@ -50,6 +60,12 @@ def verdict_sign(verdict: str) -> str:
 def is_flagged(judgement: Judgement) -> bool:
     """Return whether a flag lets nothing be said."""
     return Gate.FLAGGED.code in judgement.codes
+
+
+def withheld(judgement: Judgement | None) -> tuple[str, ...]:
+    """Return the codes of what keeps a verdict from a number that is shown."""
+    codes = judgement.codes if judgement else ()
+    return tuple(code for code in WITHHELD if code in codes)
 
 
 def paper_sign(judgement: Judgement) -> str:

@@ -172,13 +172,18 @@ def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> 
 def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str:
     said = [tex(_meaning(source.show)), *_signs(table, source)]
     said += [
-        rf"\textsuperscript{{{mark}}} {tex(state_words.state_meaning(state))}."
-        for state, mark in marks.items()
+        rf"\textsuperscript{{{mark}}} {tex(_told(noted))}."
+        for noted, mark in marks.items()
     ]
     said.append(tex(_runs(table)))
     said.append(f"{tex(_('Source:'))} {_documents(table)}{_address(source)}.")
     text = rf"\scriptsize\raggedright {' '.join(said)}"
     return rf"\par\smallskip\noindent\parbox{{\linewidth}}{{{text}}}"
+
+
+def _told(noted: str) -> str:
+    """Return what a state means, or what keeps a verdict back."""
+    return str(judging.WITHHELD.get(noted) or state_words.state_meaning(noted))
 
 
 def _meaning(show: str) -> str:

@@ -8,7 +8,7 @@ from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
 from benchmarks.selectors.energy_rows import EnergyRow
-from dashboard import wording
+from dashboard import judging, wording
 from dashboard.exports.escaping import tex
 from dashboard.exports.latex_widths import (
     BOLD,
@@ -35,7 +35,7 @@ SIGNS_OF_ENERGY = {
 }
 NOT_MEASURED = r"\textendash{}"
 SMALLER = r"\virtlabsmall"
-# A verdict's sign, and the letter of a state.
+# A verdict's sign, and the letter of a note.
 SIGN_PT, MARK_PT = 7.0, 5.0
 
 
@@ -71,7 +71,7 @@ def _heading(
 
 @dataclass(frozen=True)
 class CellStyle:
-    """What cells show, and the letters of the states that are explained below."""
+    """What cells show, and the letters of what is explained below."""
 
     show: str
     marks: Mapping[str, str]
@@ -123,7 +123,7 @@ def _label(row: CaseRow) -> str:
 
 def _cell_pt(row: ComparisonRow, show: str) -> float:
     """Return what `_cell` takes at most; the head wants some room in any case."""
-    mark = 0.0 if row.shown_state in SILENT else MARK_PT
+    mark = MARK_PT * len(_noted(row))
     ratio = ratio_text(row, show)
     if ratio and show != VALUE:
         small = ", ".join(interval_ends(row, show) or ())
@@ -139,13 +139,13 @@ def _cell_pt(row: ComparisonRow, show: str) -> float:
 def _cell(row: ComparisonRow | None, style: CellStyle, room_pt: float) -> str:
     if row is None:
         return NOT_MEASURED
-    marks, state, judged = style.marks, row.shown_state, row.judgement
-    mark = rf"\textsuperscript{{{marks[state]}}}" if state in marks else ""
+    letters = "".join(sorted(style.marks[it] for it in _noted(row)))
+    mark = rf"\textsuperscript{{{letters}}}" if letters else ""
     ratio = ratio_text(row, style.show)
     if not ratio or style.show == VALUE:
         return _figure(row, mark, room_pt)
     signs = SIGNS_OF_ENERGY if isinstance(row, EnergyRow) else SIGNS
-    sign = signs.get(judged.verdict, "") if judged else ""
+    sign = signs.get(row.judgement.verdict, "") if row.judgement else ""
     text = f"{tex(ratio)}{sign}{mark}"
     ends = interval_ends(row, style.show)
     if ends is None:
@@ -173,6 +173,17 @@ def _figure(row: ComparisonRow, mark: str, room_pt: float) -> str:
 
 
 def marks_of(cells: Iterable[ComparisonRow | None]) -> dict[str, str]:
-    """Return a letter for each state that has to be explained below the table."""
-    states = sorted({cell.shown_state for cell in cells if cell is not None} - SILENT)
-    return {state: chr(ord("a") + at) for at, state in enumerate(states)}
+    """Return a letter for each thing that has to be explained below the table."""
+    noted = sorted({it for cell in cells if cell is not None for it in _noted(cell)})
+    return {it: chr(ord("a") + at) for at, it in enumerate(noted)}
+
+
+def _noted(row: ComparisonRow) -> list[str]:
+    """Return the state of a cell and what keeps the verdict from its number.
+
+    Of what has no ratio a flag alone is told: a value stands for itself.
+    """
+    state = row.shown_state
+    noted = [] if state in SILENT else [state]
+    codes = judging.withheld(row.judgement)
+    return noted + [it for it in codes if row.ratio is not None or it == "flagged"]

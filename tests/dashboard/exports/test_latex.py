@@ -131,6 +131,22 @@ def test_a_state_is_explained_below_by_its_letter(rows):
     assert r"\textsuperscript{a} its native run is older" in text
 
 
+def test_what_keeps_a_verdict_from_a_number_is_told_below(rows, measured):
+    codes = ("two_runs", "clock_suspect", "flagged")
+    doubted = replace(measured.judgement, verdict="refused", codes=codes)
+    native = replace(rows[0], judgement=replace(doubted, codes=("native", *codes)))
+    text = latex(
+        comparison_table([native, replace(measured, judgement=doubted)]), SOURCE
+    )
+
+    assert r"\textit{52.97}\textsuperscript{b} &" in text
+    assert r"0.960\textsuperscript{abc}\\" in text
+    assert r"\textsuperscript{a} no verdict: the clock that timed it" in text
+    assert r"\textsuperscript{b} no verdict: an open flag doubts it" in text
+    assert r"\textsuperscript{c} no verdict: one side has two runs only." in text
+    assert tex.read(text).closed == ["tabular", "table"]
+
+
 def test_a_cell_that_was_not_measured_is_a_dash(rows):
     other = replace(rows[1], id=3, case_id=2, case="Network throughput · read")
 
