@@ -73,12 +73,14 @@ class ColumnHead:
     """All columns in order, the headings over them, and what they have in common.
 
     ``lead`` is the heading over all others: the property that groups the columns.
+    ``constants`` are of all systems, ``of_guests`` of all but a native machine.
     """
 
     columns: tuple[Column, ...]
     lead: Level
     levels: tuple[Level, ...]
     constants: tuple[Fact, ...]
+    of_guests: tuple[Fact, ...]
 
 
 def column_head(
@@ -101,11 +103,13 @@ def column_head(
     columns = _columns(systems, varying, lead)
     headings = [lead, *(name for name in (PLATFORM, *varying) if name != lead)]
     levels = _levels(columns, headings)
+    shared = [name for name in names if name not in varying]
     return ColumnHead(
         columns=columns,
         lead=levels[0],
         levels=levels[1:],
-        constants=_constants(systems, [name for name in names if name not in varying]),
+        constants=_shared(systems, shared, by_all=True),
+        of_guests=_shared(systems, shared, by_all=False),
     )
 
 
@@ -150,12 +154,16 @@ def _tells_apart(systems: Collection[ComparisonRow], name: str) -> bool:
     return len(values) > 1
 
 
-def _constants(
-    systems: Sequence[ComparisonRow], names: Iterable[str]
+def _shared(
+    systems: Sequence[ComparisonRow], names: Iterable[str], *, by_all: bool
 ) -> tuple[Fact, ...]:
+    """Return what all systems state alike, or all but a native machine."""
     said = {name: [_stated(row, name) for row in systems] for name in names}
-    shared = {name: next(filter(None, values), "") for name, values in said.items()}
-    return tuple(Fact(name, value) for name, value in shared.items() if value)
+    return tuple(
+        Fact(name, next(filter(None, values)))
+        for name, values in said.items()
+        if any(values) and all(values) == by_all
+    )
 
 
 def _columns(

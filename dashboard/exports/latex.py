@@ -162,6 +162,8 @@ def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> 
     said = [f"{source.title}: {source.against}."]
     if common:
         said.append(_("In common: %(facts)s.") % {"facts": ", ".join(common)})
+    if guests := ", ".join(map(wording.fact_text, table.head.of_guests)):
+        said.append(_("All but native: %(facts)s.") % {"facts": guests})
     if place[1] > 1:
         said.append(
             _("Part %(part)s of %(all)s.") % {"part": place[0], "all": place[1]}

@@ -77,6 +77,8 @@ def _paragraphs(table: ComparisonTable) -> Iterator[str]:
     common = ", ".join(wording.fact_text(fact) for fact in table.head.constants)
     if common:
         yield _("All systems have in common: %(facts)s.") % {"facts": common}
+    if guests := ", ".join(map(wording.fact_text, table.head.of_guests)):
+        yield _("All but native: %(facts)s.") % {"facts": guests}
     if table.is_single_run:
         yield _(
             "Every value is of a single run: there are no intervals, and no verdict is "
