@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.judgement import Judgement
+from benchmarks.selectors.comparison_row import ComparisonRow
 from dashboard import figures, wording
 from dashboard.wording import Text
 
@@ -60,6 +61,23 @@ def verdict_sign(verdict: str) -> str:
 def is_flagged(judgement: Judgement) -> bool:
     """Return whether a flag lets nothing be said."""
     return Gate.FLAGGED.code in judgement.codes
+
+
+def reasons(row: ComparisonRow) -> list[str]:
+    """Return what decided or stands against a verdict, and of which side it is so."""
+    judged = row.judgement
+    if judged is None:
+        return []
+    said = [wording.said(sentence) for sentence in judged.sentences]
+    others = set(row.baseline_doubts) - set(row.doubts)
+    if not others.intersection(judged.codes):
+        return said
+    return [
+        _("%(reason)s That is so of its baseline.") % {"reason": reason}
+        if code in others
+        else reason
+        for code, reason in zip(judged.codes, said, strict=True)
+    ]
 
 
 def withheld(judgement: Judgement | None) -> tuple[str, ...]:

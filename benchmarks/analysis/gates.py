@@ -110,10 +110,11 @@ SENTENCES: Final[Mapping[Gate, str]] = {
         "how sure they are cannot be said."
     ),
     Gate.NOISY_BASELINE: template(
-        "The baseline is too noisy: its own interval is +-{baseline_percent:.0f} %."
+        "The baseline is too noisy: its own interval is ±{baseline_percent:.0f} %."
     ),
     Gate.NO_INTERVAL: template(
-        "The runs vary so much that no interval of the ratio exists."
+        "The runs vary so much, or were read so coarsely, that no interval of the "
+        "ratio exists."
     ),
     Gate.NATIVE: template("This is the side that others are compared with."),
     Gate.NO_BASELINE: template("There is no native run to compare with."),

@@ -18,7 +18,7 @@ from scipy.special import stdtr
 
 from benchmarks.analysis.order import FALSE_ALARM, Order, order_of
 from benchmarks.analysis.rounding import last_place
-from benchmarks.sentences import Sentence, joined
+from benchmarks.sentences import counted, joined, Sentence
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -266,8 +266,11 @@ def _label_words(shape: Shape) -> list[Sentence]:
     if len(shape.outliers) > 5:
         more = len(shape.outliers) - 5
         words.append(
-            Sentence("outliers: run {runs} and {more} more", runs=runs, more=more)
+            Sentence("outliers: runs {runs} and {more} more", runs=runs, more=more)
         )
     elif shape.outliers:
-        words.append(Sentence("outliers: run {runs}", runs=runs))
+        n = len(shape.outliers)
+        words.append(
+            counted("outlier: run {runs}", "outliers: runs {runs}", n=n, runs=runs)
+        )
     return words

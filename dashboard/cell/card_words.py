@@ -86,7 +86,7 @@ def _sides(
 def _reasons(row: ComparisonRow) -> Iterator[str]:
     """Yield what decided, or what stands against a verdict or an interval."""
     if row.judgement:
-        yield from map(wording.said, row.judgement.sentences)
+        yield from judging.reasons(row)
         if row.judgement.advice:
             yield wording.said(row.judgement.advice)
     elif isinstance(row, EnergyRow) and row.reason:

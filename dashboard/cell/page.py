@@ -81,6 +81,11 @@ class CellPage:
         return bool(self.view.shade) and self.has_single_figure
 
     @property
+    def reasons(self) -> list[str]:
+        """What decided, or what stands against a verdict."""
+        return judging.reasons(self.evidence.row)
+
+    @property
     def is_judged(self) -> bool:
         """Whether a verdict, or what stands against one, is told."""
         row = self.evidence.row

@@ -73,7 +73,7 @@ def test_a_noisy_baseline_is_refused_with_its_width():
     said = said_of((5, 97.0, 1.0), (5, 100.0, 40.0))
 
     assert said.codes == ("noisy_baseline",)
-    assert said.sentences == ("The baseline is too noisy: its own interval is +-50 %.",)
+    assert said.sentences == ("The baseline is too noisy: its own interval is ±50 %.",)
     assert said.advice == "Not even 200 runs a side would decide it as things stand."
 
 

@@ -43,7 +43,7 @@ def test_a_dell_raid_reads_at_two_speeds_in_threes():
 def test_a_3ware_raid_reads_at_one_speed():
     shape = shape_of(hdparm("inqbus-server-a"))
 
-    assert shape.sentence == "one speed, outliers: run 5"
+    assert shape.sentence == "one speed, outlier: run 5"
     assert shape.has_single_figure
 
 
@@ -126,7 +126,7 @@ def test_one_far_run_is_an_outlier_and_no_second_speed():
     shape = shape_of([*STEADY, 14.0])
 
     assert (shape.is_single_speed, shape.outliers) == (True, (8,))
-    assert shape.sentence == "one speed, outliers: run 9"
+    assert shape.sentence == "one speed, outlier: run 9"
 
 
 def test_an_outlier_is_looked_for_within_its_own_speed():
@@ -144,7 +144,7 @@ def test_an_outlier_shows_among_readings_that_are_mostly_equal():
 def test_many_outliers_are_counted():
     shape = shape_of([*[10.0, 10.1] * 20, 12.0, 8.0, 13.0, 7.0, 14.0, 6.0])
 
-    assert shape.sentence.endswith("outliers: run 41, 42, 43, 44, 45 and 1 more")
+    assert shape.sentence.endswith("outliers: runs 41, 42, 43, 44, 45 and 1 more")
 
 
 def test_a_first_run_apart_is_seen():

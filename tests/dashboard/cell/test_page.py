@@ -131,6 +131,14 @@ def test_two_speeds_of_the_baseline_forbid_the_ratio_too(client, sides):
 
     assert "the baseline has two speeds" in page.headline
     assert not page.has_ratio
+    reason = "The runs have two speeds: one mean does not describe them."
+    assert f"{reason} That is so of its baseline." in page.reasons
+
+
+def test_two_speeds_of_the_cell_itself_are_not_said_of_its_baseline(client, sides):
+    page = client.get(address(sides(TWO_SPEEDS, TWO_SPEEDS))).context["page"]
+
+    assert not any("baseline" in reason for reason in page.reasons)
 
 
 def test_a_refused_verdict_names_its_reasons_and_the_runs_that_help(text, sides):
