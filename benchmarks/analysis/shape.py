@@ -18,7 +18,7 @@ from scipy.special import stdtr
 
 from benchmarks.analysis.order import FALSE_ALARM, Order, order_of
 from benchmarks.analysis.rounding import last_place
-from benchmarks.sentences import counted, joined, Sentence
+from benchmarks.sentences import Sentence, counted, joined
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
