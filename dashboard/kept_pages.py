@@ -8,9 +8,11 @@ nothing stale can come out of it.
 """
 
 import secrets
-from collections.abc import Callable, Hashable, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from hashlib import sha256
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
@@ -27,7 +29,9 @@ from benchmarks.selectors.versions import database_version
 from dashboard import figures
 from dashboard.viewers import person_of
 
-MOST_CHARACTERS: Final = 16_000_000
+MOST_BYTES: Final = 32_000_000
+ENTRY_BYTES: Final = 500
+"""What it takes to keep one text, beside the text itself: its key and two tables."""
 BLOCKS: Final = ("title", "body", "head", "content")
 # Nobody can write it into a name: another one in every process.
 SECRET: Final = secrets.token_hex(16)
@@ -44,8 +48,15 @@ class Content:
 
 
 Answer: TypeAlias = Content | HttpResponse
+
+
+def size_of(text: str) -> int:
+    """Return the bytes that a kept text takes; some characters take four."""
+    return sys.getsizeof(text) + ENTRY_BYTES
+
+
 _lock = Lock()
-_texts: LRUCache[Hashable, str] = LRUCache(MOST_CHARACTERS, getsizeof=len)
+_texts: LRUCache[bytes, str] = LRUCache(MOST_BYTES, getsizeof=size_of)
 
 
 def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
@@ -70,13 +81,16 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
     return show
 
 
-def _key(request: HttpRequest) -> Hashable | None:
-    """Return what a page is made from; None where nothing can be kept."""
+def _key(request: HttpRequest) -> bytes | None:
+    """Return a digest of what a page is made from; None where nothing can be kept.
+
+    An address of thousands of letters would take more room than many a text.
+    """
     version = database_version()
     if version is None:
         return None
     person = person_of(request)
-    return (
+    made_from = (
         version,
         timezone.now().date(),
         person and person.pk,
@@ -85,10 +99,11 @@ def _key(request: HttpRequest) -> Hashable | None:
         get_language(),
         figures.locale(),
     )
+    return sha256(repr(made_from).encode()).digest()
 
 
-def _keep(key: Hashable | None, text: str) -> None:
-    if key and len(text) <= MOST_CHARACTERS:
+def _keep(key: bytes | None, text: str) -> None:
+    if key and size_of(text) <= MOST_BYTES:
         with _lock:
             _texts[key] = text
 

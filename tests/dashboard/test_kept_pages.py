@@ -5,6 +5,7 @@ kept.
 """
 
 import re
+import sys
 
 import pytest
 from cachetools import LRUCache
@@ -63,7 +64,7 @@ def addresses(pair, flag):
 @pytest.fixture
 def texts(monkeypatch):
     """What is kept from now on."""
-    empty = LRUCache(1_000_000, getsizeof=len)
+    empty = LRUCache(4_000_000, getsizeof=kept_pages.size_of)
     monkeypatch.setattr(kept_pages, "_texts", empty)
     return empty
 
@@ -79,8 +80,8 @@ def titles():
     return lambda: view(asked()).text
 
 
-def asked():
-    request = RequestFactory().get("/")
+def asked(address="/"):
+    request = RequestFactory().get(address)
     request.user = AnonymousUser()
     return request
 
@@ -263,7 +264,7 @@ def test_a_part_that_htmx_asks_for_is_not_the_page(client, pair):
 def test_a_page_larger_than_all_that_is_kept_is_shown_all_the_same(
     client, pair, texts, monkeypatch
 ):
-    monkeypatch.setattr(kept_pages, "MOST_CHARACTERS", 1_000)
+    monkeypatch.setattr(kept_pages, "MOST_BYTES", 1_000)
     for _ in range(2):
         assert "<main" in client.get(f"{STUDY}compare/").text
 
@@ -271,13 +272,28 @@ def test_a_page_larger_than_all_that_is_kept_is_shown_all_the_same(
 
 
 def test_what_is_kept_is_bounded(client, pair, monkeypatch):
-    few = LRUCache(60_000, getsizeof=len)
+    few = LRUCache(120_000, getsizeof=kept_pages.size_of)
     monkeypatch.setattr(kept_pages, "_texts", few)
     for number in range(20):
         client.get(f"{STUDY}compare/?q={number}")
 
     assert 1 <= len(few) < 20
-    assert few.currsize <= 60_000
+    assert few.currsize <= 120_000
+
+
+def test_the_room_that_is_counted_is_the_room_that_is_taken(texts, monkeypatch):
+    """Long addresses are made up in thousands, and a sign may take four bytes."""
+    monkeypatch.setattr(kept_pages, "database_version", lambda: "now")
+
+    @kept_page
+    def view(request):
+        return Content("dashboard/_empty.html", {"title": "\N{CRYING FACE}" * 300})
+
+    for number in range(3):
+        view(asked(f"/?q={number:x>4000}"))
+
+    assert [sys.getsizeof(key) < 100 for key in texts] == 3 * [True]
+    assert texts.currsize > 3 * 4 * 300
 
 
 def test_a_redirect_and_an_error_are_not_kept(client, pair, texts):
