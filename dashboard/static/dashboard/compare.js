@@ -76,24 +76,34 @@
     return added;
   };
 
+  function* pieces(grid, groups) {
+    for (const [at, text] of groups.entries()) for (const rows of slices(text)) yield [grid.tBodies[at], rows];
+  }
+
+  let missing = [];
+
   const complete = async (grid, groups) => {
     grid.parentElement.ariaBusy = "true";
-    let count = 0;
-    for (const [at, text] of groups.entries()) {
-      for (const rows of slices(text)) {
-        await turn();
-        if (!grid.isConnected) return;
-        const added = add(grid.tBodies[at], rows);
-        if (count < NEAR) putOff(added);
-        count += added.length;
-      }
+    const mine = (missing = pieces(grid, groups));
+    for (let count = 0; ; ) {
+      await turn();
+      if (!grid.isConnected) return;
+      const { value: piece, done } = mine.next();
+      if (done) break;
+      const added = add(...piece);
+      if (count < NEAR) putOff(added);
+      count += added.length;
     }
-    await turn();
     if (before?.top) scrollBack(grid);
     document.dispatchEvent(new CustomEvent("rowscome"));
     await bringInTurns();
     grid.parentElement.ariaBusy = null;
   };
+
+  // Paper has all rows, or it would lie.
+  addEventListener("beforeprint", () => {
+    for (const piece of missing) add(...piece);
+  });
 
   /* To take thousands of cells out of a page takes as long as to put others in. What is not
      seen of the old table goes a few rows at a time, before htmx has the answer. */

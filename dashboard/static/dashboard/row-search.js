@@ -65,4 +65,5 @@
     isNewer = false;
   });
   document.addEventListener("rowscome", () => isNewer && sift());
+  document.addEventListener("htmx:pushedIntoHistory", () => isNewer && remember());
 })();

@@ -89,6 +89,32 @@ def test_what_is_typed_while_a_table_comes_is_searched_in_all_of_it(sheet):
     expect(sheet.locator("[data-status]")).to_have_text(f"1 of {CASES} rows")
 
 
+def test_what_is_typed_while_an_answer_is_waited_for_is_in_the_address(sheet):
+    search, held = sheet.get_by_label("Find rows"), []
+    sheet.route("**/compare/?*", lambda route: held.append(route))
+    show_overhead(sheet)
+    search.press_sequentially("write 51")
+    sheet.wait_for_url("**q=write+51")
+    held[0].continue_()
+    exchanged(sheet)
+
+    sheet.wait_for_url("**show=overhead**q=write+51")
+
+
+def test_who_prints_while_rows_still_come_has_all_of_them_on_paper(sheet):
+    sheet.evaluate(
+        """document.addEventListener("htmx:afterSwap", () => {
+          dispatchEvent(new Event("beforeprint"));
+          window.printed = document.querySelectorAll("tbody tr .case").length;
+        })"""
+    )
+    show_overhead(sheet)
+    exchanged(sheet)
+
+    assert sheet.evaluate("window.printed") == CASES
+    assert sheet.locator("tbody tr .case").count() == CASES
+
+
 def test_an_exchanged_table_stays_where_it_was_scrolled_to(sheet):
     sheet.set_viewport_size({"width": 320, "height": 500})
     place = "(region) => [region.scrollLeft, region.scrollTop]"
