@@ -160,6 +160,15 @@
     if (beside.length) canvas.setAttribute("aria-describedby", beside.map(({ id }) => id).join(" "));
   };
 
+  /* A chart is taller than the place kept for it: who is at something below stays there. */
+  const holding = (figure) => {
+    const focused = document.activeElement;
+    const topOf = () => focused.getBoundingClientRect().top;
+    const top = topOf();
+    const isBelow = figure.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING;
+    return () => isBelow && 0 <= top && top < innerHeight && scrollBy(0, topOf() - top);
+  };
+
   const draw = async (figure) => {
     const canvas = figure.querySelector(".chart-canvas");
     const [source, Plotly] = await Promise.all([numbers(figure), plotly(figure.dataset.plotly)]);
@@ -171,6 +180,7 @@
       // Its series are buttons below: a legend in the picture answers the mouse alone.
       return Plotly.react(canvas, data, { ...layout, showlegend: false }, CONFIG);
     };
+    const hold = holding(figure);
     canvas.replaceChildren();
     await chart.repaint();
     named(canvas, figure);
@@ -178,6 +188,7 @@
     figure.chart = chart;
     figure.dataset.drawn = "";
     figure.dispatchEvent(new CustomEvent("chartdrawn", { bubbles: true }));
+    hold();
   };
 
   const attempt = async (figure) => {

@@ -52,6 +52,22 @@ def test_a_chart_that_was_not_fetched_says_so_and_is_fetched_again(visit):
     assert browsing.violations(page) == []
 
 
+def test_a_chart_that_comes_late_leaves_who_is_below_it_in_place(visit):
+    held = hold(visit, "**/compare/chart/**")
+    page = visit.open(COMPARE)
+    page.set_viewport_size({"width": 320, "height": 400})
+    last = page.get_by_role("contentinfo").get_by_role("link").last
+    last.focus()
+
+    while not held:
+        page.wait_for_timeout(20)
+    before = last.bounding_box()["y"]
+    held.pop().continue_()
+    expect(page.locator("[data-drawn]")).to_have_count(1)
+
+    assert abs(last.bounding_box()["y"] - before) <= 1
+
+
 def test_without_plotly_the_next_attempt_asks_for_it_again(visit):
     visit.context.route("**/plotly*", lambda route: route.abort())
     page = visit.open(COMPARE)
