@@ -17,6 +17,7 @@ from benchmarks.selectors.references import Reference
 from benchmarks.selectors.verdicts import campaign_verdicts
 from dashboard import figures
 from dashboard.cell.words import ComparabilityWords, comparability_words
+from dashboard.compare.finding import is_found
 from dashboard.interval_bars import IntervalBar, interval_bar, reach
 from dashboard.ratio_words import (
     OVERHEAD,
@@ -48,6 +49,8 @@ class DirectRow:
     """What may be said of the ratio, where there is one."""
     ratio: str
     interval: str
+    is_found: bool
+    """Whether a search leaves it."""
 
     @property
     def reasons(self) -> Reasons:
@@ -61,6 +64,11 @@ class DirectGroup:
 
     group: CaseGroup
     rows: tuple[DirectRow, ...]
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a search leaves any row of it."""
+        return any(row.is_found for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,11 @@ class DirectPage:
     def rows(self) -> list[DirectRow]:
         """All cases."""
         return [row for group in self.groups for row in group.rows]
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a search leaves any row; with nothing to search, none is missed."""
+        return not self.groups or any(group.is_found for group in self.groups)
 
     @property
     def has_intervals(self) -> bool:
@@ -122,11 +135,7 @@ def direct_page(
     judged = [said for each in rows if (said := drawn_judgement(each))]
     table, axis = comparison_table(rows), reach(judged, band)
     groups = tuple(
-        DirectGroup(
-            group,
-            tuple(_row(row, pinned, chosen.show, (band, axis)) for row in group.rows),
-        )
-        for group in table.groups
+        _group(group, pinned, chosen, (band, axis)) for group in table.groups
     )
     found = dict(Counter(each.verdict for each in judged).most_common())
     return DirectPage(
@@ -159,8 +168,22 @@ def _rows(
     return comparison_rows(campaign, **looked_up, verdicts=verdicts), verdicts.tested
 
 
+def _group(
+    group: CaseGroup,
+    pinned: tuple[System, ...],
+    chosen: Selection,
+    scale: tuple[float, float],
+) -> DirectGroup:
+    rows = (_row(group, row, pinned, chosen, scale) for row in group.rows)
+    return DirectGroup(group, tuple(rows))
+
+
 def _row(
-    row: CaseRow, pinned: tuple[System, ...], show: str, scale: tuple[float, float]
+    group: CaseGroup,
+    row: CaseRow,
+    pinned: tuple[System, ...],
+    chosen: Selection,
+    scale: tuple[float, float],
 ) -> DirectRow:
     cells = {cell.system_id: cell for cell in row.cells if cell}
     one, other = (cells.get(system.pk) for system in pinned)
@@ -171,6 +194,7 @@ def _row(
         other,
         bar=interval_bar(said, *scale) if said else None,
         judgement=said,
-        ratio=ratio_text(one, show) if one else "",
-        interval=interval_text(one, show) if one else "",
+        ratio=ratio_text(one, chosen.show) if one else "",
+        interval=interval_text(one, chosen.show) if one else "",
+        is_found=is_found(chosen.q, group, row),
     )

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from benchmarks.selectors.comparison_columns import Column
 from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
 from dashboard import judging, wording
+from dashboard.compare.finding import is_found
 from dashboard.compare.page import ComparisonPage
 from dashboard.table_cells import CellView, cell_view
 
@@ -164,13 +165,3 @@ def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> st
 
 def _edge(place: Column) -> str:
     return " edge" if place.is_edge else ""
-
-
-def is_found(q: str, group: CaseGroup, row: CaseRow) -> bool:
-    """Whether every word that is searched for stands in a row's or group's heading."""
-    if not q:
-        return True
-    facts = [wording.fact_text(fact) for fact in (*group.facts, *row.facts)]
-    component = wording.component_name(group.component)
-    said = " ".join([component, group.tool, group.label, row.label, *facts]).casefold()
-    return all(word in said for word in q.casefold().split())

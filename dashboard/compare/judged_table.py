@@ -12,7 +12,7 @@ from benchmarks.selectors.energy_rows import energy_rows
 from benchmarks.selectors.facets import Facets, facets
 from benchmarks.selectors.verdicts import campaign_verdicts
 from dashboard.compare.figure import comparison_figure
-from dashboard.compare.grid import is_found
+from dashboard.compare.finding import is_found
 from dashboard.compare.page import DRAWN_CELLS, rows_of, shaped
 from dashboard.selections import ENERGY, PINS, Selection, selection
 

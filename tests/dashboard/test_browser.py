@@ -504,6 +504,47 @@ def test_searching_hides_rows_at_once_and_stands_in_the_address(visit):
     expect(page.locator(".case:visible")).to_have_count(2)
 
 
+def test_what_is_searched_for_now_is_taken_along(visit):
+    page = visit.open(f"{COMPARE}?q=linpack")
+    search, pin = page.get_by_label("Find rows"), re.compile("^Pin for")
+
+    search.fill("ramspeed")
+    page.get_by_role("link", name=pin).nth(4).click()
+    page.wait_for_url(re.compile("pin="))
+    assert browsing.query(page)["q"] == "ramspeed"
+
+    search.fill("")
+    page.get_by_role("link", name=pin).nth(5).click()
+    page.wait_for_url(re.compile("pin=.*%2C"))
+    assert "q" not in browsing.query(page)
+
+    search.fill("linpack")
+    page.get_by_role("link", name="Show all columns").click()
+    expect(page.locator("[data-grid] .case:visible")).to_have_count(2)
+
+
+def test_two_pinned_columns_are_searched_at_once_too(visit):
+    page = visit.open(f"{COMPARE}?q=linpack")
+    for at in (4, 5):
+        page.get_by_role("link", name=re.compile("^Pin for")).nth(at).click()
+    cases = page.locator(".direct-table tbody tr:not(.group):visible")
+
+    expect(cases).to_have_count(1)
+    page.get_by_label("Find rows").fill("linpack nowhere")
+    expect(cases).to_have_count(0)
+    expect(page.get_by_text("No row has these words.")).to_be_visible()
+    page.get_by_label("Find rows").fill("")
+    page.locator(".direct-table tbody tr:not(.group):visible").nth(8).wait_for()
+    assert visit.errors == []
+
+
+def test_a_search_that_leaves_no_ratio_leaves_no_chart(visit):
+    page = visit.open(f"{COMPARE}?q=nowhere")
+
+    expect(page.get_by_role("heading", name="The same ratios, drawn")).to_have_count(0)
+    assert visit.errors == []
+
+
 def test_two_columns_are_pinned_and_let_go(visit):
     page = visit.open(f"{COMPARE}?component=network")
 

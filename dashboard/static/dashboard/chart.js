@@ -172,6 +172,8 @@
   const draw = async (figure) => {
     const canvas = figure.querySelector(".chart-canvas");
     const [source, Plotly] = await Promise.all([numbers(figure), plotly(figure.dataset.plotly)]);
+    // A search may leave no ratio: there is nothing to draw, and nothing went wrong.
+    if (!source.data) return figure.closest("section").remove();
     const chart = { source, canvas, view: { unseen: new Set(), ranges: {} } };
     chart.plain = (text) => new DOMParser().parseFromString((text ?? "").replace(/<br>/g, " "), "text/html").documentElement.textContent;
     chart.painted = (width) => themed(chart, canvas, width);

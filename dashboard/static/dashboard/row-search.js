@@ -12,9 +12,10 @@
   /* Rows that a search gives back. */
   const giveBack = (rows) => {
     if (!rows.length) return;
-    const columns = columnsInSight(rows[0].closest("[data-grid]"));
+    const grid = rows[0].closest("[data-grid]");
+    const columns = grid && columnsInSight(grid);
     for (const row of rows) row.hidden = false;
-    showFirst(rows, 0, columns);
+    if (grid) showFirst(rows, 0, columns); // Two systems side by side are no large table.
   };
 
   const sift = () => {
@@ -22,7 +23,7 @@
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
     let all = 0;
-    for (const body of document.querySelectorAll("[data-grid] tbody")) {
+    for (const body of document.querySelectorAll("[data-rows]")) {
       const title = body.rows[0].textContent;
       let inside = 0;
       for (const row of [...body.rows].slice(1)) {
@@ -42,13 +43,28 @@
     document.dispatchEvent(new CustomEvent("rowsfound"));
   };
 
+  const put = (query) => {
+    const q = search.value.trim();
+    if (q) query.set("q", q);
+    else query.delete("q");
+  };
+
   const remember = () => {
     const address = new URL(location.href);
-    const q = search.value.trim();
-    if (q) address.searchParams.set("q", q);
-    else address.searchParams.delete("q");
+    put(address.searchParams);
     history.replaceState(history.state, "", address);
   };
+
+  /* A link that changes the view takes along what is searched for now, not what was when
+     the page was made. */
+  const follow = ({ target }) => {
+    const link = target.closest?.('#comparison a[href^="?"]');
+    if (!link) return;
+    const query = new URLSearchParams(link.search);
+    put(query);
+    link.setAttribute("href", `?${query}`);
+  };
+  for (const name of ["pointerdown", "focusin", "click"]) document.addEventListener(name, follow);
 
   let typing = 0;
   let isNewer = false;
