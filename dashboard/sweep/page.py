@@ -1,7 +1,7 @@
 """What the sweep page shows for one choice: families, systems, chart and its table."""
 
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -73,11 +73,12 @@ def sweep_page(
     (family,) = with_lines(viewer, campaign, [chosen])
     lines = _lines(family, query)
     is_ratio = query.get("response") == "efficiency"
+    labels = _labels(families)
     return SweepPage(
         family=family,
-        title=_title(family),
+        title=labels[families.index(chosen)],
         sentences=tuple(parting_sentences(family, lines)),
-        rows=_rows(families, family, lines, query),
+        rows=_rows(zip(families, labels, strict=True), family, lines, query),
         figure=_figure(family, lines, is_ratio),
         heads=tuple(level_text(level) for level in family.levels),
         table=tuple(_table_row(family, line, is_ratio) for line in lines),
@@ -142,13 +143,12 @@ def _stated(family: Family) -> dict[str, str]:
 
 
 def _rows(
-    families: Sequence[Family],
+    labelled: Iterable[tuple[Family, str]],
     family: Family,
     lines: Sequence[Line],
     query: Mapping[str, str],
 ) -> tuple[ChipRow, ...]:
     kept = {name: query[name] for name in PARAMETERS if query.get(name)}
-    labelled = zip(families, _labels(families), strict=True)
     chips = [_family_chip(*each, family, kept) for each in labelled]
     rows = [ChipRow(_("Family"), tuple(chips), is_long=len(chips) > MOST_CHIPS)]
     if len(responses := _responses(family, kept)) > 1:

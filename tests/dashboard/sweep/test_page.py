@@ -114,6 +114,26 @@ def test_other_parameters_that_differ_make_other_families(submit, blocks):
     assert [level.amount for level in family.levels] == [2, 3, 4]
 
 
+def test_the_heading_tells_a_family_from_another_of_its_name(text, submit, blocks):
+    documents = blocks([1, 2, 3, 1, 2, 3], (1, 2, 3, 1, 2, 3), name="threads")
+    for at, document in enumerate(documents):
+        target = "one disk" if at < len(documents) / 2 else "another disk"
+        document["samples"][0]["parameters"]["target"] = target
+    submit(*documents)
+
+    page = text(PAGE)
+
+    (other,) = re.findall(r'href="(\?family=[^"]+)"(?! aria-current)', page)
+    headings = [
+        re.findall("<h2[^>]*>(.*?)</h2>", each)[0]
+        for each in (page, text(f"{PAGE}{other}"))
+    ]
+    assert {heading.rpartition(", ")[2] for heading in headings} == {
+        "target one disk",
+        "target another disk",
+    }
+
+
 def test_the_tab_stands_only_where_something_was_swept(text, submit, blocks, campaign):
     summary = "/campaigns/alpha-lab/study/"
     assert "/study/sweep/" not in text(summary)
