@@ -155,7 +155,7 @@ def test_its_queries_are_fixed(
         f"?pin={pair.system_id},{native}": 8,
         "chart/": 7,
         f"cell/?cell={pair.pk}": 10,
-        f"cell/?cell={pair.pk}&baseline={native}": 9,
+        f"cell/?cell={pair.pk}&baseline={native}": 11,
     }
     for address, count in counts.items():
         with django_assert_num_queries(count):
