@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 Parameter = str | int | float
 
 _MARK: Final = '{"template": '
+_TOO_LONG: Final = 1e15  # from here on nobody reads all digits of a number
 _REMEMBERED: Final = 8_192  # sentences that are read again and again: reasons of cells
 
 
@@ -117,7 +118,10 @@ class _Telling(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, str):
             return told(value, self._teller)
-        return self._teller.number(format(value, format_spec))
+        written = format(value, format_spec)
+        if "e+" in written and abs(value) < _TOO_LONG:
+            written = format(value, ",.0f")
+        return self._teller.number(written)
 
 
 def stored(text: str) -> str:

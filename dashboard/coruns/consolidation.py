@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.analysis.consolidation import Point
 from benchmarks.selectors.coruns import Curve
@@ -46,7 +47,11 @@ def _note(curves: Sequence[Curve]) -> str:
     found = curves[0].consolidation
     words = {"knee": found.knee, "most": found.points[-1].k}
     end = (
-        _("From %(knee)s VMs on, more add nothing (up to %(most)s were measured).")
+        ngettext(
+            "From %(knee)s VM on, more add nothing (up to %(most)s were measured).",
+            "From %(knee)s VMs on, more add nothing (up to %(most)s were measured).",
+            found.knee,
+        )
         if found.is_end_reached
         else _("The sum still rises at %(most)s VMs, the most that were measured.")
     )

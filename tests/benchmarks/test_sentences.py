@@ -62,6 +62,13 @@ def test_it_is_told_with_its_parts_in_another_order():
     assert told(said, German()) == "12,3% der Leitung"
 
 
+def test_a_large_number_is_told_with_its_digits_and_no_exponent():
+    said = Sentence("reads {mean:g} MB/s", mean=3108035.0)
+
+    assert told(said, German()) == "reads 3.108.035 MB/s"
+    assert told(Sentence("{x:g}", x=1e20), German()) == "1e+20"
+
+
 def test_a_name_within_it_is_no_template():
     said = Sentence("{system} is slow", system="Xen {3.3}")
 

@@ -119,6 +119,21 @@ def test_the_curve_says_where_it_ends_and_what_undisturbed_vms_would_do(
     assert undisturbed["y"] == [40, pytest.approx(65)]
 
 
+def test_a_second_vm_that_adds_nothing_ends_the_curve_at_one(
+    client, submit, run_document, xen
+):
+    shared = {"system": xen, **TOGETHER}
+    submit(
+        run_document(20.0, seat="1", **shared),
+        run_document(19.0, seat="2", **shared),
+        run_document(40.0, system=xen),
+    )
+
+    note = drawing(client.get(PAGE), "curve").note
+
+    assert note.startswith("From 1 VM on, more add nothing (up to 2 were measured).")
+
+
 def test_lines_are_promised_only_where_there_are_some(
     client, submit, run_document, xen
 ):
