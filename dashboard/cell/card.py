@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.http import Http404
 
 from benchmarks.models import Campaign, Cell, Efficiency, Flag, System
-from benchmarks.selectors.comparison_row import ComparisonRow
+from benchmarks.selectors.comparison_row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.selectors.comparison_rows import comparison_rows
 from benchmarks.selectors.energy_per_work import cell_energies
 from benchmarks.selectors.energy_rows import energy_row
@@ -44,7 +44,7 @@ def cell_card(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> C
     ).first()
     show = shown(query)
     row = _row(campaign, system, cell_id, chosen, show)
-    doubted = [cell_id, *_baseline_cells(cell_id, chosen)]
+    doubted = [cell_id, *_baseline_cells(campaign, row, chosen)]
     baseline = chosen or systems.filter(pk=row.baseline_system_id or -1).first()
     return CellCard(
         row=row,
@@ -79,14 +79,16 @@ def _row(
     return energy_row(row, cell_energies(campaign, chosen).get(cell_id))
 
 
-def _baseline_cells(cell_id: int, chosen: System | None) -> list[int]:
+def _baseline_cells(
+    campaign: Campaign, row: ComparisonRow, chosen: System | None
+) -> list[int]:
     """Return the cell on the other side of the ratio, whose flags count as well."""
     if chosen is None:
-        found = Efficiency.objects.filter(cell=cell_id, baseline__isnull=False)
+        found = Efficiency.objects.filter(cell=row.id, baseline__isnull=False)
         return list(found.values_list("baseline_id", flat=True))
-    same = ("case_id", "campaign_id", "scenario", "vms", "seat", "load")
-    own = Cell.objects.values(*same).get(pk=cell_id)
-    return list(Cell.objects.filter(system=chosen, **own).values_list("pk", flat=True))
+    same = {name: getattr(row, name) for name in CIRCUMSTANCES}
+    cells = Cell.objects.filter(campaign=campaign, system=chosen, **same)
+    return list(cells.values_list("pk", flat=True))
 
 
 def _number(text: str) -> int:

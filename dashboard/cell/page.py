@@ -217,7 +217,7 @@ def _comparability(found: Evidence) -> ComparabilityWords | None:
     runs = [each.run for each in found.runs]
     others = [each.run for each in found.baseline_runs]
     compared = sides_compared(found.cell, found.baseline, runs, others)
-    return words.comparability_words(compared)
+    return words.comparability_words(found.cell.campaign, compared)
 
 
 def _width(found: Evidence) -> str:

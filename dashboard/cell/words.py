@@ -12,7 +12,7 @@ from benchmarks.analysis.clocks import CLOCKS, trust_unmeasured
 from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
-from benchmarks.models import Cell, Run
+from benchmarks.models import Campaign, Cell, Run
 from benchmarks.selectors.cell_figures import shape_sentence
 from benchmarks.selectors.comparison_row import ComparisonRow
 from benchmarks.sentences import in_unit
@@ -31,6 +31,10 @@ LIGHTS: dict[str, tuple[Text, Text]] = {
     ),
     "red": (gettext_lazy("not comparable"), gettext_lazy("The case itself differs.")),
 }
+NOT_SAID: Text = gettext_lazy(
+    "The campaign does not say what it varies. Besides hypervisor, version and type "
+    "this differs: %(what)s."
+)
 
 
 @dataclass(frozen=True)
@@ -214,9 +218,11 @@ def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     return _sentence_of(" ".join(filter(None, words)))
 
 
-def comparability_words(found: Comparability) -> ComparabilityWords:
+def comparability_words(campaign: Campaign, found: Comparability) -> ComparabilityWords:
     """Return the light in words, unwanted differences first."""
     word, sentence = LIGHTS[found.light]
+    if found.unwanted and found.light == "amber" and not campaign.factors:
+        sentence = NOT_SAID
     if found.light == "amber" and not found.unwanted:
         sentence = _("The ratio is of several studied things together: %(what)s.")
     is_same = not (found.studied or found.unwanted)

@@ -146,7 +146,7 @@ def direct_page(
         found,
         count,
         figures.number(campaign.band_percent),
-        comparability_words(systems_compared(campaign, one, other)),
+        comparability_words(campaign, systems_compared(campaign, one, other)),
     )
 
 

@@ -69,7 +69,8 @@ def _how_to_read() -> str:
     return _(
         "Ratios to the baseline of the same case: 1 is its speed, more is better. "
         "Below a ratio its 95 % interval, or the value where there is none. Signs: "
-        "▼ slower, ▲ faster, = equivalent, ? undetermined, ⚑ doubted by a flag."
+        "▼ slower, ▲ faster, = equivalent, ? undetermined, ⚑ doubted by a flag; a "
+        "ratio without a sign has no verdict."
     )
 
 
