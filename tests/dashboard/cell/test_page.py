@@ -266,6 +266,13 @@ def test_a_baseline_that_is_not_there_is_not_found(client, pair, baseline):
     assert client.get(address(pair), {"baseline": baseline}).status_code == 404
 
 
+def test_runs_that_narrow_what_is_narrow_are_not_asked_for(client, sides):
+    narrow = client.get(address(sides([50.0, 50.1], CALM))).context["page"]
+
+    assert narrow.evidence.row.judgement.half_width < 0.02
+    assert narrow.width == ""
+
+
 def test_a_flag_stands_there_with_what_it_rests_on(text, pair):
     mark = {"code": "not_valid", "sentence": "It was <too> short."}
     Run.objects.filter(system=pair.system).update(warnings=[mark])
