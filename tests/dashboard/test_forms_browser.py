@@ -98,6 +98,24 @@ def test_who_signs_in_elsewhere_meanwhile_need_not_load_the_form_again(visit):
     assert Plan.objects.count() == 1
 
 
+def test_what_the_browser_kept_of_a_page_is_not_shown_after_signing_out(visit):
+    """As its back button brings it; the Chromium of tests keeps none, so it is told."""
+    brought_back = (
+        "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
+    )
+    page = opened(visit, MEMBERS)
+    page.evaluate(brought_back)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert page.url.endswith(MEMBERS)
+    other = visit.open(NEW)
+    other.get_by_role("button", name="Sign out").click()
+    other.wait_for_url("**/")
+
+    page.evaluate(brought_back)
+
+    page.wait_for_url("**/login/**")
+
+
 def test_a_refused_form_is_told_first_and_keeps_what_was_typed(visit):
     page = opened(visit, NEW)
     fill_in(page)

@@ -86,6 +86,17 @@
     for (const form of document.forms) delete form.dataset.sent;
   });
 
+  /* What a browser kept of a page is not shown to whoever comes after a sign-out. */
+  const SIGNED_OUT = "signed-out";
+  document.addEventListener("submit", ({ target: form }) => {
+    if ("signOut" in form.dataset) stored(() => localStorage.setItem(SIGNED_OUT, Date.now()));
+  });
+  addEventListener("pageshow", ({ persisted }) => {
+    if (!persisted || !(stored(() => localStorage.getItem(SIGNED_OUT)) > performance.timeOrigin)) return;
+    document.documentElement.hidden = true;
+    location.reload();
+  });
+
   /* What is wrong is the first thing that the keyboard and a screen reader meet: a field
      that is empty, the one that a refusal names, or else the refusal. */
   const refusal = document.querySelector("main [data-problem-first]");
