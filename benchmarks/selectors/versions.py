@@ -80,21 +80,30 @@ _VERSION = "SELECT concat_ws('-', {})".format(
 )
 
 
-_SNAPSHOT = "SELECT concat_ws(' ', pg_postmaster_start_time(), pg_current_snapshot())"
+# The statistics begin anew when PostgreSQL recovers from a crash of one of its
+# processes, which is no start of the server but may give numbers of transactions once
+# more. A standby's snapshot does not name what is under way.
+SNAPSHOT = """
+    SELECT concat_ws(
+        ' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(),
+        pg_current_snapshot()
+    ) WHERE NOT pg_is_in_recovery()
+"""
 
 
 def database_version() -> str | None:
     """Return a text that is another one after any change of anything, in one query.
 
-    None inside a transaction, which sees its own changes and no snapshot tells of them.
-    Any process that writes any row of the server changes it, and a restart does: one
-    that was set back to an earlier day may give the same numbers once more.
+    None inside a transaction, which sees its own changes and no snapshot tells of them,
+    and on a standby. Any process that writes any row of the server changes it, and a
+    restart or a crash does: a server that was set back may give the same numbers again.
     """
     if connection.in_atomic_block:
         return None
     with connection.cursor() as cursor:
-        cursor.execute(_SNAPSHOT)
-        return str(cursor.fetchone()[0])
+        cursor.execute(SNAPSHOT)
+        row = cursor.fetchone()
+    return str(row[0]) if row else None
 
 
 def campaign_version(campaign: Campaign) -> str:

@@ -1,5 +1,10 @@
 """A campaign's version is another one after whatever happens to it."""
 
+import os
+import signal
+import time
+from contextlib import suppress
+
 import pytest
 from django.db import connection, transaction
 
@@ -7,6 +12,8 @@ from benchmarks.models import Decision, Flag, Meter, OutboxItem, Run, RunEnergy
 from benchmarks.selectors import versions
 from benchmarks.selectors.versions import campaign_version, database_version
 from benchmarks.services import processing
+from config import embedded
+from config.errors import ServiceError
 
 
 @pytest.fixture
@@ -105,3 +112,44 @@ def test_of_what_a_transaction_sees_there_is_no_version(campaign):
         assert database_version() is None
 
     assert database_version()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_on_a_standby_there_is_no_version():
+    """Its snapshots stay the same while other transactions end."""
+    answer = "CREATE FUNCTION away.pg_is_in_recovery() RETURNS bool RETURN true"
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA away")
+        cursor.execute(answer)
+        cursor.execute("SET search_path = away, pg_catalog, public")
+        try:
+            assert database_version() is None
+        finally:
+            cursor.execute("RESET search_path")
+            cursor.execute("DROP SCHEMA away CASCADE")
+
+    assert database_version()
+
+
+def test_a_crash_of_a_process_of_postgresql_is_another_version(tmp_path):
+    """It takes back numbers of transactions, and the server is not started anew."""
+    with embedded.services(tmp_path / "var") as running:
+        with running.postgres.connect() as session:
+            before = version_without_numbers(session)
+            os.kill(session.info.backend_pid, signal.SIGKILL)
+        with recovered(running) as session:
+            assert version_without_numbers(session) != before
+
+
+def version_without_numbers(session):
+    (version,) = session.execute(versions.SNAPSHOT).fetchone()
+    return version.rpartition(" ")[0]
+
+
+def recovered(running):
+    """Return a session as soon as PostgreSQL gives one again."""
+    for _ in range(100):
+        with suppress(ServiceError):
+            return running.postgres.connect()
+        time.sleep(0.1)
+    raise AssertionError("PostgreSQL did not come back")
