@@ -107,9 +107,18 @@ def ratio(value: float) -> str:
 
 def overhead(ratio: float) -> str:
     """Write what is lost of 1 in percent; it is below 0 where something is gained."""
-    lost = round(100 * (1 - ratio), 1) + 0.0
+    return _percent_lost(ratio, 1)
+
+
+def whole_overhead(ratio: float) -> str:
+    """Write the same in whole percent, where there is little room."""
+    return _percent_lost(ratio, 0)
+
+
+def _percent_lost(ratio: float, decimals: int) -> str:
+    lost = round(100 * (1 - ratio), decimals) + 0.0
     sign = "\N{MINUS SIGN}" if lost < 0 else ""
-    return f"{sign}{number(abs(lost), ',.1f')}\N{NO-BREAK SPACE}%"
+    return f"{sign}{number(abs(lost), f',.{decimals}f')}\N{NO-BREAK SPACE}%"
 
 
 def heat(value: float) -> str:
@@ -121,16 +130,11 @@ def heat(value: float) -> str:
     return EVEN if passed == SHADES else f"{side}-{SHADES - passed}"
 
 
-def legend() -> list[tuple[str, str]]:
-    """Return shade and label of each step of the scale, slowest first."""
-    slow = [
-        (f"slow-{SHADES - at}", f"≤ {number(edge)}") for at, edge in enumerate(EDGES)
-    ]
-    fast = [
-        (f"fast-{at + 1}", f"≥ {number(1 / edge, '.3g')}")
-        for at, edge in enumerate(EDGES[::-1])
-    ]
-    return [*slow, (EVEN, "1"), *fast]
+def steps() -> list[tuple[str, float]]:
+    """Return each shade and the ratio from which on it is given, slowest first."""
+    slow = [(f"slow-{SHADES - at}", edge) for at, edge in enumerate(EDGES)]
+    fast = [(f"fast-{at + 1}", 1 / edge) for at, edge in enumerate(EDGES[::-1])]
+    return [*slow, (EVEN, 1.0), *fast]
 
 
 def place(value: float, low: float, high: float) -> float:

@@ -66,3 +66,26 @@ def ratio_meaning(show: str, *, is_energy: bool = False) -> str:
     if is_energy:
         return _("times the energy for the same work")
     return _("overhead") if show == OVERHEAD else ""
+
+
+def legend(show: str, *, is_energy: bool = False) -> list[tuple[str, str]]:
+    """Return shade and label of each step, slowest first, in the numbers of the cells.
+
+    Of an overhead and of joules less is better: their signs point the other way.
+    """
+    slower, faster = "≤", "≥"
+    if is_energy or show == OVERHEAD:
+        slower, faster = faster, slower
+    signs = {"slow": f"{slower} ", "fast": f"{faster} "}
+    return [
+        (shade, signs.get(shade[:4], "") + _edge_text(edge, show, is_energy))
+        for shade, edge in figures.steps()
+    ]
+
+
+def _edge_text(edge: float, show: str, is_energy: bool) -> str:
+    if is_energy:
+        return figures.number(1 / edge, ".3g")
+    if show == OVERHEAD:
+        return figures.whole_overhead(edge)
+    return figures.number(edge, ".3g")

@@ -19,6 +19,7 @@ from dashboard import (
     figures,
     flag_page,
     judging,
+    ratio_words,
     state_words,
     table_cells,
     wording,
@@ -195,6 +196,6 @@ def separators() -> str:
 
 
 @register.simple_tag
-def heat_legend() -> list[tuple[str, str]]:
-    """Return the steps of the scale, slowest first."""
-    return figures.legend()
+def heat_legend(show: str, is_energy: bool) -> list[tuple[str, str]]:
+    """Return the steps of the scale, slowest first, in the numbers of the cells."""
+    return ratio_words.legend(show, is_energy=is_energy)

@@ -81,12 +81,17 @@ def test_a_ratio_and_its_inverse_are_as_far_from_the_middle(value):
 
 
 def test_the_legend_has_every_shade_once_from_slow_to_fast():
-    shades = [shade for shade, _label in figures.legend()]
+    shades = [shade for shade, _edge in figures.steps()]
 
     assert shades[0] == "slow-5"
     assert shades[5] == "even"
     assert shades[-1] == "fast-5"
     assert len(set(shades)) == len(shades) == 11
+
+
+def test_a_shade_begins_at_its_step():
+    for shade, edge in figures.steps():
+        assert figures.heat(edge) == shade
 
 
 def test_it_places_ratios_on_a_log_axis_and_keeps_them_on_it():

@@ -6,7 +6,7 @@ import pytest
 from django.conf.locale import LANG_INFO
 
 from benchmarks.models import Campaign, Run
-from dashboard import days, figures
+from dashboard import days, figures, ratio_words
 from dashboard.figures import NEUTRAL, Locale, written_as
 from dashboard.reader import locale_of
 
@@ -49,7 +49,7 @@ def test_each_kind_of_number_follows_the_reader():
         assert figures.ratio(0.0012) == "0,0012"
         assert figures.overhead(0.984) == "1,6\N{NO-BREAK SPACE}%"
         assert figures.amount_of_memory(1_500) == "1.500 B"
-        assert figures.legend()[0] == ("slow-5", "≤ 0,25")
+        assert ratio_words.legend("efficiency")[0] == ("slow-5", "≤ 0,25")
 
 
 def test_places_in_a_picture_keep_the_point():
