@@ -108,6 +108,13 @@ class ComparisonPage:
         return self.is_energy and not self.table.groups
 
     @property
+    def is_only_native(self) -> bool:
+        """Whether nothing but machines without a hypervisor is shown."""
+        columns = self.table.head.columns
+        is_nothing = not self.table.ratio_count and not self.is_energy
+        return is_nothing and all(column.is_native for column in columns)
+
+    @property
     def is_drawn(self) -> bool:
         """Whether a chart of the ratios can be read."""
         return 0 < self.table.ratio_count <= DRAWN_CELLS

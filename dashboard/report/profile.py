@@ -15,6 +15,8 @@ SYSTEMS = 200
 
 def profile_section(found: Profile) -> Section:
     """Return each system's cost as one row: a component a column."""
+    if not found.rows:
+        return Section("profile", _("Overhead profile"), (_without_profile(),))
     said = _(
         "The geometric mean of a system's ratios in one component, over the cases that "
         "all compared systems have, in the scenario single. Below it the 95 % interval "
@@ -34,10 +36,15 @@ def profile_section(found: Profile) -> Section:
         notes.append(_("The first %(n)s systems are shown.") % {"n": SYSTEMS})
     if found.is_relative:
         notes.append(_("Ratios are to the campaign's reference system, not to native."))
-    if not found.rows:
-        notes.append(_("Nothing here has a ratio: there is no profile."))
-    tables = (_profile_table(found),) if found.rows else ()
+    tables = (_profile_table(found),)
     return Section("profile", _("Overhead profile"), tuple(notes), tables)
+
+
+def _without_profile() -> str:
+    return _(
+        "There is none: it takes systems that ran alone (scenario single), and the "
+        "native machine, or a reference system, measured in the same cases."
+    )
 
 
 def _profile_table(found: Profile) -> Table:

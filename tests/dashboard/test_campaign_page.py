@@ -81,10 +81,14 @@ def test_it_shows_what_each_system_costs_as_one_row(text, pair):
     assert "no interval is given" in page
 
 
-def test_without_a_ratio_there_is_no_profile(text, submit, run_document):
+def test_without_a_ratio_it_says_what_a_profile_takes(text, submit, run_document):
+    assert "Overhead profile" not in text(PAGE)
+
     submit(run_document())
 
-    assert "Overhead profile" not in text(PAGE)
+    page = text(PAGE)
+    assert "There is none: it takes systems that ran alone" in page
+    assert "1 is as fast" not in page
 
 
 def test_what_is_still_being_read_is_shown_without_reloading(text, pair):

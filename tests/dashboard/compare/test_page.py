@@ -57,6 +57,14 @@ def test_a_system_can_be_the_baseline_and_then_ratios_are_relative(text, pair):
     assert f"cells/{pair.pk}/?baseline={native.system_id}" in page
 
 
+def test_with_nothing_but_native_machines_it_says_so(text, submit, run_document, xen):
+    submit(run_document())
+    assert "Only native machines are shown here," in text(PAGE)
+
+    submit(run_document(system=xen))
+    assert "Only native machines are shown here," not in text(PAGE)
+
+
 def test_without_anything_native_it_says_what_to_do(
     client, text, submit, run_document, xen
 ):

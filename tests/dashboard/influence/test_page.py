@@ -215,8 +215,9 @@ def test_two_single_values_are_shown_and_not_judged(words, submit, run_document,
     assert re.search("vCPUs 1 → 2 x 2.0 . not judged", page)
 
 
-def test_systems_that_are_alike_have_nothing_to_compare(words, pair):
+def test_systems_that_are_alike_have_nothing_to_compare(words, text, pair):
     assert "Its systems differ in no parameter" in words(PAGE)
+    assert 'id="effects"' not in text(PAGE)  # No heading of nothing.
 
 
 def test_values_can_be_asked_for(text, study):
