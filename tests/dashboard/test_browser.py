@@ -244,6 +244,26 @@ def test_the_numbers_of_a_drawing_are_those_of_its_table(visit):
     assert visit.errors == []
 
 
+@pytest.mark.parametrize("locale", ["de-DE", "fr-FR"])
+def test_all_numbers_of_a_file_have_a_point_whoever_reads(chromium, site, locale):
+    """Also those that do not begin their cell, and the thousands of a range."""
+    with browsing.window(chromium, site, locale=locale) as visit:
+        page = visit.open(CORUNS)
+        drawing = page.locator(".drawing").first
+        drawing.locator("[data-chart]").scroll_into_view_if_needed()
+        expect(drawing.locator("[data-drawn]")).to_have_count(1)
+        drawing.locator("td").first.evaluate("""cell => {
+            const [point, between] = document.documentElement.dataset.separators;
+            const range = `0${point}96 to 1${between}050${point}5`;
+            cell.textContent = `${range} (\\u22122${point}5; Ubuntu 9.04, 4k,32k)`;
+        }""")
+        with page.expect_download() as download:
+            drawing.get_by_role("button", name="CSV").click()
+
+        text = Path(download.value.path()).read_text()
+        assert "0.96 to 1050.5 (-2.5; Ubuntu 9.04, 4k,32k)" in text
+
+
 def test_the_wait_can_be_taken_off_the_energy(visit):
     page = visit.open(ENERGY)
     page.get_by_label("Power while waiting, W").fill("110")

@@ -10,15 +10,21 @@
     return colour === "rgba(0, 0, 0, 0)" && element.parentElement ? ground(element.parentElement) : colour;
   };
 
-  /* A number as files have it: a decimal point, and nothing between thousands. */
+  /* Numbers as files have them, wherever they stand in a text: a decimal point, and
+     nothing between thousands. A sign for those may be a space, so spaces go last. */
   const [decimal, thousands] = document.documentElement.dataset.separators;
   const part = (sign) => sign.replace(/[.]/, "\\.");
-  const written = new RegExp(`^([-+\u2212]?)(\\d{1,3}(?:${part(thousands)}\\d{3})+|\\d+)(?:${part(decimal)}(\\d+))?(?=$|\\s)`);
+  const written = new RegExp(
+    `(?<=^|[\\s([×±])([-+\u2212]?)(\\d{1,3}(?:${part(thousands)}\\d{3})+|\\d+)(?:${part(decimal)}(\\d+))?(?=$|[\\s)\\];:%]|[.,](?:\\s|$))`,
+    "g",
+  );
   const pointed = (text) =>
-    text.replace(written, (_, sign, whole, fraction) => {
-      const number = whole.replaceAll(thousands, "") + (fraction ? `.${fraction}` : "");
-      return (sign === "\u2212" ? "-" : sign) + number;
-    });
+    text
+      .replace(written, (_, sign, whole, fraction) => {
+        const number = whole.replaceAll(thousands, "") + (fraction ? `.${fraction}` : "");
+        return (sign === "\u2212" ? "-" : sign) + number;
+      })
+      .replace(/\s+/g, " ");
 
   /* RFC 4180; a text that a spreadsheet would compute begins with an apostrophe. */
   const field = (value) => {
@@ -49,7 +55,7 @@
   };
 
   const table = ({ rows }) =>
-    lines(Array.from(rows, ({ cells }) => Array.from(cells, (cell) => cell.textContent.trim().replace(/\s+/g, " "))));
+    lines(Array.from(rows, ({ cells }) => Array.from(cells, (cell) => cell.textContent.trim())));
 
   const save = (text, name) => {
     const link = document.createElement("a");
