@@ -73,6 +73,7 @@
     event.preventDefault();
     if (event.ctrlKey) leap(grid, found);
     found.focus();
+    found.scrollIntoView({ block: "nearest", inline: "nearest" }); // The focus may show a part of it.
   });
 
   document.addEventListener("focusin", ({ target: link }) => {

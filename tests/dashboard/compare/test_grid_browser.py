@@ -169,6 +169,18 @@ def test_the_far_end_has_the_focus_in_sight(sheet):
     expect(sheet.locator("td.cell a").first).to_be_in_viewport()
 
 
+def test_on_a_phone_the_whole_of_a_cell_with_the_focus_is_seen(sheet):
+    sheet.set_viewport_size({"width": 320, "height": 640})
+    sheet.locator("td.cell a").first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"):
+        sheet.keyboard.press(key)
+        cell = sheet.locator("td.cell a:focus").bounding_box()
+        heading = sheet.locator("tr:has(a:focus) .case").bounding_box()
+
+        assert heading["x"] + heading["width"] <= cell["x"] + 1
+        assert cell["x"] + cell["width"] <= 320 + 1
+
+
 def test_the_head_of_a_group_is_as_wide_as_its_rows(sheet):
     width = "(row) => Math.round(row.lastElementChild.getBoundingClientRect().right)"
     group, row = sheet.locator("tr.group").first, sheet.locator(".case").first
