@@ -7,12 +7,17 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.contrib.auth import get_user_model
 
 from benchmarks.models import Agent, Campaign, Host, Lab, Membership, Snapshot
 from benchmarks.services import checking, intake, processing, tokens
 from tests import documents, freezing, reference
+
+# How long an example takes tells how busy a machine is, not whether the code is right.
+hypothesis.settings.register_profile("virtlab", deadline=None)
+hypothesis.settings.load_profile("virtlab")
 
 
 @pytest.hookimpl(trylast=True)  # when what is not wanted is left out

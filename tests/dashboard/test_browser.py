@@ -197,6 +197,35 @@ def test_the_citation_is_copied(chromium, site):
         assert visit.errors == []
 
 
+def test_the_link_to_a_view_is_copied_as_it_is_now(chromium, site):
+    permissions = ["clipboard-read", "clipboard-write"]
+    with browsing.window(chromium, site, permissions=permissions) as visit:
+        page = visit.open(COMPARE)
+        page.get_by_label("Component").select_option("network")
+        page.wait_for_url(re.compile("component=network"))
+        page.get_by_role("button", name="Copy link").click()
+
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        expect(page.get_by_role("button", name="Copy link")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_what_may_not_be_copied_is_marked_and_said(visit):
+    deny = "() => { navigator.clipboard.writeText = () => Promise.reject() }"
+    page = visit.open(CAMPAIGN)
+    page.evaluate(deny)
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("alert")).to_contain_text("does not let this page copy")
+    marked = page.evaluate("getSelection().toString()")
+    assert marked.startswith("@techreport{lmu-2010-xen,")
+
+    page = visit.open(COMPARE)
+    page.evaluate(deny)
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("alert")).to_contain_text("stands in the address bar")
+    assert visit.errors == []
+
+
 def test_the_report_fits_a_phone_and_leads_to_its_parts(chromium, site):
     with browsing.window(chromium, site, viewport={"width": 360, "height": 740}) as it:
         page = it.open(f"{CAMPAIGN}report/")

@@ -1,18 +1,9 @@
-/* The address is the view: copy it, and keep the place when it changes; and a large
+/* The address is the view: keep the place when it changes; and a large
    table comes in parts, so that whoever types or points meanwhile is answered. */
 (() => {
   const gridOf = () => document.querySelector("[data-grid]");
   const region = () => document.querySelector(".comparison");
   const linksOf = (element) => [...element.querySelectorAll("a")];
-
-  const copy = document.querySelector("[data-copy-link]");
-  copy.hidden = !navigator.clipboard;
-  copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(location.href);
-    document.querySelector("[data-status]").textContent = copy.dataset.copied;
-    copy.classList.add("done");
-    setTimeout(() => copy.classList.remove("done"), 2000);
-  });
 
   const PLACE = "compare-place";
 

@@ -74,12 +74,23 @@
   document.addEventListener("htmx:responseError", () => tell(away.dataset.refused));
   document.addEventListener("htmx:afterOnLoad", ({ detail }) => detail.successful && tell(""));
 
+  /* Copies a text of the page, or else the address. What a browser does not let a page copy
+     is marked, for the keys that do. */
   for (const copier of document.querySelectorAll("[data-copy]")) {
+    const source = document.getElementById(copier.dataset.copy);
+    const label = copier.textContent;
     copier.hidden = !navigator.clipboard;
     copier.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(document.getElementById(copier.dataset.copy).textContent);
+      try {
+        await navigator.clipboard.writeText(source?.textContent ?? location.href);
+      } catch {
+        if (source) getSelection().selectAllChildren(source);
+        return tell(source ? away.dataset.uncopied : away.dataset.uncopiedAddress);
+      }
+      tell("");
       copier.textContent = copier.dataset.copied;
       document.querySelector("[data-said]").textContent = copier.dataset.copied;
+      setTimeout(() => (copier.textContent = label), 2000);
     });
   }
 
