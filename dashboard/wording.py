@@ -3,6 +3,7 @@
 What became of things (states of cells, runs, flags, clocks): `dashboard.state_words`.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import cast
 
@@ -17,6 +18,7 @@ from benchmarks.sentences import Sentence, told
 from dashboard import figures
 
 Text = str | Promise
+NOT_STATED = "\N{EN DASH}"
 
 PROPERTIES: dict[str, Text] = {
     "platform": gettext_lazy("Hypervisor, version"),
@@ -89,6 +91,20 @@ FACTS: dict[str, Text] = {
 def fact_name(name: str) -> str:
     """Return what a fact is called; an unknown one by its own name."""
     return str(FACTS.get(name, name.replace("_", " ")))
+
+
+def stated_text(value: object, *, is_inner: bool = False) -> str:
+    """Return what an agent or a person stated as one line, whatever its shape."""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, Mapping):
+        pairs = ((name, stated_text(it, is_inner=True)) for name, it in value.items())
+        parts = ", ".join(f"{name}: {text}" for name, text in pairs)
+        return f"({parts})" if parts and is_inner else parts or NOT_STATED
+    if isinstance(value, list):
+        parts = ", ".join(stated_text(each, is_inner=True) for each in value)
+        return parts or NOT_STATED
+    return NOT_STATED if value in (None, "") else str(value)
 
 
 def emulation_words() -> str:

@@ -19,7 +19,7 @@ NOT_OF_THE_MACHINE: Final = ("platform", "evidence", "agent", "steal")
 
 TITLE: Final = "Native, container, QEMU, KVM and Xen on one machine, emulated"
 NOTE: Final = (
-    "Real guests of an ordinary machine without special hardware: `make lab` "
+    "Real guests of an ordinary machine without special hardware, by make lab "
     "(docs/lab.md). Every guest runs on QEMU's software emulation of a processor, "
     "KVM's and Xen's on an emulated one that has AMD-V, so that their figures show "
     "that the chain works, not which hypervisor is faster. Native and container "

@@ -1,6 +1,5 @@
 """Template filters: the wording and figures of the pages, nothing that queries."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
@@ -164,11 +163,11 @@ def tool_title(slug: str) -> str:
 
 @register.filter
 def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return facts as lines: a name and a text each, nested ones as JSON."""
+    """Return facts as lines: a name and a text each."""
     order = list(wording.FACTS)
     known = [name for name in order if name in facts]
     names = [*known, *sorted(set(facts).difference(order))]
-    return [(wording.fact_name(name), _text(facts[name])) for name in names]
+    return [(wording.fact_name(it), wording.stated_text(facts[it])) for it in names]
 
 
 @register.filter
@@ -180,13 +179,8 @@ def evidence_of(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
 @register.filter
 def levels(stated: Any) -> list[str]:
     """Return the levels of a factor, which may be one text or a list of them."""
-    return [_text(each) for each in (stated if isinstance(stated, list) else [stated])]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return ", ".join(value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    several = stated if isinstance(stated, list) else [stated]
+    return [wording.stated_text(each) for each in several]
 
 
 @register.simple_tag

@@ -39,6 +39,22 @@ def test_a_single_run_is_called_what_it_is():
     assert wording.runs_text(11) == "11 runs"
 
 
+@pytest.mark.parametrize(
+    ("stated", "text"),
+    [
+        ("tsc", "tsc"),
+        (["a", "b"], "a, b"),
+        ({"mds": "Not affected", "smt": False}, "mds: Not affected, smt: no"),
+        ({"eth0": {"mtu": 1400, "up": True}}, "eth0: (mtu: 1400, up: yes)"),
+        ({"argv": ["run", "--all"], "load": 2.29}, "argv: run, --all, load: 2.29"),
+        (0, "0"),
+        *((nothing, "\N{EN DASH}") for nothing in ("", None, [], {})),
+    ],
+)
+def test_what_was_stated_is_a_line_and_nothing_is_a_dash(stated, text):
+    assert wording.stated_text(stated) == text
+
+
 def test_a_system_is_named_by_what_was_stated():
     system = System(
         hypervisor="Xen",
