@@ -297,8 +297,10 @@ def test_a_flag_of_the_baseline_stands_there_too(text, pair):
     assert not pair.flags.exists()
     page = text(address(pair))
     assert "An open flag doubts a number" in words(page)
-    for asked in (page, text(card), text(f"{card}&baseline={native.system_id}")):
-        assert asked.count("Native was too short.") == 1
+    assert "Native was too short." in page
+    assert page.count("#flag-") == 1
+    for asked in (card, f"{card}&baseline={native.system_id}"):
+        assert text(asked).count("Native was too short.") == 1
 
 
 def test_the_old_address_leads_here(client, pair):
