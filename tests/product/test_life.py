@@ -132,7 +132,14 @@ def test_two_products_run_side_by_side(product, start_product):
         other.client("read-token").get("campaigns/only-here/")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        signal.SIGKILL,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.proof),
+    ],
+)
 def test_it_leaves_no_process_behind(start_product, number):
     running = start_product()
     running.wait_until_ready()
