@@ -16,6 +16,7 @@ from dashboard.exports.escaping import tex
 PAPER_PT: Final = 345.0
 GAP_PT: Final = 6.0  # between two columns: twice \tabcolsep
 LABEL_PT: Final = 91.0
+EDGES_PT: Final = LABEL_PT + GAP_PT / 2  # a heading over the last column has a gap
 COLUMN_PT: Final = 44.0  # the least: a ratio's interval fits
 
 # Widths in parts of the size; any other letter counts as the widest but W.
@@ -75,11 +76,11 @@ def _pieces(word: str, room_pt: float, style: float) -> Iterator[str]:
 
 def parts_that_fit(widths: Sequence[float]) -> list[slice]:
     """Part columns into tables that a page has room for, in order."""
-    found, start, used = [], 0, LABEL_PT
+    found, start, used = [], 0, EDGES_PT
     for at, width in enumerate(widths):
         if at > start and used + GAP_PT + width > PAPER_PT:
             found.append(slice(start, at))
-            start, used = at, LABEL_PT
+            start, used = at, EDGES_PT
         used += GAP_PT + width
     return [*found, slice(start, len(widths))] if widths else []
 

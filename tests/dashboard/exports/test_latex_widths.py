@@ -47,6 +47,13 @@ def test_columns_are_parted_where_the_page_is_full():
     assert parts_that_fit([]) == []
 
 
+def test_the_gap_of_the_last_heading_counts_too():
+    fits = [44.0] * 4 + [PAPER_PT - table_pt([44.0] * 4) - 6.0 - 3.0]
+
+    assert parts_that_fit(fits) == [slice(0, 5)]
+    assert parts_that_fit([*fits[:4], fits[4] + 1]) == [slice(0, 4), slice(4, 5)]
+
+
 @pytest.mark.parametrize(
     ("text", "broken"),
     [
