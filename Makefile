@@ -73,7 +73,7 @@ test-fast: dev ## run the tests of the pure modules: no database
 	$(PYTEST) -o addopts='--import-mode=importlib --strict-markers -ra' $(FAST) $(ARGS)
 
 .PHONY: test-proofs
-test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed freezers
+test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed freezers; two products
 	$(PYTEST) -m proof tests/dashboard/access tests/product $(ARGS)
 
 # Debian: apt-get install --no-install-recommends texlive-latex-base \

@@ -122,6 +122,7 @@ def test_a_second_start_uploads_nothing(start_product):
     assert "uploading" not in output
 
 
+@pytest.mark.proof
 def test_two_products_run_side_by_side(product, start_product):
     other = start_product("other-var")
     other.wait_until_ready()
