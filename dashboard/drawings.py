@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from dashboard import figures, wording
 
-NONE: Final = "\N{EN DASH}"
+NONE: Final = wording.NONE
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from benchmarks.sentences import Sentence, told
 from dashboard import figures
 
 Text = str | Promise
-NOT_STATED = "\N{EN DASH}"
+NONE = "\N{EN DASH}"
 
 PROPERTIES: dict[str, Text] = {
     "platform": gettext_lazy("Hypervisor, version"),
@@ -100,11 +100,11 @@ def stated_text(value: object, *, is_inner: bool = False) -> str:
     if isinstance(value, Mapping):
         pairs = ((name, stated_text(it, is_inner=True)) for name, it in value.items())
         parts = ", ".join(f"{name}: {text}" for name, text in pairs)
-        return f"({parts})" if parts and is_inner else parts or NOT_STATED
+        return f"({parts})" if parts and is_inner else parts or NONE
     if isinstance(value, list):
         parts = ", ".join(stated_text(each, is_inner=True) for each in value)
-        return parts or NOT_STATED
-    return NOT_STATED if value in (None, "") else str(value)
+        return parts or NONE
+    return NONE if value in (None, "") else str(value)
 
 
 def emulation_words() -> str:

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.intervals import WELCH_RUNS as VERDICT_RUNS
+from benchmarks.analysis.intervals import WELCH_RUNS
 from benchmarks.analysis.location import LEAST_RUNS, hodges_lehmann_ratio
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, System
@@ -226,7 +226,7 @@ def _width(found: Evidence) -> str:
     if found.baseline is None or judged is None:
         return ""
     band, half_width = found.cell.campaign.band_percent / 100, judged.half_width
-    is_few = min(found.cell.n, found.baseline.n) < VERDICT_RUNS
+    is_few = min(found.cell.n, found.baseline.n) < WELCH_RUNS
     if is_few and half_width is not None and half_width < band:
         return ""  # narrow already: more runs are for a verdict, as its reasons say
     return width_advice(found.cell, found.baseline, band)

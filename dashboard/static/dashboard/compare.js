@@ -79,7 +79,7 @@
     for (let count = 0; ; ) {
       await turn();
       if (!grid.isConnected) return;
-      const { value: piece, done } = mine.next();
+      const { value: piece, done } = mine.next(); // After the turn: paper may have taken some.
       if (done) break;
       const added = add(...piece);
       if (count < NEAR) putOff(added);

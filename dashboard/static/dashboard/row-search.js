@@ -43,7 +43,7 @@
     document.dispatchEvent(new CustomEvent("rowsfound"));
   };
 
-  const put = (query) => {
+  const setWords = (query) => {
     const q = search.value.trim();
     if (q) query.set("q", q);
     else query.delete("q");
@@ -51,20 +51,20 @@
 
   const remember = () => {
     const address = new URL(location.href);
-    put(address.searchParams);
+    setWords(address.searchParams);
     history.replaceState(history.state, "", address);
   };
 
   /* A link that changes the view takes along what is searched for now, not what was when
      the page was made. */
-  const follow = ({ target }) => {
+  const takeAlong = ({ target }) => {
     const link = target.closest?.('#comparison a[href^="?"]');
     if (!link) return;
     const query = new URLSearchParams(link.search);
-    put(query);
+    setWords(query);
     link.setAttribute("href", `?${query}`);
   };
-  for (const name of ["pointerdown", "focusin", "click"]) document.addEventListener(name, follow);
+  for (const name of ["pointerdown", "focusin", "click"]) document.addEventListener(name, takeAlong);
 
   let typing = 0;
   let isNewer = false;
