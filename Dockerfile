@@ -26,6 +26,6 @@ USER virtlab
 VOLUME /var/lib/virtlab
 EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=6s --start-period=30s \
-    CMD ["python", "-m", "config.probe", "http://127.0.0.1:8000/api/v1/health/"]
+    CMD ["python", "-m", "running.probe", "http://127.0.0.1:8000/api/v1/health/"]
 CMD ["gunicorn", "--config", "config/gunicorn.py", "--bind", "0.0.0.0:8000", \
     "--access-logfile", "-", "--worker-tmp-dir", "/dev/shm", "config.wsgi:application"]

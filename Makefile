@@ -14,7 +14,7 @@ PYTHON ?= $(eval PYTHON := $(shell \
 EXACT := $(if $(filter command environment,$(firstword $(origin PYTHON))),--exact)
 
 IN := .venv/bin/python
-COMMAND := $(IN) -m config.command
+COMMAND := $(IN) -m running.command
 PYTEST := $(IN) -m pytest
 # Whole files to each of a few processes (tests/conftest.py): three suit two cores, since
 # the product is mostly waited for. ARGS=-n0 has one process only.
@@ -27,7 +27,7 @@ FAST := tests/benchmarks/tools tests/benchmarks/analysis tests/benchmarks/refere
 
 .PHONY: run
 run: venv ## run everything at http://127.0.0.1:8000/ (PORT=, VAR=, BIND=)
-	@exec $(IN) -m config.supervisor
+	@exec $(IN) -m running.supervisor
 
 .PHONY: up
 up: .env ## run the production form with Docker Compose
@@ -149,7 +149,7 @@ lab-short: venv ## the same with one guest, one container and a clock that lies
 
 .PHONY: sizes
 sizes: ## print the longest functions, modules and templates
-	@$(PYTHON) config/sizes.py
+	@$(PYTHON) running/sizes.py
 
 .PHONY: lock
 lock: dev ## pin the newest packages in requirements*.txt
@@ -183,7 +183,7 @@ dev:
 
 .PHONY: browser
 browser: dev
-	@$(IN) -m config.browser
+	@$(IN) -m running.browser
 
 # Nothing secret has a default: the first `make up` draws the secrets.
 .env:
@@ -196,5 +196,5 @@ define bootstrap
 command -v $(PYTHON) >/dev/null || { \
 	echo "Virtlab needs Python 3.11 or newer, and there is no $(PYTHON). On Debian:" \
 		"apt install python3 python3-venv" >&2; exit 1; }; \
-$(PYTHON) config/bootstrap.py $(1) $(EXACT)
+$(PYTHON) running/bootstrap.py $(1) $(EXACT)
 endef

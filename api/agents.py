@@ -7,10 +7,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.queries import ListQuery
-from api.views import ApiView
+from api.kit.queries import ListQuery
+from api.kit.views import ApiView
+from benchmarks.labs.pages import agents_of, last_runs
 from benchmarks.models import Agent
-from benchmarks.selectors.labs import agents_of, last_runs
 
 
 class TokenSerializer(serializers.Serializer[Any]):

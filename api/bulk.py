@@ -10,15 +10,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.status import HTTP_202_ACCEPTED
 
-from api.errors import invalid, problem_of
-from api.parsing import Line, NDJSONParser
-from api.problems import Problem
-from api.refusals import LinesRefusedError
+from api.kit.errors import invalid, problem_of
+from api.kit.parsing import Line, NDJSONParser
+from api.kit.problems import Problem
+from api.kit.refusals import LinesRefusedError
+from api.kit.views import ApiView
 from api.runs import RUN, RunInput
-from api.views import ApiView
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Agent, Run
-from benchmarks.services.intake import Submission, submit_runs
+from benchmarks.uploads.intake import Submission, submit_runs
 
 EXAMPLE = OpenApiExample(
     "One line", value=RUN, request_only=True, media_type=NDJSONParser.media_type

@@ -7,13 +7,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.answers import Answer
-from api.fields import Text
-from api.queries import ListQuery, ToolParameter, campaign_parameter
-from api.views import ApiView
+from api.kit.answers import Answer
+from api.kit.fields import Text
+from api.kit.queries import ListQuery, ToolParameter, campaign_parameter
+from api.kit.views import ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case
-from benchmarks.selectors.campaigns import find_campaign
+from benchmarks.studies.lists import find_campaign
 
 LOOKUPS = {"tool": "tool", "metric": "metric", "component": "component"}
 

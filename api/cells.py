@@ -8,13 +8,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.comparisons import DOUBTS
-from api.fields import Choice, Text
-from api.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
-from api.views import ApiView
+from api.kit.fields import Choice, Text
+from api.kit.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
+from api.kit.views import ApiView
 from benchmarks.analysis.clock_facts import ORDER
+from benchmarks.comparing.ordering import SCENARIOS
 from benchmarks.models import Cell
-from benchmarks.selectors.campaigns import find_campaign
-from benchmarks.selectors.ordering import SCENARIOS
+from benchmarks.studies.lists import find_campaign
 
 LOOKUPS = {
     "system": "system",

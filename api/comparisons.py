@@ -8,24 +8,24 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.fields import Choice, Pattern, Text
-from api.queries import (
+from api.kit.fields import Choice, Pattern, Text
+from api.kit.queries import (
     HypervisorParameter,
     ListQuery,
     ToolParameter,
     WholeParameter,
     campaign_parameter,
 )
-from api.views import ApiView
+from api.kit.views import ApiView
 from benchmarks.analysis.verdicts import Standing, Verdict
+from benchmarks.comparing.comparisons import compared_cells, comparison_row
+from benchmarks.comparing.ordering import SCENARIOS
+from benchmarks.comparing.references import Reference
+from benchmarks.comparing.row import NOT_YET, ComparisonRow
+from benchmarks.comparing.verdicts import campaign_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Campaign, Cell, Efficiency, System
-from benchmarks.selectors.campaigns import find_campaign
-from benchmarks.selectors.comparison_row import NOT_YET, ComparisonRow
-from benchmarks.selectors.comparisons import compared_cells, comparison_row
-from benchmarks.selectors.ordering import SCENARIOS
-from benchmarks.selectors.references import Reference
-from benchmarks.selectors.verdicts import campaign_verdicts
+from benchmarks.studies.lists import find_campaign
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
 BETTER = ("higher", "lower", "neither")

@@ -7,13 +7,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.campaign_views import CampaignQuery, CampaignView
 from api.comparisons import BETTER, COMPONENTS, FigureSerializer
-from api.fields import NULLABLE, Choice
-from api.queries import ToolParameter
-from benchmarks.selectors.corun_cells import TOGETHER
-from benchmarks.selectors.coruns import campaign_coruns
-from benchmarks.selectors.ordering import SCENARIOS
+from api.kit.fields import NULLABLE, Choice
+from api.kit.queries import ToolParameter
+from api.kit.study_views import CampaignQuery, CampaignView
+from benchmarks.comparing.corun_cells import TOGETHER
+from benchmarks.comparing.coruns import campaign_coruns
+from benchmarks.comparing.ordering import SCENARIOS
 
 LOOKUPS = {
     "component": "case__component",

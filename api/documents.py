@@ -11,9 +11,9 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.refusals import ApiError
-from api.schema import openapi_document
-from api.views import ApiView
+from api.kit.refusals import ApiError
+from api.kit.schema import openapi_document
+from api.kit.views import ApiView
 
 
 class NoAddressError(ApiError):

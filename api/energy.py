@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.campaign_views import CampaignQuery, CampaignView
-from api.fields import NULLABLE
-from api.queries import WholeParameter
-from benchmarks.selectors.energy import campaign_energy
-from benchmarks.selectors.run_energies import MeteredWork, run_energies
+from api.kit.fields import NULLABLE
+from api.kit.queries import WholeParameter
+from api.kit.study_views import CampaignQuery, CampaignView
+from benchmarks.power.energy import campaign_energy
+from benchmarks.power.run_energies import MeteredWork, run_energies
 
 MOST_WATTS = 1_000_000
 

@@ -7,18 +7,18 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.answers import Answer
-from api.fields import Choice, Slug, Text
-from api.queries import ListQuery, WholeParameter, campaign_parameter
-from api.shapes import StrictSerializer, checked
-from api.views import ApiView
-from benchmarks.analysis.plausibility.checking import RULES
-from benchmarks.analysis.plausibility.findings import SEVERITIES
+from api.kit.answers import Answer
+from api.kit.fields import Choice, Slug, Text
+from api.kit.queries import ListQuery, WholeParameter, campaign_parameter
+from api.kit.shapes import StrictSerializer, checked
+from api.kit.views import ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Flag
-from benchmarks.selectors import flags
-from benchmarks.selectors.campaigns import find_campaign
-from benchmarks.services.decisions import decide_flag
+from benchmarks.plausibility.checking import RULES
+from benchmarks.plausibility.findings import SEVERITIES
+from benchmarks.studies import flags
+from benchmarks.studies.decisions import decide_flag
+from benchmarks.studies.lists import find_campaign
 from benchmarks.viewer import Viewer
 
 EXACT = ("rule", "severity", "status")

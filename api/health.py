@@ -9,9 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.status import HTTP_503_SERVICE_UNAVAILABLE
 
-from api.errors import RETRY_AFTER_S
-from api.views import ApiView
-from benchmarks.selectors.health import health
+from api.kit.errors import RETRY_AFTER_S
+from api.kit.views import ApiView
+from benchmarks.health import health
 
 
 class OutboxSerializer(serializers.Serializer[Any]):

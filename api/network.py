@@ -7,10 +7,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.campaign_views import CampaignView
 from api.comparisons import BETTER, FigureSerializer
-from api.fields import NULLABLE
-from benchmarks.selectors.network import campaign_network
+from api.kit.fields import NULLABLE
+from api.kit.study_views import CampaignView
+from benchmarks.comparing.network import campaign_network
 
 
 class PathSerializer(FigureSerializer):

@@ -7,13 +7,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.fields import Choice, Number, Text, UUIDText, WholeNumber
+from api.kit.fields import Choice, Number, Text, UUIDText, WholeNumber
+from api.kit.shapes import ListOf, StrictSerializer, checked
+from api.kit.views import ApiView
 from api.plans import PlanSeatSerializer
-from api.shapes import ListOf, StrictSerializer, checked
 from api.systems import SystemField
-from api.views import ApiView
 from benchmarks.models import PlanPart
-from benchmarks.services import barriers, plan_seats, plan_turns
+from benchmarks.plans import barriers, slots, turns
 
 OUTCOMES = ("done", "failed", "missed", "hopeless")
 WORK_DONE = {
@@ -109,7 +109,7 @@ class AnswerSerializer(serializers.Serializer[Any]):
     part = serializers.SerializerMethodField()
 
     @extend_schema_field(WorkSerializer(allow_null=True))
-    def get_part(self, answer: plan_turns.Answer) -> Any:
+    def get_part(self, answer: turns.Answer) -> Any:
         return WorkSerializer(answer.part).data if answer.part else None
 
 
@@ -137,7 +137,7 @@ class PlanSeatsView(ApiView):
     )
     def post(self, request: Request, pk: int) -> Response:
         fields = checked(JoinInput, request.data)
-        seat = plan_seats.join_plan(plan_id=pk, agent=self.agent, **fields)
+        seat = slots.join_plan(plan_id=pk, agent=self.agent, **fields)
         return Response(self.shown(JoinedSerializer, seat))
 
 
@@ -152,7 +152,7 @@ class PlanNextView(ApiView):
     )
     def post(self, request: Request, pk: int) -> Response:
         seat = checked(NextInput, request.data)["seat"]
-        answer = plan_turns.next_part(lab=self.lab, plan_id=pk, seat_id=seat)
+        answer = turns.next_part(lab=self.lab, plan_id=pk, seat_id=seat)
         return Response(self.shown(AnswerSerializer, answer))
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiExample
 
-from api.fields import Choice, Number, Slug, Text, WholeNumber
-from api.shapes import ListOf, SmallMap, StrictSerializer
+from api.kit.fields import Choice, Number, Slug, Text, WholeNumber
+from api.kit.shapes import ListOf, SmallMap, StrictSerializer
 from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
 

@@ -7,17 +7,17 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.answers import Answer
-from api.fields import NULLABLE, Choice
+from api.kit.answers import Answer
+from api.kit.fields import NULLABLE, Choice
+from api.kit.queries import ListQuery, campaign_parameter
+from api.kit.shapes import StrictSerializer, checked
+from api.kit.views import ApiView
 from api.plan_shapes import EXAMPLE, PlanInput, plan_fields
-from api.queries import ListQuery, campaign_parameter
-from api.shapes import StrictSerializer, checked
-from api.views import ApiView
 from benchmarks.errors import NotFoundError, UnknownCampaignError
 from benchmarks.models import Campaign, Plan, PlanPart, PlanStep
-from benchmarks.selectors import plans
-from benchmarks.selectors.campaigns import find_campaign
-from benchmarks.services.plans import create_plan, stop_plan
+from benchmarks.plans import lists
+from benchmarks.plans.planning import create_plan, stop_plan
+from benchmarks.studies.lists import find_campaign
 from benchmarks.viewer import Viewer
 
 EXAMPLE_STOP = OpenApiExample("Stop it", value={"status": "stopped"}, request_only=True)
@@ -96,8 +96,8 @@ class PlanDetail(PlanSerializer):
     overlaps = serializers.SerializerMethodField()
 
     @property
-    def _state(self) -> plans.PlanState:
-        state: plans.PlanState = self.context["state"]
+    def _state(self) -> lists.PlanState:
+        state: lists.PlanState = self.context["state"]
         return state
 
     @extend_schema_field(serializers.DictField(child=serializers.IntegerField()))
@@ -187,7 +187,7 @@ class PlansView(ApiView):
         responses=PlanSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        rows = plans.visible_plans(self.viewer)
+        rows = lists.visible_plans(self.viewer)
         if "status" in self.query:
             rows = rows.filter(status=self.query["status"])
         if "campaign" in self.query:
@@ -217,8 +217,8 @@ class PlanView(ApiView):
 
     @extend_schema(summary="Read a plan and how far it is", responses=PlanDetail)
     def get(self, request: Request, pk: int) -> Response:
-        plan = plans.find_plan(self.viewer, pk)
-        return Response(self.shown(PlanDetail, plan, state=plans.state_of(plan)))
+        plan = lists.find_plan(self.viewer, pk)
+        return Response(self.shown(PlanDetail, plan, state=lists.state_of(plan)))
 
     @extend_schema(
         summary="Stop a plan of the token's lab",
@@ -228,12 +228,12 @@ class PlanView(ApiView):
     )
     def patch(self, request: Request, pk: int) -> Response:
         checked(PlanChange, request.data)
-        plan = plans.find_plan(Viewer(frozenset({self.lab.pk})), pk)
+        plan = lists.find_plan(Viewer(frozenset({self.lab.pk})), pk)
         if plan.lab_id != self.lab.pk:
             raise NotFoundError("plan", pk)
         stop_plan(plan=plan)
         plan.refresh_from_db()
-        return Response(self.shown(PlanDetail, plan, state=plans.state_of(plan)))
+        return Response(self.shown(PlanDetail, plan, state=lists.state_of(plan)))
 
 
 class PlanStepsView(ApiView):
@@ -247,7 +247,7 @@ class PlanStepsView(ApiView):
         responses=StepSerializer(many=True),
     )
     def get(self, request: Request, pk: int) -> Response:
-        rows = plans.steps_of(plans.find_plan(self.viewer, pk))
+        rows = lists.steps_of(lists.find_plan(self.viewer, pk))
         if "status" in self.query:
             rows = rows.filter(status=self.query["status"])
         return self.page_of(rows, StepSerializer)

@@ -8,14 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
-from api.fields import Choice, Number, Slug, Text, UUIDText, WholeNumber
+from api.kit.fields import Choice, Number, Slug, Text, UUIDText, WholeNumber
+from api.kit.queries import ListQuery
+from api.kit.shapes import JSONObject, ListOf, StrictSerializer, checked
+from api.kit.views import ApiView
 from api.power_samples import SamplesField
-from api.queries import ListQuery
-from api.shapes import JSONObject, ListOf, StrictSerializer, checked
-from api.views import ApiView
 from benchmarks.models import Meter
-from benchmarks.selectors.meter_logs import visible_meters
-from benchmarks.services.power import Kept, keep_power
+from benchmarks.power.intake import Kept, keep_power
+from benchmarks.power.meter_logs import visible_meters
 
 MAX_STAMPS = 1_000
 MAX_CHANNELS = 100

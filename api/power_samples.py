@@ -6,7 +6,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from api.fields import Strict
+from api.kit.fields import Strict
 
 MAX_SAMPLES = 2_000
 LATEST_US = 1 << 61

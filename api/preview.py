@@ -7,13 +7,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.fields import Printed, Text
-from api.parsing import PrintedJSONParser
+from api.kit.fields import Printed, Text
+from api.kit.parsing import PrintedJSONParser
+from api.kit.shapes import StrictSerializer, checked
+from api.kit.views import ApiView
 from api.runs import MarkSerializer
-from api.shapes import StrictSerializer, checked
-from api.views import ApiView
-from benchmarks import reading
-from benchmarks.reading import ReadRun
+from benchmarks.parsing import reading
+from benchmarks.parsing.reading import ReadRun
 
 EXAMPLE = OpenApiExample(
     "An hdparm run",

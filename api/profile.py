@@ -7,9 +7,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.campaign_views import CampaignView
 from api.comparisons import COMPONENTS
-from benchmarks.selectors.profile import campaign_profile
+from api.kit.study_views import CampaignView
+from benchmarks.comparing.profile import campaign_profile
 
 
 class ShareSerializer(serializers.Serializer[Any]):

@@ -7,10 +7,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.campaign_views import CampaignView
+from api.kit.study_views import CampaignView
 from benchmarks.analysis.disclosure import DISCLOSURE
 from benchmarks.analysis.publishing import DISPERSION, ENOUGH_RUNS
-from benchmarks.selectors.publishing import campaign_assessment
+from benchmarks.publishing.readiness import campaign_assessment
 
 LEVELS = ["draft", "lab", "verified"]
 

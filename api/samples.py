@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.fields import Number, Text, WholeNumber
-from api.queries import ListQuery
-from api.shapes import SmallMap, StrictSerializer
-from api.views import ApiView
-from benchmarks.selectors import runs
+from api.kit.fields import Number, Text, WholeNumber
+from api.kit.queries import ListQuery
+from api.kit.shapes import SmallMap, StrictSerializer
+from api.kit.views import ApiView
+from benchmarks.uploads import run_lists
 
 MAX_REPETITION = 2**31 - 1
 
@@ -59,5 +59,5 @@ class SamplesView(ApiView):
         responses=SampleSerializer(many=True),
     )
     def get(self, request: Request, pk: int) -> Response:
-        run = runs.find_run(self.viewer, pk)
-        return self.page_of(runs.samples_of(run), SampleSerializer)
+        run = run_lists.find_run(self.viewer, pk)
+        return self.page_of(run_lists.samples_of(run), SampleSerializer)

@@ -7,10 +7,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.campaign_views import CampaignView
 from api.comparisons import BETTER, COMPONENTS, NONE_YET, VERDICTS
-from api.fields import NULLABLE
-from benchmarks.selectors.sweeps import campaign_sweeps
+from api.kit.fields import NULLABLE
+from api.kit.study_views import CampaignView
+from benchmarks.comparing.sweeps import campaign_sweeps
 
 COURSES = ("keeps", "parts", "joins", "slower")
 

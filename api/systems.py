@@ -9,16 +9,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.answers import Answer
-from api.fields import WORDS, Choice, Messages, Slug, Text, WholeNumber
-from api.queries import ListQuery, campaign_parameter
-from api.shapes import SmallMap, StrictSerializer, checked
-from api.strictness import kind
-from api.views import ApiView
+from api.kit.answers import Answer
+from api.kit.fields import WORDS, Choice, Messages, Slug, Text, WholeNumber
+from api.kit.queries import ListQuery, campaign_parameter
+from api.kit.shapes import SmallMap, StrictSerializer, checked
+from api.kit.strictness import kind
+from api.kit.views import ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Run, System
-from benchmarks.selectors.campaigns import find_campaign
-from benchmarks.services.systems import register_system
+from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.systems import register_system
 
 MAX_VCPUS = 100_000
 MAX_BYTES = 2**63 - 1

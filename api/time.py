@@ -12,9 +12,9 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.fields import Pattern
-from api.queries import Query
-from api.views import ApiView
+from api.kit.fields import Pattern
+from api.kit.queries import Query
+from api.kit.views import ApiView
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 

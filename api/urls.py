@@ -4,18 +4,16 @@ from django.urls import path, re_path, register_converter
 
 from api.agents import AgentsView
 from api.bulk import BulkView
-from api.campaigns import CampaignsView, CampaignView
 from api.cases import CasesView, CaseView
 from api.cells import CellsView
 from api.comparisons import ComparisonsView
 from api.coruns import CoRunsView
 from api.documents import DocsView, SchemaView, UnknownAddressView
 from api.energy import EnergyView
+from api.factor_effects import InfluenceView
 from api.flags import FlagsView, FlagView
 from api.health import HealthView
-from api.history import HistoryView
 from api.hosts import HostsView, HostView
-from api.influence import InfluenceView
 from api.network import NetworkView
 from api.plan_agents import (
     PartFinishView,
@@ -30,10 +28,12 @@ from api.profile import ProfileView
 from api.publishing import PublishingView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
-from api.snapshots import SnapshotFileView, SnapshotsView, SnapshotView
+from api.studies import CampaignsView, CampaignView
 from api.sweeps import SweepsView
 from api.systems import SystemsView, SystemView
 from api.time import TimeView
+from api.trend import HistoryView
+from api.versions import SnapshotFileView, SnapshotsView, SnapshotView
 
 
 class CampaignName:

@@ -25,7 +25,7 @@ from bench.fluency import bench_fluency
 from bench.judging import bench_judging
 from bench.pages import bench_pages
 from bench.parsers import bench_parsers
-from config import embedded
+from running import embedded
 from tests.product.conftest import Product, start
 
 BULK_RUNS = 2000

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from bench.table import Table
-from benchmarks.analysis.plausibility.checking import RULES, check
+from benchmarks.plausibility.checking import RULES, check
 from tests.benchmarks.analysis.plausibility.injection import CLASSES
 from tests.benchmarks.analysis.plausibility.simulation import clean_study
 

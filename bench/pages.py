@@ -2,7 +2,7 @@
 
 Wall time is what a reader waits for: for a page that is made anew, as after any change
 of the database, and for one that is asked for again while nothing has changed
-(`dashboard.kept_pages`). Beside it stands what the first cost the web and database
+(`dashboard.kit.kept_pages`). Beside it stands what the first cost the web and database
 processes, which other work on the machine hardly changes.
 """
 
@@ -17,8 +17,8 @@ from typing import Final
 
 import psutil
 
-from config.folders import VarFolder
-from config.postgres import Postgres
+from running.folders import VarFolder
+from running.postgres import Postgres
 from tests.product.conftest import Product
 
 VIEWS: Final = 21

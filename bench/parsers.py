@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
 from tests.benchmarks.reading.speed import long_output
 

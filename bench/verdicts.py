@@ -36,7 +36,7 @@ def upload(client: Client) -> None:
 
 def service_ms(var: Path) -> float:
     """Return how long the service takes, measured in a process of its own."""
-    command = [sys.executable, "-m", "config.command", sys.executable]
+    command = [sys.executable, "-m", "running.command", sys.executable]
     answer = subprocess.run(
         [*command, "-m", "bench.verdicts", CAMPAIGN],
         env={**os.environ, "VAR": str(var)},
@@ -79,8 +79,8 @@ def _measure(slug: str) -> float:
     import django
 
     django.setup()
+    from benchmarks.comparing.verdicts import campaign_verdicts
     from benchmarks.models import Campaign
-    from benchmarks.selectors.verdicts import campaign_verdicts
 
     campaign = Campaign.objects.get(slug=slug)
     times = []

@@ -7,7 +7,8 @@ from kombu.exceptions import OperationalError
 from redis import RedisError
 
 from benchmarks import broker
-from benchmarks.services import freezings, processing
+from benchmarks.publishing import jobs
+from benchmarks.uploads import processing
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +43,8 @@ def send_forgotten_freezings() -> None:
 
     A message nobody took until the next is sent is dropped: they do not pile up.
     """
-    expires_s = freezings.UNTAKEN.total_seconds()
-    for pk in freezings.revive_freezings():
+    expires_s = jobs.UNTAKEN.total_seconds()
+    for pk in jobs.revive_freezings():
         try:
             current_app.send_task(FREEZE, (pk,), expires=expires_s, retry=False)
         except (OperationalError, OSError) as error:

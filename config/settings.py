@@ -8,6 +8,7 @@ from csp.constants import NONE, SELF
 from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+DASHBOARD = BASE_DIR / "dashboard"
 VERSION = (BASE_DIR / "VERSION").read_text().strip()
 VAR = Path(env.text("VIRTLAB_VAR", str(BASE_DIR / "var"))).resolve()
 
@@ -40,14 +41,14 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "dashboard.reader.ReaderLocaleMiddleware",
+    "dashboard.kit.reader.ReaderLocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "dashboard.button_addresses.ButtonAddressMiddleware",
+    "dashboard.kit.button_addresses.ButtonAddressMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -57,13 +58,15 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        # A page's templates lie in its folder, with its code.
+        "DIRS": [DASHBOARD / "pages", DASHBOARD / "kit" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "dashboard.tour.tour",
+                "dashboard.pages.overview.tour.tour",
             ]
         },
     }
@@ -114,9 +117,15 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR / "static"
+# "compare/grid.js" is `static/grid.js` in the folder of that page.
+STATICFILES_DIRS = [
+    (path.parent.name, path)
+    for path in [DASHBOARD / "kit" / "static", *DASHBOARD.glob("pages/*/static")]
+]
 STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "dashboard.finders.PlotlyFinder",
+    "dashboard.kit.finders.PlotlyFinder",
 ]
 # Of the packages we serve files from, what no page of ours uses.
 STATICFILES_LEFT_OUT = ["redoc", "rest_framework", "ext", "*es-bundle*"]
@@ -167,15 +176,15 @@ BULK_LIMIT_LINES = 10_000
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "api.authentication.TokenAuthentication",
-        "api.authentication.SessionReading",
+        "api.kit.authentication.TokenAuthentication",
+        "api.kit.authentication.SessionReading",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["api.permissions.Scoped"],
-    "DEFAULT_PARSER_CLASSES": ["api.parsing.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["api.rendering.ORJSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": "api.pagination.IdCursor",
+    "DEFAULT_PERMISSION_CLASSES": ["api.kit.permissions.Scoped"],
+    "DEFAULT_PARSER_CLASSES": ["api.kit.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["api.kit.rendering.ORJSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "api.kit.pagination.IdCursor",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "api.errors.answer",
+    "EXCEPTION_HANDLER": "api.kit.errors.answer",
     "URL_FORMAT_OVERRIDE": None,
 }
 
@@ -191,7 +200,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_PATCH": False,
     # Values stay where they are used: named enumerations collide over "status".
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "POSTPROCESSING_HOOKS": ["api.schema.without_private_marks"],
+    "POSTPROCESSING_HOOKS": ["api.kit.schema.without_private_marks"],
 }
 
 LOGGING = {

@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-from dashboard import freezing
-from dashboard.report import making
+from dashboard.pages.report import making
+from dashboard.pages.versions import publishing
 
 
 @shared_task
@@ -15,4 +15,4 @@ def make_report(report_id: int) -> None:
 @shared_task
 def freeze(freezing_id: int) -> None:
     """Freeze a campaign that somebody asked for."""
-    freezing.freeze(freezing_id)
+    publishing.freeze(freezing_id)

@@ -38,7 +38,7 @@ def server_of(environment: Mapping[str, str], folder: Path) -> Iterator[Server]:
         return
     port = free_port()
     program = Program(
-        [sys.executable, "-m", "config.supervisor"],
+        [sys.executable, "-m", "running.supervisor"],
         folder / "product.log",
         {**environment, "PORT": str(port), "VAR": str(folder / "product")},
     )

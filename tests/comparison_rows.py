@@ -1,6 +1,6 @@
 """A row of a comparison, for tests to change."""
 
-from benchmarks.selectors.comparison_row import ComparisonRow
+from benchmarks.comparing.row import ComparisonRow
 
 NATIVE = ComparisonRow(
     id=1,

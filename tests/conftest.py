@@ -11,8 +11,10 @@ import hypothesis
 import pytest
 from django.contrib.auth import get_user_model
 
+from benchmarks.labs import tokens
 from benchmarks.models import Agent, Campaign, Host, Lab, Membership, Snapshot
-from benchmarks.services import checking, intake, processing, tokens
+from benchmarks.studies import checking
+from benchmarks.uploads import intake, processing
 from tests import documents, freezing, reference
 
 # How long an example takes tells how busy a machine is, not whether the code is right.

@@ -3,8 +3,8 @@
 from typing import Any
 
 from benchmarks.models import Campaign, Freezing, Snapshot
-from benchmarks.services.freezings import ask_freezing, take_freezing
-from benchmarks.services.snapshots import Write, freeze_campaign
+from benchmarks.publishing.jobs import ask_freezing, take_freezing
+from benchmarks.publishing.versions import Write, freeze_campaign
 
 
 def asked(campaign: Campaign, person: Any, **changes: str) -> Freezing:

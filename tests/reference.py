@@ -5,7 +5,8 @@ from typing import Any
 
 from benchmarks.models import Agent, Campaign
 from benchmarks.reference.documents import reference_campaign
-from benchmarks.services import campaigns, intake, processing, systems
+from benchmarks.studies import saving, systems
+from benchmarks.uploads import intake, processing
 
 
 def load_study(
@@ -13,7 +14,7 @@ def load_study(
 ) -> Campaign:
     """Load a study into the agent's lab: all its runs, or those that are wanted."""
     study = reference_campaign(slug)
-    campaign, _ = campaigns.save_campaign(lab=agent.lab, **study.campaign)
+    campaign, _ = saving.save_campaign(lab=agent.lab, **study.campaign)
     for host in study.hosts:
         systems.register_host(lab=agent.lab, **host)
     runs = [run for run in study.runs if wanted is None or wanted(run)]

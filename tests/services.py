@@ -11,7 +11,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from config import embedded
+from running import embedded
 
 _stack = ExitStack()
 

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = {"agents", "api", "benchmarks", "config", "dashboard", "lab", "tests"}
+OURS = {
+    *("agents", "api", "bench", "benchmarks", "config", "dashboard", "lab"),
+    *("running", "tests"),
+}
 
 # Package -> what it may import of ours. The longest matching name decides.
 ALLOWED = {
@@ -16,43 +19,51 @@ ALLOWED = {
     "api": {"api", "benchmarks"},
     "dashboard": {"dashboard", "benchmarks"},
     "benchmarks": {"benchmarks"},
+    "bench": OURS,
     "config": OURS - {"lab", "tests"},
+    "running": OURS - {"lab", "tests"},
     "lab": {"lab", "agents.client"},
     # It runs in guests, beside the agent's file.
     "lab.files.clock": {"agents.timing"},
 }
+# The rooms of the domain that read and write the database.
+ROOMS = (*("comparing", "labs", "plans", "power", "publishing", "studies", "uploads"),)
 PURE = (
     "benchmarks.analysis",
     "benchmarks.errors",
     "benchmarks.fingerprints",
     "benchmarks.platforms",
-    "benchmarks.reading",
+    "benchmarks.parsing",
+    "benchmarks.plausibility",
     "benchmarks.reference",
     "benchmarks.sentences",
     "benchmarks.text",
     "benchmarks.tools",
     "benchmarks.units",
-    "dashboard.cell.distributions",
-    "dashboard.cell.marks",
-    "dashboard.cell.order",
-    "dashboard.cell.raw_lines",
-    "dashboard.cell.side",
-    "dashboard.cell.strip",
-    "dashboard.charts",
-    "dashboard.core_texts",
+    "dashboard.pages.cell.distributions",
+    "dashboard.pages.cell.marks",
+    "dashboard.pages.cell.order",
+    "dashboard.pages.cell.raw_lines",
+    "dashboard.pages.cell.side",
+    "dashboard.pages.cell.strip",
+    "dashboard.charts.figures",
+    "dashboard.wording.core_texts",
     "dashboard.exports.delimited",
     "dashboard.exports.energy_records",
     "dashboard.exports.escaping",
     "dashboard.exports.latex_widths",
     "dashboard.exports.records",
-    "dashboard.figures",
-    "dashboard.influence.bars",
-    "dashboard.upload.archives",
-    "dashboard.upload.text",
-    "dashboard.vector",
+    "dashboard.kit.figures",
+    "dashboard.pages.factor_effects.bars",
+    "dashboard.pages.upload.archives",
+    "dashboard.pages.upload.text",
+    "dashboard.charts.vector",
 )
 WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}
-LATER = {"api", "dashboard", "config", "benchmarks.models", "benchmarks.services"}
+LATER = {
+    *("api", "dashboard", "config", "running", "benchmarks.models"),
+    *(f"benchmarks.{room}" for room in ROOMS),
+}
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -106,7 +117,7 @@ def test_agents_import_the_standard_library_only():
 
 
 def test_what_queues_and_what_runs_are_different_modules():
-    processing = ROOT / "benchmarks/services/processing.py"
+    processing = ROOT / "benchmarks/uploads/processing.py"
 
     assert not is_within("benchmarks.tasks", imports(processing))
     assert "benchmarks.tasks" not in {
@@ -119,10 +130,10 @@ def test_what_queues_and_what_runs_are_different_modules():
     [
         ("benchmarks.units", "import django"),
         ("benchmarks.tools.stream", "from benchmarks.models import Run"),
-        ("benchmarks.services.intake", "from api import errors"),
+        ("benchmarks.uploads.intake", "from api import errors"),
         ("agents.client", "import benchmarks.units"),
         ("lab.results", "from benchmarks.models import Run"),
-        ("dashboard.views.runs", "from api.errors import answer"),
+        ("dashboard.pages.runs.views", "from api.kit.errors import answer"),
     ],
 )
 def test_the_guard_sees_a_wrong_arrow(tmp_path, module, line):

@@ -15,7 +15,7 @@ from typing import Final, Literal
 import numpy as np
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
-from benchmarks.analysis.plausibility.limits import INSIDE
+from benchmarks.plausibility.rules.limits import INSIDE
 
 Medium = Literal["loopback", "inside", "wire", "unknown"]
 Ends = tuple[str, str]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.analysis.plausibility.coruns import WORK_TIMES
+from benchmarks.plausibility.rules.coruns import WORK_TIMES
 from benchmarks.units import convert, find
 
 RATES: Final = frozenset({"data rate", "floating-point rate", "rate"})

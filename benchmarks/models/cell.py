@@ -10,8 +10,8 @@ from benchmarks.errors import ValueRefusedError, ZeroReadingError
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Campaign, Session, System, visible_campaigns
+from benchmarks.parsing.contract import Better
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Better
 from benchmarks.viewer import Viewer
 
 

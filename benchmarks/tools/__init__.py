@@ -26,7 +26,7 @@ The rules of a parser:
   also beside good ones: with ``nothing`` and what its marks say.
 - Whoever changes what a parser reads raises its ``version``: history is read anew.
 
-``benchmarks.reading.read`` is the way in: it decodes, cuts logs, detects, parses.
+``benchmarks.parsing.reading.read`` is the way in: it decodes, cuts logs, parses.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.errors import UnknownToolError
-from benchmarks.tools.base import Metric, Tool, folded
+from benchmarks.parsing.contract import Metric, Tool, folded
 
 __all__ = ["TOOLS", "Metric", "Tool", "get", "register"]
 

@@ -11,10 +11,17 @@ Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes perce
 
 from __future__ import annotations
 
+from benchmarks.parsing.contract import Better, Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence, template
-from benchmarks.tools.base import Better, Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     banner=r"This is ApacheBench, Version (?P<version>\S+)",

@@ -12,10 +12,10 @@ too short, had no shared file pointers, or errors.
 import re
 from dataclasses import dataclass, field
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 _RESULT = (
     r" +(?P<rate_{0}>\S+) MB/s on +(?P<processes_{0}>\S+) processes with "

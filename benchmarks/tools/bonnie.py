@@ -13,10 +13,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 _CELLS = r"(?:,(?:[\d.]+|\++)?){12}"
 _OLD = rf"[^\s,]{{1,99}},(?:\d+[kMG]?(?::\d+\w?)?)?{_CELLS},[\d:/]*{_CELLS}[ \t]*+$"

@@ -9,10 +9,10 @@ counts the nominal 132 MB of its load file and no bytes: its rate is marked. The
 of every second are progress, no results.
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     banner=r"[dt]bench version (?P<version>\d[\w.]*+)",

@@ -8,10 +8,10 @@ It is in seconds, of all the messages together. The older programs print their h
 as ``Running with 10*40 (== 400) tasks.``
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     header=r"Running in (?P<mode>\w+) mode with (?P<groups>\d+) groups using "

@@ -7,10 +7,10 @@ One result row, as printed with ``-tT``::
 Its source counts MB of 2^20 B and kB of 2^10 B (``TIMING_BUF_BYTES``).
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     device=r"(?P<path>/dev/[^\s:]++):(?P<trouble> [^\n]*)?$",

@@ -10,10 +10,17 @@ are 10^9 updates a second; -1 is a test that was not done.
 
 from typing import Final
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     begin=r"Begin of Summary section\.",

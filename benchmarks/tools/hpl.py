@@ -5,10 +5,10 @@ One result row, as printed by HPL 2.0::
     WR11C2R4        1200    80     1     2               0.12              9.935e+00
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     banner=r"(?:HPLinpack|HPL-\w+) +v?(?P<version>\d+(?:\.\d+)*) ",

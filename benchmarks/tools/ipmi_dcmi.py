@@ -14,11 +14,11 @@ is summarized.
 from collections import defaultdict
 from statistics import fmean
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
+from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.telemetry import Summary, summary_metrics
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
-from benchmarks.tools.scan import Found, Scanner
-from benchmarks.tools.telemetry import Summary, summary_metrics
 
 _W = r"(?P<{0}>\S+)(?: +[Ww]atts?\b)?"
 _WINDOW = (

@@ -11,11 +11,11 @@ virtual CPU waited for a real one: what the guest calls steal.
 
 from collections.abc import Mapping
 
+from benchmarks.parsing.contract import Component, Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
+from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.telemetry import Summary, summary_metrics
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Component, Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
-from benchmarks.tools.scan import Found, Scanner
-from benchmarks.tools.telemetry import Summary, summary_metrics
 
 LINES = Scanner(
     domain=r"Domain: '(?P<name>[^\n]*)'[ \t]*+$",

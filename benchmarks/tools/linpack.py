@@ -13,10 +13,10 @@ Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
 
 from dataclasses import dataclass, field
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     banner=r"LINPACK benchmark, (?P<precision>Double|Single) precision",

@@ -5,10 +5,10 @@ One result row, as printed by ``xlinpack_xeon64``::
     20000  20000  4      18.362     290.4959 3.520981e-10 3.116839e-02   pass
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     started=r"Current date/time: *+(?P<date>[^\n]*)",

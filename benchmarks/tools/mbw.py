@@ -8,10 +8,17 @@ All sizes are of 2^20 B, also where an old version writes MB. ``AVG`` rows are t
 over the mean time; ``TOT`` rows (3.0) add up the threads.
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     header=r"Long uses \d+ bytes\.(?: Will start (?P<threads>\d+) threads\.)?",

@@ -14,10 +14,10 @@ import math
 from typing import Final
 
 from benchmarks.errors import shorten
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     head=r"nr_procs = (?P<processes>\S+?), nr_iter = (?P<iterations>\S+?), "

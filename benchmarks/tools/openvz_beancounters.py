@@ -8,10 +8,10 @@ Only ``failcnt`` and the bytes of kernel memory are read: the other columns are 
 of their resource (pages of a size that is not printed, files, sockets).
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     header=r"uid +resource +held +maxheld +barrier +limit +failcnt",

@@ -12,10 +12,17 @@ it runs. How many threads or processes worked is told by the command alone.
 import re
 from typing import Final
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 _TIME: Final = r"(?:Calculation time|Calculating time|Berechnungszeit)"
 _MEMORY: Final = r"Memory usage|Memory requirement|Speicherbedarf"

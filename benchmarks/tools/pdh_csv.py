@@ -16,11 +16,18 @@ import csv
 import re
 from dataclasses import dataclass, field
 
+from benchmarks.parsing.contract import Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, LineError, Scanner
+from benchmarks.parsing.telemetry import CUT, Summary, chunks, lines_of, summary_metrics
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, LineError, Scanner
-from benchmarks.tools.telemetry import CUT, Summary, chunks, lines_of, summary_metrics
 
 LINES = Scanner(
     header=r'"\(PDH-CSV 4\.0\)(?P<zone>[^"\n]*)"(?P<columns>[^\n]*)$',

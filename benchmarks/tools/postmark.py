@@ -8,10 +8,10 @@ It counts whole seconds, and one where none has passed. kilobytes and megabytes 
 2^10 B and 2^20 B; the amount and the rate (in brackets) have each their own.
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 _PROMPT = r"(?:pm>[ \t]*+)*+"
 LINES = Scanner(

@@ -18,11 +18,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
-from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, LineError, Scanner
-from benchmarks.tools.telemetry import (
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, LineError, Scanner
+from benchmarks.parsing.telemetry import (
     CUT,
     FACTORS,
     chunks,
@@ -30,6 +29,7 @@ from benchmarks.tools.telemetry import (
     summarize,
     summary_metrics,
 )
+from benchmarks.sentences import Sentence
 
 _TIME = r"(?:time|timestamp|date|datetime|date_time|seconds|secs?|elapsed|epoch|t)"
 _UNIT = r"[ _]?[(\[]?(?:m?s|sec|seconds|utc|iso)?[)\]]?"

@@ -8,10 +8,10 @@ One result row, as printed by RAMspeed/SMP 3.5.0::
 A Kb is 2^10 B.
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 _KIND = r"(?:INTEGER|FL-POINT|MMX|SSE)(?: \(nt\))?"
 _RATE = r"(?P<{0}>\S+) (?P<{0}_unit>M[Bb])/s"

@@ -15,12 +15,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.telemetry import CUT, Summary, summary_metrics
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
 from benchmarks.tools.power_csv import microseconds, split
-from benchmarks.tools.scan import Found, Scanner
-from benchmarks.tools.telemetry import CUT, Summary, summary_metrics
 
 _TURBOSTAT: Final = (
     r"(?:(?!PkgWatt)[A-Za-z][\w%+.-]{0,24}+\t){0,99}+PkgWatt(?=[\t\n]|\Z)"

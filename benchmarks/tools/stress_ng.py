@@ -11,10 +11,10 @@ The two lines above tell what its columns are. ``--yaml`` writes the same as
 import re
 from dataclasses import dataclass, field
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 _SAYS = r"stress-ng: (?:[\d:.]++ )?(?:{0}): ++(?:\[\d++\] ++)?"
 _INFO = rf"(?:{_SAYS.format('info|metrc')})?"

@@ -14,10 +14,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     begin=r"Unit information[ \t]*+$",

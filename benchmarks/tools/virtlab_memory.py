@@ -14,11 +14,10 @@ cut.
 
 from dataclasses import dataclass
 
-from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, Parser
-from benchmarks.tools.scan import Found
-from benchmarks.tools.virtlab_output import (
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, Parser
+from benchmarks.parsing.scanning import Found
+from benchmarks.parsing.virtlab_output import (
     BAND,
     Output,
     is_missed,
@@ -26,6 +25,7 @@ from benchmarks.tools.virtlab_output import (
     kernel_lines,
     runs_of,
 )
+from benchmarks.sentences import Sentence
 
 LINES = kernel_lines(
     "memory",

@@ -16,11 +16,17 @@ from array import array
 from dataclasses import dataclass, field
 from math import fsum
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, LineError, Scanner
+from benchmarks.parsing.telemetry import (
+    CUT,
+    chunks,
+    lines_of,
+    summarize,
+    summary_metrics,
+)
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, LineError, Scanner
-from benchmarks.tools.telemetry import CUT, chunks, lines_of, summarize, summary_metrics
 
 _AT = r"(?:(?P<at>\d{9,10}(?:\.\d{1,9})?)[ ,;:\t]+)?"
 LINES = Scanner(

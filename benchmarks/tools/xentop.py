@@ -15,11 +15,11 @@ import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
+from benchmarks.parsing.contract import Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
+from benchmarks.parsing.scanning import Found, LineError, Scanner
+from benchmarks.parsing.telemetry import CUT, Summary, lines_of, summary_metrics
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Tool
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished
-from benchmarks.tools.scan import Found, LineError, Scanner
-from benchmarks.tools.telemetry import CUT, Summary, lines_of, summary_metrics
 
 HEADER = r"NAME +STATE +CPU\(sec\) +CPU\(%\)"
 _TABLE = re.compile(rf"^[ \t]*+(?:{HEADER})[^\n]*\n?", re.ASCII | re.MULTILINE)

@@ -7,8 +7,8 @@ a speed.
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.selectors.comparison_table import ComparisonTable
-from benchmarks.selectors.energy_rows import EnergyRow
+from benchmarks.comparing.table import ComparisonTable
+from benchmarks.power.energy_rows import EnergyRow
 from dashboard.exports.records import NAMED, STATED
 
 ENERGY_FIELDS = (

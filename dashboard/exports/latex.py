@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from benchmarks.selectors.comparison_table import ComparisonTable
-from dashboard import judging, state_words, wording
+from benchmarks.comparing.table import ComparisonTable
+from dashboard import wording
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
 from dashboard.exports.latex_rows import (
     END,
@@ -32,8 +32,9 @@ from dashboard.exports.latex_widths import (
     breakable,
     parts_that_fit,
 )
-from dashboard.ratio_words import OVERHEAD, VALUE
-from dashboard.selections import ENERGY, SPEED
+from dashboard.kit.selections import ENERGY, SPEED
+from dashboard.wording import judging, states
+from dashboard.wording.ratios import OVERHEAD, VALUE
 
 LINES = 16
 PACKAGES = r"% \usepackage[T1]{fontenc} \usepackage{textcomp,booktabs,longtable}"
@@ -185,7 +186,7 @@ def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str
 
 def _told(noted: str) -> str:
     """Return what a state means, or what keeps a verdict back."""
-    return str(judging.WITHHELD.get(noted) or state_words.state_meaning(noted))
+    return str(judging.WITHHELD.get(noted) or states.state_meaning(noted))
 
 
 def _meaning(show: str) -> str:

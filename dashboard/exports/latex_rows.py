@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from benchmarks.selectors.comparison_columns import Column
-from benchmarks.selectors.comparison_row import ComparisonRow
-from benchmarks.selectors.comparison_table import CaseGroup, CaseRow
-from benchmarks.selectors.energy_rows import EnergyRow
-from dashboard import judging, wording
+from benchmarks.comparing.columns import Column
+from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.table import CaseGroup, CaseRow
+from benchmarks.power.energy_rows import EnergyRow
+from dashboard import wording
 from dashboard.exports.escaping import tex
 from dashboard.exports.latex_widths import (
     BOLD,
@@ -22,8 +22,9 @@ from dashboard.exports.latex_widths import (
     table_pt,
     width_pt,
 )
-from dashboard.ratio_words import VALUE, interval_ends, ratio_text
-from dashboard.table_cells import SILENT, both_ends, row_figure
+from dashboard.kit.table_cells import SILENT, both_ends, row_figure
+from dashboard.wording import judging
+from dashboard.wording.ratios import VALUE, interval_ends, ratio_text
 
 END = r" \\"
 SIGNS = {"slower": r"$<$", "faster": r"$>$", "equivalent": "$=$", "undetermined": "?"}

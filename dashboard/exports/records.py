@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from benchmarks.selectors.comparison_row import ComparisonRow
-from benchmarks.selectors.comparison_table import ComparisonTable
+from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.table import ComparisonTable
 
 KINDS = ("efficiency", "relative", "scaling")
 # What a cell is, and where it comes from: the same in every file.

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.comparing.cell_samples import sample_lines
 from benchmarks.models import Cell
-from benchmarks.selectors.cell_samples import sample_lines
 
 SAMPLED = (
     *("run", "session", "started_at", "clock"),

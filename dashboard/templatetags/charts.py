@@ -3,12 +3,12 @@
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.report.document import Chart
+from dashboard.pages.report.document import Chart
 
 register = template.Library()
 
 
 @register.filter
 def picture(chart: Chart) -> SafeString:
-    """Return the chart's SVG as it is: `dashboard.vector.pen` escaped every name."""
+    """Return the chart's SVG as it is: `charts.vector.pen` escaped every name."""
     return mark_safe(chart.svg)

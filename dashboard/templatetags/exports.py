@@ -13,7 +13,7 @@ register = template.Library()
 FORMS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
 
 
-@register.inclusion_tag("dashboard/_take_along.html", takes_context=True)
+@register.inclusion_tag("kit/_export.html", takes_context=True)
 def take_along(context: RequestContext, campaign: Campaign) -> dict[str, Any]:
     """Offer the comparison of the present query in every form."""
     place = [campaign.lab.slug, campaign.slug]

@@ -9,23 +9,17 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from benchmarks import tools
+from benchmarks.comparing.columns import Fact
 from benchmarks.models import Case, System
-from benchmarks.selectors.comparison_columns import Fact
+from benchmarks.parsing.labels import case_details
 from benchmarks.sentences import kept_words
-from benchmarks.tools.labels import case_details
-from dashboard import (
-    days,
-    figures,
-    flag_page,
-    judging,
-    ratio_words,
-    state_words,
-    table_cells,
-    wording,
-)
-from dashboard.compare import grid
-from dashboard.labs import words as lab_words
-from dashboard.plans import words as plan_words
+from dashboard import wording
+from dashboard.kit import days, figures, table_cells
+from dashboard.pages.compare import grid
+from dashboard.pages.flags import page
+from dashboard.pages.labs import words as lab_words
+from dashboard.pages.plans import words as plan_words
+from dashboard.wording import judging, ratios, states
 
 register = template.Library()
 
@@ -46,14 +40,14 @@ FILTERS: dict[str, Callable[..., object]] = {
     "fact_text": wording.fact_text,
     "component_name": wording.component_name,
     "scenario_name": wording.scenario_name,
-    "state_name": state_words.state_name,
-    "state_meaning": state_words.state_meaning,
-    "status_name": state_words.status_name,
-    "flag_status_name": state_words.flag_status_name,
-    "severity_name": state_words.severity_name,
-    "change_name": state_words.change_name,
-    "clock_name": state_words.clock_name,
-    "trust_name": state_words.trust_name,
+    "state_name": states.state_name,
+    "state_meaning": states.state_meaning,
+    "status_name": states.status_name,
+    "flag_status_name": states.flag_status_name,
+    "severity_name": states.severity_name,
+    "change_name": states.change_name,
+    "clock_name": states.clock_name,
+    "trust_name": states.trust_name,
     "system_name": wording.system_name,
     "runs_text": wording.runs_text,
     "verdict_words": judging.verdict_words,
@@ -173,7 +167,7 @@ def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 @register.filter
 def evidence_of(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a finding rests on as lines: a name and a text each."""
-    return [(each.name, each.text) for each in flag_page.evidence_words(evidence)]
+    return [(each.name, each.text) for each in page.evidence_words(evidence)]
 
 
 @register.filter
@@ -192,4 +186,4 @@ def separators() -> str:
 @register.simple_tag
 def heat_legend(show: str, is_energy: bool) -> list[tuple[str, str]]:
     """Return the steps of the scale, slowest first, in the numbers of the cells."""
-    return ratio_words.legend(show, is_energy=is_energy)
+    return ratios.legend(show, is_energy=is_energy)

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from config.browser import find
+from running.browser import find
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

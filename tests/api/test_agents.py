@@ -1,8 +1,8 @@
 """/api/v1/agents/: what uploads to one's lab, and what it carries."""
 
+from benchmarks.labs.people import person_agent
+from benchmarks.labs.tokens import issue_token
 from benchmarks.models import Token
-from benchmarks.services.people import person_agent
-from benchmarks.services.tokens import issue_token
 
 
 def test_it_tells_where_an_agent_measured_and_when_it_was_seen(

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.models import Case
-from benchmarks.services import checking
+from benchmarks.studies import checking
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmarks.comparing.row import ComparisonRow
 from benchmarks.models import Efficiency, System
-from benchmarks.selectors.comparison_row import ComparisonRow
 
 # fmt: off
 FIELDS = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.services import checking
+from benchmarks.studies import checking
 
 
 @pytest.fixture

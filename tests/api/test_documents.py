@@ -9,8 +9,8 @@ import yaml
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 
-from api.errors import DETAILS
-from api.schema import ERRORS, openapi_document
+from api.kit.errors import DETAILS
+from api.kit.schema import ERRORS, openapi_document
 from api.urls import urlpatterns
 
 GOLDEN = Path(__file__).with_name("openapi.yaml")

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.models import Decision, Run
-from benchmarks.services import checking
+from benchmarks.studies import checking
 
 MARK = {"code": "not_valid", "sentence": "The run was too short."}
 

@@ -4,8 +4,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks import broker
-from benchmarks.selectors import health
+from benchmarks import broker, health
 
 GONE = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
 

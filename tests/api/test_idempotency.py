@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from benchmarks.labs import tokens
 from benchmarks.models import OutboxItem, Run
-from benchmarks.services import processing, tokens
+from benchmarks.uploads import processing
 from tests.api.conftest import Api
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.models import Run
-from benchmarks.services import processing
 from benchmarks.tools import TOOLS
+from benchmarks.uploads import processing
 
 PRINTED = "\x1b[1m Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec"
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from benchmarks.models import OutboxItem, Run, RunOutput
-from benchmarks.services import processing
+from benchmarks.uploads import processing
 
 KEY = "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b"
 

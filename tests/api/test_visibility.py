@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from api.urls import urlpatterns
+from benchmarks.labs.tokens import issue_token
 from benchmarks.models import (
     Agent,
     Campaign,
@@ -22,10 +23,10 @@ from benchmarks.models import (
     Snapshot,
     System,
 )
-from benchmarks.services import checking, intake, processing
-from benchmarks.services.plans import create_plan
-from benchmarks.services.power import keep_power
-from benchmarks.services.tokens import issue_token
+from benchmarks.plans.planning import create_plan
+from benchmarks.power.intake import keep_power
+from benchmarks.studies import checking
+from benchmarks.uploads import intake, processing
 from tests import freezing
 from tests.api.conftest import Api
 from tests.documents import network_run

@@ -13,10 +13,10 @@ PURE = [
     "benchmarks.platforms",
     "benchmarks.fingerprints",
     "benchmarks.tools",
-    "benchmarks.reading",
-    "benchmarks.tools.catalogue",
-    "benchmarks.tools.labels",
-    "benchmarks.tools.values",
+    "benchmarks.parsing.reading",
+    "benchmarks.parsing.catalogue",
+    "benchmarks.parsing.labels",
+    "benchmarks.parsing.values",
     "benchmarks.analysis.baselines",
     "benchmarks.analysis.efficiency",
     "benchmarks.analysis.summary",
@@ -43,6 +43,6 @@ def test_the_pure_modules_need_the_standard_library_only():
     assert imported(*PURE).stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", ["benchmarks.models", "benchmarks.services.intake"])
+@pytest.mark.parametrize("name", ["benchmarks.models", "benchmarks.uploads.intake"])
 def test_this_test_would_notice_another_package(name):
     assert "ModuleNotFoundError" in imported(name).stderr

@@ -9,9 +9,9 @@ from kombu.exceptions import OperationalError
 
 from benchmarks import broker, tasks
 from benchmarks.models import Freezing, Run
-from benchmarks.services import checking
-from benchmarks.services.freezings import UNTAKEN
-from benchmarks.services.intake import submit_runs
+from benchmarks.publishing.jobs import UNTAKEN
+from benchmarks.studies import checking
+from benchmarks.uploads.intake import submit_runs
 from tests import freezing
 
 

@@ -16,9 +16,9 @@ import yaml
 from celery.bin.worker import worker
 from gunicorn.config import KNOWN_SETTINGS
 
-from config import supervisor, valkey
-from config.embedded import Services
-from config.processes import ROOT, Child, Program
+from running import supervisor, valkey
+from running.embedded import Services
+from running.processes import ROOT, Child, Program
 
 from .watching import wait_until
 

@@ -13,7 +13,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from config.browser import find
+from running.browser import find
 
 # Plotly alone keeps a window busy for seconds on a machine that has more to do.
 PATIENCE_MS = 60_000
@@ -44,7 +44,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 def chromium() -> Iterator[Browser]:
     """Start the Chromium of this machine."""
     path = find()
-    assert path, "The pages' tests need Chromium: python -m config.browser"
+    assert path, "The pages' tests need Chromium: python -m running.browser"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(path), args=ARGUMENTS)
         yield browser

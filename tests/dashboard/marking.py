@@ -18,7 +18,7 @@ from django.utils import translation
 from django.utils.translation import trans_real
 
 from benchmarks import models, tools, units
-from benchmarks.analysis.plausibility.checking import RULES
+from benchmarks.plausibility.checking import RULES
 from dashboard import wording
 
 OPEN, CLOSE = "\u27e6", "\u27e7"  # white square brackets

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django.live_server_helper import LiveServer
 
-from benchmarks.services import checking
+from benchmarks.studies import checking
 
 CONNECTED = (
     "FROM pg_stat_activity WHERE datname = current_database()"

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from benchmarks.models import Agent, Lab
-from benchmarks.services import campaigns, intake, processing, systems
+from benchmarks.studies import saving, systems
+from benchmarks.uploads import intake, processing
 from tests.dashboard import browsing, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
@@ -26,7 +27,7 @@ def site(django_db_setup, django_db_blocker):
 def load():
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     agent = Agent.objects.create(lab=lab, name="alice")
-    campaigns.save_campaign(lab=lab, slug="lines", title="Lines", visibility="public")
+    saving.save_campaign(lab=lab, slug="lines", title="Lines", visibility="public")
     systems.register_host(lab=lab, slug="alpha", facts={"network": "Gigabit Ethernet"})
     sizes = [
         ({"block_size": size}, name, 10.0 * at + 3)

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Cell, Lab
-from benchmarks.services import campaigns, intake, processing, systems
+from benchmarks.studies import saving, systems
+from benchmarks.uploads import intake, processing
 from tests.dashboard import browsing, serving
 from tests.reference import load_study
 
@@ -51,7 +52,7 @@ def site(django_db_setup, django_db_blocker):
 
 def load_hostile(lab, agent):
     name = " ".join(PAYLOADS)
-    campaigns.save_campaign(
+    saving.save_campaign(
         lab=lab, slug="hostile", title=name, note=name, visibility="public"
     )
     systems.register_host(lab=lab, slug="evil", title=name, facts={name: name})
@@ -85,7 +86,7 @@ def attack(number, name, hypervisor=None):
 
 def load_factorial(lab, agent):
     """Eight guests in all combinations: tools help under AMD-V only."""
-    campaigns.save_campaign(
+    saving.save_campaign(
         lab=lab, slug="factorial", title="Factorial", visibility="public"
     )
     intake.submit_runs(agent=agent, documents=[guest(at) for at in range(8)])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-SHEET = Path(__file__).parents[2] / "dashboard/static/dashboard/tokens.css"
+SHEET = Path(__file__).parents[2] / "dashboard/kit/static/tokens.css"
 TOKEN = re.compile(r"--([\w-]+): light-dark\(\s*(#\w{6})\s*,\s*(#\w{6})\s*\)")
 TOKENS = {name: pair for name, *pair in TOKEN.findall(SHEET.read_text())}
 

@@ -8,7 +8,7 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from benchmarks.models import Campaign, Lab, Membership, Plan
-from benchmarks.services import systems
+from benchmarks.studies import systems
 from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab, Membership, Token
-from benchmarks.selectors.examples import STUDIES, XEN
+from benchmarks.studies.examples import STUDIES, XEN
 from tests.dashboard import browsing, serving
 from tests.reference import load_study
 

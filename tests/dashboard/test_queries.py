@@ -5,9 +5,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchmarks.models import Cell, Flag, Plan, Run, System
-from benchmarks.selectors.campaign_pages import has_pages
-from benchmarks.selectors.campaigns import find_campaign
-from benchmarks.services.plans import create_plan
+from benchmarks.plans.planning import create_plan
+from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.pages import has_pages
 from benchmarks.viewer import ANYONE
 
 STUDY = "/campaigns/alpha-lab/study/"

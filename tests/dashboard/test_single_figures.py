@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 
 from benchmarks.models import Cell
-from benchmarks.services import checking
+from benchmarks.studies import checking
 
 STUDY = "/campaigns/alpha-lab/inqbus-2008-io"
 SPEEDS = "59 MB/s (64 %) and 109 MB/s (36 %)"

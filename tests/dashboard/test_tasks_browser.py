@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Cell, Flag, Lab, Membership
-from benchmarks.services import checking
+from benchmarks.studies import checking
 from tests.dashboard import browsing, serving
 from tests.dashboard.exports.tex import read
 from tests.reference import load_study

@@ -9,7 +9,7 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.template.loader import get_template
 
-from dashboard.charts import SYMBOLS
+from dashboard.charts.figures import SYMBOLS
 
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
 TEMPLATES = sorted((DASHBOARD / "templates").rglob("*.html"))
@@ -94,7 +94,7 @@ def test_collecting_gathers_plotly_and_nothing_else_of_its_wheel(tmp_path, setti
     call_command("collectstatic", interactive=False, verbosity=0)
 
     assert [path.name for path in (tmp_path / "vendor").iterdir()] == ["plotly.min.js"]
-    assert (tmp_path / "dashboard/virtlab.css").exists()
+    assert (tmp_path / "kit/virtlab.css").exists()
 
 
 SHEETS = [path for path in STATIC if path.suffix == ".css"]

@@ -8,13 +8,14 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import translation
 
-from benchmarks import reading
 from benchmarks.models import Campaign, Reread, Run, RunOutput
-from benchmarks.services import checking, processing, rereading, systems
+from benchmarks.parsing import reading
+from benchmarks.studies import checking, systems
+from benchmarks.uploads import processing, rereading
 from dashboard import wording
-from dashboard.upload import archives
-from dashboard.upload.archives import Member
-from dashboard.upload.previews import Named, Room, preview
+from dashboard.pages.upload import archives
+from dashboard.pages.upload.archives import Member
+from dashboard.pages.upload.previews import Named, Room, preview
 from tests.dashboard.marking import (
     WORD,
     marked_language,

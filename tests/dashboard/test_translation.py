@@ -9,9 +9,9 @@ from django.http import HttpResponse
 from django.test import Client
 
 from benchmarks.models import Agent, Campaign, Cell, Flag, Lab, Membership
-from benchmarks.services import checking
-from dashboard.core_texts import UnmarkedTextError, core_texts
+from benchmarks.studies import checking
 from dashboard.management.commands.write_catalogue import catalogue
+from dashboard.wording.core_texts import UnmarkedTextError, core_texts
 from tests.dashboard.marking import marked_language, untranslated, words_of_data
 from tests.reference import load_study
 
@@ -99,7 +99,9 @@ def test_this_test_would_notice_a_word():
 
 
 def test_every_text_of_the_core_is_in_the_catalogue():
-    assert (ROOT / "dashboard/catalogue.py").read_text() == catalogue(), "make docs"
+    assert (ROOT / "dashboard/wording/catalogue.py").read_text() == catalogue(), (
+        "make docs"
+    )
 
 
 def test_a_sentence_that_hides_its_words_is_refused(tmp_path):

@@ -15,6 +15,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import reverse
 
+from benchmarks.labs import tokens
+from benchmarks.labs.invitations import invite_person
 from benchmarks.models import (
     Agent,
     Campaign,
@@ -26,16 +28,10 @@ from benchmarks.models import (
     Report,
     Run,
 )
-from benchmarks.services import (
-    checking,
-    intake,
-    processing,
-    rereading,
-    tokens,
-)
-from benchmarks.services.invitations import invite_person
-from benchmarks.services.plans import create_plan
-from dashboard import waiting
+from benchmarks.plans.planning import create_plan
+from benchmarks.studies import checking
+from benchmarks.uploads import intake, processing, rereading
+from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
 from tests import freezing
 from tests.dashboard import routes

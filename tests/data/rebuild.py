@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks import reading
 from benchmarks.errors import ParseError
+from benchmarks.parsing import reading
 
 DATA = Path(__file__).parent
 

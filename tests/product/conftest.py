@@ -95,7 +95,7 @@ def start(var: Path, **environment: Any) -> Product:
     port = free_port()
     own = {name: value for name, value in os.environ.items() if name not in TESTS_OWN}
     process = subprocess.Popen(
-        [sys.executable, "-m", "config.supervisor"],
+        [sys.executable, "-m", "running.supervisor"],
         cwd=ROOT,
         env={**own, "PORT": str(port), "VAR": str(var), **environment},
         stdout=subprocess.PIPE,

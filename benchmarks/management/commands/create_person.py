@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmarks.labs.people import place_person
 from benchmarks.management.commands.create_token import find_lab
 from benchmarks.models import Membership
-from benchmarks.services.people import place_person
 
 
 class Command(BaseCommand):

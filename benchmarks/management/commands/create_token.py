@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmarks.labs.tokens import issue_token
 from benchmarks.models import Agent, Lab
-from benchmarks.services.tokens import issue_token
 
 
 class Command(BaseCommand):

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from benchmarks.services.installation import FirstSecrets, install
+from benchmarks.labs.installation import FirstSecrets, install
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Campaign, Reread
-from benchmarks.services import rereading
+from benchmarks.uploads import rereading
 
 SHOWN = 20
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmarks.labs.tokens import revoke_token
 from benchmarks.models import Token
-from benchmarks.services.tokens import revoke_token
 
 
 class Command(BaseCommand):

@@ -12,13 +12,10 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, connection
 
 from benchmarks import tasks
-from benchmarks.services import (
-    checking,
-    energies,
-    plan_progress,
-    processing,
-    rereading,
-)
+from benchmarks.plans import progress
+from benchmarks.power import integration
+from benchmarks.studies import checking
+from benchmarks.uploads import processing, rereading
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +48,8 @@ class Command(BaseCommand):
             finished = processing.drain(older_than_s=older_than_s)
             reread = rereading.proceed()
             checking.check_due_campaigns()
-            energies.integrate_due()
-            plan_progress.proceed_plans()
+            integration.integrate_due()
+            progress.proceed_plans()
             tasks.send_forgotten_freezings()
         except DatabaseError as error:
             logger.warning("The database does not answer: %s", error)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.analysis.plausibility.pages import flags_page
 from benchmarks.management.generating import GeneratingCommand
-from benchmarks.tools.catalogue import as_markdown
+from benchmarks.parsing.catalogue import as_markdown
+from benchmarks.plausibility.pages import flags_page
 
 
 class Command(GeneratingCommand):

@@ -9,9 +9,9 @@ us). Version 2 wrote KB, MB and GB for powers of 1024. A job whose ``error`` is 
 has no result, whatever its numbers.
 """
 
-from benchmarks.tools.base import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import ParsedRun, Parser
 from benchmarks.tools.fio import reports, rows, terse
-from benchmarks.tools.parser import ParsedRun, Parser
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft, Parameter
 from benchmarks.sentences import Sentence
-from benchmarks.tools.parser import Draft, Parameter
 
 SHORT_S: Final = 1.0
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)(?:([kmgtKMGT])(?:i?[bB])?|[bB])?")

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from benchmarks.errors import ParseError
+from benchmarks.parsing.documents import Pairs, documents, number, section
+from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, finished
 from benchmarks.sentences import Sentence
-from benchmarks.tools.documents import Pairs, documents, number, section
 from benchmarks.tools.fio.options import case_of, mark_errors, mark_short
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished
 
 _REPORT: Final = r"\{\s*\"fio version\""
 _UNNEEDED: Final = {"bins", "FIO_BINS", "iodepth_level", "iodepth_submit"}

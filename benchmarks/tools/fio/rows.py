@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 from benchmarks.tools.fio.options import case_of, mark_errors, mark_short
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 _TIME: Final = r"(?P<{0}>[^\s,]+)"
 LINES: Final = Scanner(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 from benchmarks.tools.fio.options import mark_short
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES: Final = Scanner(
     job=r"[345];fio-(?P<version>[^;\n]+);(?P<name>[^;\n]*);\d+;(?P<error>-?\d+);"

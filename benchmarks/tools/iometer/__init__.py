@@ -9,12 +9,12 @@ is called decimal. A line with an apostrophe names what stands below it. The rat
 those of the timer of the machine that is measured.
 """
 
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.iometer.blocks import Block
 from benchmarks.tools.iometer.readings import run
-from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES = Scanner(
     key=r"'(?P<key>[^\n,]*+)[^\n]*",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.parsing.drafts import Parameter
+from benchmarks.parsing.scanning import Found
 from benchmarks.sentences import Sentence
-from benchmarks.tools.parser import Parameter
-from benchmarks.tools.scan import Found
 
 NETWORK = frozenset({"NETWORK", "VI", "TCP"})
 

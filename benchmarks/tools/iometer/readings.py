@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft, Parameter
+from benchmarks.parsing.scanning import Found
 from benchmarks.sentences import Sentence
 from benchmarks.tools.iometer.blocks import Block, measured, whole
-from benchmarks.tools.parser import Draft, Parameter
-from benchmarks.tools.scan import Found
 
 RATES: Final = {
     "MBps (Decimal)": "MB/s",

@@ -9,9 +9,9 @@ a number belongs to the heading above its last digit. Without ``-I`` and with a 
 smaller than the memory these are figures of the page cache.
 """
 
-from benchmarks.tools.base import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Parser
 from benchmarks.tools.iozone.runs import parse
-from benchmarks.tools.parser import Parser
 
 TOOL = Tool(
     slug="iozone",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft, Parameter
+from benchmarks.parsing.scanning import Found
 from benchmarks.sentences import Sentence
-from benchmarks.tools.parser import Draft, Parameter
-from benchmarks.tools.scan import Found
 
 Value = Parameter
 Case = dict[str, Parameter]

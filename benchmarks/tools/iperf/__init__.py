@@ -10,9 +10,9 @@ report what arrived. A star before the number of a stream is its way back; where
 ways are loaded at once, SUM is the sum of both.
 """
 
-from benchmarks.tools.base import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Parser
 from benchmarks.tools.iperf.rows import parse
-from benchmarks.tools.parser import Parser
 
 TOOL = Tool(
     slug="iperf",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 from benchmarks.units import convert
 
 UNITS = {

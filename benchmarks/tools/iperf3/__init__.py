@@ -8,9 +8,9 @@ Gbits are 10^9 bit, the GBytes beside them 2^30 B. What the receiver counts is t
 throughput; with several streams it is the row (or object) of their sum.
 """
 
-from benchmarks.tools.base import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import ParsedRun, Parser
 from benchmarks.tools.iperf3 import reports, rows
-from benchmarks.tools.parser import ParsedRun, Parser
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from benchmarks.parsing.documents import Pairs, documents, number, section
+from benchmarks.parsing.drafts import Draft, ParsedRun, finished
 from benchmarks.sentences import Sentence
-from benchmarks.tools.documents import Pairs, documents, number, section
-from benchmarks.tools.parser import Draft, ParsedRun, finished
 
 _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft, ParsedRun, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 from benchmarks.tools.iperf.rows import UNITS
-from benchmarks.tools.parser import Draft, ParsedRun, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES: Final = Scanner(
     begin=r"(?:Connecting to host (?P<host>[^\n]{1,200}), port|"

@@ -9,10 +9,10 @@ Service demand is in microseconds of CPU per KB, which is 1024 B here, or per
 transaction. Of the two rows of a UDP stream the second is what arrived.
 """
 
-from benchmarks.tools.base import Metric, Tool
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Parser
 from benchmarks.tools.netperf.classic import has_bare_rows
 from benchmarks.tools.netperf.runs import parse
-from benchmarks.tools.parser import Parser
 
 ENDS = ("local", "remote")
 

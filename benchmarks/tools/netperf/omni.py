@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft
+from benchmarks.parsing.scanning import Found
 from benchmarks.sentences import Sentence
 from benchmarks.tools.netperf.classic import ENDS, UNITS
-from benchmarks.tools.parser import Draft
-from benchmarks.tools.scan import Found
 
 # What -o and -O write above a column, where it does not spell the key of -k.
 _KEYS: Final = {

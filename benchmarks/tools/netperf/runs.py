@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft, ParsedRun, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 from benchmarks.tools.netperf import classic, omni
-from benchmarks.tools.parser import Draft, ParsedRun, finished, keep
-from benchmarks.tools.scan import Found, Scanner
 
 LINES: Final = Scanner(
     banner=r"(?:MIGRATED )?(?P<test>(?:TCP|UDP|SCTP|DCCP|UDPLITE|OMNI)[ \w/|]{0,50}) "

@@ -8,8 +8,8 @@ Versions 0.4 and 0.5 say "per-request statistics" or "response time" where 1.0 s
 "Latency (ms)", and write KB, MB, Kb, Mb and Gb for powers of 1024 bytes.
 """
 
-from benchmarks.tools.base import Metric, Tool
-from benchmarks.tools.parser import Parser
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import Parser
 from benchmarks.tools.sysbench.runs import parse
 
 COUNTS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.tools.scan import Scanner
+from benchmarks.parsing.scanning import Scanner
 
 _END: Final = r"[ \t]*+$"
 

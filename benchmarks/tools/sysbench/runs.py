@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, finished, keep
+from benchmarks.parsing.scanning import Found
 from benchmarks.sentences import Sentence
-from benchmarks.tools.parser import Draft, Parameter, ParsedRun, finished, keep
-from benchmarks.tools.scan import Found
 from benchmarks.tools.sysbench.lines import LINES
 
 # Nothing in the output of 1.0 tells its tests "threads" and "mutex" apart: only the

@@ -6,7 +6,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.management.generating import GeneratingCommand
-from dashboard.core_texts import Text, core_texts
+from dashboard.wording.core_texts import Text, core_texts
 
 HEAD = '''"""Every text of the core, marked for `makemessages`.
 
@@ -31,7 +31,7 @@ class Command(GeneratingCommand):
 
 
 def catalogue() -> str:
-    """Return the text of `dashboard/catalogue.py`."""
+    """Return the text of `dashboard/wording/catalogue.py`."""
     root = Path(settings.BASE_DIR)
     texts = core_texts(root / "benchmarks", root / "dashboard", made=_path())
     return f"{HEAD}{''.join(map(_line, texts))})\n"

@@ -7,7 +7,7 @@ import pytest
 from agents.home import Enrolment, save_enrolment
 from agents.measuring.runners import Wishes, steps_of
 from agents.timing.server import TimeServer
-from benchmarks import reading
+from benchmarks.parsing import reading
 from tests.agents.conftest import TOKEN
 
 

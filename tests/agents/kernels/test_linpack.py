@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from agents.kernels import building
-from benchmarks import reading
 from benchmarks.errors import ParseError
+from benchmarks.parsing import reading
 
 ROW = re.compile(
     r"^row (?P<precision>\w+) +(?P<n>\d+) +(?P<turn>\S+) +(?P<local>\S+) +"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 
 ROW = re.compile(
     r"^row (?P<operation>\w+) +(?P<type>\w+) +(?P<bytes>\d+) +(?P<turn>\d+) +"

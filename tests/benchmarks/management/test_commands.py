@@ -10,10 +10,10 @@ from django.contrib.auth import authenticate as sign_in
 from django.core.management import CommandError, call_command
 
 from benchmarks.errors import WrongTokenError
+from benchmarks.labs.tokens import authenticate
 from benchmarks.management.commands.sweep import stop_signals
 from benchmarks.models import Lab, Membership, OutboxItem, Run, RunOutput, Token
-from benchmarks.services.intake import submit_runs
-from benchmarks.services.tokens import authenticate
+from benchmarks.uploads.intake import submit_runs
 
 
 def printed(*command: str, **options) -> str:

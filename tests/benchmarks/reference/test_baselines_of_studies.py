@@ -15,8 +15,8 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
+from benchmarks.parsing.labels import case_label
 from benchmarks.reference.documents import reference_campaigns
-from benchmarks.tools.labels import case_label
 
 LMU_HOST = "lmu-athlon64-x2-4800"
 

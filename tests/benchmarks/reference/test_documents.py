@@ -12,10 +12,10 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
+from benchmarks.parsing.values import check_value
 from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
 from benchmarks.reference.documents import reference_campaign, reference_campaigns
 from benchmarks.reference.rows import DATA, read_rows, studies
-from benchmarks.tools.values import check_value
 
 SLUGS = list(studies()["campaigns"])
 CAMPAIGNS = {each.campaign["slug"]: each for each in reference_campaigns()}

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from uuid import UUID
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 from benchmarks.reference.recorded import RECORDS, recorded_campaigns
 
 (STUDY,) = recorded_campaigns()

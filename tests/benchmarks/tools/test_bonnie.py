@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 
 # Published in a blog of 2009 (1.03c, -f), without the CSV below it.
 FAST = """\

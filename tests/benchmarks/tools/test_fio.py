@@ -2,7 +2,7 @@
 
 import json
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 
 
 def report(moment_ms, runtime_ms, *jobs, **fields):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import reading
 from benchmarks.errors import ParseError
+from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
 from tests.data.rebuild import outputs
 

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from benchmarks import reading
 from benchmarks.errors import ParseError
+from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
 from tests.benchmarks.tools import damage
 from tests.data.rebuild import numbers, outputs

@@ -1,6 +1,6 @@
 """stress-ng: a stressor that did nothing has no result."""
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 
 # Printed by 0.15.06 with --seq 1, stopped after 30 s.
 STOPPED = """\

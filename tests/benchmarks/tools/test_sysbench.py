@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 from tests.data.rebuild import DATA
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 
 TABLE = "  NAME  STATE   CPU(sec) CPU(%)     MEM(k) MEM(%)  MAXMEM(k)\n"
 XEN = "   {0} -----r  {1}   {2}    1024   12.5   no limit\n"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from benchmarks import reading
+from benchmarks.parsing import reading
 from tests.data.rebuild import DATA
 
 

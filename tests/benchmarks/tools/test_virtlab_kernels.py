@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks import reading
 from benchmarks.errors import ParseError
+from benchmarks.parsing import reading
 from tests.data.rebuild import DATA
 
 LINPACK = (DATA / "virtlab-linpack" / "gcc-time-server.txt").read_text()

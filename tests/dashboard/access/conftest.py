@@ -27,8 +27,9 @@ from benchmarks.models import (
     Snapshot,
     System,
 )
-from benchmarks.services import campaigns, checking, rereading
-from benchmarks.services.plans import create_plan
+from benchmarks.plans.planning import create_plan
+from benchmarks.studies import checking, saving
+from benchmarks.uploads import rereading
 from tests import freezing
 from tests.dashboard import browsing, serving
 from tests.reference import load_study
@@ -71,7 +72,7 @@ def load(lab: Lab) -> dict[str, int]:
     """Load all that is shown; return the ids for which words stand in addresses."""
     agent = Agent.objects.create(lab=lab, name="alice")
     xen, *_ = [load_study(agent, slug) for slug in STUDIES]
-    campaigns.save_campaign(lab=lab, slug="bare", title="Bare", visibility="public")
+    saving.save_campaign(lab=lab, slug="bare", title="Bare", visibility="public")
     serving.check_all()
     cells = Cell.objects.filter(campaign=xen)
     compared = cells.filter(efficiency__ratio__gt=0).order_by("pk").first()

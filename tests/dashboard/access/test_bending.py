@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.browser import find
+from running.browser import find
 from tests.dashboard import browsing, routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.selectors.comparison_table import comparison_table
+from benchmarks.comparing.table import comparison_table
 from tests.comparison_rows import NATIVE
 
 HOSTILE = [

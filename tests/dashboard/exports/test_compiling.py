@@ -10,15 +10,15 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.selectors.comparison_rows import comparison_rows
-from benchmarks.selectors.comparison_table import comparison_table
-from benchmarks.selectors.facets import facets
-from benchmarks.selectors.verdicts import campaign_verdicts
-from benchmarks.services import checking
+from benchmarks.comparing.facets import facets
+from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.table import comparison_table
+from benchmarks.comparing.verdicts import campaign_verdicts
+from benchmarks.studies import checking
 from dashboard.exports.citation import bibtex
 from dashboard.exports.latex import latex
-from dashboard.ratio_words import OVERHEAD, VALUE
-from dashboard.selections import SPEED
+from dashboard.kit.selections import SPEED
+from dashboard.wording.ratios import OVERHEAD, VALUE
 from tests.dashboard.exports.test_citation import STUDY
 from tests.dashboard.exports.test_latex import SOURCE
 

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from benchmarks.selectors.comparison_table import comparison_table
+from benchmarks.comparing.table import comparison_table
 from dashboard.exports.delimited import FORMULAS, csv_text, harmless
 from dashboard.exports.records import FIELDS, records
 

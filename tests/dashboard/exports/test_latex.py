@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.selectors.comparison_table import comparison_table
+from benchmarks.comparing.table import comparison_table
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.latex_widths import PAPER_PT
 from tests.dashboard.exports import tex

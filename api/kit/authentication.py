@@ -1,0 +1,46 @@
+"""Who a request comes from: an agent's token, or a person who has signed in."""
+
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from rest_framework.authentication import (
+    BaseAuthentication,
+    SessionAuthentication,
+    get_authorization_header,
+)
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+
+from api.kit.refusals import CHALLENGE
+from benchmarks.labs import tokens
+from benchmarks.models import Token
+
+SCHEMES = {b"token", b"bearer"}
+
+
+class TokenAuthentication(BaseAuthentication):
+    """Read ``Authorization: Token vl_...``; ``Bearer`` is taken as well."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, Token] | None:
+        words = get_authorization_header(request).split()
+        if not words:
+            return None
+        if len(words) != 2 or words[0].lower() not in SCHEMES:
+            raise AuthenticationFailed(
+                'Send the token as "Authorization: Token vl_...", or send none.'
+            )
+        return AnonymousUser(), tokens.authenticate(words[1].decode("ascii", "replace"))
+
+    def authenticate_header(self, request: Request) -> str:
+        return CHALLENGE
+
+
+class SessionReading(SessionAuthentication):
+    """A signed-in person may read. Writing needs a token, so no form of another
+    site can write in a person's name."""
+
+    def authenticate(self, request: Request) -> Any:
+        if request.method not in SAFE_METHODS:
+            return None
+        return super().authenticate(request)

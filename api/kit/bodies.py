@@ -1,0 +1,136 @@
+"""Read a request's body without trusting its length, its encoding or its contents."""
+
+import io
+import zlib
+from collections.abc import Iterator
+from typing import IO, BinaryIO, cast
+
+from django.conf import settings
+from django.http import HttpRequest
+from gunicorn.http.errors import ParseException
+
+from api.kit.refusals import EncodingRefusedError, MalformedError, TooLargeError
+
+CHUNK_BYTES = 64 * 1024
+RATIO_COUNTS_FROM_BYTES = 1024 * 1024
+GZIP_MAGIC = b"\x1f\x8b"
+GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+
+def open_body(request: HttpRequest) -> BinaryIO:
+    """Return the stream behind a request, also when it was sent in chunks.
+
+    Django reads as many bytes as Content-Length says, which is none for a chunked
+    body; a server that ends the input itself says so in ``wsgi.input_terminated``.
+    """
+    environ = request.META
+    if not environ.get("CONTENT_LENGTH") and environ.get("wsgi.input_terminated"):
+        return cast(BinaryIO, environ["wsgi.input"])
+    return cast(BinaryIO, request)  # Django's request reads like a file
+
+
+def read_body(stream: IO[bytes], request: HttpRequest) -> bytes:
+    """Return the unpacked body, or refuse it: too large, cut off, or not gzip."""
+    stated = _stated_length(request)
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in {"", "identity", "gzip", "x-gzip"}:
+        raise EncodingRefusedError(
+            "Only Content-Encoding: gzip is read here. "
+            "Send the body plain or packed once with gzip."
+        )
+    packed = _read_bounded(stream)
+    if stated is not None and len(packed) < stated:
+        raise MalformedError(
+            f"The body ended after {len(packed):,} of the {stated:,} bytes that "
+            "Content-Length promised. Send it again."
+        )
+    return unpack(packed) if "gzip" in encoding else packed
+
+
+def unpack(packed: bytes) -> bytes:
+    """Return what one gzip member holds, reading no further than the limits."""
+    if not packed.startswith(GZIP_MAGIC):
+        raise MalformedError(
+            "The body is not gzip, though Content-Encoding says so. "
+            "Pack it, or leave the header out."
+        )
+    body = _decompress(io.BytesIO(packed))
+    if body.startswith(GZIP_MAGIC):
+        raise MalformedError("The unpacked body is gzip again. Pack it once.")
+    return body
+
+
+def _stated_length(request: HttpRequest) -> int | None:
+    """What Content-Length promises; above the limit nothing is read at all."""
+    text = request.META.get("CONTENT_LENGTH") or ""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise MalformedError("Content-Length is not a whole number.")
+    if len(text) > 18 or int(text) > settings.UPLOAD_LIMIT_BYTES:
+        raise _too_large()
+    return int(text)
+
+
+def _read_bounded(stream: IO[bytes]) -> bytes:
+    limit = settings.UPLOAD_LIMIT_BYTES
+    body = bytearray()
+    try:
+        while chunk := stream.read(min(CHUNK_BYTES, limit + 1 - len(body))):
+            body += chunk
+            if len(body) > limit:
+                raise _too_large()
+    except (OSError, ParseException):
+        raise MalformedError(
+            "The body broke off or its chunks are damaged. Send it again."
+        ) from None
+    return bytes(body)
+
+
+def _decompress(packed: IO[bytes]) -> bytes:
+    reader = zlib.decompressobj(GZIP_WINDOW)
+    body, consumed = bytearray(), 0
+    try:
+        while not reader.eof and (chunk := packed.read(CHUNK_BYTES)):
+            consumed += len(chunk)
+            for piece in _pieces(reader, chunk):
+                body += piece
+                _check_growth(len(body), consumed - len(reader.unconsumed_tail))
+    except zlib.error:
+        raise MalformedError("The gzip body is damaged. Pack it again.") from None
+    if not reader.eof:
+        raise MalformedError("The gzip body is cut off. Send all of it.")
+    if reader.unused_data or packed.read(1):
+        raise MalformedError(
+            "There is more after the end of the gzip body. Pack everything as one."
+        )
+    return bytes(body)
+
+
+def _pieces(reader: "zlib._Decompress", chunk: bytes) -> Iterator[bytes]:
+    """What a chunk unpacks to, a little at a time: memory stays bounded."""
+    while True:
+        piece = reader.decompress(chunk, CHUNK_BYTES)
+        yield piece
+        chunk = reader.unconsumed_tail
+        # A full piece may have more behind it, even when all input was taken.
+        if reader.eof or (not chunk and len(piece) < CHUNK_BYTES):
+            return
+
+
+def _check_growth(unpacked: int, consumed: int) -> None:
+    if unpacked > settings.UPLOAD_LIMIT_BYTES:
+        raise _too_large()
+    ratio = unpacked / max(consumed, 1)
+    if unpacked > RATIO_COUNTS_FROM_BYTES and ratio > settings.UPLOAD_LIMIT_RATIO:
+        raise TooLargeError(
+            "The gzip body unpacks to more than "
+            f"{settings.UPLOAD_LIMIT_RATIO} times its size. Send it plain."
+        )
+
+
+def _too_large() -> TooLargeError:
+    return TooLargeError(
+        f"A body may have {settings.UPLOAD_LIMIT_BYTES:,} bytes, also when unpacked. "
+        "Split it into several uploads."
+    )

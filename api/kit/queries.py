@@ -1,0 +1,116 @@
+"""Query parameters, declared once: they check a request and document it."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.http import QueryDict
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from api.kit.fields import WORDS, Messages, Pattern, Text
+from api.kit.shapes import StrictSerializer, checked
+from benchmarks import tools
+from benchmarks.errors import UnknownToolError, closest, shorten
+from benchmarks.platforms import canonical_hypervisor
+
+PAGE_SIZE = 100
+MAX_PAGE_SIZE = 1000
+
+WHOLE = re.compile(r"\d{1,18}", re.ASCII)
+CURSOR = re.compile(r"(after|before)-(\d{1,18})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where a page begins (or, going backwards, ends)."""
+
+    before: bool
+    place: int
+
+
+class WholeParameter(serializers.IntegerField):
+    """A whole number in plain digits; ``" 12 "`` and ``1_000`` are not."""
+
+    default_error_messages: ClassVar[Messages] = WORDS
+
+    def to_internal_value(self, data: Any) -> int:
+        if not WHOLE.fullmatch(data):
+            raise serializers.ValidationError("Send a whole number in digits.")
+        return int(data)
+
+
+@extend_schema_field({"type": "string", "pattern": f"^{CURSOR.pattern}$"})
+class CursorParameter(serializers.CharField):
+    """A place in a list, as ``next`` and ``previous`` give it."""
+
+    def to_internal_value(self, data: Any) -> Cursor:  # type: ignore[override]  # text becomes a place
+        match = CURSOR.fullmatch(data)
+        if match is None:
+            raise serializers.ValidationError(
+                'This is no cursor of ours. Follow "next" and "previous" as they are.'
+            )
+        return Cursor(match[1] == "before", int(match[2]))
+
+
+class ToolParameter(Text):
+    """A tool by its slug or title."""
+
+    def to_internal_value(self, data: Any) -> str:
+        try:
+            return tools.get(super().to_internal_value(data)).slug
+        except UnknownToolError as error:
+            raise serializers.ValidationError(str(error)) from None
+
+
+class HypervisorParameter(Text):
+    """A hypervisor in any of its spellings."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return canonical_hypervisor(super().to_internal_value(data))
+
+
+class Query(StrictSerializer):
+    """No parameters at all; a subclass declares those of its view."""
+
+    def _unknown(self, name: str) -> str:
+        if not self.fields:
+            return "This address takes no query parameters."
+        if close := closest(name, self.fields):
+            return f"There is no such parameter. Did you mean {' or '.join(close)}?"
+        return f"There is no such parameter. Known are: {', '.join(self.fields)}."
+
+
+class ListQuery(Query):
+    """What every list takes."""
+
+    cursor = CursorParameter(
+        required=False, help_text='Taken from "next" or "previous".'
+    )
+    page_size = WholeParameter(
+        required=False,
+        min_value=1,
+        max_value=MAX_PAGE_SIZE,
+        help_text=f"Rows a page, {PAGE_SIZE} unless told.",
+    )
+
+
+def campaign_parameter(*, required: bool = False) -> Pattern:
+    """The campaign of a list; another lab's can be named with its lab."""
+    return Pattern(
+        r"[-a-zA-Z0-9_]+(/[-a-zA-Z0-9_]+)?",
+        "my-study or lab/my-study",
+        required=required,
+        max_length=151,
+        help_text='A campaign\'s slug, or "lab/slug" where several labs use it.',
+    )
+
+
+def read_query(shape: type[Query], parameters: QueryDict) -> dict[str, Any]:
+    """Return a request's parameters, each given once."""
+    twice = [name for name, values in parameters.lists() if len(values) > 1]
+    if twice:
+        raise serializers.ValidationError(
+            {shorten(name): ["Send this once."] for name in twice}
+        )
+    return checked(shape, parameters.dict())

@@ -1,0 +1,108 @@
+"""What all views of the API share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.generics import GenericAPIView
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
+
+from api.kit.answers import Answer
+from api.kit.bodies import open_body
+from api.kit.queries import Query, read_query
+from api.kit.schema import ApiSchema
+from api.kit.viewers import viewer_of
+from benchmarks.models import Agent, Lab, Token
+from benchmarks.viewer import Viewer
+
+Output = BaseSerializer[Any]
+
+
+class ApiRequest(Request):
+    """A request whose body may have come in chunks, and may be empty."""
+
+    def _load_stream(self) -> None:
+        # REST framework takes a body without Content-Length for none at all.
+        self._stream = open_body(self._request)
+
+
+class ApiView(GenericAPIView[Any]):
+    """A view with checked query parameters, scoped to who is asking."""
+
+    schema = ApiSchema()
+    http_method_names = ["get", "post", "patch", "head"]
+    query_class: type[Query] = Query
+
+    def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:
+        return ApiRequest(
+            request,
+            parsers=self.get_parsers(),
+            authenticators=self.get_authenticators(),
+            negotiator=self.get_content_negotiator(),
+            parser_context=self.get_parser_context(request),
+        )
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if request.method not in self.allowed_methods:
+            raise MethodNotAllowed(str(request.method))
+        super().initial(request, *args, **kwargs)
+        is_read = request.method in SAFE_METHODS
+        shape = self.query_class if is_read else Query
+        self.query = read_query(shape, request.query_params)
+
+    def shown(self, output: type[Output], row: Any, **context: Any) -> Any:
+        """Return a row as its answer says it."""
+        return output(row, context={"request": self.request, **context}).data
+
+    def page_of(
+        self, rows: QuerySet[Any], output: type[Output], **context: Any
+    ) -> Response:
+        """Answer with one page of rows."""
+        return self.answer_page(self.cut(rows), output, **context)
+
+    def looked_up(self, lookups: Mapping[str, str]) -> dict[str, Any]:
+        """Return the given ones of these parameters as look-ups of Django's."""
+        return {
+            field: self.query[name]
+            for name, field in lookups.items()
+            if name in self.query
+        }
+
+    def cut(self, rows: QuerySet[Any]) -> list[Any]:
+        """Return the rows of the page that was asked for."""
+        return self.paginate_queryset(rows) or []
+
+    def answer_page(self, page: Any, output: type[Output], **context: Any) -> Response:
+        """Answer with the rows of the page just cut."""
+        context = {"request": self.request, **context}
+        shown = output(page, many=True, context=context).data
+        return self.get_paginated_response(shown)
+
+    def created_or_known(
+        self, output: type[Answer], row: Any, created: bool
+    ) -> Response:
+        """Answer 201 for a new row and 200 for one that was there already."""
+        shown = self.shown(output, row)
+        status = HTTP_201_CREATED if created else HTTP_200_OK
+        return Response(shown, status=status, headers={"Location": shown["url"]})
+
+    @property
+    def viewer(self) -> Viewer:
+        return viewer_of(self.request)
+
+    @property
+    def agent(self) -> Agent:
+        """Who uploads; the permission has made sure that there is a token."""
+        token = self.request.auth
+        assert isinstance(token, Token)
+        return token.agent
+
+    @property
+    def lab(self) -> Lab:
+        """Where uploads go: a token writes to its own lab only."""
+        return self.agent.lab

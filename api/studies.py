@@ -1,0 +1,202 @@
+"""/campaigns/: studies, which runs are uploaded to."""
+
+from typing import Any
+
+from drf_spectacular.utils import (
+    OpenApiExample,
+    extend_schema,
+    extend_schema_field,
+)
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.kit.answers import Answer
+from api.kit.fields import Choice, Number, Pattern, Slug, Text, WholeNumber
+from api.kit.queries import ListQuery
+from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer, checked
+from api.kit.views import ApiView
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Campaign, Lab
+from benchmarks.studies import lists
+from benchmarks.studies.saving import save_campaign, update_campaign
+from benchmarks.viewer import Viewer
+
+MAX_DAYS = 36_500
+CENTURY_DATE = r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?"
+LANGUAGE = r"[a-z]{2,3}(-[A-Za-z0-9]{2,4})?"
+
+EXAMPLE = OpenApiExample(
+    "A study",
+    value={
+        "slug": "lmu-2010-xen",
+        "title": "Parameters that influence the efficiency of virtualization: Xen 3.3",
+        "author": "Bastian Gebhardt",
+        "published": "2010-07-29",
+        "visibility": "public",
+        "factors": {"guest bits": [32, 64], "AMD-V": ["off", "on"]},
+    },
+    request_only=True,
+)
+
+EXAMPLE_CHANGE = OpenApiExample(
+    "Publish it", value={"visibility": "public"}, request_only=True
+)
+
+
+class CampaignFields(StrictSerializer):
+    """What can be said about a campaign and changed later."""
+
+    author = Text(required=False, allow_blank=True, max_length=200)
+    institution = Text(required=False, allow_blank=True, max_length=300)
+    published = Pattern(
+        CENTURY_DATE, "2010-07-29, 2010-07 or 2010", required=False, allow_blank=True
+    )
+    language = Pattern(
+        LANGUAGE, "en or pt-BR", required=False, allow_blank=True, max_length=10
+    )
+    note = Text(required=False, allow_blank=True, multiline=True)
+    visibility = Choice(choices=Campaign.Visibility.values, required=False)
+    factors = SmallMap(
+        child=ListOf(child=Scalar(), max_length=100),
+        required=False,
+        help_text="What the study varied: the values by the name of each factor.",
+    )
+    band_percent = Number(
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text="Differences within this band do not matter in practice.",
+    )
+    baseline_max_age_days = WholeNumber(
+        required=False,
+        min_value=0,
+        max_value=MAX_DAYS,
+        help_text="A native run farther away in time than this is stale.",
+    )
+
+
+class CampaignInput(CampaignFields):
+    slug = Slug()
+    title = Text(max_length=300)
+
+
+class CampaignChanges(CampaignFields):
+    title = Text(max_length=300, required=False)
+    reference_system = WholeNumber(
+        required=False,
+        allow_null=True,
+        help_text="The system others are set against where no native run exists.",
+    )
+
+
+class CampaignSerializer(Answer):
+    address = "api:campaign"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    lab = serializers.CharField(source="lab.slug")
+    slug = serializers.CharField()
+    title = serializers.CharField()
+    author = serializers.CharField()
+    institution = serializers.CharField()
+    published = serializers.CharField()
+    language = serializers.CharField()
+    note = serializers.CharField()
+    factors = serializers.DictField()
+    visibility = serializers.ChoiceField(choices=Campaign.Visibility.values)
+    band_percent = serializers.FloatField()
+    baseline_max_age_days = serializers.IntegerField()
+    reference_system = serializers.IntegerField(
+        source="reference_system_id", allow_null=True
+    )
+    created_at = serializers.DateTimeField()
+
+    def place(self, row: Campaign) -> dict[str, Any]:
+        return {"slug": f"{row.lab.slug}/{row.slug}"}
+
+
+class TallySerializer(serializers.Serializer[Any]):
+    runs = serializers.IntegerField()
+    cells = serializers.IntegerField()
+    systems = serializers.IntegerField()
+    compared = serializers.IntegerField()
+    waiting = serializers.IntegerField()
+    rejected = serializers.IntegerField()
+    quarantined = serializers.IntegerField()
+    unchecked = serializers.IntegerField()
+    flags = serializers.IntegerField()
+
+
+class CampaignDetail(CampaignSerializer):
+    """A campaign with its numbers; ``waiting`` is 0 once all runs are processed,
+    and ``unchecked`` is 0 once the flags speak of them."""
+
+    counts = serializers.SerializerMethodField()
+    hypervisors = serializers.SerializerMethodField()
+    tools = serializers.SerializerMethodField()
+
+    @extend_schema_field(TallySerializer)
+    def get_counts(self, row: Campaign) -> Any:
+        return TallySerializer(self.context["card"].tally).data
+
+    def get_hypervisors(self, row: Campaign) -> list[str]:
+        return list(self.context["card"].hypervisors)
+
+    def get_tools(self, row: Campaign) -> list[str]:
+        return list(self.context["card"].tools)
+
+
+def own_campaign(lab: Lab, name: str) -> Campaign:
+    """Return a campaign the lab may change; another lab's is as good as missing."""
+    campaign = lists.find_campaign(Viewer(frozenset({lab.pk})), name)
+    if campaign.lab_id != lab.pk:
+        raise NotFoundError("campaign", name)
+    return campaign
+
+
+class CampaignsView(ApiView):
+    """All campaigns one may see; a lab adds its own."""
+
+    query_class = ListQuery
+
+    @extend_schema(
+        summary="List campaigns",
+        operation_id="campaigns_list",
+        responses=CampaignSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        return self.page_of(lists.visible(self.viewer), CampaignSerializer)
+
+    @extend_schema(
+        summary="Create a campaign, or find the same one",
+        request=CampaignInput,
+        responses={201: CampaignSerializer, 200: CampaignSerializer},
+        examples=[EXAMPLE],
+    )
+    def post(self, request: Request) -> Response:
+        fields = checked(CampaignInput, request.data)
+        campaign, created = save_campaign(lab=self.lab, **fields)
+        return self.created_or_known(CampaignSerializer, campaign, created)
+
+
+class CampaignView(ApiView):
+    """One campaign, by its slug or as lab/slug."""
+
+    @extend_schema(summary="Read a campaign and its numbers", responses=CampaignDetail)
+    def get(self, request: Request, slug: str) -> Response:
+        campaign = lists.find_campaign(self.viewer, slug)
+        card = lists.card_of(campaign)
+        return Response(self.shown(CampaignDetail, campaign, card=card))
+
+    @extend_schema(
+        summary="Change a campaign of the token's lab",
+        request=CampaignChanges,
+        responses=CampaignSerializer,
+        examples=[EXAMPLE_CHANGE],
+    )
+    def patch(self, request: Request, slug: str) -> Response:
+        changes = checked(CampaignChanges, request.data)
+        campaign = own_campaign(self.lab, slug)
+        campaign = update_campaign(campaign=campaign, **changes)
+        return Response(self.shown(CampaignSerializer, campaign))

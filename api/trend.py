@@ -1,0 +1,111 @@
+"""/history/: one case on one host, over dates and hypervisor versions."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.comparisons import FigureSerializer
+from api.kit.fields import NULLABLE, Text
+from api.kit.queries import WholeParameter
+from api.kit.study_views import CampaignQuery, CampaignView
+from benchmarks.comparing.trend import Subject, history, subjects
+from benchmarks.errors import NotFoundError
+from benchmarks.sentences import Sentence
+
+
+class HistorySubjectSerializer(serializers.Serializer[Any]):
+    """A case on a host, and how much of a history it has: ask for it by both."""
+
+    case_id = serializers.IntegerField()
+    case = serializers.CharField(source="label")
+    tool = serializers.CharField()
+    host = serializers.CharField()
+    versions = serializers.IntegerField()
+    is_dated = serializers.BooleanField()
+
+
+class HistoryPointSerializer(FigureSerializer):
+    """Runs of one day or version, with the 95 % interval of their mean.
+
+    ``mean`` is null where no single figure describes the runs: ``doubts`` and
+    ``reason`` then say why.
+    """
+
+    version = serializers.CharField()
+    at = serializers.DateTimeField(**NULLABLE)
+    n = serializers.IntegerField()
+    mean = serializers.FloatField(source="value", **NULLABLE)
+    low = serializers.FloatField(**NULLABLE)
+    high = serializers.FloatField(**NULLABLE)
+
+
+class ChangeSerializer(serializers.Serializer[Any]):
+    """A new level from dated run ``at`` on (the first is 0).
+
+    ``before`` and ``after`` are null where no single figure describes the runs of
+    that level, and then ``factor`` is, too.
+    """
+
+    at = serializers.IntegerField()
+    before = serializers.FloatField(**NULLABLE)
+    after = serializers.FloatField(**NULLABLE)
+    factor = serializers.FloatField(**NULLABLE)
+    p_value = serializers.FloatField()
+
+
+class SeriesSerializer(serializers.Serializer[Any]):
+    """Systems that differ in nothing but the version; ``system`` is the last of them.
+
+    ``changes`` are null where the method allows none: too few dated runs.
+    """
+
+    system = serializers.CharField(source="system.label")
+    system_id = serializers.IntegerField(source="system.pk")
+    days = HistoryPointSerializer(many=True)
+    versions = HistoryPointSerializer(many=True)
+    changes = ChangeSerializer(many=True, **NULLABLE)
+
+
+class HistorySerializer(serializers.Serializer[Any]):
+    """``results`` are the subjects of a campaign, ``series`` those of the one asked
+    for; empty where none was."""
+
+    results = HistorySubjectSerializer(many=True)
+    series = SeriesSerializer(many=True)
+
+
+class HistoryQuery(CampaignQuery):
+    case = WholeParameter(required=False, help_text="A case's id, to read its series.")
+    host = Text(required=False, max_length=50, help_text="A host's slug.")
+
+
+class HistoryView(CampaignView):
+    """What a campaign measured before, and on other versions."""
+
+    query_class = HistoryQuery
+
+    @extend_schema(
+        summary="Read a case's history over dates and versions",
+        operation_id="history_retrieve",
+        responses=HistorySerializer,
+    )
+    def get(self, request: Request) -> Response:
+        found = self._subjects()
+        series = history(self.viewer, found[0]).series if "case" in self.query else ()
+        body = {"results": found, "series": series}
+        return Response(self.shown(HistorySerializer, body))
+
+    def _subjects(self) -> tuple[Subject, ...]:
+        """Return those that were asked for, at least one if a case was named."""
+        case, host = self.query.get("case"), self.query.get("host")
+        found = tuple(
+            each
+            for each in subjects(self.viewer, self.campaign)
+            if case in (None, each.case_id) and host in (None, each.host)
+        )
+        if case is not None and not found:
+            raise NotFoundError(Sentence("case"), case)
+        return found

@@ -1,0 +1,136 @@
+"""/snapshots/: campaigns as they were frozen to be cited, and their files."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from api.kit.answers import Answer
+from api.kit.queries import ListQuery, campaign_parameter
+from api.kit.views import ApiView
+from benchmarks.models import Snapshot, SnapshotFile
+from benchmarks.publishing.version_lists import (
+    find_file,
+    find_snapshot,
+    visible_snapshots,
+)
+from benchmarks.studies.lists import find_campaign
+
+FORMS = ["csv", "json", "tex", "pdf", "bib"]
+FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=FORMS)
+
+
+class SignatureSerializer(serializers.Serializer[Any]):
+    """A reviewer of another lab, and what was looked at or repeated."""
+
+    lab = serializers.CharField(source="lab.slug")
+    who = serializers.CharField()
+    note = serializers.CharField()
+    at = serializers.DateTimeField()
+
+
+class SnapshotFileSerializer(serializers.Serializer[Any]):
+    """One form; ``sha256`` is of exactly the bytes that ``url`` hands out."""
+
+    form = serializers.ChoiceField(choices=FORMS)
+    size = serializers.IntegerField()
+    sha256 = serializers.CharField(source="digest")
+    url = serializers.SerializerMethodField()
+
+    @extend_schema_field(OpenApiTypes.URI)
+    def get_url(self, file: SnapshotFile) -> str:
+        place = {"pk": file.snapshot_id, "form": file.form}
+        request = self.context.get("request")
+        return reverse("api:snapshot-file", kwargs=place, request=request)
+
+
+class SnapshotSerializer(Answer):
+    """A frozen campaign. ``page`` is the address to cite; ``sha256`` covers all files:
+    it is of the lines ``sha256  form``, in the order of the forms' names.
+    """
+
+    address = "api:snapshot"
+
+    id = serializers.IntegerField()
+    url = serializers.SerializerMethodField()
+    page = serializers.SerializerMethodField()
+    campaign = serializers.CharField(source="campaign.slug")
+    lab = serializers.CharField(source="lab.slug")
+    number = serializers.IntegerField()
+    title = serializers.CharField()
+    frozen_at = serializers.DateTimeField(source="created_at")
+    frozen_by = serializers.CharField(source="who")
+    version = serializers.CharField()
+    rule_set = serializers.IntegerField()
+    level = serializers.ChoiceField(choices=["draft", "lab", "verified"])
+    undisclosed = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField())
+    )
+    licence = serializers.ChoiceField(choices=Snapshot.Licence.values)
+    licence_note = serializers.CharField()
+    sha256 = serializers.CharField(source="digest")
+    files = SnapshotFileSerializer(many=True)
+    signatures = SignatureSerializer(many=True)
+    withdrawn_at = serializers.DateTimeField(allow_null=True)
+    withdrawn_reason = serializers.CharField()
+
+    @extend_schema_field(OpenApiTypes.URI)
+    def get_page(self, snapshot: Snapshot) -> str:
+        # The page's address is a promise: it is written out, not looked up.
+        place = f"/snapshots/{snapshot.pk}/"
+        return str(self.context["request"].build_absolute_uri(place))
+
+
+class SnapshotsQuery(ListQuery):
+    campaign = campaign_parameter()
+
+
+class SnapshotsView(ApiView):
+    """Everything that was frozen."""
+
+    query_class = SnapshotsQuery
+
+    @extend_schema(
+        summary="List snapshots",
+        operation_id="snapshots_list",
+        responses=SnapshotSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        name = self.query.get("campaign")
+        campaign = find_campaign(self.viewer, name) if name else None
+        rows = visible_snapshots(self.viewer, campaign)
+        return self.page_of(rows, SnapshotSerializer)
+
+
+class SnapshotView(ApiView):
+    """One snapshot."""
+
+    @extend_schema(summary="Read a snapshot", responses=SnapshotSerializer)
+    def get(self, request: Request, pk: int) -> Response:
+        found = find_snapshot(self.viewer, pk)
+        return Response(self.shown(SnapshotSerializer, found))
+
+
+class SnapshotFileView(ApiView):
+    """One form of a snapshot, the same bytes for ever."""
+
+    @extend_schema(
+        summary="Download a form of a snapshot",
+        operation_id="snapshot_file",
+        parameters=[FORM],
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request, pk: int, form: str) -> HttpResponse:
+        file = find_file(self.viewer, pk, form)
+        name = f"{file.snapshot.campaign.slug}-{file.snapshot.number}.{form}"
+        headers = {
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "ETag": f'"{file.digest}"',
+        }
+        kind = "application/octet-stream"
+        return HttpResponse(bytes(file.content), content_type=kind, headers=headers)

@@ -1,0 +1,224 @@
+"""What follows from the seats of one co-run. PURE."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.analysis import host_facts
+from benchmarks.analysis.coruns import (
+    SumCheck,
+    Target,
+    check_sum,
+    cpu_target,
+    fairness,
+    interference,
+    scaling,
+    slowdown,
+)
+from benchmarks.comparing.ordering import SCENARIOS
+from benchmarks.sentences import Sentence
+
+SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
+MIXED = "combined"
+BESIDE_OTHER_WORK = (UNDER_LOAD, MIXED)
+ONE_ALONE = Sentence("one VM alone")
+NATIVE_ALONE = Sentence("the native machine")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What is known of one co-run; ``full`` has the mean time by number of VMs.
+
+    ``doubted`` names the sides that no single figure describes; there are no ``seats``
+    where one of them is.
+    """
+
+    better: str
+    component: str
+    unit: str
+    scenario: str
+    vms: int
+    vcpus: int | None
+    host_facts: Mapping[str, Any]
+    seats: tuple[float, ...]
+    doubted: tuple[str, ...]
+    is_whole: bool
+    coruns: tuple[tuple[float, ...], ...]
+    printed_sum: float | None
+    printed_mean: float | None
+    single: float | None
+    native: float | None
+    alone: float | None
+    full: Mapping[int, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoRunFigures:
+    """None is what is not known; ``reasons`` says why for targets and fairness.
+
+    ``sum`` is recomputed where all seats are there, else the printed one; times have
+    none. ``virtual`` cores of all VMs share ``cores`` physical ones.
+    """
+
+    sum: float | None
+    is_sum_printed: bool
+    mean: float | None
+    minimum: float | None
+    maximum: float | None
+    jain: float | None
+    jain_low: float | None
+    jain_high: float | None
+    repeated: int
+    sum_check: SumCheck | None
+    scaling: float | None
+    scaling_to_native: float | None
+    slowdown: float | None
+    interference: float | None
+    target: Target | None
+    virtual: int | None
+    cores: int | None
+    reasons: tuple[str, ...]
+
+
+def corun_figures(of: Evidence) -> CoRunFigures:
+    """Return the figures of method, section 5, as far as the evidence carries them."""
+    reasons = _doubts(of)
+    is_whole = of.is_whole and bool(of.seats)
+    total, is_printed = _sum(of, is_whole)
+    mean = sum(of.seats) / len(of.seats) if is_whole else of.printed_mean
+    shares = _fairness(of, reasons) if is_whole and len(of.seats) > 1 else None
+    cores = host_facts.cores(of.host_facts)
+    virtual = of.vms * of.vcpus if of.vcpus else None
+    return CoRunFigures(
+        sum=total,
+        is_sum_printed=is_printed,
+        mean=mean,
+        minimum=min(of.seats) if is_whole else None,
+        maximum=max(of.seats) if is_whole else None,
+        jain=shares.jain if shares else None,
+        jain_low=shares.low if shares else None,
+        jain_high=shares.high if shares else None,
+        repeated=len(of.coruns),
+        sum_check=_checked(of) if is_whole else None,
+        scaling=_ratio(scaling, total, of.single) if of.better == "higher" else None,
+        scaling_to_native=(
+            _ratio(scaling, total, of.native) if of.better == "higher" else None
+        ),
+        slowdown=_ratio(slowdown, mean, of.single) if of.better != "neither" else None,
+        interference=_interference(of, total),
+        target=_target(of, mean, virtual, cores, reasons),
+        virtual=virtual,
+        cores=cores,
+        reasons=tuple(reasons),
+    )
+
+
+def _doubts(of: Evidence) -> list[str]:
+    """Say whose runs are not described by one figure."""
+    if not of.doubted:
+        return []
+    side, others = of.doubted[0], len(of.doubted) - 1
+    if not others:
+        return [
+            Sentence(
+                "No single figure describes {side}: nothing is made of it.", side=side
+            )
+        ]
+    return [
+        Sentence(
+            "No single figure describes {side} and {n} more: nothing is made of them.",
+            side=side,
+            n=others,
+        )
+    ]
+
+
+def _sum(of: Evidence, is_whole: bool) -> tuple[float | None, bool]:
+    if of.better == "lower" or of.scenario in BESIDE_OTHER_WORK:
+        return None, False
+    if is_whole:
+        return sum(of.seats), False
+    return of.printed_sum, of.printed_sum is not None
+
+
+def _fairness(of: Evidence, reasons: list[str]) -> Any:
+    """Return how fairly seats shared; of times, their reciprocals did."""
+    if of.better == "neither":
+        return None
+    rows = of.coruns
+    if of.better == "lower":
+        if not all(value > 0 for row in rows for value in row):
+            reasons.append(Sentence("A seat reads 0: a time of 0 has no speed."))
+            return None
+        rows = tuple(tuple(1 / value for value in row) for row in rows)
+    try:
+        return fairness(rows)
+    except ValueError as error:
+        reasons.append(Sentence("No index of fairness: {why}.", why=error.args[0]))
+        return None
+
+
+def _checked(of: Evidence) -> SumCheck | None:
+    if of.printed_sum is None or of.better == "lower" or not any(of.seats):
+        return None
+    try:
+        return check_sum(of.seats, of.printed_sum)
+    except ValueError:  # a seat below 0 is nothing that could be added up
+        return None
+
+
+def _ratio(
+    formula: Callable[[Any, float], float], total: float | None, base: float | None
+) -> float | None:
+    if not total or not base or min(total, base) <= 0:
+        return None
+    try:
+        return formula([total], base)
+    except ValueError:  # beyond all rates
+        return None
+
+
+def _interference(of: Evidence, total: float | None) -> float | None:
+    """Set what is left under another load against the same without it."""
+    if of.scenario in BESIDE_OTHER_WORK:
+        under, alone = (of.seats[0] if of.seats else None), of.single
+    elif of.scenario == COMBINED:
+        under, alone = total, of.alone
+    else:
+        return None
+    return interference(under, alone) if under and alone else None
+
+
+def _target(
+    of: Evidence,
+    mean: float | None,
+    virtual: int | None,
+    cores: int | None,
+    reasons: list[str],
+) -> Target | None:
+    """Set a time of work for the CPU against what the cores allow."""
+    is_time = (of.component, of.better, of.unit) == ("CPU", "lower", "s")
+    if not is_time or of.scenario != PARALLEL or not mean:
+        return None
+    if virtual is None or of.vcpus is None:
+        reasons.append(Sentence("No target: how many vCPUs a VM has is not stated."))
+    elif cores is None:
+        reasons.append(
+            Sentence("No target: how many cores the machine has is not stated.")
+        )
+    elif not of.single:
+        if ONE_ALONE in of.doubted:
+            return None
+        reasons.append(Sentence("No target: one VM alone was not measured."))
+    else:
+        full = _full(of, cores, of.vcpus)
+        return cpu_target(
+            mean, single_s=of.single, virtual=virtual, cores=cores, full_s=full
+        )
+    return None
+
+
+def _full(of: Evidence, cores: int, vcpus: int) -> float | None:
+    """Return the time of as many VMs as there are cores; it is no target of itself."""
+    vms, rest = divmod(cores, vcpus)
+    return None if rest or vms == of.vms else of.full.get(vms)

@@ -1,0 +1,297 @@
+"""What the virtual machines of a campaign did together: seats, sums, shares, curves."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from benchmarks.analysis.consolidation import Consolidation, consolidation
+from benchmarks.comparing.cell_figures import CellFigure, cell_figure
+from benchmarks.comparing.corun_cells import (
+    TOTALS,
+    GroupKey,
+    Groups,
+    Means,
+    Rows,
+    Singles,
+    cells_of,
+    groups_of,
+    is_seat,
+    mean_of,
+    natives_of,
+    run_means,
+    singles_of,
+    together,
+)
+from benchmarks.comparing.corun_figures import (
+    BESIDE_OTHER_WORK,
+    COMBINED,
+    NATIVE_ALONE,
+    ONE_ALONE,
+    PARALLEL,
+    CoRunFigures,
+    Evidence,
+    corun_figures,
+)
+from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
+from benchmarks.models import Campaign, Case, Cell, System
+from benchmarks.sentences import Sentence
+
+
+@dataclass(frozen=True)
+class SeatValue:
+    """The mean of one VM of a co-run over ``n`` runs, and the cell it stands in."""
+
+    seat: str
+    figure: CellFigure
+    n: int
+    cell_id: int
+
+    @property
+    def value(self) -> float | None:
+        """The mean; None where no single figure describes the runs."""
+        return self.figure.value
+
+
+@dataclass(frozen=True)
+class Seats:
+    """One case that several VMs of a system ran together.
+
+    ``seats`` are those that were reported, ``missing`` the others of ``vms``; a missing
+    seat is not 0. ``coruns`` has one row a co-run, empty while a seat is missing.
+    ``single`` is the same system with one VM alone, ``native`` the bare machine.
+    """
+
+    id: int
+    case: Case
+    system: System
+    scenario: str
+    vms: int
+    load: str
+    seats: tuple[SeatValue, ...]
+    missing: tuple[str, ...]
+    printed: Mapping[str, float]
+    single: SeatValue | None
+    native: SeatValue | None
+    coruns: Rows
+
+    @property
+    def doubted(self) -> tuple[Sentence, ...]:
+        """The sides whose runs no single figure describes, in words."""
+        named = [
+            *((Sentence("VM {seat}", seat=it.seat), it) for it in self.seats),
+            (ONE_ALONE, self.single),
+            (NATIVE_ALONE, self.native),
+        ]
+        return tuple(name for name, side in named if side and side.value is None)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The means of the seats; none where one of them has none."""
+        found = [each.value for each in self.seats]
+        known = tuple(value for value in found if value is not None)
+        return known if len(known) == len(found) else ()
+
+
+@dataclass(frozen=True)
+class CoRun:
+    """The seats of one case and what follows from them."""
+
+    of: Seats
+    figures: CoRunFigures
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What each further VM added to one case on one system."""
+
+    case: Case
+    system: System
+    consolidation: Consolidation
+
+
+@dataclass(frozen=True)
+class CoRuns:
+    """Everything that ran together in a campaign, in the order of its pages."""
+
+    coruns: tuple[CoRun, ...]
+    curves: tuple[Curve, ...]
+
+
+def campaign_coruns(
+    campaign: Campaign, *, filters: Mapping[str, Any] | None = None
+) -> CoRuns:
+    """Return a campaign's co-runs, in seven queries.
+
+    ``filters`` are look-ups on Cell. They narrow what is returned; a co-run under load
+    is set against the one without it whether that is asked for or not.
+    """
+    chosen = dict(filters or {})
+    scenario = chosen.pop("scenario", None)
+    groups = groups_of(campaign, chosen)
+    singles = singles_of(campaign, groups.values())
+    means = run_means(campaign, [*cells_of(groups), *singles.values()])
+    built = _Builder(groups, singles, natives_of(groups), means)
+    found = sorted(map(built.corun, groups), key=_order)
+    wanted = tuple(each for each in found if scenario in (None, each.of.scenario))
+    return CoRuns(wanted, tuple(_curves(wanted, means, singles)))
+
+
+@dataclass(frozen=True)
+class _Builder:
+    """All cells of a campaign that a co-run may lean on."""
+
+    groups: Groups
+    singles: Singles
+    natives: Mapping[int, Cell]
+    means: Means
+
+    def corun(self, key: GroupKey) -> CoRun:
+        seats = self.groups[key]
+        parts = sorted(filter(is_seat, seats), key=int)
+        first = seats[parts[0]] if parts else next(iter(seats.values()))
+        single = self.singles.get((first.system_id, first.case_id))
+        whole = seats.get("sum") or seats.get("mean") or first
+        native = self.natives.get(whole.pk)
+        missing = _missing(first, parts)
+        unit = first.case.unit
+        values = tuple(_seat(seats[name], unit) for name in parts)
+        is_whole = not missing and all(each.value is not None for each in values)
+        rows = together([seats[p] for p in parts], self.means) if is_whole else ()
+        given = Seats(
+            id=first.pk,
+            case=first.case,
+            system=first.system,
+            scenario=first.scenario,
+            vms=first.vms or len(parts),
+            load=first.load,
+            seats=values,
+            missing=missing,
+            printed=_printed(seats),
+            single=_seat(single, unit) if single else None,
+            native=_seat(native, unit) if native else None,
+            coruns=rows,
+        )
+        return CoRun(given, corun_figures(_evidence(given, *self._others(key))))
+
+    @cached_property
+    def _parallel(self) -> Mapping[tuple[int, int], Mapping[int, Mapping[str, Cell]]]:
+        """What ran in parallel, by system and case, then by the number of VMs."""
+        found: dict[tuple[int, int], dict[int, Mapping[str, Cell]]] = defaultdict(dict)
+        for (system, case, scenario, vms, _), seats in self.groups.items():
+            if scenario == PARALLEL:
+                found[system, case][vms] = seats
+        return found
+
+    def _others(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
+        """Return the same VMs without the other load, and the mean time by VMs."""
+        system, case, scenario, vms, _ = key
+        alike = self._parallel.get((system, case), {})
+        alone = _total(alike[vms]) if vms in alike else None
+        full = {count: mean for count, seats in alike.items() if (mean := _of(seats))}
+        return (alone if scenario == COMBINED else None), full
+
+
+def _evidence(of: Seats, alone: float | None, full: Mapping[int, float]) -> Evidence:
+    return Evidence(
+        better=of.case.better,
+        component=of.case.component,
+        unit=of.case.unit,
+        scenario=of.scenario,
+        vms=of.vms,
+        vcpus=of.system.vcpus,
+        host_facts=of.system.host.facts,
+        seats=of.values,
+        doubted=of.doubted,
+        is_whole=not of.missing,
+        coruns=of.coruns,
+        printed_sum=of.printed.get("sum"),
+        printed_mean=of.printed.get("mean"),
+        single=of.single.value if of.single else None,
+        native=of.native.value if of.native else None,
+        alone=alone,
+        full=full,
+    )
+
+
+def _printed(seats: Mapping[str, Cell]) -> dict[str, float]:
+    """Return what was published of all VMs together."""
+    found = {kind: mean_of(seats[kind]) for kind in TOTALS if kind in seats}
+    return {kind: value for kind, value in found.items() if value is not None}
+
+
+def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the seats that should be there; under load others do other work."""
+    if cell.scenario in BESIDE_OTHER_WORK or not parts:
+        return ()
+    first = 0 if parts[0] == "0" else 1
+    wanted = map(str, range(first, first + (cell.vms or 0)))
+    return tuple(seat for seat in wanted if seat not in parts)
+
+
+def _seat(cell: Cell, unit: str) -> SeatValue:
+    return SeatValue(cell.seat, cell_figure(cell, unit), cell.n, cell.pk)
+
+
+def _total(seats: Mapping[str, Cell]) -> float | None:
+    if "sum" in seats:
+        return mean_of(seats["sum"])
+    parts = [cell for seat, cell in seats.items() if is_seat(seat)]
+    whole = parts and not _missing(parts[0], sorted(filter(is_seat, seats)))
+    return _added(parts) if whole else None
+
+
+def _added(cells: Sequence[Cell]) -> float | None:
+    """Return the sum of cells that are one figure each."""
+    values = [mean_of(cell) for cell in cells]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _of(seats: Mapping[str, Cell]) -> float | None:
+    """Return the mean over the VMs: of the seats, or as it was printed."""
+    parts = [cell for seat, cell in seats.items() if is_seat(seat)]
+    if parts:
+        added = _added(parts)
+        return None if added is None else added / len(parts)
+    return mean_of(seats["mean"]) if "mean" in seats else None
+
+
+def _curves(
+    coruns: Sequence[CoRun],
+    means: Means,
+    singles: Singles,
+) -> Iterable[Curve]:
+    """Return the curves that have two points; times have no sum."""
+    curves: dict[tuple[int, int], list[Seats]] = defaultdict(list)
+    for each in coruns:
+        seats = each.of
+        is_rate = seats.case.better == "higher" and each.figures.jain is not None
+        if seats.scenario == PARALLEL and is_rate and len(seats.seats) == seats.vms:
+            curves[seats.system.pk, seats.case.pk].append(seats)
+    for place, members in curves.items():
+        points: dict[int, Rows] = {each.vms: each.coruns for each in members}
+        single = singles.get(place)
+        if single and (mean := mean_of(single)) is not None:
+            alone = list(means.get(single.pk, {}).values()) or [mean]
+            if min(alone) > 0:
+                points[1] = tuple((value,) for value in alone)
+        if len(points) > 1:
+            curve = consolidation(points)
+            yield Curve(members[0].case, members[0].system, curve)
+
+
+def _order(corun: CoRun) -> tuple[Any, ...]:
+    of, case = corun.of, corun.of.case
+    return (
+        rank(COMPONENTS, case.component),
+        case.tool,
+        natural(case.label),
+        case.pk,
+        natural(of.system.label),
+        of.system.pk,
+        rank(SCENARIOS, of.scenario),
+        of.vms,
+        of.load,
+    )

@@ -1,0 +1,246 @@
+"""A campaign's network as matrices: what went from x to y, one matrix a setting."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from benchmarks import tools, units
+from benchmarks.analysis.host_facts import line_rate_bit_per_s
+from benchmarks.analysis.paths import (
+    Asymmetry,
+    Ends,
+    Medium,
+    Reading,
+    asymmetries,
+    medium_of,
+)
+from benchmarks.comparing.cell_figures import READ, CellFigure, cell_figure
+from benchmarks.comparing.columns import PROPERTIES, Fact
+from benchmarks.comparing.ordering import OPTIONS, natural, rank
+from benchmarks.errors import UnitError
+from benchmarks.models import Campaign, Cell, Flag
+from benchmarks.studies.flags import visible_flags
+from benchmarks.viewer import Viewer
+
+ENDS = ("from", "to", "from_host", "to_host")
+PLACES = ("single", "inter-vm", "same-host", "inter-host")
+TRAITS = ("hypervisor", "hypervisor_version", *PROPERTIES)
+
+
+@dataclass(frozen=True)
+class Path:
+    """A cell as what went from one node to another, in the unit of its metric."""
+
+    cell: Cell
+    ends: Ends
+    hosts: tuple[str, str]
+    medium: Medium
+    line_rate: float | None
+    """What the sender's card carries, in the unit of the value; None: not stated, or
+    the path does not pass it, or the value is no throughput."""
+    flags: tuple[Flag, ...]
+    figure: CellFigure
+
+    @property
+    def flag_ids(self) -> list[int]:
+        return [flag.pk for flag in self.flags]
+
+    @property
+    def value(self) -> float | None:
+        """The mean; None where no single figure describes the runs."""
+        return self.figure.value
+
+    @cached_property
+    def traits(self) -> Mapping[str, str]:
+        """What is stated of the sender and its circumstances."""
+        return _traits(self)
+
+    @property
+    def share(self) -> float | None:
+        """Which part of the line a path has, where both are known."""
+        if self.value is None or not self.line_rate:
+            return None
+        return self.value / self.line_rate
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All paths measured under one setting of the systems (``tuned yes``)."""
+
+    setting: tuple[Fact, ...]
+    paths: Mapping[Ends, Path]
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """The setting as names and values."""
+        return {fact.name: fact.value for fact in self.setting}
+
+    @property
+    def sent(self) -> tuple[Path, ...]:
+        """The paths alone, in their order."""
+        return tuple(self.paths.values())
+
+    @cached_property
+    def asymmetries(self) -> tuple[Asymmetry, ...]:
+        """What differs by direction, of pairs that are a figure each."""
+        read = {ends: _reading(path) for ends, path in self.paths.items()}
+        return asymmetries({ends: it for ends, it in read.items() if it is not None})
+
+
+@dataclass(frozen=True)
+class NetworkMetric:
+    """One metric under equal parameters, with a matrix for each setting, in order."""
+
+    key: str
+    tool: str
+    metric: str
+    unit: str
+    better: str
+    parameters: Mapping[str, str]
+    nodes: tuple[tuple[str, str], ...]
+    """Name and host of each node, those of one host beside each other."""
+    matrices: tuple[Matrix, ...]
+
+
+def campaign_network(viewer: Viewer, campaign: Campaign) -> tuple[NetworkMetric, ...]:
+    """Return the metrics of a campaign that know from where to where they were
+    measured, in five queries, or in one where there are none."""
+    measured = Cell.objects.visible_to(viewer).filter(campaign=campaign, n__gt=0)
+    paths = measured.filter(case__parameters__has_keys=["from", "to"])
+    shared = paths.prefetch_related("case", "system__host")
+    cells = list(shared.only(*READ, "m2", "decimals").order_by("pk"))
+    flags = _flags(viewer, campaign, cells) if cells else {}
+    groups: dict[str, list[Path]] = defaultdict(list)
+    for cell in cells:
+        groups[_key(cell)].append(_path(cell, flags.get(cell.pk, ())))
+    found = [_metric(key, paths) for key, paths in groups.items()]
+    return tuple(sorted(found, key=_order))
+
+
+def _flags(
+    viewer: Viewer, campaign: Campaign, cells: Iterable[Cell]
+) -> dict[int, list[Flag]]:
+    """Return the flags of these cells that nobody dismissed; others have thousands."""
+    standing = visible_flags(viewer, campaign=campaign).exclude(status="dismissed")
+    links = Flag.cells.through._default_manager.filter(
+        cell__in=[cell.pk for cell in cells], flag__in=standing.order_by().values("pk")
+    )
+    found: dict[int, list[Flag]] = defaultdict(list)
+    for link in links.select_related("flag").order_by("flag"):
+        found[link.cell_id].append(link.flag)
+    return found
+
+
+def _key(cell: Cell) -> str:
+    case = cell.case
+    others = {k: v for k, v in case.parameters.items() if k not in ENDS}
+    return json.dumps([case.tool, case.metric, sorted(others.items()), cell.load])
+
+
+def _path(cell: Cell, flags: Iterable[Flag]) -> Path:
+    named = cell.case.parameters
+    ends = (named["from"], named["to"])
+    hosts = (named.get("from_host", ""), named.get("to_host", ""))
+    medium = medium_of(cell.scenario, ends, hosts)
+    rate = line_rate_bit_per_s(cell.system.host.facts) if medium == "wire" else None
+    return Path(
+        cell=cell,
+        ends=ends,
+        hosts=hosts,
+        medium=medium,
+        line_rate=_in_unit(rate, cell),
+        flags=tuple(flags),
+        figure=cell_figure(cell, cell.case.unit),
+    )
+
+
+def _in_unit(rate: float | None, cell: Cell) -> float | None:
+    if rate is None or cell.case.better != "higher":
+        return None
+    try:
+        return units.convert(rate, "bit/s", cell.case.unit)
+    except UnitError:
+        return None
+
+
+def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
+    names = _settings(paths)
+    by_setting: dict[tuple[Fact, ...], dict[Ends, Path]] = defaultdict(dict)
+    for path in paths:
+        stated = path.traits
+        setting = tuple(Fact(name, stated.get(name, "")) for name in names)
+        by_setting[setting][path.ends] = path
+    case = paths[0].cell.case
+    return NetworkMetric(
+        key=key,
+        tool=case.tool,
+        metric=case.metric,
+        unit=case.unit,
+        better=case.better,
+        parameters={k: v for k, v in case.parameters.items() if k not in ENDS},
+        nodes=_nodes(paths),
+        matrices=tuple(
+            Matrix(setting, by_setting[setting])
+            for setting in sorted(by_setting, key=_setting_order)
+        ),
+    )
+
+
+def _settings(paths: Sequence[Path]) -> list[str]:
+    """What was set differently between measurements of the same path.
+
+    A trait that goes with the sender (dom0 of the nodes, guests of the VMs) tells
+    nothing that its name does not; one that one sender had in two ways is a setting.
+    """
+    ways: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for path in paths:
+        for name, value in path.traits.items():
+            ways[name, path.ends[0]].add(value)
+    names = {name for (name, _), values in ways.items() if len(values) > 1}
+    return sorted(names, key=lambda name: rank((*TRAITS, *OPTIONS), name))
+
+
+def _traits(path: Path) -> dict[str, str]:
+    system = path.cell.system
+    stated = {name: getattr(system, name) for name in TRAITS if name != "host"}
+    stated |= {"host": system.host.slug, "scenario": _state(path.cell.scenario)}
+    stated |= {"vms": path.cell.vms, "seat": path.cell.seat} | dict(system.options)
+    return {name: str(value) for name, value in stated.items() if value is not None}
+
+
+def _state(scenario: str) -> str:
+    """A scenario that says more than between which places was measured."""
+    return "" if scenario in PLACES else scenario
+
+
+def _setting_order(setting: Sequence[Fact]) -> list[Any]:
+    """``off`` and ``no`` before ``on`` and ``yes``, all others in natural order."""
+    values = [fact.value for fact in setting]
+    return [(value not in {"", "no", "off"}, natural(value)) for value in values]
+
+
+def _nodes(paths: Iterable[Path]) -> tuple[tuple[str, str], ...]:
+    hosts: dict[str, str] = {}
+    for path in paths:
+        for end, host in zip(path.ends, path.hosts, strict=True):
+            hosts[end] = hosts.get(end) or host
+    # A host is a node of its own: it stands before its guests.
+    order = sorted(
+        hosts.items(), key=lambda it: (natural(it[1]), it[0] != it[1], natural(it[0]))
+    )
+    return tuple(order)
+
+
+def _order(metric: NetworkMetric) -> tuple[Any, ...]:
+    names = [each.name for each in tools.get(metric.tool).metrics]
+    return (metric.tool, rank(names, metric.metric), metric.key)
+
+
+def _reading(path: Path) -> Reading | None:
+    cell = path.cell
+    if path.value is None:
+        return None
+    return Reading(cell.n, path.value, cell.m2 or 0.0, cell.resolution)

@@ -1,0 +1,191 @@
+"""The overhead profile of a campaign: what each system costs, component by component.
+
+A system gets one geometric mean of its efficiencies a component, over the cases that
+all compared systems of the campaign have (`benchmarks.analysis.aggregation`): systems
+that were measured in different cases are not compared at all.
+"""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.analysis.aggregation import Overall, overall
+from benchmarks.comparing.columns import Column, column_head
+from benchmarks.comparing.ordering import COMPONENTS, rank
+from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.spectrum import NO_SPEED
+from benchmarks.comparing.verdicts import Verdicts, campaign_verdicts
+from benchmarks.models import Campaign, Cell, Efficiency, System
+from benchmarks.viewer import Viewer
+
+SCENARIO = "single"
+RUNS_FOR_AN_INTERVAL = 2
+APART = (Efficiency.State.STALE, Efficiency.State.OTHER_SESSION)
+
+
+@dataclass(frozen=True)
+class Share:
+    """One component of one system: 1 is the baseline's speed.
+
+    ``low`` to ``high`` is the 95 % interval of the mean over cases of this kind; None
+    where a single run stands behind a case (``least_runs`` 1) or there is one case.
+    ``spread`` is the geometric standard deviation between cases. ``runs`` are those of
+    the system, ``doubted`` the cases whose verdict a flag withholds, ``apart`` those
+    whose baseline is stale or of another session.
+    """
+
+    component: str
+    mean: float
+    low: float | None
+    high: float | None
+    spread: float | None
+    minimum: float
+    maximum: float
+    worst: str
+    cases: int
+    left_out: int
+    least_runs: int
+    runs: int
+    doubted: int
+    apart: int
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """A system and its components; None where it shares no case with the others."""
+
+    column: Column
+    shares: tuple[Share | None, ...]
+
+    @property
+    def stated(self) -> list[Share]:
+        """The shares that there are."""
+        return [share for share in self.shares if share]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All compared systems of a campaign, in the order of the compare page."""
+
+    components: tuple[str, ...]
+    rows: tuple[ProfileRow, ...]
+    is_relative: bool
+    """The ratios are to the campaign's reference system, not to native."""
+
+
+def campaign_profile(viewer: Viewer, campaign: Campaign) -> Profile:
+    """Return a campaign's profile from the cells a viewer may see."""
+    measured = Cell.objects.visible_to(viewer).filter(campaign=campaign, n__gt=0)
+    systems = System.objects.filter(pk__in=measured.values("system"))
+    rows = comparison_rows(
+        campaign,
+        systems=systems.select_related("host"),
+        filters={"scenario": SCENARIO},
+    )
+    return judged_profile(rows, campaign_verdicts(campaign))
+
+
+def judged_profile(rows: Iterable[ComparisonRow], verdicts: Verdicts) -> Profile:
+    """Return the profile of a campaign's rows, which need not be judged in words."""
+    errors = verdicts.judgements.intervals.standard_error
+    alone = [row for row in rows if row.scenario == SCENARIO]
+    noise = {
+        row.id: float(errors[verdicts.rows[row.id]] ** 2)
+        for row in alone
+        if row.id in verdicts.rows
+    }
+    doubted = {pk for pk, mark in verdicts.marks().items() if mark.is_flagged}
+    return profile(alone, noise, doubted)
+
+
+def profile(
+    rows: Iterable[ComparisonRow],
+    log_variances: Mapping[int, float],
+    doubted: Container[int] = (),
+) -> Profile:
+    """Shape compared cells, in any order, into a profile.
+
+    ``log_variances`` has the squared standard errors of the cells' log ratios; NaN or
+    nothing where they are not known. ``doubted`` are cells that a flag stands against.
+    """
+    found = [row for row in rows if _ratio(row) and row.unit not in NO_SPEED]
+    columns = column_head(found).columns
+    components = sorted(
+        {row.component for row in found}, key=lambda name: rank(COMPONENTS, name)
+    )
+    by_component = [
+        _shares([row for row in found if row.component == name], log_variances, doubted)
+        for name in components
+    ]
+    return Profile(
+        components=tuple(components),
+        rows=tuple(
+            ProfileRow(each, tuple(some.get(each.system_id) for some in by_component))
+            for each in columns
+        ),
+        is_relative=any(row.efficiency is None for row in found),
+    )
+
+
+def _ratio(row: ComparisonRow) -> float | None:
+    return row.relative if row.efficiency is None else row.efficiency
+
+
+def _key(row: ComparisonRow) -> tuple[Any, ...]:
+    return (row.case_id, row.vms, row.load, row.seat)
+
+
+def _shares(
+    rows: Sequence[ComparisonRow],
+    log_variances: Mapping[int, float],
+    doubted: Container[int],
+) -> dict[int, Share]:
+    """Return the shares of one component by system."""
+    cells = {(row.system_id, _key(row)): row for row in rows}
+    systems = list(dict.fromkeys(row.system_id for row in rows))
+    keys = list(dict.fromkeys(map(_key, rows)))
+    table = [[cells.get((system, key)) for key in keys] for system in systems]
+    ratios = [[_number(_ratio(row) if row else None) for row in line] for line in table]
+    noise = [
+        [_number(log_variances.get(row.id) if row else None) for row in line]
+        for line in table
+    ]
+    labels = [str(at) for at in range(len(keys))]
+    means = overall(ratios, noise, labels)
+    return {
+        system: _share(mean, line, doubted)
+        for system, mean, line in zip(systems, means, table, strict=False)
+    }
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _share(
+    mean: Overall, line: Sequence[ComparisonRow | None], doubted: Container[int]
+) -> Share:
+    left_out = {int(label) for label in mean.left_out}
+    kept = [row for at, row in enumerate(line) if row and at not in left_out]
+    worst = line[int(mean.worst)]
+    least = min(min(row.n, row.baseline_n or row.n) for row in kept)
+    has_interval = least >= RUNS_FOR_AN_INTERVAL
+    return Share(
+        component=kept[0].component,
+        mean=mean.mean,
+        low=mean.low if has_interval else None,
+        high=mean.high if has_interval else None,
+        spread=mean.spread,
+        minimum=mean.minimum,
+        maximum=mean.maximum,
+        worst=f"{worst.tool_title}: {worst.case}" if worst else "",
+        cases=mean.cases,
+        left_out=len(left_out),
+        least_runs=least,
+        runs=sum(row.n for row in kept),
+        doubted=sum(row.id in doubted for row in kept),
+        apart=sum(row.state in APART for row in kept),
+    )

@@ -1,0 +1,292 @@
+"""One case on one host over dates and hypervisor versions, across campaigns."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from django.db.models import Avg, Exists, F, OuterRef, Q, QuerySet
+
+from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.means import mean_intervals
+from benchmarks.analysis.shape import MIN_RUNS, shape_of
+from benchmarks.analysis.trend import ChangePoint, change_points
+from benchmarks.comparing.cell_figures import CellFigure, cell_figure, shape_figure
+from benchmarks.comparing.ordering import natural
+from benchmarks.models import Campaign, Case, Cell, Run, Sample, System
+from benchmarks.models.study import visible_campaigns
+from benchmarks.viewer import Viewer
+
+CIRCUMSTANCES = ("scenario", "vms", "seat", "load")
+IDENTITY = (
+    "host_id",
+    "hypervisor",
+    "virtualization",
+    "guest_os",
+    "guest_bits",
+    "vcpus",
+    "memory_bytes",
+)
+MOST_RUNS = 2_000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A case on a host in its circumstances, and how much of a history it has."""
+
+    case_id: int
+    label: str
+    tool: str
+    host: str
+    host_id: int
+    circumstances: tuple[object, ...]
+    versions: int
+    """The most versions of one hypervisor."""
+    is_dated: bool
+
+    @property
+    def has_history(self) -> bool:
+        return self.is_dated or self.versions > 1
+
+
+@dataclass(frozen=True)
+class DatedRun:
+    """The mean of a run, of which cell, and when it began (None: not stated)."""
+
+    started_at: datetime | None
+    mean: float
+    version: str
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Point:
+    """Runs of one day, or of one version, with the interval of their mean."""
+
+    version: str
+    at: datetime | None
+    n: int
+    figure: CellFigure
+    low: float | None
+    high: float | None
+
+    @property
+    def value(self) -> float | None:
+        """The mean; None where no single figure describes the runs."""
+        return self.figure.value
+
+
+@dataclass(frozen=True)
+class Series:
+    """The runs of systems that differ in nothing but the hypervisor's version."""
+
+    system: System
+    runs: tuple[DatedRun, ...]
+    """Those with a date in their order, then the others."""
+
+    @property
+    def dated(self) -> tuple[DatedRun, ...]:
+        return tuple(run for run in self.runs if run.started_at)
+
+    @cached_property
+    def changes(self) -> tuple[ChangePoint, ...] | None:
+        """The change points over time; None where the method allows none."""
+        return change_points([run.mean for run in self.dated])
+
+    @cached_property
+    def days(self) -> tuple[Point, ...]:
+        keyed = groupby(self.dated, key=lambda run: (_day(run), run.version))
+        return _points([list(runs) for _, runs in keyed])
+
+    @cached_property
+    def versions(self) -> tuple[Point, ...]:
+        by_version: dict[str, list[DatedRun]] = defaultdict(list)
+        for run in self.runs:
+            by_version[run.version].append(run)
+        return _points([by_version[name] for name in sorted(by_version, key=natural)])
+
+
+@dataclass(frozen=True)
+class History:
+    """A subject's series, each as one line."""
+
+    case: Case
+    subject: Subject
+    series: tuple[Series, ...]
+    older: int = 0
+    """How many runs began before those of the series, or do not say when."""
+
+
+def subjects(viewer: Viewer, campaign: Campaign) -> tuple[Subject, ...]:
+    """Return what was measured in a campaign, the richest history first.
+
+    Other visible campaigns count where they measured the same case on the same host.
+    """
+    own = Cell.objects.filter(campaign=campaign, n__gt=0)
+    # By their ids: as parts of one query they would be looked up for every cell again.
+    pairs = set(own.values_list("case", "system__host"))
+    seen = Cell.objects.visible_to(viewer).filter(
+        n__gt=0,
+        case__in={case for case, _ in pairs},
+        system__host__in={host for _, host in pairs},
+    )
+    names = (
+        *("case_id", "case__label", "case__tool", "system__host__slug"),
+        *("system__host_id", *CIRCUMSTANCES),
+        *("system__hypervisor", "system__hypervisor_version", "first_at"),
+    )
+    groups: dict[tuple[object, ...], list[tuple[object, ...]]] = defaultdict(list)
+    for row in seen.values_list(*names):
+        groups[row[:9]].append(row[9:])
+    found = [_subject(key, rows) for key, rows in groups.items()]
+    return tuple(sorted(found, key=_richness))
+
+
+def _subject(key: tuple[object, ...], rows: Sequence[tuple[object, ...]]) -> Subject:
+    versions: dict[object, set[object]] = defaultdict(set)
+    for hypervisor, version, _ in rows:
+        if version:
+            versions[hypervisor].add(version)
+    return Subject(
+        case_id=int(str(key[0])),
+        label=str(key[1]),
+        tool=str(key[2]),
+        host=str(key[3]),
+        host_id=int(str(key[4])),
+        circumstances=key[5:],
+        versions=max((len(each) for each in versions.values()), default=0),
+        is_dated=any(row[2] for row in rows),
+    )
+
+
+def _richness(subject: Subject) -> tuple[object, ...]:
+    return (
+        not subject.is_dated,
+        -subject.versions,
+        subject.tool,
+        natural(subject.label),
+        subject.host,
+        natural(str(subject.circumstances)),
+    )
+
+
+def history(viewer: Viewer, subject: Subject) -> History:
+    """Return the latest runs of a subject, and how many older ones there are.
+
+    In three queries, and a fourth that counts where there are older ones.
+    """
+    runs = _runs(viewer, subject)
+    found = _run_means(runs, subject)
+    lines = _lines(found, _cells(viewer, subject))
+    ordered = sorted(lines, key=lambda it: (not it.system.is_native, it.system.label))
+    older = runs.count() - len(found) if len(found) == MOST_RUNS else 0
+    case = Case.objects.get(pk=subject.case_id)
+    return History(case, subject, tuple(ordered), older)
+
+
+def _runs(viewer: Viewer, subject: Subject) -> QuerySet[Run]:
+    measured = Sample.objects.filter(
+        case_id=subject.case_id, lab=OuterRef("lab"), run=OuterRef("pk")
+    )
+    return Run.objects.filter(
+        Q(visible_campaigns(viewer, "campaign__")),
+        Exists(measured),
+        system__host_id=subject.host_id,
+        **dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True)),
+    )
+
+
+def _run_means(runs: QuerySet[Run], subject: Subject) -> list[tuple[Any, ...]]:
+    """Return run, system, campaign, beginning, mean of the latest, in their order."""
+    latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
+    samples = Sample.objects.filter(
+        case_id=subject.case_id, run__in=latest.values("pk")
+    )
+    named = samples.values_list(
+        "run", "run__system", "run__campaign", "run__started_at"
+    )
+    return list(named.annotate(Avg("value")).order_by("run__started_at", "run"))
+
+
+def _lines(
+    found: Iterable[tuple[Any, ...]], cells: Mapping[tuple[int, int], Cell]
+) -> Iterator[Series]:
+    """Return the runs of each system, whatever the version of its hypervisor."""
+    lines: dict[object, list[DatedRun]] = defaultdict(list)
+    for _run, system_id, campaign_id, started_at, mean in found:
+        cell = cells.get((campaign_id, system_id))
+        if cell is None:  # taken away since its runs were read
+            continue
+        run = DatedRun(started_at, mean, cell.system.hypervisor_version, cell)
+        lines[_identity(cell.system)].append(run)
+    for runs in lines.values():
+        yield Series(runs[-1].cell.system, tuple(runs))
+
+
+def _cells(viewer: Viewer, subject: Subject) -> dict[tuple[int, int], Cell]:
+    """Return the cells that a subject's runs are of, by campaign and system."""
+    circumstances = zip(CIRCUMSTANCES, subject.circumstances, strict=True)
+    cells = Cell.objects.visible_to(viewer).filter(
+        case_id=subject.case_id, system__host_id=subject.host_id, **dict(circumstances)
+    )
+    found = cells.select_related("system")
+    return {(cell.campaign_id, cell.system_id): cell for cell in found}
+
+
+def _identity(system: System) -> tuple[object, ...]:
+    options = tuple(sorted(system.options.items()))
+    return (*(getattr(system, name) for name in IDENTITY), options)
+
+
+def _day(run: DatedRun) -> object:
+    return run.started_at.date() if run.started_at else None
+
+
+def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[Point, ...]:
+    members = [[run.mean for run in group] for group in groups]
+    firsts = [group[0] for group in groups]
+    rollups = Rollups.of(
+        [len(each) for each in members],
+        [np.mean(each) for each in members],
+        [np.var(each) * len(each) for each in members],
+        [np.nan] * len(members),
+    )
+    ends = zip(*mean_intervals(rollups), strict=True)
+    figures = map(_figure, groups)
+    return tuple(
+        Point(
+            version=first.version,
+            at=first.started_at,
+            n=len(each),
+            figure=figure,
+            low=None if np.isnan(low) or figure.doubts else float(low),
+            high=None if np.isnan(high) or figure.doubts else float(high),
+        )
+        for first, each, figure, (low, high) in zip(
+            firsts, members, figures, ends, strict=True
+        )
+    )
+
+
+def _figure(runs: Sequence[DatedRun]) -> CellFigure:
+    """Return the mean of runs, or what stands in its place.
+
+    Whole cells know their shape. Of a part of one, or of several, the runs themselves
+    are looked at; where they are too few for that, what their cell shows holds for
+    them. A single run of several is what it is.
+    """
+    cells = {run.cell.pk: run.cell for run in runs}
+    if len(cells) == 1 and runs[0].cell.n == len(runs):
+        return cell_figure(runs[0].cell)
+    means = [run.mean for run in runs]
+    if len(means) >= MIN_RUNS:
+        steps = [each.resolution for each in cells.values() if each.resolution]
+        return shape_figure(shape_of(means, resolution=max(steps, default=None)), means)
+    doubted = next((each for each in cells.values() if each.shape_codes), None)
+    if doubted is None or (len(means) == 1 and doubted.n >= MIN_RUNS):
+        return CellFigure(sum(means) / len(means))
+    return replace(cell_figure(doubted), speeds=(), range=(min(means), max(means)))

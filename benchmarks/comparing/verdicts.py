@@ -1,0 +1,236 @@
+"""What may be said of each cell of a campaign: intervals, verdicts, refusals.
+
+Computed from the rollups whenever it is asked for: a verdict depends on all cells that
+are looked at together, on flags and on the reference, so there is nothing to store that
+would stay true.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+from benchmarks.analysis.baselines import MACHINE_FACTS
+from benchmarks.analysis.energy import gain_log_variance, gain_margin
+from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
+from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.judgement import Judgement, judgement_of
+from benchmarks.analysis.multiplicity import correct
+from benchmarks.analysis.student import Floats
+from benchmarks.analysis.verdicts import Judgements, Verdict, judge
+from benchmarks.models import Campaign, Case, Cell, Efficiency, System
+from benchmarks.studies.flags import withheld_cells
+
+STATISTICS = ("n", "mean", "m2", "decimals")
+NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
+ARRAY_HEAD_BYTES = 20
+DAY_S = 86_400
+BETWEEN = ";"
+# Each of two meters has a gain error of its own; one meter's cancels in a ratio.
+TWO_METERS = gain_log_variance(is_same_meter=False)
+
+
+class Mark(NamedTuple):
+    """A cell's verdict in one word, and whether a flag withholds it."""
+
+    verdict: str
+    is_flagged: bool
+
+
+MARKS = {
+    (int(verdict), flagged): Mark(verdict.name.lower(), flagged)
+    for verdict in Verdict
+    for flagged in (False, True)
+}
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The judgements of a campaign's cells; ``rows`` says where each cell stands."""
+
+    rows: Mapping[int, int]
+    judgements: Judgements
+
+    def of(self, cell_id: int) -> Judgement | None:
+        """Return what may be said of a cell, or None if it is not processed yet."""
+        row = self.rows.get(cell_id)
+        return None if row is None else judgement_of(self.judgements, row)
+
+    def marks(self) -> dict[int, Mark]:
+        """Return what a table shows of each cell, for all of them at once."""
+        verdicts = self.judgements.verdict.tolist()
+        flagged = (self.judgements.gates & int(Gate.FLAGGED) != 0).tolist()
+        pairs = zip(verdicts, flagged, strict=True)
+        return dict(zip(self.rows, (MARKS[pair] for pair in pairs), strict=True))
+
+    @property
+    def tested(self) -> int:
+        """How many cells were tested together."""
+        return self.judgements.tested
+
+
+def campaign_verdicts(campaign: Campaign, reference: System | None = None) -> Verdicts:
+    """Judge all cells of a campaign together, in two queries.
+
+    Against their own baselines, or directly against those of a chosen system: then
+    the noise of a shared native baseline is not in it.
+    """
+    columns = _columns(campaign, reference)
+    if columns is None:
+        return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
+    judged = _judged(columns, withheld_cells(campaign), campaign.band_percent / 100)
+    ids = columns.ids.tolist()
+    return Verdicts(dict(zip(ids, range(len(ids)), strict=True)), correct(judged))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """All cells of a campaign beside their baselines, a column each."""
+
+    ids: NDArray[np.int64]
+    baseline_ids: NDArray[np.int64]
+    is_higher_better: NDArray[np.bool_]
+    cells: Rollups
+    baselines: Rollups
+    has_two_meters: NDArray[np.bool_]
+    states: Sequence[str]
+    doubts: Sequence[str]
+    baseline_doubts: Sequence[str]
+
+
+def _judged(columns: Columns, withheld: frozenset[int], band: float) -> Judgements:
+    doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
+    sides = (columns.ids, columns.baseline_ids)
+    flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
+    gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
+    gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
+    gates |= _lost_in_gain(columns) * int(Gate.WITHIN_METER_ERROR)
+    return judge(
+        columns.cells,
+        columns.baselines,
+        columns.is_higher_better,
+        gates=gates,
+        extra_log_variance=columns.has_two_meters * TWO_METERS,
+        band=band,
+    )
+
+
+def _lost_in_gain(columns: Columns) -> NDArray[np.bool_]:
+    """Whether two power meters may disagree by as much as the two sides do."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
+    return np.asarray(columns.has_two_meters & (off < np.log1p(gain_margin())))
+
+
+def _rollups(n: Floats, mean: Floats, m2: Floats, decimals: Floats) -> Rollups:
+    return Rollups.of(np.nan_to_num(n), mean, m2, 10.0**-decimals)
+
+
+NOTHING = _rollups(*[np.array([])] * len(STATISTICS))
+
+
+def _select(baseline: str, state: str) -> str:
+    """Return the query for cells beside ``baseline``, a join to a cell called so.
+
+    One row: each column is one array as PostgreSQL sends them, or one joined text.
+    Twenty thousand rows of fourteen values take Python longer than the judging does.
+    """
+    sides = [f"{side}.{name}" for side in ("cell", "baseline") for name in STATISTICS]
+    meters = "cell.setting->>'meter' <> baseline.setting->>'meter'"
+    flags = ["(kase.better = 'higher')::int", f"COALESCE(({meters})::int, 0)"]
+    numbers = ["cell.id", "baseline.id", *flags, *sides]
+    texts = [state, _doubts("cell"), _doubts("baseline")]
+    arrays = (
+        f"array_send(array_agg(COALESCE({each}::float8, 'NaN')))" for each in numbers
+    )
+    joined = (f"string_agg({each}, '{BETWEEN}')" for each in texts)
+    return f"""
+        SELECT {", ".join([*arrays, *joined])}
+        FROM {Cell._meta.db_table} AS cell
+        JOIN {Case._meta.db_table} AS kase ON kase.id = cell.case_id
+        {baseline}
+        WHERE cell.campaign_id = %(campaign)s AND cell.n > 0
+    """
+
+
+def _doubts(side: str) -> str:
+    """Return the codes of what stands against a cell itself: its shape, its clock."""
+    suspect = f"CASE WHEN {side}.clock_trust = 'suspect' THEN 'clock_suspect' END"
+    return f"concat_ws(',', NULLIF({side}.shape_codes, ''), {suspect})"
+
+
+# Who chooses a baseline is told of its age and session as who leaves the choice to us
+# (`analysis.baselines`). Kernel and firmware are the machine's: another machine, or
+# another hypervisor on it, has others by its nature.
+TOO_FAR = " OR ".join(
+    f"{one}.first_at - {other}.last_at > make_interval(secs => %(limit_s)s)"
+    for one, other in (("cell", "baseline"), ("baseline", "cell"))
+)
+OTHER_MACHINE = " OR ".join(
+    f"cell.setting->>'{name}' <> baseline.setting->>'{name}'" for name in MACHINE_FACTS
+)
+SAME_HOST = f"""(SELECT own.host_id = %(native_host)s
+                 FROM {System._meta.db_table} AS own WHERE own.id = cell.system_id)"""
+STALE = f"({TOO_FAR} OR ({SAME_HOST} AND ({OTHER_MACHINE})))"
+
+OWN = _select(
+    f"JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id "
+    f"LEFT JOIN {Cell._meta.db_table} AS baseline ON baseline.id = against.baseline_id",
+    "against.state",
+)
+AGAINST = _select(
+    f"""LEFT JOIN {Cell._meta.db_table} AS baseline
+          ON baseline.campaign_id = cell.campaign_id AND baseline.n > 0
+         AND baseline.system_id = %(reference)s AND baseline.case_id = cell.case_id
+         AND baseline.scenario = cell.scenario AND baseline.load = cell.load
+         AND baseline.seat = cell.seat AND baseline.vms IS NOT DISTINCT FROM cell.vms
+         AND cell.system_id <> %(reference)s""",
+    f"""CASE WHEN cell.system_id = %(reference)s THEN 'reference'
+             WHEN kase.better = 'neither' THEN 'undirected'
+             WHEN baseline.id IS NULL THEN 'missing'
+             WHEN {STALE} THEN 'stale'
+             WHEN cell.session_id <> baseline.session_id THEN 'other_session'
+             ELSE 'relative' END""",
+)
+
+
+def _columns(campaign: Campaign, reference: System | None) -> Columns | None:
+    """Return what is to be judged, or None where there is nothing."""
+    named = {"campaign": campaign.pk}
+    if reference is not None:
+        named |= _chosen(campaign, reference)
+    with connection.cursor() as cursor:
+        cursor.execute(OWN if reference is None else AGAINST, named)
+        found = cursor.fetchone()
+    if found[0] is None:
+        return None
+    ids, baseline_ids, higher, meters, *sides = (_numbers(each) for each in found[:-3])
+    states, doubts, baseline_doubts = (text.split(BETWEEN) for text in found[-3:])
+    return Columns(
+        ids=ids.astype(np.int64),
+        baseline_ids=np.nan_to_num(baseline_ids).astype(np.int64),
+        is_higher_better=higher == 1,
+        cells=_rollups(*sides[: len(STATISTICS)]),
+        baselines=_rollups(*sides[len(STATISTICS) :]),
+        has_two_meters=meters == 1,
+        states=states,
+        doubts=doubts,
+        baseline_doubts=baseline_doubts,
+    )
+
+
+def _chosen(campaign: Campaign, reference: System) -> dict[str, Any]:
+    """Return what the query for a chosen reference names."""
+    return {
+        "reference": reference.pk,
+        "native_host": reference.host_id if reference.is_native else None,
+        "limit_s": campaign.baseline_max_age_days * DAY_S,
+    }
+
+
+def _numbers(array: bytes) -> Floats:
+    """Read a one-dimensional array of float8 without nulls in PostgreSQL's format."""
+    return np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"].astype(float)

@@ -1,0 +1,164 @@
+"""Labs as their pages show them: campaigns, machines, agents, people, deeds."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import (
+    Count,
+    Exists,
+    Max,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+)
+from django.db.models.functions import Coalesce
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import (
+    Agent,
+    Campaign,
+    Decision,
+    Deed,
+    Host,
+    Invitation,
+    Lab,
+    Membership,
+    Reread,
+    Run,
+    Token,
+)
+from benchmarks.sentences import Sentence
+from benchmarks.studies.lists import visible
+from benchmarks.viewer import Viewer
+
+DEEDS_AT_MOST = 200
+CHECKSUM_DIGITS = 12
+
+
+def visible_labs(viewer: Viewer) -> QuerySet[Lab]:
+    """Return the labs that have something for a viewer: a public campaign, or a place.
+
+    A lab that published nothing is not there at all for others.
+    """
+    public = Campaign.objects.filter(
+        lab=OuterRef("pk"), visibility=Campaign.Visibility.PUBLIC
+    )
+    seen = Lab.objects.filter(Exists(public) | Q(pk__in=viewer.lab_ids))
+    return seen.order_by("name")
+
+
+def labs_with_counts(viewer: Viewer) -> QuerySet[Lab]:
+    """Return the visible labs with how many campaigns of each the viewer sees."""
+    seen = visible(viewer).filter(lab=OuterRef("pk")).order_by().values("lab")
+    count = Subquery(seen.annotate(count=Count("pk")).values("count"))
+    return visible_labs(viewer).annotate(campaigns_count=Coalesce(count, 0))
+
+
+def find_lab(viewer: Viewer, slug: str) -> Lab:
+    """Return a lab that the viewer may know of, or raise NotFoundError."""
+    lab = visible_labs(viewer).filter(slug=slug).first()
+    if lab is None:
+        raise NotFoundError(Sentence("lab"), slug)
+    return lab
+
+
+def lab_hosts(lab: Lab) -> QuerySet[Host]:
+    """Return a lab's machines with how many systems were measured on each."""
+    return lab.hosts.annotate(systems_count=Count("systems")).order_by("slug")
+
+
+def lab_members(lab: Lab) -> QuerySet[Membership]:
+    """Return the places of a lab, those who may most first."""
+    places = lab.memberships.select_related("user")
+    return places.order_by("role", "user__username")
+
+
+def open_invitations(lab: Lab, now: datetime) -> QuerySet[Invitation]:
+    """Return the links that still work."""
+    return lab.invitations.filter(
+        accepted_at=None, withdrawn_at=None, expires_at__gt=now
+    ).order_by("-pk")
+
+
+def agents_of(lab_ids: frozenset[int]) -> QuerySet[Agent]:
+    """Return the agents of labs with their tokens and when one was used last.
+
+    The agents behind people's own uploads in the browser carry no tokens: left out.
+    """
+    return (
+        Agent.objects.filter(lab__in=lab_ids)
+        .exclude(name__startswith=Agent.PERSONAL)
+        .select_related("lab")
+        .annotate(last_seen_at=Max("tokens__last_used_at"))
+        .prefetch_related(Prefetch("tokens", Token.objects.order_by("-pk")))
+    )
+
+
+@dataclass(frozen=True)
+class LastRun:
+    """Where an agent measured last, and which agent it was by its own account."""
+
+    host: str
+    system: str
+    at: datetime
+    version: str
+    python: str
+
+
+def last_runs(agents: list[Agent]) -> dict[int, LastRun]:
+    """Return the last run of each agent that has one, in one query."""
+    last = Run.objects.filter(agent=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    wanted = Agent.objects.filter(pk__in=[agent.pk for agent in agents])
+    numbers = wanted.annotate(last=Subquery(last)).values("last")
+    runs = Run.objects.filter(pk__in=numbers).select_related("system__host")
+    return {run.agent_id: _last_run(run) for run in runs}
+
+
+def _last_run(run: Run) -> LastRun:
+    stated = run.facts.get("agent")
+    said = stated if isinstance(stated, dict) else {}
+    return LastRun(
+        host=run.system.host.slug,
+        system=run.system.label,
+        at=run.received_at,
+        version=str(said.get("sha256", ""))[:CHECKSUM_DIGITS],
+        python=str(said.get("python", ""))[:20],
+    )
+
+
+@dataclass(frozen=True)
+class DeedLine:
+    """What somebody did, whatever table keeps it."""
+
+    at: datetime
+    who: str
+    kind: str
+    about: str
+    campaign: Campaign | None = None
+
+
+def lab_deeds(lab: Lab) -> list[DeedLine]:
+    """Return what people did in a lab, newest first: people, tokens, flags, rereads."""
+    deeds = Deed.objects.filter(lab=lab).order_by("-pk")[:DEEDS_AT_MOST]
+    lines = [DeedLine(each.at, each.who, each.kind, each.about) for each in deeds]
+    lines += [*_decisions(lab), *_rereads(lab)]
+    return sorted(lines, key=lambda line: line.at, reverse=True)[:DEEDS_AT_MOST]
+
+
+def _decisions(lab: Lab) -> list[DeedLine]:
+    rows = Decision.objects.filter(flag__lab=lab).select_related("flag__campaign__lab")
+    return [
+        DeedLine(row.at, row.who, row.status, row.note, row.flag.campaign)
+        for row in rows.order_by("-pk")[:DEEDS_AT_MOST]
+    ]
+
+
+def _rereads(lab: Lab) -> list[DeedLine]:
+    rows = Reread.objects.filter(campaign__lab=lab).exclude(person=None)
+    return [
+        DeedLine(row.created_at, row.person.get_username(), "reread", "", row.campaign)
+        for row in rows.select_related("person", "campaign__lab").order_by("-pk")[:50]
+        if row.person is not None
+    ]

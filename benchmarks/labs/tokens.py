@@ -1,0 +1,112 @@
+"""Issue, check and revoke the tokens agents carry."""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from benchmarks.errors import TokenRefusedError, WrongTokenError
+from benchmarks.labs.audit import note_deed
+from benchmarks.labs.secrets import digest, fits, new_prefix, new_secret
+from benchmarks.models import Agent, Deed, Lab, Token
+from benchmarks.sentences import Sentence
+
+SCOPES = frozenset({"upload", "read"})
+USE_IS_NOTED_EVERY = timedelta(minutes=1)
+
+
+def issue_token(
+    *,
+    agent: Agent,
+    can_upload: bool = False,
+    can_read: bool = False,
+    expires_at: datetime | None = None,
+) -> tuple[Token, str]:
+    """Make a token and return it with its secret, which is shown only this once."""
+    prefix, secret = new_prefix(), new_secret()
+    token = Token.objects.create(
+        lab_id=agent.lab_id,
+        agent=agent,
+        prefix=prefix,
+        digest=digest(secret),
+        can_upload=can_upload,
+        can_read=can_read,
+        expires_at=expires_at,
+    )
+    return token, f"vl_{prefix}_{secret}"
+
+
+def authenticate(shown: str) -> Token:
+    """Return the valid token behind a shown secret, or raise WrongTokenError.
+
+    A wrong prefix, a wrong secret, an expired and a revoked token get one and the
+    same answer, so that nothing can be learnt by trying.
+    """
+    brand, _, rest = shown.partition("_")
+    prefix, _, secret = rest.partition("_")
+    token = _token_with(prefix)
+    matches = fits(secret, token.digest if token else digest(""))
+    if brand != "vl" or token is None or not matches or not token.is_valid():
+        raise WrongTokenError
+    _note_use(token)
+    return token
+
+
+@transaction.atomic
+def hand_out_token(
+    *,
+    lab: Lab,
+    person: User,
+    agent: str,
+    scopes: frozenset[str],
+    expires_at: datetime | None,
+) -> tuple[Token, str]:
+    """Make a token for an agent of that name, new or known, and note who did.
+
+    Raises TokenRefusedError for a token without a scope, or for a person's own agent.
+    """
+    if not scopes & SCOPES:
+        raise TokenRefusedError(
+            Sentence("Choose what the token may do: upload, read, or both.")
+        )
+    if agent.startswith(Agent.PERSONAL):
+        raise TokenRefusedError(
+            Sentence(
+                'Names that begin with "{beginning}" belong to people who upload'
+                " in the browser. Choose another name for the agent.",
+                beginning=Agent.PERSONAL,
+            )
+        )
+    known, _ = Agent.objects.get_or_create(lab=lab, name=agent)
+    token, secret = issue_token(
+        agent=known,
+        can_upload="upload" in scopes,
+        can_read="read" in scopes,
+        expires_at=expires_at,
+    )
+    about = f"{token} ({known}, {', '.join(sorted(scopes & SCOPES))})"
+    note_deed(lab=lab, person=person, kind=Deed.Kind.ISSUED, about=about)
+    return token, secret
+
+
+@transaction.atomic
+def revoke_token(*, token: Token, person: User | None = None) -> None:
+    """Make a token useless from the next request on; revoking twice is once."""
+    standing = Token.objects.filter(pk=token.pk, revoked_at=None)
+    if standing.update(revoked_at=timezone.now()) and person is not None:
+        about = f"{token} ({token.agent})"
+        note_deed(lab=token.lab, person=person, kind=Deed.Kind.REVOKED, about=about)
+
+
+def _token_with(prefix: str) -> Token | None:
+    if not (prefix.isascii() and prefix.isalnum()):
+        return None
+    return Token.objects.filter(prefix=prefix).select_related("agent__lab").first()
+
+
+def _note_use(token: Token) -> None:
+    now = timezone.now()
+    fresh = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
+    Token.objects.filter(fresh, pk=token.pk).update(last_used_at=now)

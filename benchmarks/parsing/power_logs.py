@@ -1,0 +1,88 @@
+"""The samples of a power meter's log, with their times: what a summary leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.errors import ParseError
+from benchmarks.parsing.decoding import decode
+from benchmarks.sentences import Sentence
+from benchmarks.tools.power_csv import tables_of
+from benchmarks.tools.watts_up import logs_of
+
+_MICROSECONDS: Final = 1e6
+# The year 2001: no log counts so many seconds from its own start.
+_FIRST_DATE_S: Final = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLog:
+    """Power samples in order.
+
+    Times are seconds since 1970 where ``is_absolute``, else since any moment that the
+    log counts from.
+    """
+
+    times_s: tuple[float, ...]
+    watts: tuple[float, ...]
+
+    @property
+    def is_absolute(self) -> bool:
+        return self.times_s[0] >= _FIRST_DATE_S
+
+    def started_at(self, start_s: float) -> PowerLog:
+        """The log with its first sample at a moment that is known from elsewhere."""
+        first = self.times_s[0]
+        times = tuple(start_s + time - first for time in self.times_s)
+        return PowerLog(times, self.watts)
+
+
+def power_log(tool: str, output: str) -> PowerLog:
+    """Return the samples of the only log in a text.
+
+    A log that cannot be set on a clock is a ParseError that says why.
+    """
+    read = _READERS.get(tool)
+    if read is None:
+        raise ParseError(
+            Sentence("This meter's samples are not kept with their times.")
+        )
+    logs = [log for log in read(decode(output)) if log.watts]
+    if len(logs) != 1:
+        raise ParseError(
+            Sentence(
+                "This part of the upload holds {logs} logs, not one.", logs=len(logs)
+            )
+        )
+    log = logs[0]
+    if len(log.times_s) != len(log.watts) or len(log.watts) < 2:
+        raise ParseError(Sentence("The log does not say when its samples were taken."))
+    return log
+
+
+def _of_csv(output: str) -> list[PowerLog]:
+    return [
+        PowerLog(
+            tuple(time / _MICROSECONDS for time in rows.times),
+            tuple(watts * rows.factor for watts in rows.watts),
+        )
+        for rows in tables_of(output)
+    ]
+
+
+def _of_watts_up(output: str) -> list[PowerLog]:
+    found = []
+    for log in logs_of(output):
+        times = tuple(time / _MICROSECONDS for time in log.times)
+        if not times and log.interval and not log.has_holes:
+            times = tuple(float(at * log.interval) for at in range(len(log.watts)))
+        found.append(PowerLog(times, tuple(log.watts)))
+    return found
+
+
+_READERS: Final[Mapping[str, Callable[[str], list[PowerLog]]]] = {
+    "power-csv": _of_csv,
+    "watts-up": _of_watts_up,
+}

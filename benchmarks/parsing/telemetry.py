@@ -1,0 +1,116 @@
+"""Logs of a meter or a host: long rows of samples that become one summary.
+
+The samples of one log are no repetitions of a measurement: one is the neighbour of the
+next. A log is therefore one reading each of the mean, the least and the most; the raw
+text is kept beside it. A logger is stopped by killing it: what it began to write last
+is left out, with a mark.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import fsum
+from operator import add, mul, sub
+from statistics import median
+from typing import Final
+
+from benchmarks.parsing.contract import Better, Component, Metric
+from benchmarks.parsing.drafts import Draft, Parameter
+from benchmarks.sentences import Sentence
+
+_CHUNK: Final = 1 << 17
+_SECOND: Final = 1_000_000
+# Nothing was measured for so many of the usual steps: a gap.
+_GAP: Final = 10
+FACTORS: Final = {"W": 1.0, "mW": 1e-3, "kW": 1e3}
+CUT: Final = Sentence("The text ends within its last row: left out.")
+
+
+class Summary:
+    """The samples of one case, of which mean, least and most are told."""
+
+    __slots__ = ("samples", "take", "take_all")
+
+    def __init__(self) -> None:
+        self.samples = array("d")
+        self.take: Callable[[float], None] = self.samples.append
+        self.take_all: Callable[[Iterable[float]], None] = self.samples.extend
+
+    def add_to(self, run: Draft, name: str, unit: str, **parameters: Parameter) -> None:
+        """``name`` mean, min and max as readings of the run, if there were samples."""
+        if not self.samples:
+            return
+        least, most = min(self.samples), max(self.samples)
+        mean = min(max(fsum(self.samples) / len(self.samples), least), most)
+        run.add(f"{name} mean", mean, unit, **parameters)
+        run.add(f"{name} min", least, unit, **parameters)
+        run.add(f"{name} max", most, unit, **parameters)
+
+
+def summary_metrics(
+    name: str,
+    unit: str,
+    component: Component,
+    better: Better = "lower",
+    zero_allowed: bool = False,
+) -> tuple[Metric, ...]:
+    """The metrics of a summary."""
+    return tuple(
+        Metric(
+            name=f"{name} {which}",
+            unit=unit,
+            better=better,
+            component=component,
+            # The least of a log in which something happened can be 0.
+            zero_allowed=zero_allowed,
+        )
+        for which in ("mean", "min", "max")
+    )
+
+
+def chunks(text: str) -> Iterator[str]:
+    """The text in pieces of whole lines, each with the ends of its lines."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _CHUNK) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def lines_of(chunk: str) -> int:
+    """The number of its lines; -1 if the last one has no end."""
+    return chunk.count("\n") if chunk.endswith("\n") else -1
+
+
+def summarize(
+    run: Draft,
+    times: Sequence[int],
+    watts: Sequence[float],
+    unit: str = "W",
+    has_holes: bool = False,
+) -> None:
+    """Add mean, least and most power, and energy if time has passed.
+
+    Times are microseconds; without them the mean is that of the samples. Power between
+    two samples is a straight line, also across a gap, which is marked; a gap in which
+    samples said nothing (``has_holes``) has no known energy.
+    """
+    if not watts:
+        return
+    run.facts["samples"] = len(watts)
+    mean = fsum(watts) / len(watts)
+    steps = array("q", map(sub, times[1:], times[:-1]))
+    seconds = sum(steps) / _SECOND
+    is_gap = seconds > 0 and max(steps) > _GAP * median(steps)
+    if is_gap:
+        gap_s = max(steps) / _SECOND
+        run.mark("gap", Sentence("Nothing was measured for {gap:g} s.", gap=gap_s))
+    if seconds > 0 and not (is_gap and has_holes):
+        area = fsum(map(mul, map(add, watts[1:], watts[:-1]), steps)) / 2 / _SECOND
+        mean = area / seconds
+        run.add("energy", area * FACTORS[unit], "J")
+        run.add("meter time", seconds, "s")
+    run.add("power mean", mean, unit)
+    run.add("power min", min(watts), unit)
+    run.add("power max", max(watts), unit)

@@ -1,0 +1,127 @@
+"""What all our own kernels print around their rows, and whose clock a row is read by.
+
+Their outputs begin and end alike::
+
+    Virtlab LINPACK 1.0
+    compiler: gcc 12.2.0
+    bits: 64
+    time server: 127.0.0.1:8037, shortest round trip 0.000031 s
+    ...
+    end
+
+A row tells the seconds by the machine's clock and by the time server with its bound, or
+``-`` where the server did not time it. The time server's are read where it timed all
+rows of a case, each to within 2 %; else the machine's. An output without its last line
+``end`` was cut.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Generic, TypeVar
+
+from benchmarks.errors import ParseError
+from benchmarks.parsing.drafts import Draft, ParsedRun, finished, keep
+from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.sentences import Sentence
+
+KNOWN: Final = "1."
+BAND: Final = 0.02
+
+Case = TypeVar("Case")
+
+
+@dataclass
+class Output(ABC, Generic[Case]):
+    """One start of a kernel, and its rows case by case."""
+
+    subject: ClassVar[str] = Sentence("The kernel")
+
+    draft: Draft = field(default_factory=Draft)
+    rows: dict[Case, list[Found]] = field(default_factory=dict)
+    is_whole: bool = False
+
+    @abstractmethod
+    def read_own(self, line: Found) -> None:
+        """Take a line that only this kernel prints."""
+
+    @abstractmethod
+    def take_rows(self) -> None:
+        """Make readings of the rows; the output is whole."""
+
+    def read(self, line: Found) -> None:
+        """Take one line."""
+        if line.kind == "title":
+            self._open(line)
+        elif line.kind == "fact":
+            self.draft.facts[line["what"]] = line["fact"].strip()
+        elif line.kind == "bits":
+            self.draft.parameters["bits"] = line.whole("bits")
+        elif line.kind == "lost":
+            said = Sentence("{kernel} lost its time server.", kernel=self.subject)
+            self.draft.mark("time_server", said)
+        elif line.kind == "end":
+            self.is_whole = True
+        elif line.kind == "cut":
+            raise line.refused(Sentence("this line is not whole."))
+        else:
+            self.read_own(line)
+
+    def close(self) -> None:
+        """Take the rows of a whole output; nothing of one that was cut."""
+        if not (self.rows or self.draft.tool_version):
+            return
+        if not (self.draft.tool_version and "bits" in self.draft.parameters):
+            raise ParseError(
+                Sentence("The output's head is missing: upload it from its first line.")
+            )
+        if not self.is_whole:
+            raise ParseError(Sentence("The output has no last line `end`: it was cut."))
+        self.take_rows()
+
+    def _open(self, line: Found) -> None:
+        if not line["version"].startswith(KNOWN):
+            raise line.refused(
+                Sentence("this version is not known here: update Virtlab.")
+            )
+        self.draft.tool_version = line["version"]
+
+
+def kernel_lines(title: str, facts: str, **own: str) -> Scanner:
+    """The lines of a kernel: what all print, its further facts, and its own lines,
+    among them ``row`` and, for what begins so and is not whole, ``cut``."""
+    return Scanner(
+        title=rf"Virtlab {title} (?P<version>\S+)[ \t]*+$",
+        fact=r"(?P<what>compiler|flags|built|clock|time server|repetitions|"
+        rf"{facts}): *+(?P<fact>\S[^\n]*+)",
+        bits=r"bits: (?P<bits>\S+)[ \t]*+$",
+        lost=r"time server lost: (?P<lost>[^\n]*\S)",
+        end=r"end[ \t]*+$",
+        **own,
+    )
+
+
+def runs_of(
+    text: str, lines: Scanner, kind: type[Output[Case]], nothing: str
+) -> tuple[ParsedRun, ...]:
+    """One run for each start of the program; each repetition is one of its readings."""
+    outputs = [kind()]
+    for line in lines(text):
+        if line.kind == "title":
+            keep(outputs, kind())
+        outputs[-1].draft.attempt(outputs[-1].read, line)
+    for each in outputs:
+        each.draft.attempt(each.close)
+    return finished([each.draft for each in outputs], nothing)
+
+
+def is_timed_outside(rows: list[Found]) -> bool:
+    """Whether the time server timed every row, and each within the band."""
+    return all(
+        row["external"] != "-" and row.number("bound") <= BAND * row.number("external")
+        for row in rows
+    )
+
+
+def is_missed(rows: list[Found]) -> bool:
+    """Whether a time server was asked, and is not believed."""
+    return not is_timed_outside(rows) and any(row["external"] != "-" for row in rows)

@@ -1,0 +1,160 @@
+"""The barrier of a step: seats arrive, start at one moment, and report their ends.
+
+Every question can be asked again: the answer is the same. An attempt that ended
+meanwhile answers "released", and its results are not kept.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.analysis.planning import LOAD
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Lab, Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.plans.progress import advance
+from benchmarks.plans.slots import locked_plan
+from benchmarks.plans.steps import (
+    break_attempt,
+    capital,
+    expect_others,
+    is_measured,
+    settle,
+    start,
+)
+from benchmarks.plans.turns import LOOK_AGAIN_S, Answer, read_part
+from benchmarks.sentences import Sentence, joined
+
+MEET_AGAIN_S = 0.3
+HELD_AGAIN_S = 0.7
+
+Part, Step = PlanPart.Status, PlanStep.Status
+
+
+@transaction.atomic
+def meet(
+    *,
+    lab: Lab,
+    part_id: int,
+    attempt: int,
+    limit_s: float = 0.0,
+    clock: str = "",
+    now_us: int | None = None,
+) -> Answer:
+    """Arrive at a step's barrier; told again and again until the start is known.
+
+    ``now_us`` is what the time server's clock called ``clock`` shows at the agent. A
+    load companion goes on asking: it is told to stop when what is measured has ended.
+    """
+    plan, part, now = _part(lab, part_id)
+    advance(plan, now)
+    part.refresh_from_db()
+    step = part.step
+    if attempt != step.attempt or step.status not in PlanStep.BUSY:
+        return Answer("released", step.reason or "This attempt has ended.")
+    part.seen_at = now
+    if step.status == Step.GATHERING:
+        part.status, part.limit_s, part.clock = Part.ARRIVED, limit_s, clock
+        part.arrived_at = part.arrived_at or now
+    part.save()
+    if step.status == Step.GATHERING and not _begin(plan, step, now_us, now):
+        return _awaited(step)
+    if part.role == LOAD and is_measured(step):
+        return Answer("stop", "What was measured has ended.")
+    return Answer("start", starts_at_us=step.starts_at_us, wait_s=LOOK_AGAIN_S)
+
+
+@transaction.atomic
+def finish(
+    *, lab: Lab, part_id: int, attempt: int, outcome: str, report: Mapping[str, Any]
+) -> Answer:
+    """Take a seat's end; say whether to keep what it measured.
+
+    What a seat alone measured counts however late it comes. Seats of a co-run wait for
+    each other: kept is what all of them measured together.
+    """
+    plan, part, now = _part(lab, part_id)
+    step = part.step
+    is_current = attempt == step.attempt and (
+        step.status == Step.RUNNING
+        or (step.status == Step.GATHERING and outcome != "done")
+    )
+    is_late = attempt == step.attempt > 0 and step.vms == 1 and _is_open_to_late(step)
+    if is_current or (is_late and outcome == "done"):
+        _note_end(plan, part, outcome, report, now)
+    advance(plan, now)
+    step.refresh_from_db()
+    if attempt != step.attempt or step.status not in (Step.RUNNING, Step.DONE):
+        return Answer("discard", step.reason or "This attempt has ended.")
+    if step.status == Step.DONE:
+        return Answer("keep")
+    return Answer("held", "The other seats have not ended yet.", HELD_AGAIN_S)
+
+
+def _note_end(
+    plan: Plan, part: PlanPart, outcome: str, report: Mapping[str, Any], now: datetime
+) -> None:
+    step = part.step
+    if outcome == "done":
+        for name, value in report.items():
+            if name != "reason":
+                setattr(part, name, value)
+        part.status = Part.DONE
+        part.save()
+        expect_others(step, now)
+        settle(plan, step, now)
+        return
+    part.status = Part.FAILED
+    part.save()
+    why = report.get("reason") or Sentence("it failed")
+    said = Sentence("{seat}: {why}", seat=capital(part.seat), why=why)
+    break_attempt(plan, step, said, now, hopeless=outcome == "hopeless")
+
+
+def _is_open_to_late(step: PlanStep) -> bool:
+    return step.status in (Step.WAITING, Step.FAILED, Step.NOT_DONE)
+
+
+def _begin(plan: Plan, step: PlanStep, now_us: int | None, now: datetime) -> bool:
+    """Start a step whose seats have all arrived; refuse clocks that differ."""
+    parts = list(step.parts.select_related("seat").order_by("seat__number"))
+    if any(part.status != Part.ARRIVED for part in parts):
+        return False
+    clocks = {part.clock for part in parts}
+    if step.vms > 1 and (len(clocks) > 1 or "" in clocks):
+        told = joined([_clock_of(part) for part in parts], ", ")
+        reason = Sentence(
+            "The seats do not ask one and the same time server ({told}).", told=told
+        )
+        break_attempt(plan, step, reason, now, hopeless=True)
+        return False
+    step.clock = parts[0].clock
+    start(step, now_us, now)
+    return True
+
+
+def _clock_of(part: PlanPart) -> Sentence:
+    clock = part.clock or Sentence("none")
+    return Sentence("{seat}: {clock}", seat=str(part.seat), clock=clock)
+
+
+def _awaited(step: PlanStep) -> Answer:
+    if step.status != Step.GATHERING:
+        return Answer("released", step.reason)
+    missing = step.parts.exclude(status=Part.ARRIVED).select_related("seat")
+    names = ", ".join(str(part.seat) for part in missing.order_by("seat__number"))
+    return Answer("wait", f"Waiting for {names}.", MEET_AGAIN_S)
+
+
+def _part(lab: Lab, part_id: int) -> tuple[Plan, PlanPart, datetime]:
+    """Lock the plan of a part, then read the part: it may have changed until then."""
+    plans = PlanPart.objects.filter(pk=part_id, step__plan__lab=lab)
+    plan_id = plans.values_list("step__plan_id", flat=True).first()
+    if plan_id is None:
+        raise NotFoundError(Sentence("part"), part_id)
+    plan = locked_plan(lab, plan_id)
+    part, now = read_part(part_id), timezone.now()
+    PlanSeat.objects.filter(pk=part.seat_id).update(seen_at=now)
+    return plan, part, now

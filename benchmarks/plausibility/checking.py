@@ -1,0 +1,26 @@
+"""Every rule, and a study checked by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from benchmarks.plausibility.facts import Study
+from benchmarks.plausibility.findings import SEVERITIES, Finding
+from benchmarks.plausibility.registry import REGISTERED, Rule
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {each.id: each for each in sorted(REGISTERED.values(), key=lambda each: each.place)}
+)
+
+
+def check(study: Study, rules: Iterable[Rule] = RULES.values()) -> tuple[Finding, ...]:
+    """All findings about a study: errors first, then in the order of the rules.
+
+    Finding the same thing twice is finding it once.
+    """
+    found = {each.fingerprint: each for rule in rules for each in rule.findings(study)}
+    return tuple(
+        sorted(found.values(), key=lambda each: SEVERITIES.index(each.severity))
+    )

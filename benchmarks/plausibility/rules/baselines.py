@@ -1,0 +1,253 @@
+"""Native machines that disagree, and guests that are faster than theirs."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.findings import Id
+from benchmarks.plausibility.precision import NORMAL, Noise
+from benchmarks.plausibility.registry import Doubt, about_cells, further, rule
+from benchmarks.sentences import Sentence, template
+
+CLEARLY: Final = 3.3
+"""In standard errors: 1 in 1,000 if nothing is wrong (one value of a thousand)."""
+BAND: Final = math.log(1.02)
+"""Differences below the verdict's band of 2 % change nothing."""
+AHEAD: Final = math.log(1.05)
+"""Where a program lies in memory alone makes it some percent faster or slower."""
+REPEATS: Final = 1 / 3
+"""A native machine repeats its single printed value better than its component's limit
+allows: the 52 values that the LMU studies share differ by nothing at all."""
+PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
+MORE: Final = template("{cases}: {off:.1%} more than {other}.")
+LESS: Final = template("{cases}: {off:.1%} less than {other}.")
+SLIP: Final = math.log(4)
+"""Beyond a factor 4 it is another mistake, and another rule's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One cell against another: the log ratio and its standard error."""
+
+    cell: CellFact
+    other: CellFact
+    log: float
+    error: float
+
+
+@rule("baselines-disagree", "Two native baselines that disagree", "error")
+def baselines_disagree(study: Study) -> Iterator[Doubt]:
+    """Two native cells of one host, guest OS, bits and case (of two native systems or
+    of two campaigns) differ by more than 2 % and 3.3 standard errors, in one case or in
+    the median of all cases of one tool and metric. A single printed value is given a
+    third of its component's publishing limit as noise (0.7 % CPU, 1 % memory, 1.7 %
+    network, 3.3 % disk), cells with several runs their own.
+
+    Why: every efficiency depends on which of them is taken. The native Windows network
+    throughput of the LMU studies differs by 6 %, all other native values agree.
+
+    What to do: find out what changed between the two (driver, offload, cable, day);
+    measure the native machine again in the session of the guests.
+    """
+    natives: dict[tuple[object, ...], dict[object, dict[Id, CellFact]]] = {}
+    for cell in (*study.cells, *study.others):
+        if cell.is_native and cell.scenario not in PATHS and cell.mean > 0:
+            machine = (cell.host, cell.guest_os, cell.guest_bits, *cell.column[2:])
+            systems = natives.setdefault((*machine, *cell.kind), {})
+            systems.setdefault((cell.campaign, cell.system), {})[cell.case] = cell
+    for systems in natives.values():
+        for one, other in combinations(systems.values(), 2):
+            if study.campaign in {_campaign(one), _campaign(other)}:
+                yield from _disagreement(one, other, study)
+
+
+def _campaign(cells: Mapping[Id, CellFact]) -> Id:
+    return next(iter(cells.values())).campaign
+
+
+def _disagreement(
+    one: Mapping[Id, CellFact], other: Mapping[Id, CellFact], study: Study
+) -> Iterator[Doubt]:
+    pairs = [(one[case], other[case]) for case in one if case in other]
+    ratios = [_ratio(a, b, _native_error(a, b, study.noise)) for a, b in pairs]
+    ratios = [each for each in ratios if abs(each.log) < SLIP]
+    off = _pooled(ratios)
+    if off is None:
+        ratios = [each for each in ratios if _is_clear(each.log, each.error)]
+        off = float(np.median([each.log for each in ratios])) if ratios else None
+    if off is not None:
+        members = [cell for each in ratios for cell in (each.cell, each.other)]
+        yield about_cells(
+            Sentence(
+                MORE if off > 0 else LESS,
+                cases=further(ratios[0].cell.name, len(ratios) - 1),
+                off=abs(math.expm1(off)),
+                other=_where(ratios[0].other, study),
+            ),
+            [cell for cell in members if cell.campaign == study.campaign],
+            off_percent=round(100 * math.expm1(off), 3),
+            other_system=str(ratios[0].other.system),
+            other_campaign=str(ratios[0].other.campaign),
+            pairs=[[each.cell.mean, each.other.mean] for each in ratios],
+        )
+
+
+def _where(cell: CellFact, study: Study) -> str:
+    if cell.campaign == study.campaign:
+        return Sentence("the other native system ({system})", system=cell.where)
+    campaign = cell.campaign_label or str(cell.campaign)
+    return Sentence("the same machine in {campaign}", campaign=campaign)
+
+
+def _native_error(one: CellFact, other: CellFact, noise: Noise) -> float:
+    return math.hypot(*(_repeat_error(each, noise) for each in (one, other)))
+
+
+def _repeat_error(cell: CellFact, noise: Noise) -> float:
+    return noise.of_mean(cell) * (REPEATS if cell.n == 1 else 1)
+
+
+def _ratio(cell: CellFact, other: CellFact, error: float) -> Ratio:
+    return Ratio(cell, other, math.log(cell.mean / other.mean), error)
+
+
+def _is_clear(log: float, error: float, least: float = BAND) -> bool:
+    """Beyond 3.3 standard errors; beyond 2.3 of them from what placement explains."""
+    beyond = least + 2.3 * error if least > BAND else least
+    return abs(log) > max(beyond, CLEARLY * error)
+
+
+def _pooled(ratios: Sequence[Ratio], least: float = BAND) -> float | None:
+    """The median log ratio, if it is clear; sqrt(pi / 2) is a median's larger error."""
+    if len(ratios) < 2:
+        return None
+    middle = float(np.median([each.log for each in ratios]))
+    factor = math.sqrt(math.pi / 2) if len(ratios) > 2 else 1
+    mean_square = sum(each.error**2 for each in ratios) / len(ratios)
+    error = factor * math.sqrt(mean_square / len(ratios))
+    return middle if _is_clear(middle, error, least) else None
+
+
+@rule("faster-than-native", "A virtual machine that is faster than its host", "warning")
+def faster_than_native(study: Study) -> Iterator[Doubt]:
+    """A guest beats its native baseline by more than 5 % and 3.3 standard errors: in
+    one case, or in the median of all cases of one tool and metric under the same
+    circumstances. Noise is that of both cells' runs, for single values that of their
+    kind in this campaign, else the publishing limit of the component. CPU shares and
+    power are left out, as are sums over several guests except for disk and network,
+    where one medium serves all of them.
+
+    Why: a hypervisor adds work. A faster guest has a cache that the machine lacks, a
+    slow clock, another setting, or a baseline that was measured too slow.
+
+    What to do: compare caches (write-back on the host), clocks and settings of both;
+    repeat the baseline.
+    """
+    ratios: dict[tuple[object, ...], list[Ratio]] = defaultdict(list)
+    for cell in study.cells:
+        if native := _native_of(cell, study):
+            error = math.hypot(study.noise.of_mean(cell), study.noise.of_mean(native))
+            ratios[(*cell.column, *cell.kind)].append(_speed(cell, native, error))
+    for members in ratios.values():
+        yield from _faster(members)
+
+
+def _faster(members: Sequence[Ratio]) -> Iterator[Doubt]:
+    off = _pooled(members, AHEAD)
+    if off is not None and off > 0:
+        faster = [each for each in members if each.log > 0]
+    else:
+        faster = [e for e in members if e.log > 0 and _is_clear(e.log, e.error, AHEAD)]
+    if faster:
+        most = max(faster, key=lambda each: each.log)
+        yield about_cells(
+            Sentence(
+                "{cases} beat the native machine, by up to {ahead:.1%} ({mean:g} "
+                "against {native:g} {unit}).",
+                cases=further(most.cell.name, len(faster) - 1),
+                ahead=math.expm1(most.log),
+                mean=most.cell.mean,
+                native=most.other.mean,
+                unit=most.cell.unit,
+            ),
+            [each.cell for each in faster],
+            efficiencies=[round(math.exp(each.log), 5) for each in faster],
+            standard_errors=[round(each.error, 5) for each in faster],
+            pairs=[[each.cell.mean, each.other.mean] for each in faster],
+        )
+
+
+ALL: Final = 4
+"""Fewer guests may all be fast for a reason of their own."""
+
+
+@rule("baseline-too-slow", "A native value that all guests beat", "warning")
+def baseline_too_slow(study: Study) -> Iterator[Doubt]:
+    """At least four guests are set against one native cell, three of four of them beat
+    it, and their median lies more than 5 % above it: by 4 times the larger of their own
+    spread, the standard error of the native cell (a third of its kind's noise for a
+    single value) and 1 %.
+
+    Why: one guest may be lucky. If all are ahead by the same amount, the native value
+    is the one that is wrong. In the LMU study of ESXi all four 64-bit Linux guests send
+    7 % more than the native machine, and write 12 % more into the second cache.
+
+    What to do: measure the native machine again, in the session of the guests.
+    """
+    guests: dict[Id, list[Ratio]] = defaultdict(list)
+    for cell in study.cells:
+        native = _native_of(cell, study) if cell.scenario == "single" else None
+        if native and native.campaign == study.campaign:
+            guests[native.id].append(_speed(cell, native, 0.0))
+    for members in guests.values():
+        logs = np.array([each.log for each in members])
+        middle = float(np.median(logs))
+        spread = NORMAL * float(np.median(np.abs(logs - middle)))
+        error = max(spread, _repeat_error(members[0].other, study.noise), 0.01)
+        ahead = 4 * int((logs > 0).sum()) >= 3 * len(members) >= 3 * ALL
+        if ahead and middle > max(AHEAD, 4 * error):
+            yield _too_slow(members, middle)
+
+
+def _too_slow(members: Sequence[Ratio], middle: float) -> Doubt:
+    native = members[0].other
+    return about_cells(
+        Sentence(
+            "{n} guests are set against {native} ({mean:g} {unit}), and in the median "
+            "they beat it by {ahead:.1%}.",
+            n=len(members),
+            native=native.name,
+            mean=native.mean,
+            unit=native.unit,
+            ahead=math.expm1(middle),
+        ),
+        (native,),
+        native=native.mean,
+        guests=[each.cell.mean for each in members],
+        median_percent=round(100 * math.expm1(middle), 3),
+    )
+
+
+def _native_of(cell: CellFact, study: Study) -> CellFact | None:
+    """The baseline, where beating it would be strange."""
+    if cell.is_native or cell.is_share or cell.better == "neither":
+        return None
+    if cell.component in {"power", ""} or cell.mean <= 0 or cell.baseline is None:
+        return None
+    if cell.seat == "sum" and cell.component not in {"disk", "network"}:
+        return None
+    native = study.baseline(cell)
+    return native if native and native.is_native and native.mean > 0 else None
+
+
+def _speed(cell: CellFact, native: CellFact, error: float) -> Ratio:
+    log = math.log(cell.mean / native.mean)
+    return Ratio(cell, native, log if cell.better == "higher" else -log, error)

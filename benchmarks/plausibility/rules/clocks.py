@@ -1,0 +1,143 @@
+"""The signature of a guest clock that runs at another speed."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from benchmarks.plausibility.facts import CellFact, Column, Study
+from benchmarks.plausibility.precision import NORMAL, TYPICAL
+from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence, joined
+
+OUTSIDE: Final = frozenset({"external", "client", "meter", "host"})
+"""Clocks that no guest can slow down."""
+BOUND_TO_CPU: Final = frozenset({"CPU", "memory"})
+"""Components in which a guest comes near to native speed and never beats it."""
+LEAST: Final = {2: math.log(1.08)}
+"""Two cases must be further ahead than three or more, for which 3 % are enough."""
+ENOUGH: Final = math.log(1.03)
+CLEARLY: Final = 3.3
+
+
+@dataclass(frozen=True, slots=True)
+class CommonFactor:
+    """By what factor a system beats native in all its cases, and how alike they are."""
+
+    factor: float
+    spread: float
+    standard_error: float
+
+
+def common_factor(
+    logs: Sequence[float], errors: Sequence[float]
+) -> CommonFactor | None:
+    """The factor that explains all log ratios, or None if there is none.
+
+    There is one if the median is above 3 % (8 % for two ratios) and above 3.3 of its
+    standard errors, three of four ratios are above 1, and their robust spread is at
+    most that of the noise, with a half of the factor itself beside it, or all of it if
+    every ratio is above 1: guests are slower than native by amounts that differ.
+    """
+    if len(logs) < 2:
+        return None
+    middle = median(logs)
+    spread = NORMAL * median(abs(each - middle) for each in logs)
+    noise = math.sqrt(sum(each**2 for each in errors) / len(errors))
+    error = math.sqrt(math.pi / 2) * noise / math.sqrt(len(logs))
+    ahead = sum(each > 0 for each in logs)
+    if middle < max(
+        LEAST.get(len(logs), ENOUGH), CLEARLY * error
+    ) or 4 * ahead < 3 * len(logs):
+        return None
+    allowed = middle if ahead == len(logs) else middle / 2
+    if spread > math.hypot(noise, allowed):
+        return None
+    return CommonFactor(math.exp(middle), spread, error)
+
+
+@rule("common-clock-factor", "A guest clock that runs slow", "error")
+def common_clock_factor(study: Study) -> Iterator[Doubt]:
+    """A guest that beats the native machine by nearly one factor in all cases of
+    CPU and memory that its own clock timed (caches and RAM, read and write; of all
+    components where there is only one): by more than 3 % (8 % where there are two) and
+    3.3 standard errors, three of four cases ahead, with a spread no larger than the
+    noise and half of the factor (all of it where every case is ahead).
+    Results timed from outside are not looked at; where there are some, they stand
+    beside it as a check.
+
+    Why: unrelated cases cannot become faster by the same factor; a clock that loses
+    ticks does just that. It is what 64-bit Windows on Xen 3.3 shows: 8 to 12 % faster
+    than native in every cache, and slower by the time server's clock.
+
+    What to do: time the runs from outside the guest, or measure its clock and correct
+    the results; until then they say nothing about speed.
+    """
+    columns: dict[Column, list[CellFact]] = defaultdict(list)
+    for cell in study.cells:
+        alone = cell.seat not in {"sum", "mean"}
+        if alone and not cell.is_native and study.baseline(cell) and cell.mean > 0:
+            columns[cell.column].append(cell)
+    for cells in columns.values():
+        timed = [c for c in cells if c.better != "neither" and not c.is_share]
+        guest = _told_by_guest(timed)
+        logs = [_log_efficiency(cell, study) for cell in guest]
+        found = common_factor(logs, [_error(cell, study) for cell in guest])
+        if found:
+            near = [cell for cell in timed if cell.component in BOUND_TO_CPU]
+            outside = [cell for cell in near if cell.clock in OUTSIDE]
+            yield _doubt(guest, outside, found, study)
+
+
+def _told_by_guest(cells: Sequence[CellFact]) -> list[CellFact]:
+    """Those of CPU and memory; all others too where these are fewer than three."""
+    guest = [cell for cell in cells if cell.clock not in OUTSIDE]
+    bound = [cell for cell in guest if cell.component in BOUND_TO_CPU]
+    return bound if len(bound) >= 2 else guest
+
+
+def _log_efficiency(cell: CellFact, study: Study) -> float:
+    native = study.baseline(cell)
+    if native is None or native.mean <= 0 or cell.better == "neither":
+        return 0.0
+    log = math.log(cell.mean / native.mean)
+    return log if cell.better == "higher" else -log
+
+
+def _error(cell: CellFact, study: Study) -> float:
+    native = study.baseline(cell)
+    if native is None:
+        return TYPICAL["memory"]
+    return math.hypot(study.noise.of_mean(cell), study.noise.of_mean(native))
+
+
+def _doubt(
+    guest: Sequence[CellFact],
+    outside: Sequence[CellFact],
+    found: CommonFactor,
+    study: Study,
+) -> Doubt:
+    check = [math.exp(_log_efficiency(cell, study)) for cell in outside]
+    said = Sentence(
+        "{system} beats the native machine by {ahead:.1%} in all {cases} cases that "
+        "its own clock timed: the signature of a clock that runs slow.",
+        system=guest[0].where,
+        ahead=found.factor - 1,
+        cases=len(guest),
+    )
+    if check:
+        beside = Sentence("Timed from outside it reaches {best:.3f}.", best=max(check))
+        said = joined([said, beside])
+    return about_cells(
+        said,
+        guest,
+        factor=round(found.factor, 5),
+        spread=round(found.spread, 5),
+        standard_error=round(found.standard_error, 5),
+        efficiencies=[round(math.exp(_log_efficiency(c, study)), 5) for c in guest],
+        outside=[round(each, 5) for each in check],
+    )

@@ -1,0 +1,124 @@
+"""Readings that a live run does not give: 0 % and 100 % of a CPU."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import Final
+
+from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.registry import Doubt, about_cells, further, rule
+from benchmarks.sentences import Sentence
+
+FULL: Final = 99.4
+READABLE: Final = 0.5
+
+
+@rule("zero-reading", "Zero in a live run", "error")
+def zero_reading(study: Study) -> Iterator[Doubt]:
+    """A CPU utilization of 0 % (all runs), or a rate or time of 0, where the same case
+    reads at least 0.5 % elsewhere or nothing else is known. Moving data costs CPU time:
+    0 means that nobody measured it, for instance because the counter of the guest
+    stands still. Counts, losses and shares of slow requests may be 0.
+
+    Why: 0 % would be an infinitely efficient system, and it makes every mean over the
+    cell wrong.
+
+    What to do: treat the cell as not measured; measure the CPU from the host.
+    """
+    rows: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in study.cells:
+        rows[cell.case].append(cell)
+    zeros = [each for each in study.cells if each.mean == 0 and _must_read(each)]
+    for cells in _alike(each for each in zeros if _reads_elsewhere(each, rows)):
+        others = [other.mean for cell in cells for other in rows[cell.case]]
+        yield about_cells(
+            Sentence(
+                "{cases} reads 0 {unit} in a live run: it was not measured.",
+                cases=_named(cells),
+                unit=cells[0].unit,
+            ),
+            cells,
+            reading=0,
+            elsewhere=[each for each in others if each][:20],
+        )
+
+
+@rule("saturated-reading", "A CPU that reads 100 %", "warning")
+def saturated_reading(study: Study) -> Iterator[Doubt]:
+    """A CPU utilization of exactly 100 % in every run of a test that is not made to
+    load the CPU; from 99.4 % on, and in several runs of a test of the CPU, it is a
+    notice. More than 100 % times the CPUs of the system is an error; where their number
+    is not known, more than 100 % is not judged.
+
+    Why: either the counter is stuck, or the CPU was the limit: then the throughput
+    beside it says nothing about the network or the disk.
+
+    What to do: look at the host's own counters; name the CPU as the limit if it was.
+    """
+    shares = [cell for cell in study.cells if cell.is_share]
+    for cells in _alike(cell for cell in shares if _is_too_much(cell)):
+        yield about_cells(
+            Sentence(
+                "{cases} reads {mean:g} %, and the system has {cpus} CPUs.",
+                cases=_named(cells),
+                mean=cells[0].mean,
+                cpus=cells[0].vcpus or cells[0].host_cores or 0,
+            ),
+            cells,
+            severity="error",
+            readings=[cell.mean for cell in cells],
+        )
+    for cells in _alike(cell for cell in shares if _is_full(cell)):
+        yield about_cells(
+            Sentence(
+                "{cases} reads {mean:g} %: a stuck counter, or the CPU was the limit "
+                "of this test.",
+                cases=_named(cells),
+                mean=cells[0].mean,
+            ),
+            cells,
+            severity=None if any(map(_is_stuck, cells)) else "notice",
+            readings=[cell.mean for cell in cells],
+        )
+
+
+def _alike(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
+    """Cells of one system, tool and metric: one doubt."""
+    groups: dict[object, list[CellFact]] = defaultdict(list)
+    for cell in cells:
+        groups[(*cell.column, *cell.kind)].append(cell)
+    return iter(groups.values())
+
+
+def _named(cells: Sequence[CellFact]) -> str:
+    return further(cells[0].name, len(cells) - 1)
+
+
+def _is_too_much(cell: CellFact) -> bool:
+    cpus = cell.vcpus or cell.host_cores
+    return cpus is not None and cell.mean > 100 * cpus * 1.02
+
+
+def _is_full(cell: CellFact) -> bool:
+    """Full where it need not be; or, in a test of the CPU, without any scatter."""
+    if cell.component == "CPU":
+        return cell.n > 1 and set(cell.means) == {100.0}
+    return FULL <= cell.mean <= 100
+
+
+def _is_stuck(cell: CellFact) -> bool:
+    return cell.component != "CPU" and cell.mean == 100
+
+
+def _must_read(cell: CellFact) -> bool:
+    if cell.unit == "%":
+        return cell.is_share
+    return cell.better == "higher" or (cell.better == "lower" and cell.unit in "s W J")
+
+
+def _reads_elsewhere(cell: CellFact, rows: dict[object, list[CellFact]]) -> bool:
+    """Whether 0 is more than a small reading rounded down."""
+    others = [other.mean for other in rows[cell.case] if other.mean > 0]
+    return not others or cell.unit != "%" or median(others) >= READABLE

@@ -1,0 +1,95 @@
+"""Runs of one cell that repeat each other."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.findings import Id
+from benchmarks.plausibility.precision import Noise
+from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.plausibility.rules.coruns import WORK_TIMES
+from benchmarks.plausibility.rules.duplicates import CHANCE, STEADY, Grids, grids
+from benchmarks.sentences import Sentence, counted, joined
+
+FEWEST_RUNS: Final = 5
+GIVEN: Final = 0.01
+"""Systems of different speeds take equally long only for what ends by the clock."""
+
+
+@rule("few-distinct-readings", "Too few distinct readings", "warning")
+def few_distinct_readings(study: Study) -> Iterator[Doubt]:
+    """Five runs or more that read at most a third as many distinct values as there are
+    runs, though they were printed finely enough: two noisy readings agree with a chance
+    of the rounding step over 2 sqrt(pi) standard deviations. The cell's own range (if
+    it has any) or a quarter of its kind's noise is taken for the deviation, and the
+    number of agreeing pairs must be impossible (less than 1 in 1,000). The length of a
+    whole test is left out where the middle half of several systems took the same time
+    to 1 %: then it was requested, not measured.
+
+    Why: readings that repeat to the last digit were copied, read from a cache of
+    results, or taken from a clock that stands still between two ticks.
+
+    What to do: look at the raw outputs; repeat the runs with a finer clock.
+    """
+    grid = grids(study)
+    given = _given_lengths(study)
+    for cell in study.cells:
+        if cell.better == "neither" or len(cell.means) < FEWEST_RUNS or cell.mean <= 0:
+            continue
+        if (cell.tool, cell.case) in given:
+            continue
+        values = sorted(set(cell.means))
+        few = len(values) * 3 <= len(cell.means) + 1
+        if few and not _may_agree(cell, len(values), grid, study.noise):
+            yield about_cells(
+                counted(
+                    "The {runs} runs of {name} read only {n} distinct value: {values}.",
+                    "The {runs} runs of {name} read only {n} distinct values: "
+                    "{values}.",
+                    runs=len(cell.means),
+                    name=cell.name,
+                    n=len(values),
+                    values=joined([Sentence("{x:g}", x=x) for x in values], ", "),
+                ),
+                (cell,),
+                distinct=len(values),
+                runs=len(cell.means),
+                readings=list(cell.means),
+            )
+
+
+def _given_lengths(study: Study) -> set[tuple[str, Id]]:
+    """The cases that read how long a test was told to last."""
+    lengths: dict[tuple[str, Id], dict[Id, float]] = defaultdict(dict)
+    for cell in study.cells:
+        if cell.metric in WORK_TIMES and cell.mean > 0:
+            lengths[cell.tool, cell.case][cell.system] = cell.mean
+    return {
+        case
+        for case, systems in lengths.items()
+        if len(systems) > 1 and _spread(list(systems.values())) <= GIVEN
+    }
+
+
+def _spread(lengths: Sequence[float]) -> float:
+    """How far the middle half lies apart, in parts of the shorter end."""
+    low, high = np.quantile(lengths, [0.25, 0.75])
+    return float(high / low - 1)
+
+
+def _may_agree(cell: CellFact, distinct: int, grid: Grids, noise: Noise) -> bool:
+    """Whether the repeats can be chance: all but ``distinct`` runs fell on another."""
+    step = grid[cell.campaign, cell.kind].step(cell.mean)
+    width = max(cell.means) - min(cell.means)
+    deviation = max(width / 2, noise.of_kind(cell) * STEADY * cell.mean / 2)
+    chance = min(
+        1.0, distinct * step / (2 * math.sqrt(math.pi) * max(deviation, step / 6))
+    )
+    repeats = len(cell.means) - distinct
+    return math.comb(len(cell.means), repeats) * chance**repeats > CHANCE

@@ -1,0 +1,126 @@
+"""Printed sums and means of a co-run's seats against the seats themselves."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.precision import Noise, precision
+from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.sentences import Sentence
+
+TOTALS: Final = ("sum", "mean")
+SLACK: Final = 5e-4
+CLEARLY: Final = 5e-3
+
+Seats = Mapping[str, CellFact]
+
+
+@rule("seats-do-not-add-up", "A sum or mean that its parts do not give", "error")
+def seats_do_not_add_up(study: Study) -> Iterator[Doubt]:
+    """A printed sum or mean of the seats of a co-run differs from what the seats give
+    by more than their rounding and 0.05 %. Rounding k parts and their sum moves it by
+    at most k + 1 half steps of the last digit; 0.05 % more covers a tool that averages
+    before it rounds. Below 0.5 % it is a notice. Where the numbers of runs differ, the
+    seats' own scatter is allowed for (three standard errors). A part that is larger
+    than its sum is flagged even where other parts are missing.
+
+    Why: seats that do not give their sum come from other runs than the sum. In the
+    LMU study of ESXi this shows that the seats are those of the study of Xen.
+
+    What to do: look up both tables in the source; keep the seats or the sum, not both.
+    """
+    noise = study.noise
+    for seats in _seats(study):
+        parts = [cell for seat, cell in seats.items() if seat.isdigit()]
+        for kind in TOTALS:
+            if total := seats.get(kind):
+                yield from _compared(kind, total, parts, noise)
+
+
+def adding_up(study: Study) -> Iterator[CellFact]:
+    """The seats whose printed sum or mean is what they give."""
+    for seats in _seats(study):
+        totals = [seats[kind] for kind in TOTALS if kind in seats]
+        parts = [cell for seat, cell in seats.items() if seat.isdigit()]
+        if totals and len(parts) == totals[0].vms:
+            found = [_compared(each.seat, each, parts, study.noise) for each in totals]
+            if not any(doubt for doubts in found for doubt in doubts):
+                yield from parts
+
+
+def _seats(study: Study) -> Iterator[Seats]:
+    groups: dict[object, dict[str, CellFact]] = defaultdict(dict)
+    for cell in study.cells:
+        if cell.vms is not None and cell.vms > 1:
+            key = (cell.system, cell.case, cell.scenario, cell.vms, cell.load)
+            groups[key][cell.seat] = cell
+    return (seats for seats in groups.values() if len(seats) > 1)
+
+
+def _compared(
+    kind: str, total: CellFact, parts: list[CellFact], noise: Noise
+) -> Iterator[Doubt]:
+    if len(parts) == total.vms:
+        expected = math.fsum(part.mean for part in parts)
+        expected /= len(parts) if kind == "mean" else 1
+        off = abs(total.mean - expected)
+        if expected and off > _tolerance(total, parts, noise):
+            yield _doubt(kind, total, parts, expected)
+    elif kind == "sum" and total.better == "higher":
+        largest = max(parts, key=lambda part: part.mean, default=total)
+        if largest.mean > total.mean + _tolerance(total, parts, noise):
+            yield about_cells(
+                Sentence(
+                    "Seat {seat} of {name} alone reads {largest:g} {unit}, the printed "
+                    "sum of all {vms} only {total:g} {unit}.",
+                    seat=largest.seat,
+                    name=total.name,
+                    largest=largest.mean,
+                    unit=total.unit,
+                    vms=total.vms or 0,
+                    total=total.mean,
+                ),
+                (total, largest),
+                printed=total.mean,
+                part=largest.mean,
+            )
+
+
+def _tolerance(total: CellFact, parts: list[CellFact], noise: Noise) -> float:
+    cells = [total, *parts]
+    known = [cell.decimals for cell in cells if cell.decimals is not None]
+    readings = [each for cell in cells for each in (cell.means or (cell.mean,))]
+    printed = precision(readings, max(known, default=None))
+    rounding = math.fsum(printed.step(cell.mean) for cell in cells) / 2
+    scatter = 0.0
+    if len({cell.n for cell in cells}) > 1:
+        fewest = min(cell.n for cell in cells)
+        scatter = 3 * noise.of_run(total) * abs(total.mean) / math.sqrt(fewest)
+    return rounding + SLACK * abs(total.mean) + scatter
+
+
+def _doubt(kind: str, total: CellFact, parts: list[CellFact], expected: float) -> Doubt:
+    off = total.mean / expected - 1
+    return about_cells(
+        Sentence(
+            "The printed {kind} of {name} is {total:g} {unit}, its {seats} seats give "
+            "{expected:g} {unit} ({off:+.2%}).",
+            kind=Sentence("mean") if kind == "mean" else Sentence("sum"),
+            name=total.name,
+            total=total.mean,
+            unit=total.unit,
+            seats=len(parts),
+            expected=expected,
+            off=off,
+        ),
+        (total, *parts),
+        severity=None if abs(off) >= CLEARLY else "notice",
+        printed=total.mean,
+        recomputed=expected,
+        parts=[part.mean for part in parts],
+        off_percent=round(off * 100, 4),
+    )

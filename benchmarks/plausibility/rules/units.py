@@ -1,0 +1,228 @@
+"""Values off from their siblings by the factor between two units."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from benchmarks.plausibility.curves import off_the_curve
+from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.findings import subjects
+from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.plausibility.rules.limits import INSIDE
+from benchmarks.plausibility.rules.lone_runs import runs_off
+from benchmarks.plausibility.rules.sums import adding_up
+from benchmarks.plausibility.starts import Starts, is_extreme
+from benchmarks.plausibility.tables import (
+    SIBLINGS,
+    Floats,
+    Table,
+    emulated_tables,
+    nanmedian,
+    residuals,
+    spread_without,
+    tables,
+)
+from benchmarks.plausibility.unit_factors import (
+    CLEARLY,
+    FARTHEST,
+    LEAST,
+    NEAR,
+    nearest_factor,
+)
+from benchmarks.sentences import Sentence
+
+SLOWER: Final = math.log(40)
+"""A whole system may be 20 times slower (emulated network cards are); not 40 times."""
+
+
+@rule("unit-slip", "A value in another unit than its siblings", "error")
+def unit_slip(study: Study) -> Iterator[Doubt]:
+    """A value that is off by a power of 10 or 1024, or by 8 (by 60 or 3600 for times):
+    from the other runs of its cell; from what the other systems and cases of the same
+    tool and metric predict (systems may be slower throughout, cases faster); from its
+    neighbours in a curve. The distance must be at least a factor 5 and 3 standard
+    deviations of how well such predictions work in this table, and come within 35 % or
+    2.5 of these deviations of the factor. A whole system is flagged where it is off by
+    such a factor from all others: by at least 40, or by 5 where a guest is more than
+    twice as fast as its host. A single run must come as near to the factor as its
+    cell's other runs lie to each other (3 standard deviations, 5 to 35 %).
+    Not doubted are: seats that give their printed sum, for one slip would spoil it; a
+    run of a cell of which another run is about as far off by no such factor, or in
+    whose start other cells moved as far (of other units, or some of its own), for then
+    the machine ran at another speed; a minimum, maximum or percentile beside the other
+    runs of its cell, for one slow request makes it, or throughout a system, for so do
+    its interrupts; a system on an emulated processor beside a real one or one of other
+    layers, for each instruction costs it another factor (only single cells of it are
+    set against those of other layers, where there are four cases or more).
+
+    Why: kB for MB, bits for bytes, a lost decimal point. In the LMU study of ESXi the
+    native RAM reads 3108035 MB/s; the study of Xen prints 3108.04 for the same machine.
+
+    What to do: look the value up in the raw output; upload it again in the right unit.
+    """
+    starts = Starts(study)
+    within = [doubt for cell in study.cells for doubt in runs_off(cell, starts)]
+    yield from within
+    silent = {each for doubt in within for each in doubt.subjects}
+    silent |= set(subjects("cell", (cell.id for cell in adding_up(study))))
+    for doubt in _across_systems(study):
+        if not silent.issuperset(doubt.subjects):
+            silent |= set(doubt.subjects)
+            yield doubt
+
+
+def _across_systems(study: Study) -> Iterator[Doubt]:
+    for table in tables(study.cells):
+        yield from _columns_off(table)
+        off = residuals(table.logs)
+        yield from _cells_off(table, off, study)
+        alone = [*off_the_curve(table, off, LEAST), *_off_the_row(table)]
+        yield from _told_apart([pair for pair in alone if nearest_factor(*pair, NEAR)])
+    for table in emulated_tables(study.cells):
+        yield from _cells_off(table, residuals(table.logs), study)
+
+
+def _cells_off(table: Table, off: Floats, study: Study) -> Iterator[Doubt]:
+    sample = next(cell for row in table.cells for cell in row if cell)
+    floor = math.sqrt(2) * study.noise.of_kind(sample)
+    rows: dict[int, list[tuple[CellFact, float]]] = defaultdict(list)
+    for row, column in np.argwhere(np.abs(np.nan_to_num(off)) >= LEAST):
+        cell, distance = table.cells[row][column], float(off[row, column])
+        scale = spread_without(table.logs, off, (row, column), floor)
+        enough = max(CLEARLY * scale, _least(table, row, column))
+        near = min(max(NEAR, 2.5 * scale), FARTHEST)
+        if cell and abs(distance) >= enough and nearest_factor(cell, distance, near):
+            rows[row].append((cell, distance))
+    for members in rows.values():
+        yield from _told_apart(members)
+
+
+def _least(table: Table, row: int, column: int) -> float:
+    """With two rows and few systems, a network or disk that is slow in one direction
+    only looks like a slip."""
+    cell = table.cells[row][column]
+    few = len(table.rows) == 2 and len(table.columns) < 4
+    if cell is None or not few or cell.component in STEADY:
+        return LEAST
+    return LEAST if _beats_native(cell, _natives(table.cells[row])) else SLOWER
+
+
+def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:
+    """A single row: only how the systems lie beside each other can be judged."""
+    members = [cell for cell in table.cells[0] if cell]
+    if len(table.rows) > 1 or len(members) < 2 or is_extreme(members[0]):
+        return
+    logs = np.log([cell.mean for cell in members])
+    natives = _natives(members)
+    for index, cell in enumerate(members):
+        others = np.delete(logs, index)
+        off = logs[index] - float(np.median(others))
+        width = float(np.quantile(np.abs(others - np.median(others)), 0.9))
+        sure = cell.component in STEADY or _beats_native(cell, natives)
+        if abs(off) >= max(LEAST if sure else SLOWER, CLEARLY * width / 1.645):
+            yield cell, off
+
+
+STEADY: Final = frozenset({"CPU", "memory", "power"})
+"""Components in which no system is ten times slower than another one."""
+
+
+def _natives(row: Sequence[CellFact | None]) -> Mapping[str, float]:
+    """What the native machine of each host reads in a row."""
+    return {each.host: each.mean for each in row if each and each.is_native}
+
+
+def _beats_native(cell: CellFact, natives: Mapping[str, float]) -> bool:
+    """Whether a guest is more than twice as fast as its host: no setting does that."""
+    if cell.is_native or cell.better == "neither" or cell.host not in natives:
+        return False
+    if cell.scenario in INSIDE:  # memory carries it, not the wire of its host
+        return False
+    ratio = cell.mean / natives[cell.host]
+    return ratio > 2 if cell.better == "higher" else ratio < 0.5
+
+
+def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
+    """Two cells that point at each other are one doubt."""
+    if len(members) == 2 and members[0][1] * members[1][1] < 0:
+        cells = tuple(cell for cell, _ in members)
+        other = Sentence("the other one, and one of both is wrong")
+        yield _doubt(cells, members[0][1], other)
+        return
+    for cell, distance in members:
+        predicted = Sentence("what the other systems and cases predict")
+        yield _doubt((cell,), distance, predicted)
+
+
+def _doubt(cells: tuple[CellFact, ...], off: float, where: str) -> Doubt:
+    cell = cells[0]
+    factor = nearest_factor(cell, off, FARTHEST)
+    return about_cells(
+        Sentence(
+            "{name} reads {mean:g} {unit}: off by a factor near {factor} "
+            "({exactly:.4g}) from {where}.",
+            name=cell.name,
+            mean=cell.mean,
+            unit=cell.unit,
+            factor=factor,
+            exactly=math.exp(abs(off)),
+            where=where,
+        ),
+        cells,
+        value=cell.mean,
+        expected=cell.mean / math.exp(off),
+        ratio=math.exp(off),
+        factor=factor,
+    )
+
+
+def _columns_off(table: Table) -> Iterator[Doubt]:
+    """A system that is off by the same factor in all its cases."""
+    columns = [
+        [each for each in cells if each] for cells in zip(*table.cells, strict=True)
+    ]
+    places: dict[str, list[int]] = defaultdict(list)
+    for column, members in enumerate(columns):
+        places[members[0].host].append(column)
+    natives = {
+        row: _natives(cells) for row, cells in zip(table.rows, table.cells, strict=True)
+    }
+    for column, members in enumerate(columns):
+        others = [each for each in places[members[0].host] if each != column]
+        if len(members) < 2 or not others or is_extreme(members[0]):
+            continue
+        off = _shift(table.logs[:, column], table.logs[:, others[:SIBLINGS]])
+        ahead = sum(_beats_native(cell, natives[cell.case]) for cell in members)
+        bound = LEAST if 2 * ahead > len(members) else SLOWER
+        factor = nearest_factor(members[0], off, NEAR)
+        if abs(off) >= bound and factor:
+            yield _column_doubt(members, off, factor)
+
+
+def _column_doubt(members: Sequence[CellFact], off: float, factor: str) -> Doubt:
+    return about_cells(
+        Sentence(
+            "All {n} values of {metric} on {system} are off by a factor near {factor} "
+            "({exactly:.4g}) from the other systems here.",
+            n=len(members),
+            metric=members[0].metric,
+            system=members[0].where,
+            factor=factor,
+            exactly=math.exp(abs(off)),
+        ),
+        members,
+        ratio=math.exp(off),
+        factor=factor,
+    )
+
+
+def _shift(own: Floats, others: Floats) -> float:
+    """The median log ratio to the middle of the others; 0 where nothing is shared."""
+    distances = own - nanmedian(others, axis=1)
+    known = distances[~np.isnan(distances)]
+    return float(np.median(known)) if known.size >= 2 else 0.0

@@ -1,0 +1,238 @@
+"""Energy per work of every cell whose runs were metered, against its baseline's."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import connection
+
+from benchmarks.analysis.energy import GAIN_ERROR
+from benchmarks.analysis.energy_judgement import EnergyPair, energy_judgements
+from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts, energy_ratio
+from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
+from benchmarks.analysis.judgement import Judgement
+from benchmarks.analysis.work_cost import cost_unit, work_cost
+from benchmarks.comparing.row import CIRCUMSTANCES, State
+from benchmarks.models import (
+    Campaign,
+    Case,
+    Cell,
+    Efficiency,
+    RunEnergy,
+    Sample,
+    System,
+)
+from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.power.logged_energy import meter_facts
+from benchmarks.power.meters import meter_readings
+from benchmarks.studies.flags import withheld_cells
+
+# Reasons against an interval that more runs do not cure.
+BY_METERS = {"unknown_accuracy", "within_meters"}
+# The mean of each metered run in each cell, and how many cases of its metric the run
+# has: power over several pieces of work belongs to none of them.
+RUN_MEANS = f"""
+    SELECT cell.id, run.id, avg(sample.value),
+           (SELECT count(DISTINCT other.case_id)
+            FROM {Sample._meta.db_table} AS other
+            JOIN {Case._meta.db_table} AS its ON its.id = other.case_id
+            WHERE other.lab_id = run.lab_id AND other.run_id = run.id
+              AND its.metric = kase.metric)
+    {CELL_SAMPLES}
+    JOIN {Case._meta.db_table} AS kase ON kase.id = cell.case_id
+    WHERE cell.id = ANY(%s) AND run.id = ANY(%s)
+    GROUP BY cell.id, run.id, run.lab_id, kase.metric
+    ORDER BY cell.id, run.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CellEnergy:
+    """What the work of one cell cost: J for each metered run, and against the baseline.
+
+    ``unit`` is J, or J for a unit of data. ``ratio`` is None where the baseline has no
+    power of its own that this can be set against; ``judgement`` is of the ratio of
+    joules, None where two meters forbid an interval. ``gates`` are what stands against
+    the cell itself.
+    """
+
+    unit: str
+    costs: tuple[float, ...]
+    meter: MeterFacts
+    gates: int = 0
+    base: float | None = None
+    base_n: int = 0
+    ratio: EnergyRatio | None = None
+    judgement: Judgement | None = None
+
+    @property
+    def mean(self) -> float:
+        return sum(self.costs) / len(self.costs)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The cell that a cell is set against, if any, and how that stands."""
+
+    cell_id: int | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPower:
+    """Mean power of a run's own work, and by which meter."""
+
+    mean_w: float
+    meter: MeterFacts
+
+
+def cell_energies(
+    campaign: Campaign, reference: System | None = None
+) -> Mapping[int, CellEnergy]:
+    """Return the energy per work of a campaign's cells, by the cell's id.
+
+    Against the cells of their own baselines, or against those of a chosen system.
+    """
+    bases = _chosen_bases(campaign, reference) if reference else _own_bases(campaign)
+    power = _run_powers(campaign)
+    wanted = {*bases, *(base.cell_id for base in bases.values() if base.cell_id)}
+    costs = _cell_costs(wanted, power) if power else {}
+    told = {
+        cell_id: _against(own, costs.get(base.cell_id or 0))
+        for cell_id, base in bases.items()
+        if (own := costs.get(cell_id))
+    }
+    return told | _judged(campaign, told, bases, costs)
+
+
+def tested(energies: Mapping[int, CellEnergy]) -> int:
+    """Return how many cells were tested together: all that are not refused."""
+    said = (energy.judgement for energy in energies.values())
+    return sum(each is not None and each.verdict != "refused" for each in said)
+
+
+def _judged(
+    campaign: Campaign,
+    told: Mapping[int, CellEnergy],
+    bases: Mapping[int, Base],
+    costs: Mapping[int, CellEnergy],
+) -> dict[int, CellEnergy]:
+    """Return the cells whose ratios can be judged, judged together."""
+    allowed = {
+        cell_id: energy
+        for cell_id, energy in told.items()
+        if energy.ratio and energy.ratio.reason not in BY_METERS
+    }
+    if not allowed:
+        return {}
+    withheld, pairs = withheld_cells(campaign), []
+    for cell_id, own in allowed.items():
+        at = bases[cell_id]
+        base = costs[at.cell_id or 0]
+        flagged = int(Gate.FLAGGED) * bool({cell_id, at.cell_id} & withheld)
+        gates = int(gates_of_states([at.state])[0]) | own.gates | base.gates | flagged
+        meters = (own.meter, base.meter)
+        pairs.append(EnergyPair(own.costs, base.costs, meters, gates))
+    judgements = energy_judgements(pairs, campaign.band_percent / 100)
+    return {
+        cell_id: replace(energy, judgement=judgement)
+        for (cell_id, energy), judgement in zip(
+            allowed.items(), judgements, strict=True
+        )
+    }
+
+
+def _own_bases(campaign: Campaign) -> dict[int, Base]:
+    found = Efficiency.objects.filter(cell__campaign=campaign, cell__n__gt=0)
+    rows = found.values_list("cell_id", "baseline_id", "state")
+    return {cell_id: Base(base_id, state) for cell_id, base_id, state in rows}
+
+
+def _chosen_bases(campaign: Campaign, system: System) -> dict[int, Base]:
+    cells = Cell.objects.filter(campaign=campaign, n__gt=0)
+    rows = list(cells.values_list("pk", "system_id", *CIRCUMSTANCES))
+    at_reference = {row[2:]: row[0] for row in rows if row[1] == system.pk}
+    return {
+        row[0]: Base(None, State.REFERENCE)
+        if row[1] == system.pk
+        else Base(at_reference.get(row[2:]), State.RELATIVE)
+        for row in rows
+    }
+
+
+def _run_powers(campaign: Campaign) -> Mapping[int, RunPower]:
+    """Return the power of each run of the lab that a meter saw alone.
+
+    A log goes before a printed total, the wall before the processor's own counter.
+    """
+    found: dict[int, RunPower] = {}
+    for reading in meter_readings(campaign):
+        facts = _printed(campaign, reading.run)
+        if reading.mean_w and len(reading.work.runs) == 1:
+            found[reading.work.runs[0].pk] = RunPower(reading.mean_w, facts)
+    hosts = System.objects.filter(cells__campaign=campaign).values("host")
+    rows = RunEnergy.objects.filter(
+        run__system__host__in=hosts, together=1, mean_w__gt=0
+    ).select_related("meter")
+    covered = [row for row in rows if row.is_covered]
+    for row in sorted(covered, key=lambda row: (not row.meter.is_cpu_only, -row.pk)):
+        found[row.run_id] = RunPower(row.mean_w or 0.0, meter_facts(row.meter))
+    return found
+
+
+def _printed(campaign: Campaign, run: Any) -> MeterFacts:
+    """Return what is known of a meter whose total was uploaded as a run."""
+    name = str(run.facts.get("meter") or f"{run.tool} of {campaign.pk}")
+    gain_error = GAIN_ERROR if run.tool == "watts-up" else None
+    return MeterFacts(name, gain_error, run.tool == "rapl")
+
+
+def _cell_costs(
+    cell_ids: Iterable[int], power: Mapping[int, RunPower]
+) -> dict[int, CellEnergy]:
+    with connection.cursor() as cursor:
+        cursor.execute(RUN_MEANS, [list(cell_ids), list(power)])
+        rows = cursor.fetchall()
+    means: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for cell_id, run_id, mean, cases in rows:
+        if cases == 1:
+            means[cell_id].append((run_id, mean))
+    cells = Cell.objects.filter(pk__in=means).select_related("case")
+    return {
+        cell.pk: energy
+        for cell in cells
+        if (energy := _cost(cell, means[cell.pk], power))
+    }
+
+
+def _cost(
+    cell: Cell, means: Sequence[tuple[int, float]], power: Mapping[int, RunPower]
+) -> CellEnergy | None:
+    case = cell.case
+    unit = cost_unit(case.metric, case.unit, case.better)
+    if not unit:
+        return None
+    meter = power[means[0][0]].meter
+    told = [
+        work_cost(mean, case.unit, case.better, power[run_id].mean_w)
+        for run_id, mean in means
+        # One meter a cell: two would hide their difference in its spread.
+        if power[run_id].meter == meter
+    ]
+    costs = tuple(each for each in told if each is not None)
+    return CellEnergy(unit, costs, meter, _gates(cell)) if costs else None
+
+
+def _gates(cell: Cell) -> int:
+    """Return what stands against a cell itself: its shape, its clock."""
+    suspect = "clock_suspect" if cell.clock_trust == "suspect" else ""
+    codes = ",".join(filter(None, [cell.shape_codes, suspect]))
+    return int(gates_of_doubts([codes])[0])
+
+
+def _against(own: CellEnergy, base: CellEnergy | None) -> CellEnergy:
+    if base is None:
+        return own
+    ratio = energy_ratio(own.costs, base.costs, (own.meter, base.meter))
+    return replace(own, base=base.mean, base_n=len(base.costs), ratio=ratio)

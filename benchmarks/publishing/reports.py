@@ -1,0 +1,73 @@
+"""Reports that are asked for, made by a task, kept for a while."""
+
+import hashlib
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.models import Campaign, Report
+from benchmarks.publishing.locks import begin, is_lost
+from benchmarks.studies.data_versions import campaign_version
+
+KEPT = 50
+UNTAKEN = timedelta(seconds=30)
+"""How long a hint may be under way: whoever waits looks for one that got lost."""
+Stage = Report.Stage
+
+
+@transaction.atomic
+def ask_report(
+    *, campaign: Campaign, person: User | None, site: str, edition: str
+) -> tuple[Report, bool]:
+    """Return the report for a reader, and whether somebody has to make it.
+
+    ``edition`` is what the report depends on beside the campaign: day, version of the
+    product, language. One that failed, or whose maker fell silent, is made anew.
+    """
+    stamp = _stamp(campaign, person, site, edition)
+    now = timezone.now()
+    report, is_new = Report.objects.get_or_create(
+        campaign=campaign, stamp=stamp, defaults={"person": person, "site": site}
+    )
+    is_to_make = is_new or report.stage == Stage.FAILED or revive(report)
+    if is_to_make:
+        report.stage, report.seen_at = Stage.WAITING, now
+        _forget_old(report)
+    report.asked_at = now
+    report.save(update_fields=["stage", "asked_at", "seen_at"])
+    return report, is_to_make
+
+
+def revive(report: Report) -> bool:
+    """Note that a report has lost its maker; False where it has one, or is done."""
+    if not is_lost(report, UNTAKEN):
+        return False
+    as_seen = Report.objects.filter(
+        pk=report.pk, stage=report.stage, seen_at=report.seen_at
+    )
+    return bool(as_seen.update(stage=Stage.WAITING, seen_at=timezone.now()))
+
+
+def take_report(report_id: int) -> Report | None:
+    """Take a waiting report in hand; None where it is taken, made or forgotten."""
+    return begin(Report, report_id)
+
+
+def note_stage(*, report: Report, stage: str, content: bytes = b"") -> None:
+    """Note how far the making of a report is; with its last stage comes the file."""
+    report.stage, report.content, report.seen_at = stage, content, timezone.now()
+    report.save(update_fields=["stage", "content", "seen_at"])
+
+
+def _stamp(campaign: Campaign, person: User | None, site: str, edition: str) -> str:
+    said = (campaign_version(campaign), person.pk if person else 0, site, edition)
+    return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def _forget_old(kept: Report) -> None:
+    """Forget those that were asked for least."""
+    others = Report.objects.exclude(pk=kept.pk).order_by("-asked_at", "-pk")
+    old = others.values_list("pk", flat=True)[KEPT - 1 :]
+    Report.objects.filter(pk__in=list(old)).delete()

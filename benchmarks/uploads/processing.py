@@ -1,0 +1,148 @@
+"""Turn stored uploads into samples, cells and efficiencies.
+
+The outbox says what is left to do. Its rows are taken with SKIP LOCKED, so any
+number of workers and sweepers share the work, and a row disappears in the very
+transaction that stores its results: killed at any point, the work is done again.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from benchmarks.models import Cell, OutboxItem, Run
+from benchmarks.sentences import Sentence
+from benchmarks.studies.due_work import note_due_checks, note_runs_energy
+from benchmarks.uploads.efficiencies import normalise
+from benchmarks.uploads.results import read_upload
+from benchmarks.uploads.runs import delete_vanished, store_runs, stored_runs
+from benchmarks.uploads.samples import replace_samples, store_cases
+from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
+
+logger = logging.getLogger(__name__)
+
+BATCH = 100
+BATCHES_A_CALL = 200
+# A run whose batch has failed before is tried alone, so that it cannot drag others.
+ALONE_AFTER = 2
+QUARANTINE_AFTER = 5
+RETRY_DELAY = timedelta(seconds=2)
+
+
+def drain(limit: int = BATCH, older_than_s: float = 0) -> int:
+    """Process what waits in the outbox and return how many runs were finished."""
+    finished = 0
+    for _ in range(BATCHES_A_CALL):
+        batches = _claim(limit, older_than_s)
+        if not batches:
+            break
+        finished += sum(_process(batch) for batch in batches)
+    return finished
+
+
+@transaction.atomic
+def _claim(limit: int, older_than_s: float) -> list[list[int]]:
+    """Count an attempt for the next runs that are due, and return them in batches.
+
+    The count is committed before the work begins: a run that kills its worker is
+    found out too.
+    """
+    now = timezone.now()
+    due = OutboxItem.objects.filter(
+        due_at__lte=now,
+        created_at__lte=now - timedelta(seconds=older_than_s),
+        quarantined_at=None,
+    )
+    items = list(due.select_for_update(skip_locked=True).order_by("due_at")[:limit])
+    for item in items:
+        if item.attempts >= QUARANTINE_AFTER:
+            _quarantine(
+                item.pk, item.error or Sentence("It stopped its worker every time.")
+            )
+    live = [item for item in items if item.attempts < QUARANTINE_AFTER]
+    OutboxItem.objects.filter(pk__in=[item.pk for item in live]).update(
+        attempts=F("attempts") + 1
+    )
+    together = [item.pk for item in live if item.attempts < ALONE_AFTER]
+    alone = [[item.pk] for item in live if item.attempts >= ALONE_AFTER]
+    return [together, *alone] if together else alone
+
+
+def _process(run_ids: list[int]) -> int:
+    try:
+        with transaction.atomic():
+            return _finish(run_ids)
+    except (OperationalError, InterfaceError):
+        raise  # the database went away or chose a deadlock's victim: try again later
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop the rest
+        if len(run_ids) > 1:
+            return sum(_process([run_id]) for run_id in run_ids)
+        _note_failure(run_ids[0], error)
+        return 0
+
+
+def _finish(run_ids: Iterable[int]) -> int:
+    """Process these runs, unless another worker has them in hand."""
+    mine = list(
+        OutboxItem.objects.filter(pk__in=run_ids)
+        .select_for_update(skip_locked=True)
+        .values_list("pk", flat=True)
+    )
+    runs = list(Run.objects.filter(pk__in=mine).select_related("output").order_by("pk"))
+    process_runs(runs)
+    OutboxItem.objects.filter(pk__in=mine).delete()
+    return len(runs)
+
+
+@transaction.atomic
+def process_runs(uploads: Sequence[Run]) -> None:
+    """Read these uploads and bring runs, cells and efficiencies up to date.
+
+    Given are the first runs of each; one of raw output may hold several.
+    """
+    read = {upload: read_upload(upload.output.text) for upload in uploads}
+    known = stored_runs(uploads)
+    before = touched_cells(known)
+    samples = store_runs(read, known)
+    cases = store_cases(row for rows in samples.values() for row in rows)
+    lock_cases(
+        {(key.lab_id, key.case_id) for key in before}
+        | {
+            (run.lab_id, cases[row.case.fingerprint].pk)
+            for run, rows in samples.items()
+            for row in rows
+        }
+    )
+    delete_vanished(known, samples)
+    replace_samples(samples, cases)
+    touched = summarise_cells(before | touched_cells(samples))
+    normalise(touched)
+    note_due_checks(touched)
+    note_runs_energy(samples)
+    Cell.objects.filter(pk__in=[cell.pk for cell in touched], n=0).delete()
+
+
+@transaction.atomic
+def _note_failure(run_id: int, error: Exception) -> None:
+    logger.exception("Run %s could not be processed", run_id, exc_info=error)
+    text = f"{type(error).__name__}: {error}"
+    item = OutboxItem.objects.select_for_update().filter(pk=run_id).first()
+    if item is None:
+        return
+    if item.attempts >= QUARANTINE_AFTER:
+        _quarantine(run_id, text)
+        return
+    OutboxItem.objects.filter(pk=run_id).update(
+        error=text, due_at=timezone.now() + RETRY_DELAY * item.attempts
+    )
+
+
+def _quarantine(run_id: int, error: str) -> None:
+    """Set a run aside for a person to look at; it keeps its upload."""
+    OutboxItem.objects.filter(pk=run_id).update(
+        quarantined_at=timezone.now(), error=error
+    )
+    Run.objects.filter(pk=run_id).update(status=Run.Status.QUARANTINED, reason=error)

@@ -1,0 +1,185 @@
+"""Read history again: today's parsers over what was uploaded before, with a report.
+
+A reread is done in steps of one transaction each. A step that dies is done again, and
+doing it twice changes nothing.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import User
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from benchmarks import tools
+from benchmarks.models import Campaign, Case, OutboxItem, Reread, Run, Sample
+from benchmarks.uploads.processing import process_runs
+
+logger = logging.getLogger(__name__)
+
+STEP = 100
+EVIDENCE_KEPT = 500
+
+
+class Place(NamedTuple):
+    """Where a sample stands in an upload."""
+
+    upload_id: int
+    part: int
+    case_id: int
+    repetition: int
+
+
+Readings = Mapping[Place, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A sample before and after; () where it was not there."""
+
+    place: Place
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+    @property
+    def kind(self) -> str:
+        if not self.before:
+            return "appeared"
+        return "changed" if self.after else "vanished"
+
+
+def begin_reread(
+    *,
+    campaign: Campaign | None = None,
+    tool: str = "",
+    person: User | None = None,
+) -> Reread:
+    """Note that uploads shall be read again: all, a campaign's, or those of a tool.
+
+    A campaign that is being read again is not begun with once more. Raises
+    UnknownToolError. The steps are done by whoever calls `proceed`.
+    """
+    if campaign and (begun := _unfinished(campaign, tool)):
+        return begun
+    reread = Reread(
+        campaign=campaign, tool=tools.get(tool).slug if tool else "", person=person
+    )
+    reread.total = _uploads(reread).count()
+    reread.save()
+    return reread
+
+
+def _unfinished(campaign: Campaign, tool: str) -> Reread | None:
+    return campaign.rereads.filter(tool=tool, finished_at=None).first()
+
+
+def proceed() -> int:
+    """Do one step of every unfinished reread nobody has in hand; return how many."""
+    unfinished = Reread.objects.filter(finished_at=None).order_by("pk")
+    return sum(step(pk) for pk in unfinished.values_list("pk", flat=True))
+
+
+def steps(reread: Reread) -> Iterator[Reread]:
+    """Do a reread to its end and yield it after every step."""
+    while reread.finished_at is None:
+        step(reread.pk, wait=True)
+        reread.refresh_from_db()
+        yield reread
+
+
+@transaction.atomic
+def step(reread_id: int, *, wait: bool = False) -> bool:
+    """Read the next uploads again; False if somebody else has this reread in hand."""
+    locked = Reread.objects.select_for_update(skip_locked=not wait)
+    reread = locked.filter(pk=reread_id, finished_at=None).first()
+    if reread is None:
+        return False
+    waiting = _uploads(reread).filter(pk__gt=reread.cursor)
+    uploads = list(waiting.select_related("output").order_by("pk")[:STEP])
+    before = _readings(uploads)
+    failures = _read_again(uploads)
+    _report(reread, _changes(before, _readings(uploads)), failures)
+    reread.done += len(uploads)
+    if uploads:
+        reread.cursor = uploads[-1].pk
+    if len(uploads) < STEP:
+        reread.finished_at = timezone.now()
+    reread.save()
+    return True
+
+
+def _uploads(reread: Reread) -> QuerySet[Run]:
+    """Return the uploads meant: those nobody recognised may be of any tool."""
+    uploads = Run.objects.filter(source=None).filter(
+        Q(outbox_item=None) | Q(outbox_item__quarantined_at__isnull=False)
+    )
+    if reread.campaign_id:
+        uploads = uploads.filter(campaign=reread.campaign_id)
+    if reread.tool:
+        others = Run.objects.filter(tool=reread.tool).exclude(source=None)
+        uploads = uploads.filter(
+            Q(tool__in=["", reread.tool]) | Q(pk__in=others.values("source"))
+        )
+    return uploads
+
+
+def _readings(uploads: Sequence[Run]) -> Readings:
+    samples = Sample.objects.filter(Q(run__in=uploads) | Q(run__source__in=uploads))
+    rows = samples.order_by("run_id", "sequence").values_list(
+        "run__source_id", "run_id", "run__part", "case_id", "repetition", "value"
+    )
+    found: dict[Place, tuple[float, ...]] = {}
+    for source_id, run_id, part, case_id, repetition, value in rows:
+        place = Place(source_id or run_id, part, case_id, repetition)
+        found[place] = (*found.get(place, ()), value)
+    return found
+
+
+def _changes(before: Readings, after: Readings) -> list[Change]:
+    return [
+        Change(place, before.get(place, ()), after.get(place, ()))
+        for place in sorted(before.keys() | after.keys())
+        if before.get(place) != after.get(place)
+    ]
+
+
+def _read_again(uploads: Sequence[Run]) -> list[dict[str, Any]]:
+    """Process these uploads; one that fails is noted and does not stop the others."""
+    try:
+        with transaction.atomic():
+            process_runs(uploads)
+            OutboxItem.objects.filter(run__in=uploads).delete()
+            return []
+    except (OperationalError, InterfaceError):
+        raise  # the database went away: the step is done again
+    except Exception as error:  # whatever it is, it must not stop the rest
+        if len(uploads) > 1:
+            return [failure for each in uploads for failure in _read_again([each])]
+        logger.exception("Upload %s could not be read again", uploads[0].pk)
+        return [{"run": uploads[0].pk, "error": f"{type(error).__name__}: {error}"}]
+
+
+def _report(
+    reread: Reread, changes: Sequence[Change], failures: Sequence[dict[str, Any]]
+) -> None:
+    for change in changes:
+        setattr(reread, change.kind, getattr(reread, change.kind) + 1)
+    room = max(EVIDENCE_KEPT - len(reread.changes), 0)
+    labels = Case.objects.in_bulk({change.place.case_id for change in changes[:room]})
+    reread.changes += [
+        {
+            "kind": change.kind,
+            "run": change.place.upload_id,
+            "part": change.place.part,
+            "case": str(labels[change.place.case_id]),
+            "repetition": change.place.repetition,
+            "before": change.before,
+            "after": change.after,
+        }
+        for change in changes[:room]
+    ]
+    reread.failed += len(failures)
+    reread.failures = [*reread.failures, *failures][:EVIDENCE_KEPT]

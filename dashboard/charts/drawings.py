@@ -1,0 +1,36 @@
+"""A chart and its table twin: what is drawn can always be read."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dashboard import wording
+from dashboard.kit import figures
+
+NONE: Final = wording.NONE
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with its heading, a note how to read it, and the same as a table.
+
+    The first column of ``rows`` names the row, the others are numbers in words; of
+    very many rows the last are left out (``is_cut``).
+    """
+
+    slug: str
+    title: str
+    note: str
+    figure: dict[str, Any]
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    is_cut: bool = False
+
+
+def number(value: float | None, unit: str) -> str:
+    """Return a value with its unit, or a dash."""
+    return wording.quantity(value, unit) or NONE
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio, or a dash."""
+    return NONE if value is None else figures.ratio(value)

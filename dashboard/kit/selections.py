@@ -1,0 +1,252 @@
+"""What the reader of the compare page has chosen; all of it stands in the URL."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmarks.comparing.columns import BY_RATIO, PLATFORM
+from benchmarks.comparing.facets import Facets
+from benchmarks.comparing.ordering import OPTIONS
+from benchmarks.models import Campaign, Run, System
+from dashboard import wording
+from dashboard.wording import states
+from dashboard.wording.ratios import OVERHEAD, VALUE
+
+NATIVE = "native"
+ALL = "all"
+WIDE = {"baseline", "system"}
+PINS = 2
+SPEED, ENERGY = "efficiency", "energy"
+SHOWN = {
+    SPEED: gettext_lazy("Efficiency"),
+    OVERHEAD: gettext_lazy("Overhead"),
+    VALUE: gettext_lazy("Measured value"),
+    ENERGY: gettext_lazy("Energy per work"),
+}
+ORDERS = {
+    "": gettext_lazy("By their properties"),
+    BY_RATIO: gettext_lazy("Best median first"),
+}
+KEPT = {"": gettext_lazy("All"), "ratios": gettext_lazy("Only with ratios")}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One entry of a menu."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class Menu:
+    """A menu of the filter form; ``is_changed``: not as it stands at first."""
+
+    name: str
+    label: str
+    choices: tuple[Choice, ...]
+    is_changed: bool
+    is_wide: bool = False
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The chosen baseline, filters and looks; an empty filter lets all through.
+
+    ``pins`` are the systems that are to be compared with each other alone.
+    """
+
+    baseline: str
+    scenario: str
+    component: str
+    tool: str
+    guest_os: str
+    bits: str
+    show: str = SPEED
+    group: str = PLATFORM
+    order: str = ""
+    only: str = ""
+    q: str = ""
+    pins: tuple[str, ...] = ()
+
+    def filters(self) -> dict[str, Any]:
+        """Return the look-ups on cells; nonsense finds nothing, as it should."""
+        looked_up = {
+            "scenario": "" if self.scenario == ALL else self.scenario,
+            "case__component": self.component,
+            "case__tool": self.tool,
+            "system__guest_os": self.guest_os,
+        }
+        chosen: dict[str, Any] = {
+            name: text for name, text in looked_up.items() if text
+        }
+        if self.bits:
+            chosen["system__guest_bits"] = _number(self.bits)
+        return chosen
+
+    def narrowed(self) -> dict[str, str]:
+        """Return what is left of the campaign, by the names of the query's parts."""
+        names = ("component", "tool", "guest_os", "bits", "only", "q")
+        scenario = "" if self.scenario == ALL else self.scenario
+        parts = {"scenario": scenario, **{name: getattr(self, name) for name in names}}
+        return {name: text for name, text in parts.items() if text}
+
+    def reference(self, facets: Facets) -> System | None:
+        """Return the system to compare with; None: the native machine."""
+        return next(iter(_named([self.baseline], facets)), None)
+
+    def pinned(self, facets: Facets) -> tuple[System, ...]:
+        """Return the systems that are pinned, in the order of the pins."""
+        return _named(self.pins, facets)
+
+
+def _named(keys: Iterable[str], facets: Facets) -> tuple[System, ...]:
+    systems = {str(each.pk): each for each in facets.systems}
+    return tuple(systems[key] for key in dict.fromkeys(keys) if key in systems)
+
+
+def selection(query: Mapping[str, str], facets: Facets) -> Selection:
+    """Read the choice from a URL; what is not said is at its default."""
+    first = facets.scenarios[0] if facets.scenarios else ALL
+    return Selection(
+        baseline=query.get("baseline") or NATIVE,
+        scenario=query.get("scenario") or first,
+        component=query.get("component", ""),
+        tool=query.get("tool", ""),
+        guest_os=query.get("guest_os", ""),
+        bits=query.get("bits", ""),
+        show=shown(query),
+        group=query.get("group") or PLATFORM,
+        order=_known(query.get("order"), ORDERS, ""),
+        only=_known(query.get("only"), KEPT, ""),
+        q=query.get("q", "").strip(),
+        pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
+    )
+
+
+def shown(query: Mapping[str, str]) -> str:
+    """Return what cells show by a URL's query."""
+    return _known(query.get("show"), SHOWN, SPEED)
+
+
+def _known(text: str | None, texts: Mapping[str, Any], first: str) -> str:
+    return text if text and text in texts else first
+
+
+def address(query: Mapping[str, str], **changes: str) -> str:
+    """Return the query of an address with some parts changed; an empty one is left out.
+
+    >>> address({"tool": "fio", "bits": "32"}, bits="", pin="4")
+    '?tool=fio&pin=4'
+    """
+    parts = {name: text for name, text in {**query, **changes}.items() if text}
+    return f"?{urlencode(parts)}"
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A choice that narrows or changes the table, and the address without it."""
+
+    label: str
+    value: str
+    without: str
+
+
+def chips(menus: Iterable[Menu], query: Mapping[str, str]) -> list[Chip]:
+    """Return what was chosen otherwise than it stands at first."""
+    return [
+        Chip(menu.label, choice.label, address(query, **{menu.name: ""}))
+        for menu in menus
+        for choice in menu.choices
+        if menu.is_changed and choice.is_chosen
+    ]
+
+
+def menus(chosen: Selection, facets: Facets, campaign: Campaign) -> list[Menu]:
+    """Return the menus of the filter form, each with its choice marked."""
+    everything = {"": _("All")}
+    scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
+    several = {ALL: _("All scenarios")} if len(scenarios) != 1 else {}
+    components = {name: wording.component_name(name) for name in facets.components}
+    bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
+    oses = {name: name for name in facets.guest_oses}
+    return [
+        _menu(chosen.baseline, "baseline", _("Baseline"), _baselines(facets, campaign)),
+        _menu(chosen.scenario, "scenario", _("Scenario"), scenarios | several),
+        _menu(chosen.component, "component", _("Component"), everything | components),
+        _menu(chosen.tool, "tool", _("Tool"), everything | dict(facets.tools)),
+        _menu(chosen.guest_os, "guest_os", _("Guest OS"), everything | oses),
+        _menu(chosen.bits, "bits", _("Bits"), everything | bits),
+    ]
+
+
+def looks(chosen: Selection, facets: Facets) -> list[Menu]:
+    """Return the menus that change how the table looks, not what is in it."""
+    names = dict.fromkeys(
+        [PLATFORM, "virtualization", "guest_os", "guest_bits", *_options(facets)]
+    )
+    groups = {name: wording.property_name(name) for name in names}
+    return [
+        _menu(chosen.show, "show", _("Cells show"), _texts(SHOWN)),
+        _menu(chosen.group, "group", _("Group columns by"), groups),
+        _menu(chosen.order, "order", _("Order columns"), _texts(ORDERS)),
+        _menu(chosen.only, "only", _("Rows and columns"), _texts(KEPT)),
+    ]
+
+
+def _texts(lazy: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(text) for name, text in lazy.items()}
+
+
+def _options(facets: Facets) -> list[str]:
+    found = {name for system in facets.systems for name in system.options}
+    return [*(name for name in OPTIONS if name in found), *sorted(found - {*OPTIONS})]
+
+
+def _baselines(facets: Facets, campaign: Campaign) -> dict[str, str]:
+    has_native = any(system.is_native for system in facets.systems)
+    if has_native:
+        first = _("Native, same OS and bits")
+    elif campaign.reference_system_id:
+        first = _("The campaign's reference system")
+    else:
+        first = _("Native (not measured here)")
+    return {NATIVE: first} | _systems(facets)
+
+
+def _systems(facets: Facets) -> dict[str, str]:
+    return {str(each.pk): wording.system_name(each) for each in facets.systems}
+
+
+def _menu(value: str, name: str, label: str, texts: Mapping[str, str]) -> Menu:
+    known = dict(texts) if value in texts else {**texts, value: value}
+    choices = (Choice(key, text, key == value) for key, text in known.items())
+    first = next(iter(texts), "")
+    return Menu(name, label, tuple(choices), value != first, name in WIDE)
+
+
+def _number(text: str) -> int:
+    """Return a whole number; -1, which nothing has, for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else -1
+
+
+def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
+    """Return the menus above a list of runs."""
+    everything = {"": _("All")}
+    statuses = {status.value: states.status_name(status) for status in Run.Status}
+    scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
+    texts = (
+        ("tool", _("Tool"), dict(facets.tools)),
+        ("status", _("Status"), statuses),
+        ("scenario", _("Scenario"), scenarios),
+        ("system", _("System"), _systems(facets)),
+    )
+    return [
+        _menu(query.get(name, ""), name, label, everything | known)
+        for name, label, known in texts
+    ]

@@ -1,0 +1,57 @@
+"""Pages for who has signed in: others are led to the sign-in page, and back."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+from urllib.parse import urlsplit
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
+
+from dashboard.pages.upload.file_requests import is_from_script, part
+
+Given = ParamSpec("Given")
+View = Callable[Concatenate[HttpRequest, Given], HttpResponse]
+
+
+def signed_in(view: View[Given]) -> View[Given]:
+    """Let through who has signed in; lead others to the sign-in page."""
+
+    @wraps(view)
+    def checked(
+        request: HttpRequest, *args: Given.args, **named: Given.kwargs
+    ) -> HttpResponse:
+        if request.user.is_authenticated:
+            return view(request, *args, **named)
+        return _led_to_sign_in(request)
+
+    return checked
+
+
+def _led_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Lead the whole page there, also if a script asked for a part of it.
+
+    The script that sends files keeps its page instead: the files are on it.
+    """
+    if is_from_script(request):
+        return part(request, 401, problem=_("Not done: you are signed out."))
+    answer = redirect_to_login(page_of(request))
+    if "HX-Request" in request.headers:
+        return HttpResponseClientRedirect(answer.url)
+    return answer
+
+
+def page_of(request: HttpRequest) -> str:
+    """Return the page that the reader has before them; of a form, where it stands.
+
+    The address that takes a form shows nothing to who comes back to it.
+    """
+    if request.method in ("GET", "HEAD"):
+        return request.get_full_path()
+    told = urlsplit(request.headers.get("Referer", ""))
+    if told.netloc != request.get_host():
+        return reverse("dashboard:overview")
+    return told._replace(scheme="", netloc="").geturl()

@@ -1,0 +1,70 @@
+"""Who is looking at a page, what they ask for, and what of it they may see."""
+
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest
+
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Campaign, Membership, Run
+from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.pages import has_pages
+from benchmarks.uploads.run_lists import find_run
+from benchmarks.viewer import ANYONE, Viewer
+from dashboard import wording
+
+
+def viewer_of(request: HttpRequest) -> Viewer:
+    """Return the viewer: a signed-in person sees the labs they belong to."""
+    return viewer_named(person_of(request))
+
+
+def viewer_named(person: User | None) -> Viewer:
+    """Return a person as a viewer; nobody sees what anybody sees."""
+    if person is None:
+        return ANYONE
+    labs = Membership.objects.filter(user=person).values_list("lab_id", flat=True)
+    return Viewer(frozenset(labs))
+
+
+def person_of(request: HttpRequest) -> User | None:
+    """Return who is signed in."""
+    return request.user if request.user.is_authenticated else None
+
+
+def keeps(request: HttpRequest, lab_id: int) -> bool:
+    """Return whether the viewer may change what this lab has."""
+    if not request.user.is_authenticated:
+        return False
+    mine = Membership.objects.filter(user=request.user, lab=lab_id)
+    return mine.filter(role__in=Membership.KEEPERS).exists()
+
+
+def keeper_or_404(request: HttpRequest, lab_id: int) -> None:
+    """Refuse whoever may not change what this lab has, as if it were not there."""
+    if not keeps(request, lab_id):
+        raise Http404("There is no such thing, or it is not yours to change.")
+
+
+def query_of(request: HttpRequest) -> dict[str, str]:
+    """Return the query of an address, without what PostgreSQL takes for an error."""
+    return {
+        name: str(text).replace("\0", "\ufffd") for name, text in request.GET.items()
+    }
+
+
+def campaign_or_404(viewer: Viewer, lab: str, slug: str) -> Campaign:
+    """Return a campaign and which pages it has something for.
+
+    A private one of others is not there at all.
+    """
+    try:
+        return find_campaign(viewer, f"{lab}/{slug}", **has_pages())
+    except NotFoundError as error:
+        raise Http404(wording.said(error.sentence)) from error
+
+
+def run_or_404(viewer: Viewer, run_id: int) -> Run:
+    """Return a run with its upload; one of others' private campaigns is not there."""
+    try:
+        return find_run(viewer, run_id)
+    except NotFoundError as error:
+        raise Http404(wording.said(error.sentence)) from error

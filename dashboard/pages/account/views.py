@@ -1,0 +1,122 @@
+"""Signing in, and a person's own account."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse_lazy
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from benchmarks.errors import TooManyAttemptsError
+from benchmarks.labs.people import end_sessions
+from benchmarks.labs.throttle import Attempt
+from benchmarks.models import Membership
+from dashboard.kit.signing_in import signed_in
+from dashboard.pages.labs.forms import OwnPasswordForm
+from dashboard.pages.labs.places import person_of
+
+
+def _refused(request: HttpRequest, error: TooManyAttemptsError) -> HttpResponse:
+    answer = render(request, "account/attempts.html", {"error": error}, status=429)
+    answer["Retry-After"] = str(error.wait_s)
+    return answer
+
+
+def _attempt(request: HttpRequest, name: str) -> Attempt:
+    """Count an attempt at a password, before it is looked at."""
+    trial = Attempt(name, request.META.get("REMOTE_ADDR", ""))
+    trial.count()
+    return trial
+
+
+class SignIn(LoginView):
+    """Django's sign-in, with a bound on how often a password is tried."""
+
+    template_name = "account/login.html"
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        try:
+            self.trial = _attempt(request, request.POST.get("username", ""))
+        except TooManyAttemptsError as error:
+            return _refused(request, error)
+        return super().post(request, *args, **options)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        self.trial.succeeded()
+        return super().form_valid(form)
+
+
+class ChangePassword(PasswordChangeView):
+    """Django's change of a password: all other sessions of the person end with it."""
+
+    template_name = "account/password.html"
+    success_url = reverse_lazy("dashboard:account")
+
+    def get_form(self, form_class: Any = None) -> Any:
+        form = super().get_form(form_class)
+        # A page that takes the focus hides from a screen reader what stands before.
+        form.fields["old_password"].widget.attrs.pop("autofocus", None)
+        return form
+
+    def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+        try:
+            self.trial = _attempt(request, person_of(request).get_username())
+        except TooManyAttemptsError as error:
+            return _refused(request, error)
+        return super().post(request, *args, **options)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        self.trial.succeeded()
+        said = _("Your password is changed. Everywhere else you are signed out.")
+        messages.success(self.request, said)
+        return super().form_valid(form)
+
+
+@never_cache
+@require_safe
+@signed_in
+def show_account(request: HttpRequest) -> HttpResponse:
+    """Show a person their labs, and what they can do about their account."""
+    return _account(request, OwnPasswordForm(person_of(request)), 200)
+
+
+@sensitive_post_parameters()
+@require_POST
+@signed_in
+def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
+    """End every session of a person, this one included."""
+    person = person_of(request)
+    try:
+        trial = _attempt(request, person.get_username())
+    except TooManyAttemptsError as error:
+        return _refused(request, error)
+    form = OwnPasswordForm(person, request.POST)
+    if not form.is_valid():
+        return _account(request, form, 422)
+    trial.succeeded()
+    end_sessions(person=person, password=form.cleaned_data["password"])
+    messages.success(request, _("You are signed out everywhere."))
+    return redirect("dashboard:login")
+
+
+def _account(request: HttpRequest, form: OwnPasswordForm, status: int) -> HttpResponse:
+    mine = Membership.objects.filter(user=person_of(request)).select_related("lab")
+    context = {"form": form, "memberships": mine.order_by("lab__name")}
+    return render(request, "account/account.html", context, status=status)
+
+
+urlpatterns = [
+    path("account/", show_account, name="account"),
+    path("account/password/", ChangePassword.as_view(), name="password"),
+    path(
+        "account/sign-out-everywhere/", sign_out_everywhere, name="sign-out-everywhere"
+    ),
+    path("login/", SignIn.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+]

@@ -1,0 +1,200 @@
+"""Two systems against each other: their runs alone, without the native baseline."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.analysis.judgement import Judgement
+from benchmarks.comparing.cell_facts import systems_compared
+from benchmarks.comparing.references import Reference
+from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.table import CaseGroup, CaseRow, comparison_table
+from benchmarks.comparing.verdicts import campaign_verdicts
+from benchmarks.models import Campaign, System
+from benchmarks.power.energy_per_work import cell_energies, tested
+from benchmarks.power.energy_rows import energy_rows
+from dashboard.kit import figures
+from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
+from dashboard.kit.selections import ENERGY, Selection
+from dashboard.pages.cell.words import ComparabilityWords, comparability_words
+from dashboard.pages.compare.finding import is_found
+from dashboard.wording.ratios import (
+    OVERHEAD,
+    drawn_judgement,
+    interval_text,
+    ratio_text,
+)
+
+Reasons = tuple[str, ...]
+# What so many rows say alike is not repeated in each.
+OFTEN = 3
+
+
+def reasons(judgement: Judgement) -> Reasons:
+    """Return what decided, or stands against a verdict, and what would help."""
+    return tuple(filter(None, (*judgement.sentences, judgement.advice)))
+
+
+@dataclass(frozen=True)
+class DirectRow:
+    """A case on both systems; ``one`` carries the ratio and its judgement."""
+
+    row: CaseRow
+    one: ComparisonRow | None
+    other: ComparisonRow | None
+    bar: IntervalBar | None
+    judgement: Judgement | None
+    """What may be said of the ratio, where there is one."""
+    ratio: str
+    interval: str
+    is_found: bool
+    """Whether a search leaves it."""
+
+    @property
+    def reasons(self) -> Reasons:
+        """What stands behind the verdict."""
+        return reasons(self.judgement) if self.judgement else ()
+
+
+@dataclass(frozen=True)
+class DirectGroup:
+    """The rows of one tool and component."""
+
+    group: CaseGroup
+    rows: tuple[DirectRow, ...]
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a search leaves any row of it."""
+        return any(row.is_found for row in self.rows)
+
+
+@dataclass(frozen=True)
+class DirectPage:
+    """``one`` / ``other``, case by case: of their speeds, or of their energies."""
+
+    one: System
+    other: System
+    show: str
+    groups: tuple[DirectGroup, ...]
+    verdicts: Mapping[str, int]
+    """How many cases there are of each verdict."""
+    tested: int
+    band_percent: str
+    comparability: ComparabilityWords
+    """Whether the two differ in one studied thing, in several, or in more."""
+
+    @property
+    def rows(self) -> list[DirectRow]:
+        """All cases."""
+        return [row for group in self.groups for row in group.rows]
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a search leaves any row; with nothing to search, none is missed."""
+        return not self.groups or any(group.is_found for group in self.groups)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any ratio has an interval to draw."""
+        return any(row.bar for row in self.rows)
+
+    @property
+    def columns(self) -> int:
+        """How many columns the table has beside that of the cases."""
+        return 5 if self.has_intervals else 4
+
+    @property
+    def often(self) -> Reasons:
+        """What keeps many cases from a verdict alike: told once, above the table."""
+        judged = [row.judgement for row in self.rows if row.judgement]
+        told = Counter(reasons(it) for it in judged if it.verdict == "refused")
+        said, count = next(iter(told.most_common(1)), ((), 0))
+        return said if count >= OFTEN else ()
+
+    @property
+    def is_energy(self) -> bool:
+        """Whether it is told how many joules the same work took."""
+        return self.show == ENERGY
+
+    @property
+    def is_overhead(self) -> bool:
+        """Whether a ratio is written as what the first loses against the second."""
+        return self.show == OVERHEAD
+
+
+def direct_page(
+    campaign: Campaign, chosen: Selection, pinned: tuple[System, ...]
+) -> DirectPage:
+    """Compare two systems by the runs of both; all else that was chosen counts too."""
+    one, other = pinned
+    rows, count = _rows(campaign, chosen, pinned)
+    band = campaign.band_percent / 100
+    judged = [said for each in rows if (said := drawn_judgement(each))]
+    table, axis = comparison_table(rows), reach(judged, band)
+    groups = tuple(
+        _group(group, pinned, chosen, (band, axis)) for group in table.groups
+    )
+    found = dict(Counter(each.verdict for each in judged).most_common())
+    return DirectPage(
+        one,
+        other,
+        chosen.show,
+        groups,
+        found,
+        count,
+        figures.number(campaign.band_percent),
+        comparability_words(campaign, systems_compared(campaign, one, other)),
+    )
+
+
+def _rows(
+    campaign: Campaign, chosen: Selection, pinned: tuple[System, ...]
+) -> tuple[list[ComparisonRow], int]:
+    """Return the cells of both, and among how many they were tested."""
+    _one, other = pinned
+    looked_up: dict[str, Any] = {
+        "systems": pinned,
+        "filters": {**chosen.filters(), "system_id__in": [each.pk for each in pinned]},
+        "reference": Reference.of(campaign, other),
+    }
+    if chosen.show == ENERGY:
+        energies = cell_energies(campaign, other)
+        rows = comparison_rows(campaign, **looked_up)
+        return energy_rows(rows, energies), tested(energies)
+    verdicts = campaign_verdicts(campaign, other)
+    return comparison_rows(campaign, **looked_up, verdicts=verdicts), verdicts.tested
+
+
+def _group(
+    group: CaseGroup,
+    pinned: tuple[System, ...],
+    chosen: Selection,
+    scale: tuple[float, float],
+) -> DirectGroup:
+    rows = (_row(group, row, pinned, chosen, scale) for row in group.rows)
+    return DirectGroup(group, tuple(rows))
+
+
+def _row(
+    group: CaseGroup,
+    row: CaseRow,
+    pinned: tuple[System, ...],
+    chosen: Selection,
+    scale: tuple[float, float],
+) -> DirectRow:
+    cells = {cell.system_id: cell for cell in row.cells if cell}
+    one, other = (cells.get(system.pk) for system in pinned)
+    said = drawn_judgement(one) if one else None
+    return DirectRow(
+        row,
+        one,
+        other,
+        bar=interval_bar(said, *scale) if said else None,
+        judgement=said,
+        ratio=ratio_text(one, chosen.show) if one else "",
+        interval=interval_text(one, chosen.show) if one else "",
+        is_found=is_found(chosen.q, group, row),
+    )

@@ -1,0 +1,162 @@
+"""What leaves the site: a comparison as CSV, JSON or LaTeX, and a citation."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from benchmarks.comparing.table import ComparisonTable
+from benchmarks.models import Campaign
+from dashboard import wording
+from dashboard.exports.citation import Citation, bibtex, csl_json
+from dashboard.exports.citing import citation_of
+from dashboard.exports.delimited import csv_lines, csv_text
+from dashboard.exports.energy_records import ENERGY_FIELDS, energy_records
+from dashboard.exports.latex import Source, latex
+from dashboard.exports.records import FIELDS, SOURCED, records, sourced
+from dashboard.exports.samples import SAMPLE_FIELDS, sample_records
+from dashboard.kit.figures import NEUTRAL, written_as
+from dashboard.kit.selections import ENERGY, SHOWN, SPEED, address
+from dashboard.kit.viewers import campaign_or_404, query_of, viewer_of
+from dashboard.pages.cell.page import evidence_or_404
+from dashboard.pages.compare.judged_table import JudgedTable, judged_table
+
+Export = Callable[[JudgedTable, Source], str]
+Cells = tuple[Sequence[str], Iterator[dict[str, Any]]]
+
+
+def _csv(judged: JudgedTable, source: Source) -> str:
+    fields, cells = _cells(judged.table, source)
+    lines = sourced(
+        cells,
+        against=source.against,
+        address=source.address,
+        made_on=source.made_on,
+    )
+    return csv_text([*fields, *SOURCED], lines)
+
+
+def _json(judged: JudgedTable, source: Source) -> str:
+    said = {
+        "title": source.title,
+        "address": source.address,
+        "filters": judged.narrowed,
+        "shows": source.show,
+        "against": source.against,
+        "made_on": source.made_on,
+        "band_percent": source.band_percent,
+        "tested": source.tested,
+        "cells": list(_cells(judged.table, source)[1]),
+    }
+    return json.dumps(said, ensure_ascii=False, allow_nan=False)
+
+
+def _tex(judged: JudgedTable, source: Source) -> str:
+    return latex(judged.table, source)
+
+
+def _cells(table: ComparisonTable, source: Source) -> Cells:
+    """Return the columns and cells of a file: of speeds, or of energies."""
+    if source.show == ENERGY:
+        return ENERGY_FIELDS, energy_records(table)
+    return FIELDS, records(table)
+
+
+COMPARISONS: dict[str, tuple[str, Export]] = {
+    "csv": ("text/csv; charset=utf-8", _csv),
+    "json": ("application/json", _json),
+    "tex": ("application/x-tex; charset=utf-8", _tex),
+}
+CITATIONS: dict[str, tuple[str, Callable[[Citation], str]]] = {
+    "bib": ("application/x-bibtex; charset=utf-8", bibtex),
+    "csl.json": ("application/vnd.citationstyles.csl+json", csl_json),
+}
+
+
+@require_safe
+def export_comparison(
+    request: HttpRequest, lab: str, slug: str, form: str
+) -> HttpResponse:
+    """Hand out what the compare page shows for the same query."""
+    if form not in COMPARISONS:
+        raise Http404("There is no such form.")
+    kind, write = COMPARISONS[form]
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    judged = judged_table(campaign, query_of(request))
+    with written_as(NEUTRAL):
+        text = write(judged, _source(request, campaign, judged))
+    of_what = "" if judged.show == SPEED else f"-{judged.show}"
+    return _file(text, kind, f"{campaign.slug}{of_what}.{form}")
+
+
+@require_safe
+def export_samples(
+    request: HttpRequest, lab: str, slug: str, cell_id: int
+) -> StreamingHttpResponse:
+    """Hand out every sample of a cell and of what it is set against."""
+    viewer, query = viewer_of(request), query_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    found = evidence_or_404(viewer, campaign, cell_id, query)
+    page = reverse("dashboard:cell", args=[lab, slug, cell_id])
+    chosen = address({"baseline": query["baseline"]}) if query.get("baseline") else ""
+    said = {
+        "address": request.build_absolute_uri(page + chosen),
+        "made_on": timezone.now().date().isoformat(),
+    }
+    sides = (("cell", found.cell), ("baseline", found.baseline))
+    lines = chain.from_iterable(
+        sample_records(cell, side=side, **said) for side, cell in sides if cell
+    )
+    return StreamingHttpResponse(
+        csv_lines(SAMPLE_FIELDS, lines),
+        content_type=COMPARISONS["csv"][0],
+        headers=_attached(f"{campaign.slug}-cell-{cell_id}.csv"),
+    )
+
+
+@require_safe
+def export_citation(
+    request: HttpRequest, lab: str, slug: str, form: str
+) -> HttpResponse:
+    """Hand out how a campaign is cited."""
+    if form not in CITATIONS:
+        raise Http404("There is no such form.")
+    kind, write = CITATIONS[form]
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    return _file(write(citation_of(request, campaign)), kind, f"{campaign.slug}.{form}")
+
+
+def _source(request: HttpRequest, campaign: Campaign, judged: JudgedTable) -> Source:
+    page = reverse("dashboard:compare", args=[campaign.lab.slug, campaign.slug])
+    query = request.GET.urlencode()
+    whole = f"{page}?{query}" if query else page
+    return Source(
+        title=campaign.title,
+        slug=campaign.slug,
+        address=request.build_absolute_uri(whole),
+        against=_against(judged),
+        made_on=timezone.now().date().isoformat(),
+        show=judged.show,
+        band_percent=campaign.band_percent,
+        tested=judged.tested,
+    )
+
+
+def _against(judged: JudgedTable) -> str:
+    said = wording.against_text(judged.reference)
+    if judged.show == SPEED:
+        return said
+    return f"{str(SHOWN[judged.show]).lower()}, {said}"
+
+
+def _file(text: str, kind: str, name: str) -> HttpResponse:
+    return HttpResponse(text, content_type=kind, headers=_attached(name))
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}

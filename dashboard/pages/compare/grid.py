@@ -1,0 +1,168 @@
+"""The rows of the comparison as HTML.
+
+Thousands of cells: one template rendered for each would take most of the page's time.
+Whatever came from people goes through ``escape``. Roles are spelled out because the
+style sheet lays rows out as boxes of their own, and not every browser then still says
+that they are those of a table.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from itertools import islice
+from typing import Final
+
+from django.utils.safestring import SafeString, mark_safe
+
+from benchmarks.comparing.columns import Column
+from benchmarks.comparing.table import CaseGroup, CaseRow
+from dashboard import wording
+from dashboard.kit.table_cells import CellView, cell_view
+from dashboard.pages.compare.finding import is_found
+from dashboard.pages.compare.page import ComparisonPage
+from dashboard.wording import judging
+
+# The widths of columns that the style sheet knows, and how wide texts are, in rem.
+WIDTHS: Final = (5, 6, 7, 8, 9, 10)
+PADDING: Final = 1.0
+LARGE: Final = 0.52
+SMALL: Final = 0.385
+# As many rows as a window shows: those a browser is given at once.
+FIRST_ROWS: Final = 12
+# As many columns as are printed on a sheet, at the size that can be read.
+PAPER_COLUMNS: Final = 20
+
+
+@dataclass(frozen=True)
+class GroupRows:
+    """The rows of one tool and component; not found: a search hides all of them.
+
+    The first are those that a window shows before it is scrolled: a browser is given
+    the others later when it exchanges the table.
+    """
+
+    group: CaseGroup
+    first: SafeString
+    later: SafeString
+    is_found: bool
+
+
+@dataclass(frozen=True)
+class GridRows:
+    """All rows, and the class of the width in which every cell has room."""
+
+    groups: tuple[GroupRows, ...]
+    width: str
+    is_too_wide_for_paper: bool
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a search leaves any row."""
+        return any(group.is_found for group in self.groups)
+
+
+def grid_rows(page: ComparisonPage) -> GridRows:
+    """Return the rows of a comparison."""
+    show, marks = page.selection.show, page.marks
+    is_told = page.table.runs is None
+    views = {
+        cell.id: cell_view(cell, marks.get(cell.id), show, is_n_told=is_told)
+        for group in page.table.groups
+        for row in group.rows
+        for cell in row.cells
+        if cell
+    }
+    return GridRows(
+        tuple(_groups(page, views)),
+        width=_width(views.values()),
+        is_too_wide_for_paper=len(page.table.head.columns) > PAPER_COLUMNS,
+    )
+
+
+def _groups(page: ComparisonPage, views: Mapping[int, CellView]) -> Iterator[GroupRows]:
+    left = FIRST_ROWS
+    for group in page.table.groups:
+        found = [is_found(page.selection.q, group, row) for row in group.rows]
+        rows = _rows(group, found, page, views)
+        first = _place_after(found, left)
+        left -= sum(found)
+        yield GroupRows(
+            group,
+            first=mark_safe("".join(rows[:first])),
+            later=mark_safe("".join(rows[first:])),
+            is_found=any(found),
+        )
+
+
+def _place_after(found: list[bool], count: int) -> int:
+    """Return where the rows end that hold the first ``count`` of those found."""
+    places = (at for at, stays in enumerate(found, start=1) if stays)
+    return max(islice(places, max(count, 0)), default=0)
+
+
+def _width(views: Iterable[CellView]) -> str:
+    """Return the least width for the longest text: all columns are of one width."""
+    longest = max(map(_wanted_rem, views), default=0.0) + PADDING
+    return f"cells-{next((rem for rem in WIDTHS if rem >= longest), WIDTHS[-1])}"
+
+
+def _wanted_rem(view: CellView) -> float:
+    beside = len(view.n) + 1 + 2 * len(view.sign)
+    # Two speeds or a range may stand in two lines.
+    parts = view.main.split() if view.kind == "plain" else [view.main]
+    large = LARGE * max(map(len, parts), default=0) + SMALL * beside
+    return max(large, SMALL * len(view.sub), SMALL * len(view.state))
+
+
+def _rows(
+    group: CaseGroup,
+    found: list[bool],
+    page: ComparisonPage,
+    views: Mapping[int, CellView],
+) -> list[str]:
+    before, after = map(escape, page.evidence_link)
+    signs, link = _signs(), (before, after)
+    rows = []
+    for row, stays in zip(group.rows, found, strict=True):
+        cells = (
+            _cell(view, signs[view.sign], place, link)
+            if (view := cell and views[cell.id])
+            else f'<td role="cell" class="cell cell-none{_edge(place)}">·</td>'
+            for place, cell in zip(page.table.head.columns, row.cells, strict=True)
+        )
+        hidden = "" if stays else " hidden"
+        rows.append(f'<tr role="row"{hidden}>{_case(row)}{"".join(cells)}</tr>\n')
+    return rows
+
+
+def _signs() -> Mapping[str, str]:
+    """Return each sign beside a number, with its words for those who hear it."""
+    heard = '<span class="sign" role="img" aria-label="{}">{}</span> '
+    words = judging.signs_in_words().items()
+    return {"": ""} | {sign: heard.format(escape(said), sign) for sign, said in words}
+
+
+def _case(row: CaseRow) -> str:
+    better = [wording.BETTER[row.better]] if row.better else []
+    more = " · ".join([*map(wording.fact_text, row.facts), *map(str, better)])
+    said = f'<span class="case-more">{escape(more)}</span>' if more else ""
+    name = f'<span class="case-name">{escape(row.label)}</span>'
+    return f'<th class="case" scope="row" role="rowheader">{name}{said}</th>'
+
+
+def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> str:
+    """Return one of thousands: a byte or an element of it counts as many times."""
+    look = f"heat-{view.shade}" if view.shade else f"cell-{view.kind}"
+    held = " withheld" if view.is_withheld else ""
+    n = f' <span class="n">{view.n}</span>' if view.n else ""
+    state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
+    lines = (f"<b>{sign}{escape(view.main)}</b>{n}", escape(view.sub), state)
+    said = "\n".join(filter(None, lines))
+    return (
+        f'<td role="cell" class="cell {look}{held}{_edge(place)}">'
+        f'<a href="{link[0]}{view.id}{link[1]}">{said}</a></td>'
+    )
+
+
+def _edge(place: Column) -> str:
+    return " edge" if place.is_edge else ""

@@ -1,0 +1,121 @@
+"""What the page of a campaign's co-runs shows: answers, a table, one case drawn."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from benchmarks import tools
+from benchmarks.comparing.coruns import CoRun, CoRuns, campaign_coruns
+from benchmarks.models import Campaign, Case
+from benchmarks.studies.flags import withheld_cells
+from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.kit.asked import unmet
+from dashboard.kit.table_cells import row_figure
+from dashboard.pages.coruns.drawings import drawings, row_names
+from dashboard.pages.coruns.words import answer, remarks
+from dashboard.pages.runs.page import number as id_of
+
+
+@dataclass(frozen=True)
+class CoRunRow:
+    """One co-run as a line of the table, all in words."""
+
+    name: str
+    seats: str
+    together: str
+    to_single: str
+    to_native: str
+    jain: str
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CaseRows:
+    """The co-runs of one case."""
+
+    case: Case
+    tool: str
+    is_chosen: bool
+    rows: tuple[CoRunRow, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The co-runs of one component, and what they say in one sentence."""
+
+    component: str
+    answer: str
+    cases: tuple[CaseRows, ...]
+
+
+@dataclass(frozen=True)
+class CoRunPage:
+    """The page; ``chosen`` is the case that is drawn, None where there is nothing."""
+
+    parts: tuple[Part, ...]
+    chosen: Case | None
+    tool: str
+    drawings: tuple[Drawing, ...]
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
+
+
+def corun_page(campaign: Campaign, query: Mapping[str, str]) -> CoRunPage:
+    """Return the page, with the case that a URL's query names drawn: else the first."""
+    found = campaign_coruns(campaign)
+    chosen = _chosen(found, id_of(query.get("case", "")))
+    return CoRunPage(
+        parts=tuple(_parts(found, chosen, withheld_cells(campaign))),
+        chosen=chosen,
+        tool=tools.get(chosen.tool).title if chosen else "",
+        drawings=_drawn(found, chosen) if chosen else (),
+        unmet=unmet(query, {"case": chosen.pk}) if chosen else (),
+    )
+
+
+def _chosen(found: CoRuns, wanted: int) -> Case | None:
+    cases = {each.of.case.pk: each.of.case for each in found.coruns}
+    directed = (case for case in cases.values() if case.better != "neither")
+    first = next(directed, None) or next(iter(cases.values()), None)
+    return cases.get(wanted, first)
+
+
+def _drawn(found: CoRuns, case: Case) -> tuple[Drawing, ...]:
+    coruns = [each for each in found.coruns if each.of.case.pk == case.pk]
+    return drawings(coruns, [each for each in found.curves if each.case.pk == case.pk])
+
+
+def _parts(
+    found: CoRuns, chosen: Case | None, withheld: frozenset[int]
+) -> Iterator[Part]:
+    for component, members in groupby(
+        found.coruns, key=lambda each: each.of.case.component
+    ):
+        coruns = list(members)
+        yield Part(component, answer(coruns, withheld), tuple(_cases(coruns, chosen)))
+
+
+def _cases(coruns: Sequence[CoRun], chosen: Case | None) -> Iterator[CaseRows]:
+    for case_id, members in groupby(coruns, key=lambda each: each.of.case.pk):
+        of_case = list(members)
+        case, names = of_case[0].of.case, row_names(of_case)
+        yield CaseRows(
+            case=case,
+            tool=tools.get(case.tool).title,
+            is_chosen=chosen is not None and chosen.pk == case_id,
+            rows=tuple(map(_row, names, of_case)),
+        )
+
+
+def _row(name: str, corun: CoRun) -> CoRunRow:
+    of, found = corun.of, corun.figures
+    is_time = of.case.better == "lower"
+    return CoRunRow(
+        name=name,
+        seats=" · ".join(row_figure(seat.figure) for seat in of.seats) or NONE,
+        together=number(found.mean if is_time else found.sum, of.case.unit),
+        to_single=ratio(found.slowdown if is_time else found.scaling),
+        to_native=ratio(found.scaling_to_native),
+        jain=ratio(found.jain),
+        remarks=tuple(remarks(corun)),
+    )

@@ -1,0 +1,155 @@
+"""The charts of energy, each with its table twin."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+
+from django.utils.translation import gettext as _
+
+from benchmarks import tools
+from benchmarks.analysis.power_trace import GAP_STEPS
+from benchmarks.power.energy import EnergyTable, SystemEnergy
+from benchmarks.power.metered import MeteredRun, Window
+from dashboard import wording
+from dashboard.charts.bars import Bars, Line, bar_chart, line_chart
+from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.kit import figures
+from dashboard.pages.energy.words import conclusion
+
+POINTS = 2000
+
+
+def energy_drawing(
+    table: EnergyTable, names: Mapping[int, str], waiting_w: int | None
+) -> Drawing:
+    """Draw the printed total beside the energy of the work, for each system."""
+    is_known = any(each.energy_j is not None for each in table.systems)
+    return Drawing(
+        slug="energy",
+        title=_("Printed total and energy of the work")
+        if is_known
+        else _("Printed total"),
+        note=_("The truth lies between the two where the machine waited meanwhile.")
+        if is_known
+        else _("Of all the time that the meter ran; the work's own is not known."),
+        figure=bar_chart(
+            [names[each.system.pk] for each in table.systems],
+            _energy_bars(table, waiting_w),
+            axis_title=table.unit,
+            mode="group",
+        ),
+        head=(
+            *(_("System"), _("Printed total"), _("Meter ran"), _("Work took")),
+            *(_("Mean power"), _("Energy of the work"), _("Less the wait")),
+            *(_("Ratio printed"), _("Ratio of the work"), _("Ratio less the wait")),
+            _("Conclusion"),
+        ),
+        rows=tuple(_energy_row(each, table, names) for each in table.systems),
+    )
+
+
+def _energy_bars(table: EnergyTable, waiting_w: int | None) -> list[Bars]:
+    systems = table.systems
+    bars = [
+        Bars(_("printed total"), [each.printed_j for each in systems]),
+        Bars(_("work, at the meter's mean power"), [s.energy_j for s in systems]),
+    ]
+    if waiting_w is not None:
+        name = _("total less the wait at %(watts)s W") % {"watts": waiting_w}
+        bars.append(Bars(name, [each.less_wait_j for each in systems]))
+    return [each for each in bars if any(each.values)]
+
+
+def _energy_row(
+    energy: SystemEnergy, table: EnergyTable, names: Mapping[int, str]
+) -> tuple[str, ...]:
+    return (
+        names[energy.system.pk],
+        number(energy.printed_j, "J"),
+        number(energy.meter_s, "s"),
+        number(energy.work_s, "s"),
+        number(energy.mean_w, "W"),
+        number(energy.energy_j, "J"),
+        number(energy.less_wait_j, "J"),
+        ratio(energy.printed_ratio),
+        ratio(energy.energy_ratio),
+        ratio(energy.less_wait_ratio),
+        conclusion(energy, table),
+    )
+
+
+def power_drawing(metered: MeteredRun) -> Drawing | None:
+    """Draw a meter's log with the window of its work tinted."""
+    log = metered.log
+    if log is None:
+        return None
+    step = max(1, len(log.watts) // POINTS)
+    line = _power_line(log.times_s[::step], log.watts[::step])
+    spans = metered.windows
+    ends = [end for each in spans for end in (each.start_s, each.end_s)]
+    return Drawing(
+        slug="power",
+        title=_("Power over time"),
+        note=_("The tinted part is the window of the work; only that counts."),
+        figure=line_chart(
+            [line],
+            x_title=_("Seconds since the first sample"),
+            y_title="W",
+            window=(min(ends), max(ends)) if ends else None,
+        ),
+        head=(
+            *(_("Work"), _("Window"), _("Energy"), _("Above idle")),
+            *(_("Mean power"), _("Idle power"), _("J per operation")),
+            *(_("Measured"), _("Not known at the edges")),
+        ),
+        rows=tuple(_window_row(each, metered.idle_w) for each in spans),
+    )
+
+
+def _power_line(times_s: Sequence[float], watts: Sequence[float]) -> Line:
+    """Return the line of power; it stops where nothing was measured."""
+    usual_s = median(b - a for a, b in pairwise(times_s)) if len(times_s) > 1 else 0.0
+    x: list[float] = []
+    y: list[float | None] = []
+    for at, (time_s, power_w) in enumerate(zip(times_s, watts, strict=True)):
+        if at and time_s - times_s[at - 1] > GAP_STEPS * usual_s:
+            x.append((time_s + times_s[at - 1]) / 2)
+            y.append(None)
+        x.append(time_s)
+        y.append(power_w)
+    told = zip(x, y, strict=True)
+    texts = ["" if w is None else _reading(t, w) for t, w in told]
+    return Line(_("power"), x, y, texts)
+
+
+def _reading(time_s: float, watts: float) -> str:
+    return f"{figures.number(watts, '.4g')} W, {figures.number(time_s, '.4g')} s"
+
+
+def _measured(window: Window) -> str:
+    if window.energy is None:
+        return wording.said(window.reason) or NONE
+    return f"{figures.number(100 * window.energy.coverage, '.3g')} %"
+
+
+def _window_row(window: Window, idle_w: float | None) -> tuple[str, ...]:
+    named = {"tool": tools.get(window.run.tool).title, "run": window.run.pk}
+    energy, work = window.energy, window.per_work
+    ends = {
+        "start": figures.number(window.start_s, ".6g"),
+        "end": figures.number(window.end_s, ".6g"),
+    }
+    texts = (
+        number(energy.energy_j if energy else None, "J"),
+        number(window.above_idle_j, "J"),
+        number(energy.mean_w if energy else None, "W"),
+        number(idle_w, "W"),
+        number(work.joules_per_operation if work else None, "J"),
+        _measured(window),
+        number(energy.edge_error_j if energy else None, "J"),
+    )
+    return (
+        _("%(tool)s, run %(run)s") % named,
+        _("%(start)s s to %(end)s s") % ends,
+        *texts,
+    )

@@ -1,0 +1,262 @@
+"""The parts of an analysis as the influence page shows them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import exp, isclose
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from benchmarks.analysis.factor_effects.effects import Effect, Influence, Point
+from benchmarks.analysis.factor_effects.factors import Factor
+from benchmarks.analysis.factor_effects.means import Means
+from benchmarks.comparing.factor_effects import Analysis
+from benchmarks.comparing.factor_responses import Response
+from dashboard.pages.factor_effects.bars import Bar, scale_of
+from dashboard.pages.factor_effects.charts import (
+    Contrast,
+    Line,
+    half_normal_plot,
+    line_plot,
+)
+from dashboard.pages.factor_effects.notes import how_chance_was_measured, notes
+from dashboard.pages.factor_effects.words import (
+    STRENGTHS,
+    change,
+    factor_name,
+    level_name,
+    setting,
+    term_name,
+    times,
+)
+
+MOST_CELLS = 128
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """A line of the effects' table."""
+
+    name: str
+    change: str
+    factor: str
+    bounds: str
+    strength: str
+    strength_name: str
+    bar: Bar
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What a factor does at the levels of those that change it: table and chart.
+
+    A row of the table is where the others stand, the mean at each level of the factor
+    and what the change from the first level to the last does.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    change: str
+    rows: tuple[tuple[str, tuple[float | None, ...], str], ...]
+    figure: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class HalfNormal:
+    """The half-normal plot and its table: name, factor, whether beyond the margins.
+
+    ``note`` says what is drawn elsewhere than at its factor.
+    """
+
+    figure: dict[str, Any]
+    rows: tuple[tuple[str, str, str], ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which combinations of levels exist, and how many systems have each.
+
+    Without rows where they are too many to be looked at.
+    """
+
+    row_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    heads: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...]
+    cells: int
+    possible: int
+
+
+@dataclass(frozen=True)
+class Detail:
+    """All about one response."""
+
+    effects: tuple[EffectRow, ...]
+    ends: tuple[str, str]
+    chance: str
+    notes: tuple[str, ...]
+    pictures: tuple[Picture, ...]
+    half_normal: HalfNormal | None
+    design: Design | None
+    has_margins: bool
+    has_interactions: bool
+
+
+def detail(analysis: Analysis, response: Response) -> Detail:
+    """Return the parts of an analysis."""
+    found = analysis.found
+    scale = scale_of(found.effects)
+    return Detail(
+        effects=tuple(_row(each, scale.bar(each)) for each in found.effects),
+        ends=(times(1 / scale.limit), times(scale.limit)),
+        chance=how_chance_was_measured(found) if found.effects else "",
+        notes=tuple(notes(analysis)),
+        pictures=tuple(_picture(each, response) for each in analysis.pictures),
+        half_normal=_half_normal(found),
+        design=_design(found),
+        has_margins=any(each.margin is not None for each in found.effects),
+        has_interactions=any(len(each.term) > 1 for each in found.effects),
+    )
+
+
+def _row(effect: Effect, bar: Bar) -> EffectRow:
+    return EffectRow(
+        name=term_name(effect.term),
+        change=change(effect),
+        factor=times(effect.factor),
+        bounds=_bounds(effect),
+        strength=effect.strength,
+        strength_name=str(STRENGTHS[effect.strength]),
+        bar=bar,
+    )
+
+
+def _bounds(effect: Effect) -> str:
+    if effect.interval is None:
+        return ""
+    low, high = map(times, effect.interval)
+    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+
+
+def _picture(means: Means, response: Response) -> Picture:
+    places = [setting(means.other, level) for level in means.other.levels]
+    names = [level_name(means.one, level) for level in means.one.levels]
+    title = _("%(factor)s depends on %(others)s") % {
+        "factor": factor_name(means.one),
+        "others": factor_name(means.other).replace(" + ", ", "),
+    }
+    changes = [times(each) if each else "" for each in means.factors]
+    lines = [Line(*pair) for pair in zip(names, means.rows, strict=True)]
+    axis = {"efficiency": _("Efficiency"), "value": _("Measured value")}[response]
+    return Picture(
+        title=title,
+        heads=tuple(names),
+        change=_("Factor") if len(names) == 2 else f"{names[0]} → {names[-1]}",
+        rows=tuple(zip(places, zip(*means.rows, strict=True), changes, strict=True)),
+        figure=line_plot(
+            places,
+            lines,
+            axis_title=axis,
+            line_at=1.0 if response == "efficiency" else None,
+        ),
+    )
+
+
+def _half_normal(found: Influence) -> HalfNormal | None:
+    if found.lenth is None:
+        return None
+    me, sme = found.lenth.me, found.lenth.sme
+    contrasts = [
+        Contrast(
+            _point_name(point),
+            exp(point.size),
+            point.quantile,
+            point.size > me,
+            _point_text(point),
+        )
+        for point in found.points
+    ]
+    rows = (
+        (name.name, times(exp(point.log_effect)), _beyond(point, me, sme))
+        for name, point in zip(contrasts, found.points, strict=True)
+    )
+    figure = half_normal_plot(
+        contrasts,
+        chance=exp(found.lenth.pse),
+        margins=(exp(me), exp(sme)),
+        axis_title=_("Size of the effect as a factor (log scale)"),
+        other_title=_("Where chance would put it"),
+    )
+    is_shrunk = any(map(_is_shrunk, found.points))
+    return HalfNormal(figure, tuple(rows), _shrunk_note() if is_shrunk else "")
+
+
+def _is_shrunk(point: Point) -> bool:
+    return not isclose(abs(point.log_effect), point.size, rel_tol=1e-6)
+
+
+def _point_text(point: Point) -> str:
+    said = f"{_point_name(point)}: {times(exp(point.log_effect))}"
+    if not _is_shrunk(point):
+        return said
+    return _("%(contrast)s, drawn at %(size)s") % {
+        "contrast": said,
+        "size": times(exp(point.size)),
+    }
+
+
+def _shrunk_note() -> str:
+    return _(
+        "Contrasts between levels that are set against different native runs are drawn "
+        "smaller than they are, in the scale of the others: an error of one native run "
+        "would look like them. The table has their factors."
+    )
+
+
+def _beyond(point: Point, me: float, sme: float) -> str:
+    strength = "clear" if point.size > sme else "possible" if point.size > me else ""
+    return str(STRENGTHS[strength or "none"])
+
+
+def _point_name(point: Point) -> str:
+    return " = ".join(term_name(term) for term in point.terms)
+
+
+def _design(found: Influence) -> Design | None:
+    """Fold the factors into a table: the first half down, the second half across."""
+    if not found.factors:
+        return None
+    half = len(found.factors) // 2
+    across, down = found.factors[half:], found.factors[:half]
+    counts = {each.levels: each.count for each in found.combinations}
+    rows = list(_existing(down, {levels[:half] for levels in counts}))
+    heads = list(_existing(across, {levels[half:] for levels in counts}))
+    possible = 1
+    for factor in found.factors:
+        possible *= len(factor.levels)
+    if len(rows) * len(heads) > MOST_CELLS:
+        rows = []
+    return Design(
+        row_names=tuple(map(factor_name, down)),
+        column_names=tuple(map(factor_name, across)),
+        heads=tuple(_named(across, levels) for levels in heads),
+        rows=tuple(
+            (_named(down, row), tuple(counts.get((*row, *head), 0) for head in heads))
+            for row in rows
+        ),
+        cells=found.cells,
+        possible=possible,
+    )
+
+
+def _existing(
+    factors: Sequence[Factor], seen: set[tuple[str, ...]]
+) -> Iterator[tuple[str, ...]]:
+    every = product(*((*factor.levels, "") for factor in factors))
+    return (levels for levels in every if levels in seen)
+
+
+def _named(factors: Sequence[Factor], levels: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(level_name, factors, levels))

@@ -1,0 +1,198 @@
+"""What the page of a campaign's flags shows: rules, and under each its findings."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from benchmarks.comparing.columns import Fact
+from benchmarks.models import Campaign, Cell, Decision, DueCheck, Flag, System
+from benchmarks.plausibility.checking import RULES
+from benchmarks.plausibility.findings import SEVERITIES
+from benchmarks.studies.flags import NO_SUBJECTS, cells_of_flags, runs_of_flags
+from benchmarks.viewer import Viewer
+from dashboard import wording
+from dashboard.kit import figures
+from dashboard.kit.asked import unmet
+from dashboard.wording.core_texts import evidence_name, evidence_unit
+
+EVERYTHING = "all"
+SHOWN = 300
+SUBJECTS_SHOWN = 12
+CIRCUMSTANCES = ("scenario", "vms", "seat", "load")
+NOT_STATED = "not stated"  # as evidence has it
+# For programs; the sentence says them in words.
+IDS = {"other_system", "other_campaign", "other_cells", "cells", "system", "mark"}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One thing a finding rests on, as a name and a text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ShownFlag:
+    """A flag with its evidence in words and links to the cells and runs it is about."""
+
+    flag: Flag
+    evidence: tuple[Evidence, ...]
+    subjects: tuple[tuple[str, str], ...]
+    """Address and name of each."""
+    further: int
+    decisions: Sequence[Decision]
+
+
+@dataclass(frozen=True)
+class RuleGroup:
+    """The findings of one rule, and what the rule says of itself."""
+
+    rule: str
+    title: str
+    documentation: str
+    severity: str
+    flags: tuple[ShownFlag, ...]
+
+
+@dataclass(frozen=True)
+class FlagPage:
+    """Flags by rule, gravest first; ``choices`` are all statuses with their numbers."""
+
+    status: str
+    choices: tuple[tuple[str, int], ...]
+    groups: tuple[RuleGroup, ...]
+    has_more: bool
+    unchecked: bool
+    unmet: tuple[str, ...] = ()
+    """What the address asks for and is not here."""
+
+
+def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> FlagPage:
+    """Return the flags that a URL's query asks for: open ones unless told."""
+    wanted = query.get("status", Flag.Status.OPEN)
+    status = wanted if wanted in Flag.Status.values else EVERYTHING
+    everything = Flag.objects.visible_to(viewer).standing().filter(campaign=campaign)
+    counts = Counter(everything.order_by().values_list("status", flat=True))
+    chosen = everything if status == EVERYTHING else everything.filter(status=status)
+    found = sorted(
+        chosen, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
+    )
+    return FlagPage(
+        status=status,
+        choices=(
+            *((name, counts[name]) for name in Flag.Status.values),
+            (EVERYTHING, counts.total()),
+        ),
+        groups=tuple(_groups(_shown(campaign, found[:SHOWN]))),
+        has_more=len(found) > SHOWN,
+        unchecked=DueCheck.objects.filter(campaign=campaign).exists(),
+        unmet=unmet(query, {"status": status}),
+    )
+
+
+def _groups(flags: Iterable[ShownFlag]) -> Iterator[RuleGroup]:
+    for (severity, name), members in groupby(
+        flags, key=lambda shown: (shown.flag.severity, shown.flag.rule)
+    ):
+        rule = RULES.get(name)
+        yield RuleGroup(
+            rule=name,
+            title=_(rule.title) if rule else name,
+            documentation=_(rule.documentation) if rule else "",
+            severity=severity,
+            flags=tuple(members),
+        )
+
+
+def _shown(campaign: Campaign, flags: Sequence[Flag]) -> Iterator[ShownFlag]:
+    """Yield flags with what they are about, in five queries for them all."""
+    cells = cells_of_flags(flags, SUBJECTS_SHOWN)
+    runs = runs_of_flags(flags, SUBJECTS_SHOWN)
+    links = _cell_links(campaign, {pk for each in cells.values() for pk in each.ids})
+    decisions = _decisions(flags)
+    address, name = _address("dashboard:run-detail"), _("run %(n)s")
+    for flag in flags:
+        about = (cells.get(flag.pk, NO_SUBJECTS), runs.get(flag.pk, NO_SUBJECTS))
+        yield ShownFlag(
+            flag=flag,
+            evidence=evidence_words(flag.evidence),
+            subjects=(
+                *(links[pk] for pk in about[0].ids if pk in links),
+                *((f"{address}{pk}/", name % {"n": pk}) for pk in about[1].ids),
+            ),
+            decisions=decisions.get(flag.pk, ()),
+            further=sum(each.count - len(each.ids) for each in about),
+        )
+
+
+def _decisions(flags: Sequence[Flag]) -> Mapping[int, list[Decision]]:
+    found: dict[int, list[Decision]] = defaultdict(list)
+    for each in Decision.objects.filter(flag__in=flags).order_by("pk"):
+        found[each.flag_id].append(each)
+    return found
+
+
+def _cell_links(campaign: Campaign, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Return address and name of each cell; a name is put together once a system."""
+    cells = Cell.objects.filter(pk__in=ids)
+    rows = list(cells.values_list("pk", "case__label", "system", *CIRCUMSTANCES))
+    systems = System.objects.in_bulk({row[2] for row in rows})
+    names = {pk: wording.system_name(system) for pk, system in systems.items()}
+    address = _address("dashboard:cell", campaign.lab.slug, campaign.slug)
+    return {
+        pk: (f"{address}{pk}/", f"{label}, {names[system]}{_circumstances(*told)}")
+        for pk, label, system, *told in rows
+    }
+
+
+def _circumstances(*told: object) -> str:
+    """Return what tells cells of one case and system apart."""
+    named = zip(CIRCUMSTANCES, told, strict=True)
+    facts = (Fact(name, str(value)) for name, value in named if value)
+    words = (wording.fact_text(fact) for fact in facts if fact.value != "single")
+    return "".join(f", {each}" for each in words)
+
+
+def _address(name: str, *place: str) -> str:
+    """Return where the pages of such things begin: a look-up each is slow."""
+    return reverse(name, args=[*place, 0]).removesuffix("0/")
+
+
+def evidence_words(evidence: Mapping[str, Any]) -> tuple[Evidence, ...]:
+    """Return what a finding rests on, in words."""
+    return tuple(
+        Evidence(_(evidence_name(name)), _with_unit(_text(value), name))
+        for name, value in evidence.items()
+        if name not in IDS
+    )
+
+
+def _with_unit(text: str, key: str) -> str:
+    _name, unit = evidence_unit(key)
+    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
+
+
+def _text(value: Any, depth: int = 0) -> str:
+    """Write evidence for people: numbers as tables do, lists with commas."""
+    if value is None:
+        return _("not known")
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, int | float):
+        return figures.brief(value)
+    if isinstance(value, list):
+        # Lists of pairs: the numbers of a pair belong together.
+        between = "; " if depth == 0 else " / "
+        return between.join(_text(each, depth + 1) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{_(evidence_name(name))} {_with_unit(_text(each), name)}"
+            for name, each in value.items()
+        )
+    return _("not stated") if value == NOT_STATED else str(value)

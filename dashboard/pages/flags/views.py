@@ -1,0 +1,74 @@
+"""The flags of a campaign, and what people decide about them."""
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.models import Flag
+from benchmarks.studies.decisions import decide_flag
+from benchmarks.studies.flags import find_flag
+from dashboard import wording
+from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.kept_pages import Content, kept_page
+from dashboard.kit.signing_in import signed_in
+from dashboard.kit.viewers import (
+    campaign_or_404,
+    keeper_or_404,
+    keeps,
+    query_of,
+    viewer_of,
+)
+from dashboard.pages.flags.page import flag_page
+
+
+@require_safe
+@kept_page
+def list_flags(request: HttpRequest, lab: str, slug: str) -> Content:
+    """Show what is doubtful in a campaign, by rule, with the evidence."""
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    context = {
+        "campaign": campaign,
+        "page": flag_page(viewer, campaign, query_of(request)),
+        "may_decide": keeps(request, campaign.lab_id),
+    }
+    return Content("flags/flags.html", context)
+
+
+@require_POST
+@signed_in
+def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
+    """Confirm, dismiss or reopen a flag, with a note."""
+    try:
+        flag = find_flag(viewer_of(request), flag_id)
+    except NotFoundError as error:
+        raise Http404(wording.said(error.sentence)) from error
+    keeper_or_404(request, flag.lab_id)
+    status = request.POST.get("status", "")
+    if status not in Flag.Status.values:
+        raise Http404("There is no such decision.")
+    user = cast(User, request.user)
+    try:
+        note = request.POST.get("note", "")
+        decide_flag(
+            flag=flag, status=status, note=note, who=user.get_username(), person=user
+        )
+        messages.success(request, _("Your decision is kept, with its note."))
+    except BenchmarksError as error:
+        messages.error(request, wording.said(error.sentence))
+    campaign = flag.campaign
+    page = reverse("dashboard:flags", args=[campaign.lab.slug, campaign.slug])
+    return redirect(f"{page}?status=all#flag-{flag.pk}")
+
+
+urlpatterns = [
+    path(f"{CAMPAIGN}flags/", list_flags, name="flags"),
+    path("flags/<int:flag_id>/decide/", decide, name="decide-flag"),
+]

@@ -1,0 +1,64 @@
+"""Whose lab's page it is, and what its reader may do there."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest
+
+from benchmarks.errors import NotFoundError
+from benchmarks.labs.members import RANKS
+from benchmarks.labs.pages import find_lab
+from benchmarks.models import Lab, Membership
+from dashboard.kit.viewers import viewer_of
+
+
+@dataclass(frozen=True)
+class LabPlace:
+    """A lab, and the role of who looks at it; "" for everybody else."""
+
+    lab: Lab
+    role: str
+
+    @property
+    def keeps(self) -> bool:
+        """May change what the lab has."""
+        return self.role in Membership.KEEPERS
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles this reader may give and take: up to their own."""
+        if not self.keeps:
+            return ()
+        return tuple(role for role in RANKS if RANKS[role] <= RANKS[self.role])
+
+
+def lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
+    """Return a lab that the reader may know of, and their role in it."""
+    try:
+        lab = find_lab(viewer_of(request), slug)
+    except NotFoundError as error:
+        raise Http404(str(error)) from error
+    mine = Membership.objects.filter(lab=lab, user=request.user.pk)
+    return LabPlace(lab, mine.values_list("role", flat=True).first() or "")
+
+
+def own_lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
+    """Return a lab the reader belongs to; another's inner pages are not there."""
+    place = lab_or_404(request, slug)
+    if not place.role:
+        raise Http404("There is no such lab, or you do not belong to it.")
+    return place
+
+
+def kept_lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
+    """Return a lab the reader may change; to others this page is not there."""
+    place = lab_or_404(request, slug)
+    if not place.keeps:
+        raise Http404("There is no such lab, or it is not yours to change.")
+    return place
+
+
+def person_of(request: HttpRequest) -> User:
+    """Return who has signed in; the view has made sure that somebody has."""
+    return cast(User, request.user)

@@ -1,0 +1,76 @@
+"""The pages of a lab: what everybody sees, and what its people see."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+from benchmarks.labs.pages import (
+    agents_of,
+    lab_deeds,
+    lab_hosts,
+    lab_members,
+    labs_with_counts,
+    last_runs,
+)
+from benchmarks.studies.lists import overview
+from dashboard.kit.addresses import LAB, MEMBER
+from dashboard.kit.signing_in import signed_in
+from dashboard.kit.viewers import viewer_of
+from dashboard.pages.labs import invitations, members, tokens
+from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
+
+
+@require_safe
+def list_labs(request: HttpRequest) -> HttpResponse:
+    """Show the labs there are; who belongs to a single one is led to it."""
+    viewer = viewer_of(request)
+    labs = list(labs_with_counts(viewer))
+    own = [lab for lab in labs if lab.pk in viewer.lab_ids]
+    if len(own) == 1:
+        return redirect("dashboard:lab", own[0].slug)
+    others = [lab for lab in labs if lab not in own]
+    return render(request, "labs/labs.html", {"own_labs": own, "labs": others})
+
+
+@require_safe
+def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
+    """Show a lab's campaigns; to its own people also machines, agents and members."""
+    place = lab_or_404(request, lab)
+    context = {"place": place, "cards": overview(viewer_of(request), lab=place.lab)}
+    if place.role:
+        agents = list(agents_of(frozenset({place.lab.pk})).order_by("name"))
+        runs = last_runs(agents)
+        context |= {
+            "hosts": lab_hosts(place.lab),
+            "agents": [(agent, runs.get(agent.pk)) for agent in agents],
+            "members": lab_members(place.lab),
+        }
+    return render(request, "labs/lab.html", context)
+
+
+@require_safe
+@signed_in
+def list_deeds(request: HttpRequest, lab: str) -> HttpResponse:
+    """Show who did what to a lab's people, tokens, flags and history."""
+    place = kept_lab_or_404(request, lab)
+    context = {"place": place, "deeds": lab_deeds(place.lab)}
+    return render(request, "labs/audit_log.html", context)
+
+
+urlpatterns = [
+    path("labs/", list_labs, name="labs"),
+    path(LAB, show_lab, name="lab"),
+    path(f"{LAB}deeds/", list_deeds, name="deeds"),
+    path(f"{LAB}members/", members.keep_members, name="members"),
+    path(f"{MEMBER}role/", members.give_role, name="give-role"),
+    path(f"{MEMBER}remove/", members.remove, name="remove-member"),
+    path(
+        f"{LAB}invitations/<int:invitation_id>/withdraw/",
+        members.withdraw,
+        name="withdraw-invitation",
+    ),
+    path(f"{LAB}tokens/", tokens.keep_tokens, name="tokens"),
+    path(f"{LAB}tokens/<slug:prefix>/revoke/", tokens.revoke, name="revoke-token"),
+    path("invitation/", invitations.answer_invitation, name="invitation"),
+]

@@ -1,0 +1,56 @@
+"""Roles and deeds in words."""
+
+from django.utils.translation import gettext_lazy
+
+from benchmarks.labs.pages import DeedLine
+from dashboard.wording import Text
+
+ROLES: dict[str, Text] = {
+    "viewer": gettext_lazy("viewer"),
+    "maintainer": gettext_lazy("maintainer"),
+    "admin": gettext_lazy("admin"),
+}
+ROLE_MEANINGS: dict[str, Text] = {
+    "viewer": gettext_lazy("reads what the lab keeps private"),
+    "maintainer": gettext_lazy(
+        "also uploads, decides about flags, keeps tokens, invites people"
+    ),
+    "admin": gettext_lazy("also makes and removes admins"),
+}
+DEEDS: dict[str, Text] = {
+    "invited": gettext_lazy("invited %(about)s"),
+    "withdrew": gettext_lazy("withdrew the invitation of %(about)s"),
+    "joined": gettext_lazy("joined by the invitation of %(about)s"),
+    "changed_role": gettext_lazy("changed the role of %(about)s"),
+    "removed": gettext_lazy("removed %(about)s"),
+    "left": gettext_lazy("left the lab"),
+    "issued": gettext_lazy("made the token %(about)s"),
+    "revoked": gettext_lazy("revoked the token %(about)s"),
+    "open": gettext_lazy("reopened a flag: %(about)s"),
+    "confirmed": gettext_lazy("confirmed a flag: %(about)s"),
+    "dismissed": gettext_lazy("dismissed a flag: %(about)s"),
+    "reread": gettext_lazy("had its history read again"),
+}
+
+
+def role_name(role: str) -> str:
+    """A role as it is written."""
+    return str(ROLES.get(role, role))
+
+
+def role_meaning(role: str) -> str:
+    """What a role may do, beyond the one before it."""
+    return str(ROLE_MEANINGS.get(role, ""))
+
+
+def role_powers(role: str) -> str:
+    """All that a role may do, with what those before it may."""
+    order = list(ROLE_MEANINGS)
+    return "; ".join(
+        str(ROLE_MEANINGS[each]) for each in order[: order.index(role) + 1]
+    )
+
+
+def deed_text(line: DeedLine) -> str:
+    """What somebody did, as the rest of a sentence that begins with their name."""
+    return str(DEEDS.get(line.kind, line.kind)) % {"about": line.about}

@@ -1,0 +1,107 @@
+"""Bands of the spectrum as lines at places of a strip. PURE but for its input."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from benchmarks.comparing.spectrum import Band
+from dashboard.kit import figures
+
+LOWEST, HIGHEST = 0.1, 4.0
+TICKS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+MAJOR = (0.25, 1.0, 4.0)
+NEAR = 0.02
+
+
+@dataclass(frozen=True)
+class Line:
+    """A mark: where it stands, in percent of the strip's width, and on which side."""
+
+    x: str
+    side: str
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A labelled place of the axis."""
+
+    x: str
+    label: str
+    is_major: bool
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A band and its marks."""
+
+    band: Band
+    lines: tuple[Line, ...]
+    goes_below: bool
+    goes_above: bool
+    """Whether some ratios lie beyond the ends of the axis."""
+
+
+@dataclass(frozen=True)
+class StripGroup:
+    """The strips of one component."""
+
+    component: str
+    strips: tuple[Strip, ...]
+
+
+@dataclass(frozen=True)
+class Strips:
+    """All strips on one axis, which reaches as far as the ratios do."""
+
+    groups: tuple[StripGroup, ...]
+    ticks: tuple[Tick, ...]
+    native: str
+    pairs: int
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether a flag doubts the end of any band."""
+        bands = (strip.band for group in self.groups for strip in group.strips)
+        return any(it.is_lowest_doubted or it.is_highest_doubted for it in bands)
+
+
+def strips(bands: Sequence[Band]) -> Strips | None:
+    """Place every line of the bands on one log axis; None without any band."""
+    if not bands:
+        return None
+    low = max(min(0.25, *(band.lowest for band in bands)) * 0.85, LOWEST)
+    high = min(max(1.25, *(band.highest for band in bands)) * 1.15, HIGHEST)
+    groups = (
+        StripGroup(name, tuple(_strip(band, low, high) for band in members))
+        for name, members in groupby(bands, key=lambda band: band.component)
+    )
+    return Strips(
+        groups=tuple(groups),
+        ticks=tuple(
+            Tick(_x(tick, low, high), figures.number(tick, ".3g"), tick in MAJOR)
+            for tick in TICKS
+            if low <= tick <= high
+        ),
+        native=_x(1.0, low, high),
+        pairs=sum(band.pairs for band in bands),
+    )
+
+
+def _strip(band: Band, low: float, high: float) -> Strip:
+    inside = [each for each in band.lines if low <= each <= high]
+    return Strip(
+        band,
+        tuple(Line(_x(each, low, high), _side(each)) for each in inside),
+        goes_below=band.lowest < low,
+        goes_above=band.highest > high,
+    )
+
+
+def _x(ratio: float, low: float, high: float) -> str:
+    return f"{100 * figures.place(ratio, low, high):.2f}%"
+
+
+def _side(ratio: float) -> str:
+    if abs(ratio - 1) <= NEAR:
+        return "near"
+    return "below" if ratio < 1 else "above"

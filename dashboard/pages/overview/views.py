@@ -1,0 +1,36 @@
+"""The first page."""
+
+from django.http import HttpRequest
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+from benchmarks.comparing.spectrum import spectrum
+from benchmarks.studies.examples import examples
+from benchmarks.studies.lists import overview
+from dashboard.kit.kept_pages import Content, kept_page
+from dashboard.kit.viewers import person_of, viewer_of
+from dashboard.pages.overview.strips import strips
+from dashboard.pages.overview.totals import totals
+from dashboard.pages.overview.tour import tour_links
+
+
+@require_safe
+@kept_page
+def show_overview(request: HttpRequest) -> Content:
+    """Show every campaign the viewer may see, all pairs, and where to begin."""
+    viewer = viewer_of(request)
+    cards = overview(viewer)
+    bands = strips(spectrum(viewer))
+    context = {
+        "cards": cards,
+        "totals": totals(cards),
+        "strips": bands,
+        "is_first_visit": person_of(request) is None,
+        "links": tour_links(examples(card.campaign for card in cards)),
+    }
+    return Content("overview/overview.html", context)
+
+
+urlpatterns = [
+    path("", show_overview, name="overview"),
+]

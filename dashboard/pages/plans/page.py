@@ -1,0 +1,160 @@
+"""What the page of a plan shows: its state now, every round, a page of its steps."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.utils import timezone
+
+from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep, Run
+from benchmarks.plans.lists import PlanState, state_of, steps_of
+from dashboard.pages.plans.starts import Starts, starts_of
+from dashboard.pages.plans.words import round_name, step_title
+
+STEPS_A_PAGE = 50
+MAPPED_AT_MOST = 1_000
+SILENT_S = 15
+SHORT_ROUND = 4
+
+
+@dataclass(frozen=True)
+class Square:
+    """One step on the map of a plan."""
+
+    number: int
+    status: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Round:
+    """The steps of one repetition."""
+
+    name: str
+    squares: tuple[Square, ...]
+
+
+@dataclass(frozen=True)
+class SeatNow:
+    """A seat and what its guest is doing."""
+
+    seat: PlanSeat
+    part: PlanPart | None
+    is_silent: bool
+
+
+@dataclass(frozen=True)
+class ShownStep:
+    """A step of the table with the runs that came of it."""
+
+    step: PlanStep
+    parts: Sequence[PlanPart]
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PlanPage:
+    """One plan."""
+
+    plan: Plan
+    state: PlanState
+    is_live: bool
+    left_s: float | None
+    seats: tuple[SeatNow, ...]
+    rounds: tuple[Round, ...]
+    starts: Starts | None
+    chosen: str
+    page: Page[PlanStep]
+    steps: tuple[ShownStep, ...]
+
+    @property
+    def several_systems(self) -> bool:
+        """Whether a table needs to say of each step which system it is of."""
+        return len({now.seat.system_id for now in self.seats}) > 1
+
+    @property
+    def has_short_rounds(self) -> bool:
+        """Whether several rounds fit beside each other."""
+        return max((len(one.squares) for one in self.rounds), default=0) <= SHORT_ROUND
+
+    @property
+    def failures(self) -> int:
+        counts = self.state.counts
+        return counts["failed"] + counts["not done"]
+
+
+def plan_page(plan: Plan, query: Mapping[str, str]) -> PlanPage:
+    """Return what one plan's page shows, in a fixed number of queries."""
+    state, now = state_of(plan), timezone.now()
+    chosen = query.get("state", "")
+    chosen = chosen if chosen in PlanStep.Status.values else ""
+    rows = steps_of(plan)
+    page = Paginator(rows.filter(status=chosen) if chosen else rows, STEPS_A_PAGE)
+    shown = page.get_page(query.get("page"))
+    return PlanPage(
+        plan=plan,
+        state=state,
+        is_live=plan.status == Plan.Status.OPEN or bool(state.busy),
+        left_s=max(0.0, (plan.ends_at - now).total_seconds()) if plan.ends_at else None,
+        seats=_seats(state, now),
+        rounds=_rounds(plan),
+        starts=starts_of(state.spreads_us, state.overlaps),
+        chosen=chosen,
+        page=shown,
+        steps=_shown(plan, shown.object_list),
+    )
+
+
+def _seats(state: PlanState, now: datetime) -> tuple[SeatNow, ...]:
+    at_work = {
+        part.seat_id: part
+        for step in state.busy
+        for part in step.parts.all()
+        if part.status in PlanPart.AT_WORK
+    }
+    return tuple(
+        SeatNow(seat, at_work.get(seat.pk), _is_silent(seat, at_work, now))
+        for seat in state.seats
+    )
+
+
+def _is_silent(seat: PlanSeat, at_work: Mapping[int, Any], now: datetime) -> bool:
+    """Whether a guest that should ask does not; one whose program runs need not."""
+    if seat.seen_at is None or seat.pk in at_work:
+        return False
+    return (now - seat.seen_at).total_seconds() > SILENT_S
+
+
+def _rounds(plan: Plan) -> tuple[Round, ...]:
+    steps = list(plan.steps.order_by("position")[: MAPPED_AT_MOST + 1])
+    if len(steps) > MAPPED_AT_MOST:
+        return ()
+    return tuple(
+        Round(round_name(repetition), _squares(members))
+        for repetition, members in groupby(steps, key=lambda step: step.repetition)
+    )
+
+
+def _squares(steps: Iterable[PlanStep]) -> tuple[Square, ...]:
+    return tuple(
+        Square(step.position + 1, step.status.replace(" ", "-"), step_title(step))
+        for step in steps
+    )
+
+
+def _shown(plan: Plan, steps: Iterable[PlanStep]) -> tuple[ShownStep, ...]:
+    found = [(step, list(step.parts.all())) for step in steps]
+    keys = {key for _, parts in found for part in parts for key in part.keys}
+    runs = Run.objects.filter(lab=plan.lab_id, key__in=keys, part=1)
+    ids = {str(key): pk for key, pk in runs.values_list("key", "pk")}
+    return tuple(
+        ShownStep(
+            step,
+            parts,
+            tuple(ids[key] for part in parts for key in part.keys if key in ids),
+        )
+        for step, parts in found
+    )

@@ -1,0 +1,143 @@
+"""The plans of a campaign: their list, one with its live state, and a new one."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from benchmarks.errors import BenchmarksError, NotFoundError
+from benchmarks.models import Campaign, Plan
+from benchmarks.plans.lists import find_plan, step_counts, visible_plans
+from benchmarks.plans.planning import create_plan, stop_plan
+from dashboard import wording
+from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.signing_in import signed_in
+from dashboard.kit.viewers import (
+    campaign_or_404,
+    keeper_or_404,
+    keeps,
+    query_of,
+    viewer_of,
+)
+from dashboard.pages.plans.form import CHOICES, FIRST, asked_plan, system_choices
+from dashboard.pages.plans.page import plan_page
+
+PLANS_A_PAGE = 50
+
+
+@require_safe
+def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show the plans of a campaign, the newest first."""
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    plans = visible_plans(viewer).filter(campaign=campaign)
+    page = Paginator(plans, PLANS_A_PAGE).get_page(query_of(request).get("page"))
+    shown = list(page.object_list)
+    counts = step_counts(shown)
+    context = {
+        "campaign": campaign,
+        "page": page,
+        "plans": [(plan, counts[plan.pk]) for plan in shown],
+        "may_keep": keeps(request, campaign.lab_id),
+    }
+    return render(request, "plans/plans.html", context)
+
+
+@require_safe
+def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
+    """Show how far a plan is; the page keeps itself current while it is open."""
+    plan = _plan_or_404(request, plan_id)
+    query = query_of(request)
+    context = {
+        "plan": plan,
+        "campaign": campaign_or_404(
+            viewer_of(request), plan.campaign.lab.slug, plan.campaign.slug
+        ),
+        "page": plan_page(plan, query),
+        "may_keep": keeps(request, plan.lab_id),
+    }
+    return render(request, "plans/plan.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show the form of a new plan; store what was filled in."""
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    keeper_or_404(request, campaign.lab_id)
+    problem = wrong = ""
+    if request.method == "POST":
+        try:
+            plan = _made(request, campaign)
+            return redirect("dashboard:plan", plan.pk)
+        except BenchmarksError as error:
+            problem, wrong = wording.said(error.sentence), error.field
+    context = {**_form_context(request, campaign, problem), "wrong": wrong}
+    status = 422 if problem else 200
+    return render(request, "plans/new.html", context, status=status)
+
+
+@require_POST
+@signed_in
+def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
+    """Stop a plan: what waits is not done."""
+    plan = _plan_or_404(request, plan_id)
+    keeper_or_404(request, plan.lab_id)
+    try:
+        stop_plan(plan=plan)
+        messages.success(request, _("The plan is stopped; what runs goes to its end."))
+    except BenchmarksError as error:
+        messages.error(request, wording.said(error.sentence))
+    return redirect("dashboard:plan", plan.pk)
+
+
+def _made(request: HttpRequest, campaign: Campaign) -> Plan:
+    fields = asked_plan(campaign, request.POST)
+    who = request.user.get_username()
+    return create_plan(campaign=campaign, who=who, **fields)
+
+
+def _form_context(
+    request: HttpRequest, campaign: Campaign, problem: str
+) -> dict[str, Any]:
+    chosen = request.POST if request.method == "POST" else None
+    said = chosen.dict() if chosen is not None else dict(FIRST)
+    ticked = {name: set(chosen.getlist(name)) if chosen else set() for name in _LISTS}
+    return {
+        "campaign": campaign,
+        "problem": problem,
+        "said": said,
+        "choices": CHOICES,
+        "tools": [(name, name in ticked["tool"]) for name in CHOICES["tools"]],
+        "options": [
+            (name, said.get(f"option-{name}", "")) for name in CHOICES["options"]
+        ],
+        **system_choices(campaign, ticked["system"], said),
+    }
+
+
+_LISTS = ("system", "tool")
+
+
+def _plan_or_404(request: HttpRequest, plan_id: int) -> Plan:
+    try:
+        return find_plan(viewer_of(request), plan_id)
+    except NotFoundError as error:
+        raise Http404(str(error)) from error
+
+
+urlpatterns = [
+    path(f"{CAMPAIGN}plans/", list_plans, name="plans"),
+    path(f"{CAMPAIGN}plans/new/", make_plan, name="new-plan"),
+    path("plans/<int:plan_id>/", show_plan, name="plan"),
+    path("plans/<int:plan_id>/stop/", stop, name="stop-plan"),
+]

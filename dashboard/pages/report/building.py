@@ -1,0 +1,162 @@
+"""A campaign as a report, put together from what the pages show."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from benchmarks.comparing.printed import printed_tables
+from benchmarks.comparing.profile import Profile, judged_profile
+from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.verdicts import campaign_verdicts
+from benchmarks.models import Campaign, Flag, System
+from benchmarks.plausibility.findings import SEVERITIES
+from benchmarks.publishing.readiness import campaign_assessment
+from benchmarks.studies.detail import CampaignDetail, campaign_detail, tool_versions
+from benchmarks.studies.flags import visible_flags
+from benchmarks.viewer import Viewer
+from dashboard.exports.citation import Citation, bibtex
+from dashboard.pages.report.charts import profile_chart
+from dashboard.pages.report.disclosure import disclosure, fact_text, not_stated
+from dashboard.pages.report.document import Document, Section, plain_table
+from dashboard.pages.report.findings import findings
+from dashboard.pages.report.flagged import flags_section
+from dashboard.pages.report.matrix import matrix
+from dashboard.pages.report.method import method
+from dashboard.pages.report.numbering import numbered
+from dashboard.pages.report.originals import originals
+from dashboard.pages.report.profile import profile_section
+from dashboard.pages.report.studied import (
+    corun_section,
+    energy_section,
+    influence_section,
+)
+from dashboard.pages.report.tooling import tools_table
+from dashboard.wording import emulation_words
+from dashboard.wording.system_names import short_names
+
+
+@dataclass(frozen=True)
+class Making:
+    """Who made a report, when, from which version."""
+
+    made_at: datetime
+    version: str
+    who: str
+
+
+def report(
+    viewer: Viewer, campaign: Campaign, citation: Citation, making: Making
+) -> Document:
+    """Return the report of a campaign, in a fixed number of queries."""
+    detail = campaign_detail(campaign)
+    return Document(
+        title=campaign.title,
+        byline=_byline(campaign),
+        language="en",
+        facts=tuple(_facts(campaign, citation)),
+        colophon=colophon(making),
+        sections=tuple(numbered(_sections(viewer, campaign, detail))),
+        citation=bibtex(citation),
+        author=campaign.author or campaign.lab.name,
+    )
+
+
+def _sections(
+    viewer: Viewer, campaign: Campaign, detail: CampaignDetail
+) -> Iterator[Section]:
+    """Return what a report says, part by part; a part without anything is left out."""
+    verdicts = campaign_verdicts(campaign)
+    rows = comparison_rows(
+        campaign, systems=detail.systems, filters={}, verdicts=verdicts
+    )
+    found, beyond = judged_profile(rows, verdicts), _beyond_cells(viewer, campaign)
+    tools = tools_table(rows, tool_versions(campaign))
+    yield _about(campaign, detail.systems)
+    yield method(campaign, {part.name for part in beyond})
+    yield disclosure(detail, campaign_assessment(campaign), tools)
+    yield _profile(found)
+    yield findings(rows, found, verdicts.tested, short_names(detail.systems))
+    yield from matrix(rows)
+    yield from beyond
+    printed = originals(printed_tables(viewer, campaign))
+    if printed.tables:
+        yield printed
+    yield flags_section(_flags(viewer, campaign))
+    yield _sources(detail)
+
+
+def _flags(viewer: Viewer, campaign: Campaign) -> list[Flag]:
+    """Return the flags, those first that doubt the most."""
+    return sorted(
+        visible_flags(viewer, campaign=campaign),
+        key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk),
+    )
+
+
+def _profile(found: Profile) -> Section:
+    section = profile_section(found)
+    tables = (replace(each, caption=_("Each system's cost")) for each in section.tables)
+    return replace(section, tables=tuple(tables), charts=profile_chart(found))
+
+
+def _beyond_cells(viewer: Viewer, campaign: Campaign) -> list[Section]:
+    parts = (
+        influence_section(viewer, campaign),
+        corun_section(campaign),
+        energy_section(campaign),
+    )
+    return list(filter(None, parts))
+
+
+def _byline(campaign: Campaign) -> str:
+    parts = (campaign.author, campaign.institution, campaign.published)
+    return ", ".join(filter(None, parts)) or campaign.lab.name
+
+
+def _facts(campaign: Campaign, citation: Citation) -> list[tuple[str, str]]:
+    return [
+        (_("Authors"), campaign.author or not_stated()),
+        (_("Institution"), campaign.institution or not_stated()),
+        (_("Date"), campaign.published or not_stated()),
+        (_("Campaign"), f"{campaign.lab.slug}/{campaign.slug}"),
+        (_("Address"), citation.address),
+    ]
+
+
+def colophon(making: Making) -> str:
+    """Return the line at the end: who made a report, when, from which version."""
+    return _("Made on %(when)s UTC by Virtlab %(version)s for %(who)s.") % {
+        "when": making.made_at.strftime("%Y-%m-%d %H:%M"),
+        "version": making.version,
+        "who": making.who or _("anybody"),
+    }
+
+
+def _about(campaign: Campaign, systems: Iterable[System]) -> Section:
+    rows = [[name, fact_text(levels)] for name, levels in campaign.factors.items()]
+    tables = (plain_table(_("What was varied"), (), rows),) if rows else ()
+    texts = [campaign.note] if campaign.note else []
+    if any(system.is_emulated for system in systems):
+        texts.append(emulation_words())
+    return Section("about", _("What this is"), (*texts, _how_to_read()), tables)
+
+
+def _how_to_read() -> str:
+    return _(
+        "Read it in this order: the profile says what each system costs, the findings "
+        "what may be said of it, the matrix has every cell, and the flags say which "
+        "numbers are doubtful. A number without an interval is of a single run: it "
+        "says what was measured once, not what would be measured again."
+    )
+
+
+def _sources(detail: CampaignDetail) -> Section:
+    rows = [[document, str(count)] for document, count in detail.sources]
+    head = (_("Document"), _("Runs"))
+    if not rows:
+        return Section("sources", _("Sources"), (_("Measured here: no document."),))
+    title = _("Where the numbers were printed")
+    table = plain_table(title, head, rows, numbers_from=1)
+    return Section("sources", _("Sources"), (), (table,))

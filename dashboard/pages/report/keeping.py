@@ -1,0 +1,30 @@
+"""A report that is made anew only when its campaign changed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from benchmarks.models import Campaign
+from benchmarks.viewer import Viewer
+from dashboard.exports.citation import Citation
+from dashboard.kit.kept import kept
+from dashboard.pages.report.building import Making, colophon, report
+from dashboard.pages.report.document import Document
+
+NOBODY = Making(made_at=datetime.min.replace(tzinfo=UTC), version="", who="")
+
+
+def kept_report(
+    version: str,
+    viewer: Viewer,
+    campaign: Campaign,
+    citation: Citation,
+    making: Making,
+) -> Document:
+    """Return the report of a campaign's version; only who made it when is new."""
+    document = _document(version, viewer, campaign, citation)
+    return replace(document, colophon=colophon(making))
+
+
+@kept
+def _document(viewer: Viewer, campaign: Campaign, citation: Citation) -> Document:
+    return report(viewer, campaign, citation, NOBODY)

@@ -1,0 +1,99 @@
+"""What each system costs: a row a system, a component a column."""
+
+from collections.abc import Iterator
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from benchmarks.comparing.columns import Column
+from benchmarks.comparing.profile import Profile, ProfileRow, Share
+from dashboard import wording
+from dashboard.kit import figures
+from dashboard.pages.report.document import Entry, Line, Section, Table, line
+
+SYSTEMS = 200
+
+
+def profile_section(found: Profile) -> Section:
+    """Return each system's cost as one row: a component a column."""
+    if not found.rows:
+        return Section("profile", _("Overhead profile"), (_without_profile(),))
+    said = _(
+        "The geometric mean of a system's ratios in one component, over the cases that "
+        "all compared systems have, in the scenario single. Below it the 95 % interval "
+        "over cases of this kind, or the range from the worst to the best case; the "
+        "number of cases and runs; and the worst case."
+    )
+    notes = [said]
+    shares = [share for row in found.rows for share in row.stated]
+    if any(share.least_runs < 2 for share in shares):
+        notes.append(
+            _(
+                "Where a single run stands behind a case, no interval is given: the "
+                "range says how cases differ, not how sure the mean is."
+            )
+        )
+    if len(found.rows) > SYSTEMS:
+        notes.append(_("The first %(n)s systems are shown.") % {"n": SYSTEMS})
+    if found.is_relative:
+        notes.append(_("Ratios are to the campaign's reference system, not to native."))
+    tables = (_profile_table(found),)
+    return Section("profile", _("Overhead profile"), tuple(notes), tables)
+
+
+def _without_profile() -> str:
+    return _(
+        "There is none: it takes systems that ran alone (scenario single), and the "
+        "native machine, or a reference system, measured in the same cases."
+    )
+
+
+def _profile_table(found: Profile) -> Table:
+    names = [wording.component_name(name) for name in found.components]
+    head = line(_("System"), *names)
+    rows = tuple(_profile_line(row) for row in found.rows[:SYSTEMS])
+    return Table("", (head,), rows, len(names) + 1)
+
+
+def _profile_line(row: ProfileRow) -> Line:
+    shares = (_share(share) for share in row.shares)
+    return Line((Entry(system_name(row.column)), *shares))
+
+
+def system_name(column: Column) -> str:
+    """Return what a system is called in the profile."""
+    facts = (wording.fact_in_brief(fact) for fact in column.facts if fact.value)
+    return ", ".join([column.platform, *facts])
+
+
+def _share(share: Share | None) -> Entry:
+    if share is None:
+        return Entry("", sub=_("no case in common"), is_number=True)
+    return Entry(
+        figures.ratio(share.mean),
+        sub="\n".join(share_facts(share)),
+        shade=figures.heat(share.mean),
+        is_number=True,
+    )
+
+
+def share_facts(share: Share) -> Iterator[str]:
+    """Say how sure a mean is, what it rests on, and where it is worst."""
+    if share.low is not None and share.high is not None:
+        bounds = figures.ratio(share.low), figures.ratio(share.high)
+        yield _("95 %% %(low)s to %(high)s") % dict(
+            zip(("low", "high"), bounds, strict=True)
+        )
+    if share.cases > 1:
+        yield _("cases %(low)s to %(high)s") % {
+            "low": figures.ratio(share.minimum),
+            "high": figures.ratio(share.maximum),
+        }
+    cases = ngettext("%(n)s case", "%(n)s cases", share.cases) % {"n": share.cases}
+    yield f"{cases}, {wording.runs_text(share.runs)}"
+    if share.cases > 1:
+        yield _("worst: %(case)s") % {"case": share.worst}
+    if share.doubted:
+        yield _("%(n)s doubted by a flag") % {"n": share.doubted}
+    if share.apart:
+        yield _("%(n)s with a baseline of another session") % {"n": share.apart}

@@ -1,0 +1,189 @@
+"""What a report says beyond single cells: influence, co-runs, energy."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from django.utils.translation import gettext as _
+
+from benchmarks import tools
+from benchmarks.comparing.coruns import CoRun, CoRuns, campaign_coruns
+from benchmarks.comparing.factor_effects import (
+    Analysis,
+    ComponentInfluence,
+    campaign_influence,
+)
+from benchmarks.comparing.factor_responses import Response
+from benchmarks.models import Campaign
+from benchmarks.power.energy import campaign_energy
+from benchmarks.studies.flags import withheld_cells
+from benchmarks.viewer import Viewer
+from dashboard import wording
+from dashboard.charts.drawings import NONE
+from dashboard.charts.vector.plot import plot
+from dashboard.charts.vector.ranking import Ranked, ranking
+from dashboard.pages.coruns.drawings import drawings
+from dashboard.pages.coruns.words import answer as corun_answer
+from dashboard.pages.energy.drawings import energy_drawing
+from dashboard.pages.energy.performance import performance_drawing
+from dashboard.pages.energy.words import answer as energy_answer
+from dashboard.pages.factor_effects.bars import scale_of
+from dashboard.pages.factor_effects.parts import Detail, HalfNormal, detail
+from dashboard.pages.factor_effects.words import statements
+from dashboard.pages.report.charts import drawn
+from dashboard.pages.report.document import Chart, Section, Table, plain_table
+from dashboard.wording.system_names import short_names
+
+MOST_EFFECTS = 12
+
+
+def influence_section(viewer: Viewer, campaign: Campaign) -> Section | None:
+    """Return which parameters moved the results, where the design tells it."""
+    found = campaign_influence(viewer, campaign)
+    told = [
+        each for each in found.components if each.whole and each.whole.found.effects
+    ]
+    if not told:
+        return None
+    texts = [
+        _(
+            "Scenario %(scenario)s. A bar is by which factor a parameter moves the "
+            "response; filled bars are clear, open ones may be chance, which the "
+            "shaded bands show."
+        )
+        % {"scenario": wording.scenario_name(found.scenario)}
+    ]
+    charts: list[Chart] = []
+    tables: list[Table] = []
+    for each in told:
+        texts.append(_influence_text(each))
+        if each.whole is not None:
+            _add_influence(each.whole, found.response, charts, tables)
+    return Section(
+        "influence", _("Influence"), tuple(texts), tuple(tables), charts=tuple(charts)
+    )
+
+
+def _influence_text(each: ComponentInfluence) -> str:
+    lines = statements(each.whole) if each.whole else []
+    return f"{wording.component_name(each.component)}: {' '.join(lines)}"
+
+
+def _add_influence(
+    whole: Analysis, response: Response, charts: list[Chart], tables: list[Table]
+) -> None:
+    name = wording.component_name(whole.component)
+    parts = detail(whole, response)
+    caption = _("%(component)s: parameters by their effect. %(chance)s") % {
+        "component": name,
+        "chance": parts.chance,
+    }
+    charts.append(
+        Chart(caption, caption, _ranked(whole, parts, caption), (len(tables),))
+    )
+    tables.append(_effects_table(name, parts))
+    if parts.half_normal:
+        charts.append(_half_normal(name, parts.half_normal, len(tables)))
+        tables.append(_contrasts_table(name, parts.half_normal))
+
+
+def _ranked(whole: Analysis, parts: Detail, alt: str) -> str:
+    effects = whole.found.effects[:MOST_EFFECTS]
+    rows = [
+        Ranked(row.name, row.change, row.factor, effect)
+        for row, effect in zip(parts.effects, effects, strict=False)
+    ]
+    return ranking(rows, scale_of(whole.found.effects), parts.ends, alt)
+
+
+def _effects_table(name: str, parts: Detail) -> Table:
+    head = (
+        _("Parameter"),
+        _("Change"),
+        _("Factor"),
+        _("With margin") if parts.half_normal else _("95 % interval"),
+        _("Beyond chance?"),
+    )
+    rows = [
+        (row.name, row.change, row.factor, row.bounds or NONE, row.strength_name)
+        for row in parts.effects
+    ]
+    title = _("%(component)s: effects, the strongest first") % {"component": name}
+    return plain_table(title, head, rows, weights=(4, 6, 2, 4, 3))
+
+
+def _half_normal(name: str, found: HalfNormal, at: int) -> Chart:
+    caption = _(
+        "%(component)s: half-normal plot of all contrasts. Chance alone would put all "
+        "of them on the slanted line; the upright lines are the margins of Lenth for "
+        "one contrast and for all together."
+    ) % {"component": name}
+    caption = f"{caption} {found.note}".rstrip()
+    return Chart(caption, caption, plot(found.figure, caption), (at,))
+
+
+def _contrasts_table(name: str, found: HalfNormal) -> Table:
+    head = (_("Contrast"), _("Factor"), _("Beyond chance?"))
+    title = _("%(component)s: contrasts") % {"component": name}
+    return plain_table(title, head, found.rows, weights=(6, 2, 3))
+
+
+def corun_section(campaign: Campaign) -> Section | None:
+    """Return what VMs did together: a case of each component drawn."""
+    found = campaign_coruns(campaign)
+    if not found.coruns:
+        return None
+    withheld = withheld_cells(campaign)
+    texts: list[str] = []
+    charts: list[Chart] = []
+    tables: list[Table] = []
+    for component, members in groupby(
+        found.coruns, key=lambda each: each.of.case.component
+    ):
+        coruns = list(members)
+        name = wording.component_name(component)
+        texts.append(f"{name}: {corun_answer(coruns, withheld)}")
+        for some, table in _corun_charts(found, coruns, len(tables)):
+            charts += some
+            tables.append(table)
+    return Section(
+        "co-runs", _("Co-runs"), tuple(texts), tuple(tables), charts=tuple(charts)
+    )
+
+
+def _corun_charts(
+    found: CoRuns, coruns: Sequence[CoRun], at: int
+) -> Iterator[tuple[tuple[Chart, ...], Table]]:
+    """Draw the first case with a direction: one stands for its component."""
+    directed = (each.of.case for each in coruns if each.of.case.better != "neither")
+    case = next(directed, None)
+    if case is None:
+        return
+    of_case = [each for each in coruns if each.of.case.pk == case.pk]
+    curves = [each for each in found.curves if each.case.pk == case.pk]
+    name = f"{tools.get(case.tool).title}: {case.label}"
+    for place, drawing in enumerate(drawings(of_case, curves)):
+        yield drawn(drawing, name, at + place)
+
+
+def energy_section(campaign: Campaign) -> Section | None:
+    """Return what the meters say of each workload."""
+    found = campaign_energy(campaign, None)
+    texts: list[str] = []
+    charts: list[Chart] = []
+    tables: list[Table] = []
+    for each in found.tables:
+        names = short_names(one.system for one in each.systems)
+        texts.append(f"{each.workload}: {energy_answer(each, names)}")
+        pictures = (
+            energy_drawing(each, names, None),
+            performance_drawing(each, names),
+        )
+        for drawing in filter(None, pictures):
+            some, table = drawn(drawing, each.workload, len(tables))
+            charts += some
+            tables.append(table)
+    if not tables:
+        return None
+    return Section(
+        "energy", _("Energy"), tuple(texts), tuple(tables), charts=tuple(charts)
+    )

@@ -1,0 +1,114 @@
+"""The report of a campaign: a page to print, and a PDF that a task makes."""
+
+from functools import partial
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from benchmarks.models import Campaign, Report
+from benchmarks.publishing.reports import ask_report, revive
+from benchmarks.studies.data_versions import campaign_version
+from dashboard.exports.citing import citation_of, site_of
+from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.figures import NEUTRAL, written_as
+from dashboard.kit.viewers import campaign_or_404, person_of, viewer_of
+from dashboard.kit.waiting import progress_of, send, wait_a_moment
+from dashboard.pages.report.building import Making
+from dashboard.pages.report.keeping import kept_report
+from dashboard.pages.report.making import edition
+from dashboard.tasks import make_report
+
+
+@require_safe
+def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Show a campaign's report as a page to print."""
+    viewer = viewer_of(request)
+    campaign = campaign_or_404(viewer, lab, slug)
+    version, citation = campaign_version(campaign), citation_of(request, campaign)
+    who = request.user.get_username() if request.user.is_authenticated else ""
+    making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
+    with written_as(NEUTRAL):  # the page says what the file says
+        said = kept_report(version, viewer, campaign, citation, making)
+    context = {
+        "campaign": campaign,
+        "report": said,
+        "version": f"{version} {sorted(viewer.lab_ids)}",
+    }
+    return render(request, "report/report.html", context)
+
+
+@require_safe
+def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Hand out a campaign's report as a PDF, or show how far its making is."""
+    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    asked = _asked(request, campaign)
+    wait_a_moment(asked, "content")
+    if asked.stage != Report.Stage.DONE:
+        return redirect("dashboard:report-making", asked.pk)
+    return _file(asked)
+
+
+@require_safe
+def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
+    """Show how far a report is; the page looks again by itself until it is there."""
+    asked = _own_or_404(request, report_id)
+    if revive(asked):
+        send(make_report, asked.pk)
+    context = {"campaign": asked.campaign, "asked": asked, "at": progress_of(asked)}
+    return render(request, "report/report_making.html", context)
+
+
+@require_safe
+def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
+    """Hand out the report that somebody waited for."""
+    asked = _own_or_404(request, report_id)
+    if asked.stage != Report.Stage.DONE:
+        return redirect("dashboard:report-making", asked.pk)
+    return _file(asked)
+
+
+def _own_or_404(request: HttpRequest, report_id: int) -> Report:
+    """Return a report that this reader asked for, of a campaign still to be seen.
+
+    Who was not signed in when asking may be so now: such a report holds what is public.
+    """
+    reports = Report.objects.select_related("campaign__lab")
+    whose = Q(person=person_of(request)) | Q(person=None)
+    asked = get_object_or_404(reports.filter(whose), pk=report_id)
+    campaign = asked.campaign
+    campaign_or_404(viewer_of(request), campaign.lab.slug, campaign.slug)
+    return asked
+
+
+def _file(asked: Report) -> HttpResponse:
+    name = f'inline; filename="{asked.campaign.slug}.pdf"'
+    headers = {"Content-Disposition": name, "Cache-Control": "private, no-cache"}
+    content = bytes(asked.content)
+    return HttpResponse(content, content_type="application/pdf", headers=headers)
+
+
+def _asked(request: HttpRequest, campaign: Campaign) -> Report:
+    """Return the reader's report, and see to it that somebody makes it."""
+    asked, is_to_make = ask_report(
+        campaign=campaign,
+        person=person_of(request),
+        site=site_of(request),
+        edition=edition(),
+    )
+    if is_to_make:
+        transaction.on_commit(partial(send, make_report, asked.pk))
+    return asked
+
+
+urlpatterns = [
+    path(f"{CAMPAIGN}report/", show_report, name="report"),
+    path(f"{CAMPAIGN}report.pdf", download_report, name="report-pdf"),
+    path("reports/<int:report_id>/", show_making, name="report-making"),
+    path("reports/<int:report_id>.pdf", download_made, name="report-made"),
+]

@@ -1,0 +1,122 @@
+"""What the pages of runs show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from benchmarks.analysis.clock_facts import figures_trust, run_trust
+from benchmarks.analysis.clocks import TimeTrust
+from benchmarks.comparing.facets import facets
+from benchmarks.models import Campaign, Cell, Run, Sample
+from benchmarks.uploads.run_lists import listed_runs, runs_of_upload, samples_of
+from benchmarks.viewer import Viewer
+from dashboard.kit.selections import Menu, run_menus
+from dashboard.pages.upload.text import UploadText, upload_text
+
+PAGE = 50
+SAMPLES_SHOWN = 500
+FILTERS = ("tool", "status", "scenario")
+
+
+@dataclass(frozen=True)
+class RunListPage:
+    """One page of runs, newest first; ``older`` and ``newer`` are where to go on."""
+
+    runs: tuple[Run, ...]
+    menus: list[Menu]
+    older: int | None
+    newer: int | None
+
+    @property
+    def is_live(self) -> bool:
+        """Some of them are still to be read."""
+        return any(run.status == Run.Status.RECEIVED for run in self.runs)
+
+
+@dataclass(frozen=True)
+class ShownSample:
+    """A sample and the cell it went into, once there is one."""
+
+    sample: Sample
+    cell_id: int | None
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """What a run measured and what was uploaded, both cut to what a page can hold."""
+
+    samples: tuple[ShownSample, ...]
+    has_more_samples: bool
+    upload: UploadText
+    others: tuple[Run, ...]
+    """The other runs that were read from the same upload."""
+    trust: TimeTrust | None
+    """How far the clock that timed the run is to be trusted."""
+    is_uncorrected: bool = False
+    """The time could be corrected, but what the tool printed was not."""
+
+
+def run_list_page(
+    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
+) -> RunListPage:
+    """Return the runs that a URL's query asks for."""
+    wanted: dict[str, Any] = {name: query[name] for name in FILTERS if query.get(name)}
+    if query.get("system"):
+        wanted["system"] = number(query["system"])
+    runs = listed_runs(viewer, campaign=campaign, **wanted)
+    shown, older, newer = _page(runs, query)
+    menus = run_menus(query, facets(campaign))
+    return RunListPage(tuple(shown), menus, older, newer)
+
+
+def _page(
+    runs: QuerySet[Run], query: Mapping[str, str]
+) -> tuple[list[Run], int | None, int | None]:
+    """Return a page by key, not by offset: as quick at the end as at the beginning."""
+    if query.get("after"):
+        found = list(
+            runs.filter(pk__gt=number(query["after"])).order_by("pk")[: PAGE + 1]
+        )
+        shown = found[:PAGE][::-1]
+        older = shown[-1].pk if shown else None
+        return shown, older, shown[0].pk if len(found) > PAGE else None
+    if query.get("before"):
+        runs = runs.filter(pk__lt=number(query["before"]))
+    found = list(runs.order_by("-pk")[: PAGE + 1])
+    shown = found[:PAGE]
+    newer = shown[0].pk if shown and query.get("before") else None
+    return shown, shown[-1].pk if len(found) > PAGE else None, newer
+
+
+def run_page(run: Run) -> RunPage:
+    """Return a run's samples with their cells, and its upload made readable."""
+    samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
+    cells = _cells_of(run, {sample.case_id for sample in samples})
+    band, is_virtual = run.campaign.band_percent / 100, not run.system.is_native
+    trust = run_trust(run.clock, run.facts, is_virtual=is_virtual, band=band)
+    printed = figures_trust(run.clock, run.facts, is_virtual=is_virtual, band=band)
+    return RunPage(
+        samples=tuple(
+            ShownSample(sample, cells.get(sample.case_id))
+            for sample in samples[:SAMPLES_SHOWN]
+        ),
+        has_more_samples=len(samples) > SAMPLES_SHOWN,
+        upload=upload_text(run.upload.text, run.first_line, run.last_line),
+        others=tuple(runs_of_upload(run)) if run.first_line else (),
+        trust=trust,
+        is_uncorrected=trust is not None and trust.state != printed,
+    )
+
+
+def _cells_of(run: Run, case_ids: set[int]) -> dict[int, int]:
+    key = ("campaign_id", "system_id", "scenario", "vms", "seat", "load")
+    same: dict[str, Any] = {name: getattr(run, name) for name in key}
+    cells = Cell.objects.filter(case__in=case_ids, **same)
+    return dict(cells.values_list("case_id", "pk"))
+
+
+def number(text: str) -> int:
+    """Return an id out of a URL; 0, which nothing has, for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

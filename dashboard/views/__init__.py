@@ -1,1 +1,0 @@
-"""The pages: each view calls selectors and renders one template."""

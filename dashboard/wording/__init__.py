@@ -1,0 +1,261 @@
+"""How what is stored is put before people: names, circumstances, amounts, sentences.
+
+What became of things (states of cells, runs, flags, clocks): `states`.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import cast
+
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import gettext as _
+
+from benchmarks.comparing.columns import Fact
+from benchmarks.models import System
+from benchmarks.sentences import Sentence, told
+from dashboard.kit import figures
+
+Text = str | Promise
+NONE = "\N{EN DASH}"
+
+PROPERTIES: dict[str, Text] = {
+    "platform": gettext_lazy("Hypervisor, version"),
+    "host": gettext_lazy("Host"),
+    "hypervisor": gettext_lazy("Hypervisor"),
+    "hypervisor_version": gettext_lazy("Version"),
+    "virtualization": gettext_lazy("Type"),
+    "guest_os": gettext_lazy("Guest OS"),
+    "guest_bits": gettext_lazy("Bits"),
+    "vcpus": gettext_lazy("vCPUs"),
+    "memory_bytes": gettext_lazy("Memory"),
+    "hw_virt": gettext_lazy("AMD-V / VT-x"),
+    "guest_tools": gettext_lazy("Guest tools"),
+    "storage": gettext_lazy("Storage"),
+    "swap": gettext_lazy("Swap"),
+    "scheduler": gettext_lazy("Scheduler"),
+}
+
+# Words of facts that are abbreviations.
+ACRONYMS = {"cpu", "ip", "mtu", "numa", "os", "smt", "tcp"}
+
+# Properties whose values need no name beside them.
+SELF_EVIDENT = {"host", "virtualization", "guest_os", "guest_bits", "memory_bytes"}
+
+COMPONENTS: dict[str, Text] = {
+    "CPU": gettext_lazy("CPU"),
+    "memory": gettext_lazy("Memory"),
+    "disk": gettext_lazy("Disk"),
+    "network": gettext_lazy("Network"),
+    "power": gettext_lazy("Power"),
+    "application": gettext_lazy("Application"),
+}
+
+SCENARIOS: dict[str, Text] = {
+    "single": gettext_lazy("Single"),
+    "parallel": gettext_lazy("Parallel"),
+    "under CPU load": gettext_lazy("Under CPU load"),
+    "disk and network combined": gettext_lazy("Disk and network combined"),
+    "inter-vm": gettext_lazy("Between VMs"),
+    "same-host": gettext_lazy("Within a host"),
+    "inter-host": gettext_lazy("Between hosts"),
+    "combined": gettext_lazy("Different work at once"),
+}
+
+BETTER: dict[str, Text] = {
+    "higher": gettext_lazy("higher is better"),
+    "lower": gettext_lazy("lower is better"),
+    "neither": gettext_lazy("neither is better"),
+}
+
+# The usual facts of a machine, in the order in which one asks for them.
+FACTS: dict[str, Text] = {
+    "cpu": gettext_lazy("CPU"),
+    "cores": gettext_lazy("Cores"),
+    "threads": gettext_lazy("Threads"),
+    "l1_kib_per_core": gettext_lazy("L1 per core, KiB"),
+    "l2_kib_per_core": gettext_lazy("L2 per core, KiB"),
+    "hardware_virtualization": gettext_lazy("Virtualization support"),
+    "memory": gettext_lazy("Memory"),
+    "mainboard": gettext_lazy("Mainboard"),
+    "disk": gettext_lazy("Disk"),
+    "storage": gettext_lazy("Storage"),
+    "network": gettext_lazy("Network"),
+    "power_meter": gettext_lazy("Power meter"),
+    "guests": gettext_lazy("Guests"),
+    "note": gettext_lazy("Note"),
+}
+
+
+def fact_name(name: str) -> str:
+    """Return what a fact is called; an unknown one by its own name."""
+    return str(FACTS.get(name, name.replace("_", " ")))
+
+
+def stated_text(value: object, *, is_inner: bool = False) -> str:
+    """Return what an agent or a person stated as one line, whatever its shape."""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, Mapping):
+        pairs = ((name, stated_text(it, is_inner=True)) for name, it in value.items())
+        parts = ", ".join(f"{name}: {text}" for name, text in pairs)
+        return f"({parts})" if parts and is_inner else parts or NONE
+    if isinstance(value, list):
+        parts = ", ".join(stated_text(each, is_inner=True) for each in value)
+        return parts or NONE
+    return NONE if value in (None, "") else str(value)
+
+
+def emulation_words() -> str:
+    """Return what a reader has to know of systems on a software emulator."""
+    return _(
+        "A software emulator (QEMU TCG) stands below systems of this campaign, and "
+        "they inherit what it costs: their numbers show that the way from a guest to "
+        "this page works, not which hypervisor is faster."
+    )
+
+
+def property_name(name: str) -> str:
+    """Return what a property is called; an unknown one by its own name."""
+    return str(PROPERTIES.get(name) or _as_heading(name))
+
+
+def _as_heading(name: str) -> str:
+    """Return a lab's own word for a property as a heading: ``CPU model``."""
+    words = [each.upper() if each in ACRONYMS else each for each in _words(name)]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+
+
+def _words(name: str) -> list[str]:
+    return name.replace("_", " ").split(" ")
+
+
+def property_heading(name: str) -> str:
+    """Return what a property is called where its name stands alone."""
+    return property_name(name) if name in PROPERTIES else capfirst(property_name(name))
+
+
+def property_value(name: str, value: object) -> str:
+    """Return a property's value under its own heading."""
+    if value in ("", None):
+        return ""
+    if name == "guest_bits":
+        return _("%(bits)s-bit") % {"bits": value}
+    if name == "memory_bytes":
+        return figures.amount_of_memory(int(str(value)))
+    return str(value)
+
+
+def fact_text(fact: Fact) -> str:
+    """Return a fact that has to explain itself: ``3 VMs``, ``seat 2``, ``swap SSD``."""
+    return _fact_text(fact, get_language(), figures.locale())
+
+
+@lru_cache(maxsize=4096)
+def _fact_text(fact: Fact, _language: str | None, _locale: figures.Locale) -> str:
+    """Do it once a reader's language and signs: a table says it hundreds of times."""
+    if fact.name == "vms":
+        count = int(fact.value)
+        return ngettext("%(n)s VM", "%(n)s VMs", count) % {"n": count}
+    if fact.name == "seat":
+        return seat_text(fact.value)
+    if fact.name == "scenario":
+        return scenario_name(fact.value)
+    if fact.name == "vcpus":
+        count = int(fact.value)
+        return ngettext("%(n)s vCPU", "%(n)s vCPUs", count) % {"n": count}
+    if fact.name == "load":
+        return _("load: %(load)s") % {"load": fact.value}
+    if fact.name in PROPERTIES:
+        value = property_value(fact.name, fact.value)
+        if fact.name == "guest_bits":
+            return value
+        return f"{property_name(fact.name)} {value}"
+    return f"{fact.name.replace('_', ' ')} {fact.value}"
+
+
+def fact_in_brief(fact: Fact) -> str:
+    """Return a system's fact that stands among its others: ``32-bit``, ``swap SSD``."""
+    if fact.name in SELF_EVIDENT:
+        return property_value(fact.name, fact.value)
+    return fact_text(fact)
+
+
+def system_name(system: System) -> str:
+    """Return a system in words: ``Xen 3.3 full, Ubuntu Server 9.04, 32-bit``."""
+    said = (
+        system.platform,
+        system.guest_os,
+        property_value("guest_bits", system.guest_bits),
+    )
+    options = (fact_in_brief(Fact(*item)) for item in system.options.items())
+    return ", ".join(filter(None, [*said, *options]))
+
+
+def against_text(reference: System | None) -> str:
+    """Return what ratios are set against; without a reference the native machine."""
+    if reference is None:
+        return _("set against native")
+    return _("set against %(system)s") % {"system": system_name(reference)}
+
+
+def seat_text(seat: str) -> str:
+    """Return which of the VMs, or which figure of them all."""
+    aggregates = {
+        "sum": _("sum of the VMs"),
+        "mean": _("mean of the VMs"),
+        "all": _("all VMs together"),
+        "host": _("the host"),
+    }
+    return aggregates.get(seat) or _("VM %(seat)s") % {"seat": seat}
+
+
+def scenario_name(scenario: str) -> str:
+    """Return a scenario in words."""
+    return str(SCENARIOS.get(scenario, scenario))
+
+
+def component_name(component: str) -> str:
+    """Return a component as a heading."""
+    return str(COMPONENTS.get(component, component))
+
+
+def runs_text(n: int) -> str:
+    """Return how many runs stand behind a number; one is called what it is."""
+    return _runs_text(n, get_language())
+
+
+@lru_cache(maxsize=1024)
+def _runs_text(n: int, _language: str | None) -> str:
+    """Do it once a language: a table says it thousands of times."""
+    return ngettext("single run", "%(n)s runs", n) % {"n": n}
+
+
+class _Reader:
+    """Says sentences of the core in the reader's language, with the reader's signs."""
+
+    def template(self, sentence: Sentence) -> str:
+        if sentence.plural:
+            n = sentence.parameters["n"]
+            return ngettext(sentence.template, sentence.plural, cast(int, n))
+        return _(sentence.template)
+
+    def number(self, written: str) -> str:
+        return figures.localized(written.replace("%", "\N{NO-BREAK SPACE}%"))
+
+
+READER = _Reader()
+
+
+def said(text: str) -> str:
+    """Return a sentence of the core for the reader; any other text as it is."""
+    return told(text, READER)
+
+
+def quantity(value: float | None, unit: str, *, whole: bool = False) -> str:
+    """Return a value with its unit, or nothing; ``whole``: with every digit stored."""
+    if value is None:
+        return ""
+    text = figures.exact(value) if whole else figures.brief(value)
+    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text

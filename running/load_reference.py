@@ -1,0 +1,98 @@
+"""Upload the reference campaigns as a lab would: `python -m running.load_reference`.
+
+Speaks to a running server through its public API, and only through it. Without Django,
+because a second start waits for it to find that nothing is missing.
+"""
+
+import argparse
+import sys
+import time
+from http import HTTPStatus
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents.client import Client, RefusedError, UnreachableError
+from benchmarks.reference.documents import ReferenceCampaign, reference_campaigns
+from benchmarks.reference.recorded import recorded_campaigns
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+LOOK_EVERY_S = 0.2
+
+
+def load(client: Client) -> None:
+    """Upload the studies of which runs are missing, and wait until all are compared."""
+    missing = [
+        study
+        for study in chain(reference_campaigns(), recorded_campaigns())
+        if _stored_runs(client, study.campaign["slug"]) < len(study.runs)
+    ]
+    if not missing:
+        return
+    with _progress() as progress:
+        for study in missing:
+            _upload(client, study, progress)
+        _await_processing(client, progress)
+
+
+def _stored_runs(client: Client, slug: str) -> int:
+    try:
+        counts: dict[str, int] = client.get(f"campaigns/{slug}/")["counts"]
+    except RefusedError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        return 0
+    return counts["runs"]
+
+
+def _upload(client: Client, study: ReferenceCampaign, progress: "Progress") -> None:
+    slug = study.campaign["slug"]
+    bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
+    client.create_campaign(study.campaign)
+    for host in study.hosts:
+        client.register_host(host)
+    # Runs come last: a campaign that has them all needs nothing more.
+    if study.reference_system:
+        system = client.register_system(study.reference_system)
+        client.update_campaign(slug, {"reference_system": system["id"]})
+    for stored in client.upload(study.runs):
+        progress.update(bar, completed=stored)
+
+
+def _await_processing(client: Client, progress: "Progress") -> None:
+    waiting = client.get("health/")["outbox"]["waiting"]
+    bar = progress.add_task("comparing with native", total=waiting)
+    while waiting:
+        time.sleep(LOOK_EVERY_S)
+        left = client.get("health/")["outbox"]["waiting"]
+        progress.advance(bar, max(waiting - left, 0))
+        waiting = left
+
+
+def _progress() -> "Progress":
+    # Imported where it is needed: most starts have nothing to show.
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    return Progress(
+        TextColumn("{task.description:<30}"), BarColumn(), MofNCompleteColumn()
+    )
+
+
+def main() -> int:
+    """Load what is missing; say in a sentence why that was not possible."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--url", required=True, help="http://127.0.0.1:8000")
+    parser.add_argument("--token-file", required=True, type=Path)
+    options = parser.parse_args()
+    try:
+        load(Client(options.url, options.token_file.read_text().strip()))
+    except (OSError, RefusedError, UnreachableError) as error:
+        sys.stderr.write(f"The reference campaigns could not be loaded: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""Ask a running server whether it is healthy: `python -m running.probe URL`."""
+
+import http.client
+import sys
+from urllib.error import URLError
+from urllib.request import ProxyHandler, Request, build_opener
+
+TIMEOUT_S = 5.0
+
+# Never through a proxy: the server asked is our own. The header says what a reverse
+# proxy would say, so that a server with HTTPS=on answers instead of redirecting.
+_opener = build_opener(ProxyHandler({}))
+_HEADERS = {"X-Forwarded-Proto": "https"}
+
+
+def is_healthy(url: str, timeout_s: float = TIMEOUT_S) -> bool:
+    """Tell whether the address answers 200; nothing listening is a no."""
+    try:
+        request = Request(url, headers=_HEADERS)
+        with _opener.open(request, timeout=timeout_s) as answer:
+            return bool(answer.status == http.client.OK)
+    except (URLError, OSError, http.client.HTTPException):
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(0 if is_healthy(sys.argv[1]) else 1)

@@ -1,0 +1,242 @@
+"""Run the whole product on this machine: `python -m running.supervisor`.
+
+PostgreSQL and Valkey, migrations, web, worker and sweeper, the reference campaigns;
+then it keeps all of them running until Ctrl-C or SIGTERM.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from running import durability
+from running.embedded import Services
+from running.errors import ServiceError
+from running.folders import VarFolder
+from running.options import Options, child_environment
+from running.probe import is_healthy
+from running.processes import Child, Program, last_lines
+from running.servers import Server
+from running.supervision import Stopped, Supervision, say
+
+PREPARE_S = 1800.0  # a migration of a large database takes its time
+HEALTHY_S = 120.0
+LOAD_S = 900.0
+LOAD_TRIES = 3
+ALONE_S = 1.0
+FOREVER_S = float("inf")
+
+
+class Product:
+    """One running Virtlab."""
+
+    def __init__(self, options: Options, supervision: Supervision) -> None:
+        self.options = options
+        self.supervision = supervision
+        self.folder = VarFolder(options.var)
+        self.environment: dict[str, str] = {}
+        self.servers: list[Server] = []
+        self.upload_token = options.var / "upload-token"
+        self.begun = time.monotonic()
+
+    def run(self) -> None:
+        """Start everything, then look after it until somebody asks to stop."""
+        with self.options.listen() as listener:
+            self.folder.prepare()
+            lock = self.folder.lock()
+            try:
+                with self._servers():
+                    self._prepare()
+                    self._start(listener.fileno())
+                    self._load_reference()
+                    self._announce()
+                    self.supervision.watch_until(lambda: False, FOREVER_S)
+            finally:
+                lock.release()
+
+    @contextmanager
+    def _servers(self) -> Iterator[None]:
+        """Start our own servers, or check the given ones; stop all at the end."""
+        services = None
+        try:
+            if self.options.has_own_servers:
+                say(f"starting PostgreSQL and Valkey in {self.options.var}")
+                services = Services(self.folder, self.supervision.pause)
+                services.start()
+            self._set_environment(services)
+            yield
+        finally:
+            self.supervision.stop()
+            if services:
+                services.stop(lambda: self.supervision.in_a_hurry)
+            self.supervision.leave_nothing()
+
+    def _set_environment(self, services: Services | None) -> None:
+        own = {"SECRET_KEY": self._secret_key()}
+        if services:
+            own |= services.environment()
+            self.servers = [services.valkey, services.postgres]
+        else:
+            for advice in durability.check(
+                self.options.database_url, self.options.redis_url
+            ):
+                say(advice)
+        self.environment = child_environment(self.options, own, os.environ)
+
+    def _secret_key(self) -> str:
+        return os.environ.get("SECRET_KEY") or self.folder.secret("secret-key")
+
+    def _prepare(self) -> None:
+        """Migrate, collect static files, make the first lab: idempotent and quick."""
+        say("preparing the database")
+        child = Child(self._program("prepare", *manage("prepare")))
+        self.supervision.begin(child)
+        if self.supervision.finish(PREPARE_S) != 0:
+            raise ServiceError(
+                "The database cannot be prepared. The end of "
+                f"{child.log}:\n{last_lines(child.log, 15)}"
+            )
+
+    def _start(self, listener: int) -> None:
+        """Start web, worker and sweeper, and the upload of the reference campaigns.
+
+        Web comes first, being awaited; the loader's connection waits in our listener.
+        """
+        say("starting web, worker and sweeper")
+        web, worker, sweeper = (
+            Child(program)
+            for program in (
+                self._web(listener),
+                self._program("worker", *worker_command()),
+                self._program("sweeper", *manage("sweep")),
+            )
+        )
+        web.start()
+        self.supervision.keep(web, worker, sweeper, *self.servers)
+        if self.upload_token.exists():
+            self.supervision.begin(self._loader())
+        self._wait_for_health()
+        # Nothing to upload, and it ends now; three starts at once would delay "ready".
+        self.supervision.watch_until(self.supervision.is_alone, ALONE_S)
+        worker.start()
+        sweeper.start()
+
+    def _wait_for_health(self) -> None:
+        health = f"{self.options.url}api/v1/health/"
+        web = self.supervision.keepers[0]
+        self.supervision.watch_until(
+            lambda: web.dies_too_often or is_healthy(health), HEALTHY_S
+        )
+        if not is_healthy(health):
+            raise ServiceError(
+                f"{health} does not answer 200. The end of "
+                f"{web.thing.log}:\n{last_lines(web.thing.log, 15)}"
+            )
+
+    def _loader(self) -> Child:
+        token_file = str(self.upload_token)
+        url = self.options.url.rstrip("/")
+        command = ("-m", "running.load_reference", "--url", url, "--token-file")
+        return Child(self._program("load", *command, token_file, log=None))
+
+    def _load_reference(self) -> None:
+        """Wait for the reference campaigns; what is there is not uploaded again."""
+        if self.supervision.once is None:
+            return
+        for _ in range(LOAD_TRIES - 1):
+            if self.supervision.finish(LOAD_S) == 0:
+                return
+            self.supervision.begin(self._loader())
+        if self.supervision.finish(LOAD_S) != 0:
+            say("The reference campaigns are not complete; the next start goes on.")
+
+    def _announce(self) -> None:
+        say(f"ready: {self.options.url}")
+        seconds = time.monotonic() - self.begun
+        say(f"{way_in(self.options.var)}; Ctrl-C stops ({seconds:.1f} s)")
+
+    def _web(self, listener: int) -> Program:
+        access_log = self.folder.logs / "access.log"
+        return self._program(
+            "web",
+            *web_command(listener, access_log),
+            inherit=[listener],
+            death_signal=signal.SIGTERM,
+        )
+
+    def _program(self, name: str, *command: str, **more: object) -> Program:
+        given: dict[str, Any] = {"log": self.folder.logs / f"{name}.log", **more}
+        return Program(
+            name=name,
+            command=[sys.executable, *command],
+            environment=self.environment,
+            **given,
+        )
+
+
+def way_in(var: Path) -> str:
+    """Return where the first sign-in lies; a restored database came without one."""
+    if (var / "first-sign-in").exists():
+        files = f"sign in with {var}/first-sign-in, upload with {var}/upload-token"
+    else:
+        files = (
+            "sign-ins and tokens are those of the database; for a new token: make "
+            'manage ARGS="create_token LAB NAME --upload"'
+        )
+    return f"{files}; logs are in {var}/log"
+
+
+def manage(name: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command line of a management command.
+
+    ``prepare`` runs Django's checks; repeating them would double the others' start.
+    """
+    checks = () if name == "prepare" else ("--skip-checks",)
+    return ("manage.py", name, *checks, *arguments)
+
+
+def web_command(listener: int, access_log: Path) -> tuple[str, ...]:
+    """Return the web server's command line; the listening socket is inherited."""
+    return (
+        *("-m", "gunicorn", "--config", "config/gunicorn.py"),
+        *("--bind", f"fd://{listener}", "--access-logfile", str(access_log)),
+        "config.wsgi:application",
+    )
+
+
+def worker_command() -> tuple[str, ...]:
+    """Return the worker's command line; it talks to no other worker."""
+    return (
+        *("-m", "celery", "-A", "config", "worker", "--concurrency", "2"),
+        *("--loglevel", "INFO"),
+        *("--without-gossip", "--without-mingle"),
+    )
+
+
+def guarded(work: Callable[[Supervision], None]) -> int:
+    """Run something under supervision; return the exit code."""
+    supervision = Supervision()
+    supervision.listen()
+    try:
+        work(supervision)
+    except Stopped:
+        say("stopped")
+    except ServiceError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def main() -> int:
+    """Run the product that the environment describes."""
+    return guarded(
+        lambda supervision: Product(Options.of(os.environ), supervision).run()
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

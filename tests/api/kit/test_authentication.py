@@ -1,0 +1,122 @@
+"""Who may write, who may read, and what a wrong token is told."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from benchmarks.labs import tokens
+from benchmarks.models import Run, Token
+
+
+def test_a_write_without_a_token_is_401_with_a_challenge(anyone, run_document):
+    answer = anyone.post("runs/", run_document())
+
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"] == 'Token realm="virtlab"'
+    assert answer.json()["code"] == "not_authenticated"
+    assert "Authorization: Token vl_" in answer.json()["detail"]
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "nonsense",
+        "vl_",
+        "vl__",
+        "vl_0123456789_wrong",
+        "VL_0123456789_x",
+        "vl_" + "9" * 5000,
+        "vl_\u00e4\u00f6_x".encode().decode("latin-1"),
+    ],
+)
+def test_a_wrong_token_is_401_even_for_reading(anyone, db, shown):
+    answer = anyone.get("runs/", token=shown)
+
+    assert answer.status_code == 401
+    assert answer.headers["WWW-Authenticate"]
+    assert set(answer.json()) == {"code", "detail", "fields"}
+
+
+def test_a_token_of_the_right_prefix_and_wrong_secret_is_401(anyone, token):
+    answer = anyone.get("runs/", token=token[:-1] + ("a" if token[-1] != "a" else "b"))
+
+    assert (answer.status_code, answer.json()["code"]) == (401, "wrong_token")
+
+
+@pytest.mark.parametrize("header", ["Basic eDp5", "Token", "Token a b", "vl_x_y"])
+def test_another_scheme_is_401_with_the_sentence_to_send(anyone, db, header):
+    answer = anyone.client.get("/api/v1/runs/", headers={"Authorization": header})
+
+    assert answer.status_code == 401
+    assert "Authorization: Token vl_..." in answer.json()["detail"]
+
+
+def test_bearer_is_taken_as_well(api, token, run_document):
+    answer = api.post(
+        "runs/", run_document(), token="", Authorization=f"Bearer {token}"
+    )
+
+    assert answer.status_code == 202
+
+
+def test_a_revoked_token_is_refused_from_the_next_request_on(api, run_document):
+    assert api.post("runs/", run_document()).status_code == 202
+
+    tokens.revoke_token(token=Token.objects.get())
+
+    assert api.post("runs/", run_document()).status_code == 401
+    assert Run.objects.count() == 1
+
+
+def test_an_expired_token_is_refused(agent, anyone, run_document):
+    past = timezone.now() - timedelta(seconds=1)
+    _, secret = tokens.issue_token(agent=agent, can_upload=True, expires_at=past)
+
+    assert anyone.post("runs/", run_document(), token=secret).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["runs/", "campaigns/", "hosts/", "systems/"])
+def test_a_read_token_may_not_write(reader, db, path):
+    answer = reader.post(path, {})
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "permission_denied")
+    assert "may read but not upload" in answer.json()["detail"]
+
+
+def test_an_upload_token_does_not_read_what_is_private(api, reader, private_campaign):
+    assert api.get("campaigns/secret-study/").status_code == 404
+    assert reader.get("campaigns/secret-study/").status_code == 200
+
+
+def test_a_person_reads_what_their_lab_keeps_private(anyone, person, private_campaign):
+    anyone.client.force_login(person)
+
+    assert anyone.get("campaigns/secret-study/").status_code == 200
+
+
+def test_a_person_does_not_write_without_a_token(anyone, person, run_document):
+    anyone.client.force_login(person)
+
+    assert anyone.post("runs/", run_document()).status_code == 401
+
+
+def test_no_secret_is_stored(token, other_token):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT row_to_json(t)::text FROM benchmarks_token t")
+        stored = " ".join(row for (row,) in cursor.fetchall())
+
+    for shown in (token, other_token):
+        secret = shown.split("_", 2)[2]
+        assert len(secret) >= 43, "256 bits"
+        assert secret not in stored
+
+
+def test_no_secret_is_logged(api, run_document, caplog, token):
+    api.post("runs/", run_document())
+    api.post("runs/", {"key": "nonsense"})
+    api.get("runs/", token=token + "x")
+
+    assert token not in caplog.text

@@ -1,0 +1,157 @@
+"""Reading bodies: bounded in size, ratio and time, whatever the headers claim."""
+
+import gzip
+import io
+import time
+import zlib
+
+import pytest
+from django.test import RequestFactory
+from gunicorn.http.errors import InvalidChunkSize
+
+from api.kit.bodies import open_body, read_body, unpack
+from api.kit.refusals import EncodingRefusedError, MalformedError, TooLargeError
+
+LIMIT = 8 * 1024 * 1024
+
+
+def request(raw=b"", **environ):
+    return RequestFactory().post("/", raw, content_type="application/json", **environ)
+
+
+def read(raw=b"", **environ):
+    made = request(raw, **environ)
+    return read_body(open_body(made), made)
+
+
+def zeros(size):
+    """A gzip of that many zeros, made without holding them."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    block = b"\0" * (1024 * 1024)
+    parts = [packer.compress(block) for _ in range(size // len(block))]
+    return b"".join(parts) + packer.flush()
+
+
+def test_it_reads_a_plain_body():
+    assert read(b'{"a":1}') == b'{"a":1}'
+
+
+def test_it_reads_a_packed_body():
+    raw = b'{"a":1}' * 10_000
+
+    assert read(gzip.compress(raw), HTTP_CONTENT_ENCODING="gzip") == raw
+
+
+def test_it_reads_a_packed_body_of_exactly_the_limit(settings):
+    settings.UPLOAD_LIMIT_RATIO = 2000
+
+    assert len(read(zeros(LIMIT), HTTP_CONTENT_ENCODING="gzip")) == LIMIT
+
+
+def test_it_reads_a_chunked_body():
+    made = request()
+    made.META.pop("CONTENT_LENGTH", None)
+    made.META |= {"wsgi.input": io.BytesIO(b"{}"), "wsgi.input_terminated": True}
+
+    assert read_body(open_body(made), made) == b"{}"
+
+
+def test_it_stops_reading_a_chunked_body_at_the_limit():
+    made = request()
+    made.META.pop("CONTENT_LENGTH", None)
+    endless = io.BytesIO(b"x" * (LIMIT * 2))
+    made.META |= {"wsgi.input": endless, "wsgi.input_terminated": True}
+
+    with pytest.raises(TooLargeError):
+        read_body(open_body(made), made)
+
+    assert endless.tell() <= LIMIT + 1
+
+
+def test_it_reads_nothing_of_a_body_that_says_it_is_too_large():
+    made = request()
+    untouched = io.BytesIO(b"x" * 100)
+    made.META |= {"CONTENT_LENGTH": str(LIMIT + 1), "wsgi.input": untouched}
+
+    with pytest.raises(TooLargeError, match="8,388,608 bytes"):
+        read_body(untouched, made)
+
+    assert untouched.tell() == 0
+
+
+@pytest.mark.parametrize("stated", ["-5", "12abc", "١٢", "1e3", "9" * 400])
+def test_it_refuses_a_content_length_that_is_no_length(stated):
+    made = request(b"{}")
+    made.META["CONTENT_LENGTH"] = stated
+
+    with pytest.raises((MalformedError, TooLargeError)):
+        read_body(io.BytesIO(b"{}"), made)
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError(), InvalidChunkSize(b"zz")])
+def test_it_notices_a_body_that_breaks_off(error):
+    class Broken(io.BytesIO):
+        def read(self, size=-1):
+            raise error
+
+    with pytest.raises(MalformedError, match="Send it again"):
+        read_body(Broken(), request(b"{}"))
+
+
+def test_it_notices_a_body_shorter_than_promised():
+    made = request(b"{}")
+    made.META["CONTENT_LENGTH"] = "100"
+
+    with pytest.raises(MalformedError, match="2 of the 100 bytes"):
+        read_body(io.BytesIO(b"{}"), made)
+
+
+def test_it_bounds_a_gigabyte_of_zeros():
+    bomb = zeros(1024**3)
+    began = time.process_time()
+
+    with pytest.raises(TooLargeError, match="100 times its size"):
+        read(bomb, HTTP_CONTENT_ENCODING="gzip")
+
+    assert len(bomb) < LIMIT
+    assert time.process_time() - began < 1
+
+
+def test_it_bounds_what_unpacks_to_more_than_the_limit():
+    noise = b"".join(zlib.crc32(b"%d" % i).to_bytes(4, "big") for i in range(50_000))
+    raw = b"".join(noise[: 100_000 + i] for i in range(90))
+
+    with pytest.raises(TooLargeError, match="8,388,608 bytes"):
+        read(gzip.compress(raw), HTTP_CONTENT_ENCODING="gzip")
+
+
+def packed(raw):
+    """Return the same bytes at every moment: they name a test."""
+    return gzip.compress(raw, mtime=0)
+
+
+@pytest.mark.parametrize(
+    ("packed", "says"),
+    [
+        (b"{}", "not gzip"),
+        (b"", "not gzip"),
+        (packed(b"{}")[:-4], "cut off"),
+        (packed(b"{}" * 50_000)[:-9], "cut off"),
+        (packed(b"{}") + b"more", "after the end"),
+        (packed(b"{}") + packed(b"{}"), "after the end"),
+        (packed(packed(b"{}")), "gzip again"),
+        (packed(b"{}" * 50)[:12] + b"\xff" * 50, "damaged|cut off"),
+        (packed(b"{}")[:-8] + b"\0" * 8, "damaged"),
+    ],
+)
+def test_it_refuses_gzip_that_is_none(packed, says):
+    with pytest.raises(MalformedError, match=says):
+        unpack(packed)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["br", "deflate", "zstd", "gzip, gzip", "gzip;q=1", "compress"]
+)
+def test_it_refuses_other_encodings(encoding):
+    with pytest.raises(EncodingRefusedError, match="gzip"):
+        read(b"{}", HTTP_CONTENT_ENCODING=encoding)

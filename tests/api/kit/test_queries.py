@@ -1,0 +1,90 @@
+"""Query parameters are as strict as bodies."""
+
+import pytest
+from django.http import QueryDict
+from rest_framework.serializers import ValidationError
+
+from api.comparisons import ComparisonQuery
+from api.kit.problems import flat_fields
+from api.kit.queries import Cursor, Query, read_query
+from api.runs import RunQuery
+
+
+def refusal(text, shape=RunQuery):
+    with pytest.raises(ValidationError) as refused:
+        read_query(shape, QueryDict(text))
+    return flat_fields(refused.value.detail)
+
+
+def test_it_reads_what_a_view_declares():
+    query = read_query(
+        RunQuery, QueryDict("campaign=lab/x&tool=Iometer&system=7&cursor=after-12")
+    )
+
+    assert query == {
+        "campaign": "lab/x",
+        "tool": "iometer",
+        "system": 7,
+        "cursor": Cursor(before=False, place=12),
+    }
+
+
+def test_it_reads_a_hypervisor_in_any_spelling():
+    query = read_query(ComparisonQuery, QueryDict("hypervisor=esxi"))
+
+    assert query == {"hypervisor": "VMware ESXi"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "page_size=0",
+        "page_size=1001",
+        "page_size=-1",
+        "page_size=%2012",
+        "page_size=1_0",
+        "page_size=%D9%A1",
+        "page_size=1e2",
+        "page_size=",
+        "page_size=" + "9" * 5000,
+        "cursor=12",
+        "cursor=after-",
+        "cursor=after-" + "9" * 19,
+        "cursor=%00",
+        "status=done",
+        "tool=nosuchtool",
+        "system=native",
+        "campaign=%00",
+        "campaign=" + "x" * 200,
+        "campaign=a%E2%80%AEb",
+        "campaign=a&campaign=b",
+    ],
+)
+def test_it_refuses_a_bad_value(text):
+    assert list(refusal(text)) == [text.partition("=")[0]]
+
+
+def test_it_names_the_parameter_that_was_meant():
+    assert refusal("campain=x") == {
+        "campain": ["There is no such parameter. Did you mean campaign?"]
+    }
+
+
+def test_it_names_the_known_parameters():
+    (sentence,) = refusal("xyz=1")["xyz"]
+
+    assert (
+        "Known are: cursor, page_size, campaign, tool, status, system, key." in sentence
+    )
+
+
+def test_it_says_that_there_are_none():
+    assert refusal("x=1", Query) == {"x": ["This address takes no query parameters."]}
+
+
+def test_a_reference_system_needs_its_campaign():
+    assert list(refusal("baseline=7", ComparisonQuery)) == ["campaign"]
+    assert list(refusal("baseline=7&campaign=c&state=paired", ComparisonQuery)) == [
+        "state"
+    ]
+    assert list(refusal("baseline=xen", ComparisonQuery)) == ["baseline"]

@@ -1,0 +1,36 @@
+"""Who sees what: public campaigns anybody, a lab's own those who belong to it."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+
+from api.kit.viewers import viewer_of
+from benchmarks.labs import tokens
+from benchmarks.models import Membership, Token
+from benchmarks.viewer import ANYONE
+
+
+class Asking:
+    """As much of a request as matters."""
+
+    def __init__(self, auth=None, user=None):
+        self.auth, self.user = auth, user or AnonymousUser()
+
+
+def test_nobody_in_particular_is_anyone(db):
+    assert viewer_of(Asking()) == ANYONE
+
+
+@pytest.mark.parametrize(("can_read", "sees"), [(True, True), (False, False)])
+def test_a_token_sees_its_lab_if_it_may_read(agent, can_read, sees):
+    token, _ = tokens.issue_token(agent=agent, can_upload=True, can_read=can_read)
+
+    assert viewer_of(Asking(token)).lab_ids == ({agent.lab_id} if sees else set())
+
+
+def test_a_person_sees_every_lab_they_belong_to(person, lab, other_lab):
+    assert viewer_of(Asking(user=person)).lab_ids == {lab.pk}
+
+    Membership.objects.create(lab=other_lab, user=person, role="viewer")
+
+    assert viewer_of(Asking(user=person)).lab_ids == {lab.pk, other_lab.pk}
+    assert not Token.objects.exists()

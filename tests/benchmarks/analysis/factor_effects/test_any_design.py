@@ -1,0 +1,76 @@
+"""Whatever systems a campaign has, the answer is finite, and true where it is one."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.analysis.factor_effects.analysis import influence
+from benchmarks.analysis.factor_effects.means import pictures
+from benchmarks.analysis.factor_effects.noise import Observation, Side
+from tests.benchmarks.analysis.factor_effects.designs import logs
+
+NAMES = ("os", "bits", "tools", "storage")
+TRUTH = {"0": 0.0, "1": 0.3, "2": -0.2}
+
+levels = st.sampled_from(["", "0", "1", "2"])
+systems = st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, levels))
+stated = st.fixed_dictionaries(dict.fromkeys(NAMES, st.sampled_from(["0", "1", "2"])))
+responses = st.one_of(st.just(0.0), st.floats(-3, 3), st.sampled_from([0.1, 0.2]))
+sides = st.one_of(
+    st.just(Side()), st.builds(Side, st.integers(2, 5), st.floats(0, 0.1))
+)
+observations = st.builds(
+    Observation, systems, responses, sides, st.sampled_from([None, "one", "two"])
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(observations, max_size=20))
+def test_every_set_of_systems_has_an_answer_in_finite_numbers(observed):
+    found = influence(observed)
+
+    numbers = [
+        number
+        for each in found.effects
+        for number in (each.log_effect, each.margin, each.wide_margin, each.p_value)
+        if number is not None
+    ]
+    assert all(map(math.isfinite, numbers))
+    assert all(each.one in found.factors for each in pictures(found, observed))
+    assert sum(each.count for each in found.combinations) == len(observed)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(observations, min_size=2, max_size=20), st.randoms())
+def test_the_order_of_any_systems_does_not_matter(observed, order: random.Random):
+    shuffled = order.sample(observed, len(observed))
+
+    expected = logs(influence([_ordered(each) for each in observed]))
+    found = logs(influence([_ordered(each) for each in shuffled]))
+    assert found == pytest.approx(expected, abs=1e-7)
+
+
+def _ordered(each):
+    # Parameters come in one order, as the selector states them.
+    stated = {name: each.levels.get(name, "") for name in NAMES}
+    return Observation(
+        stated, each.log_response, each.runs, each.baseline, each.baseline_runs
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(stated, min_size=2, max_size=25))
+def test_an_effect_that_is_shown_is_the_true_one_however_unbalanced(chosen):
+    """Without noise, and with main effects alone, nothing else may come out."""
+    found = influence(
+        [Observation(each, sum(TRUTH[it] for it in each.values())) for each in chosen]
+    )
+
+    plain = [each for each in found.effects if len(each.term[0].names) == 1]
+    for each in plain:
+        (level, reference), *others = each.levels
+        expected = 0.0 if others else TRUTH[level] - TRUTH[reference]
+        assert each.log_effect == pytest.approx(expected, abs=1e-7)

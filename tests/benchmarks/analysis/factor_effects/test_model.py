@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+
+from benchmarks.analysis.factor_effects.factors import factors_of
+from benchmarks.analysis.factor_effects.model import (
+    Model,
+    aliased_mains,
+    estimates,
+    interactions,
+)
+from tests.benchmarks.analysis.factor_effects.designs import standard_order
+
+# The systems of the Xen study: full virtualization needs AMD-V and is all that Windows
+# has; PV drivers exist for Windows only.
+XEN = [
+    {"virt": virt, "os": system, "bits": bits, "amd_v": amd_v, "tools": tools}
+    for virt, system, amd_v, tools in [
+        ("PV", "Linux", "off", ""),
+        ("PV", "Linux", "on", ""),
+        ("HVM", "Linux", "on", ""),
+        ("HVM", "Windows", "on", "absent"),
+        ("HVM", "Windows", "on", "PV drivers"),
+    ]
+    for bits in ("32", "64")
+]
+
+
+def mains(systems):
+    return Model.of([(factor,) for factor in factors_of(systems)], systems)
+
+
+def label(term):
+    return " x ".join(factor.names[0] for factor in term)
+
+
+def labels(found):
+    return [label(each.term) for each in found]
+
+
+def aliases(found):
+    return {label(each.term): [label(one) for one in each.partners] for each in found}
+
+
+def test_every_factor_of_the_xen_study_can_be_told():
+    assert labels(estimates(mains(XEN))) == ["virt", "os", "bits", "amd_v", "tools"]
+    assert aliased_mains(mains(XEN)) == ()
+
+
+def test_interactions_that_vanish_in_main_effects_are_named_with_them():
+    told, aliased = interactions(mains(XEN))
+
+    assert [label(term) for term in told] == [
+        "virt x bits",
+        "os x bits",
+        "bits x amd_v",
+        "bits x tools",
+    ]
+    assert aliases(aliased) == {
+        "virt x os": ["virt", "os"],
+        "virt x amd_v": ["virt", "amd_v"],
+        "os x amd_v": ["os", "amd_v"],
+    }
+
+
+def test_an_estimate_compares_the_systems_that_differ_in_its_factor_alone():
+    (tools,) = [each for each in estimates(mains(XEN)) if label(each.term) == "tools"]
+
+    assert tools.levels == (("PV drivers", "absent"),)
+    assert tools.weights == pytest.approx([0] * 6 + [-0.5, -0.5, 0.5, 0.5])
+
+
+def test_factors_that_sum_up_to_another_one_are_aliased_and_not_estimated():
+    """C is A or B: with both never on together, A + B = C."""
+    systems = [
+        {"A": "no", "B": "no", "C": "no"},
+        {"A": "yes", "B": "no", "C": "yes"},
+        {"A": "no", "B": "yes", "C": "yes"},
+    ]
+
+    model = mains(systems)
+
+    assert aliases(aliased_mains(model)) == {
+        "A": ["B", "C"],
+        "B": ["A", "C"],
+        "C": ["A", "B"],
+    }
+    assert list(estimates(model)) == []
+
+
+def test_an_alias_elsewhere_does_not_hide_what_can_be_told():
+    systems = [
+        {"A": a, "B": b, "C": c, "bits": bits}
+        for a, b, c in [("no", "no", "no"), ("yes", "no", "yes"), ("no", "yes", "yes")]
+        for bits in ("32", "64")
+    ]
+
+    assert labels(estimates(mains(systems))) == ["bits"]
+
+
+def test_interactions_that_are_one_column_are_named_with_each_other():
+    """2^(4-1), D = ABC."""
+    systems = [
+        {**each, "D": "on" if list(each.values()).count("off") % 2 == 0 else "off"}
+        for each in standard_order("ABC")
+    ]
+
+    told, aliased = interactions(mains(systems))
+
+    assert told == ()
+    assert aliases(aliased)["A x B"] == ["C x D"]
+    assert aliases(aliased)["B x C"] == ["A x D"]
+
+
+def test_three_levels_give_two_effects_against_the_reference():
+    systems = [
+        {"storage": storage, "swap": swap}
+        for storage in ("HDD", "SSD", "ioDrive")
+        for swap in ("off", "on")
+    ]
+
+    found = [each for each in estimates(mains(systems)) if len(each.levels) == 1]
+
+    assert [each.levels[0] for each in found] == [
+        ("ioDrive", "HDD"),
+        ("SSD", "HDD"),
+        ("on", "off"),
+    ]
+    assert found[0].weights == pytest.approx([-0.5, -0.5, 0, 0, 0.5, 0.5])
+
+
+def test_an_interaction_is_half_the_difference_of_differences():
+    systems = standard_order("AB")
+    told, _ = interactions(mains(systems))
+    full = Model.of([*mains(systems).terms, *told], systems)
+
+    *_, both = estimates(full)
+
+    assert both.levels == (("on", "off"), ("on", "off"))
+    assert both.weights @ np.array([3.0, 1, 1, 7]) == pytest.approx(4.0)
+
+
+def test_levels_that_never_met_leave_only_what_was_seen():
+    """The UOC study: SSD and ioDrive were measured with swap on SSD only."""
+    systems = [
+        {"storage": storage, "swap": swap}
+        for storage, swap in [
+            ("HDD", "HDD"),
+            ("HDD", "SSD"),
+            ("SSD", "SSD"),
+            ("ioDrive", "SSD"),
+        ]
+    ]
+
+    told, aliased = interactions(mains(systems))
+
+    assert labels(estimates(mains(systems))) == ["storage", "storage", "swap"]
+    assert told == ()
+    assert labels(aliased) == ["storage x swap"]

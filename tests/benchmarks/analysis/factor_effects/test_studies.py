@@ -1,0 +1,167 @@
+"""What moved the efficiency in the two studies of LMU Munich, as this method finds."""
+
+import math
+
+import pytest
+
+from benchmarks.analysis.factor_effects.analysis import influence
+from benchmarks.analysis.factor_effects.factors import factors_of
+from benchmarks.analysis.factor_effects.means import means, pictures
+from benchmarks.analysis.factor_effects.noise import Observation
+from benchmarks.reference.rows import read_rows
+from tests.benchmarks.analysis.factor_effects.designs import name, standing_out
+
+NAMES = ("virtualization", "guest_os", "guest_bits", "hw_virt", "guest_tools")
+NETWORK = ("Iometer", "network throughput", "")
+SEQUENTIAL = ("Iometer", "disk throughput", "sequential")
+
+
+def observations(study, tool, metric, access="", operation="", level=""):
+    """The efficiencies of a case, one VM alone; times are turned into rates."""
+    wanted = (tool, metric, access, operation, level, "single", "1")
+    rows = [row for row in read_rows(study) if described(row) == wanted]
+    native = {
+        guest(row): float(row.value) for row in rows if row.hypervisor == "native"
+    }
+    sign = -1 if metric == "time" else 1
+    return [
+        Observation(
+            {each: getattr(row, each) for each in NAMES},
+            sign * math.log(float(row.value) / native[guest(row)]),
+            baseline=guest(row),
+        )
+        for row in rows
+        if row.hypervisor != "native"
+    ]
+
+
+def described(row):
+    level = row.parameters.get("level", "")
+    return (
+        *(row.tool, row.metric, row.access, row.operation, level),
+        *(row.scenario, row.vm),
+    )
+
+
+def guest(row):
+    return (row.guest_os, row.guest_bits)
+
+
+def factors(found):
+    return {name(effect): round(effect.factor, 3) for effect in found.effects}
+
+
+def per_bits(observed):
+    """What the tools do, for each number of bits."""
+    by_name = {each.names[0]: each for each in factors_of([o.levels for o in observed])}
+    table = means(by_name["guest_tools"], by_name["guest_bits"], observed)
+    return [round(factor, 2) for factor in table.factors]
+
+
+def test_esxi_was_sixteen_systems_in_all_combinations():
+    found = influence(observations("lmu-2010-esxi", "LINPACK", "time"))
+
+    assert [each.names for each in found.factors] == [
+        (each,) for each in NAMES if each != "virtualization"
+    ]
+    assert [each.count for each in found.combinations] == [1] * 16
+    assert found.kind == "contrasts"
+
+
+def test_nothing_moved_the_cpu_under_esxi():
+    found = influence(observations("lmu-2010-esxi", "LINPACK", "time"))
+
+    assert standing_out(found) == set()
+    assert found.lenth.me < 0.005
+    assert all(0.99 < each.factor < 1.01 for each in found.effects)
+
+
+def test_tools_bits_and_os_moved_the_network_under_esxi_and_amd_v_did_not():
+    for operation in ("write", "read"):
+        found = influence(observations("lmu-2010-esxi", *NETWORK, operation=operation))
+
+        moved = standing_out(found)
+        assert moved == {
+            "guest_bits",
+            "guest_tools",
+            "guest_os",
+            "guest_os x guest_bits",
+            "guest_os x guest_tools",
+            "guest_bits x guest_tools",
+        }
+        assert factors(found)["hw_virt"] == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("operation", "tools", "by_bits"),
+    [("write", 1.244, [1.55, 1.0]), ("read", 1.508, [2.29, 0.99])],
+)
+def test_vmware_tools_helped_32_bit_networks_only(operation, tools, by_bits):
+    observed = observations("lmu-2010-esxi", *NETWORK, operation=operation)
+
+    assert factors(influence(observed))["guest_tools"] == tools
+    assert per_bits(observed) == by_bits
+
+
+def test_they_helped_no_guest_but_32_bit_ubuntu():
+    """All three interact: the Tools speed up one guest, and the page must say so."""
+    observed = observations("lmu-2010-esxi", *NETWORK, operation="write")
+    found = influence(observed)
+
+    tools = next(
+        each for each in pictures(found, observed) if each.one.names == ("guest_tools",)
+    )
+    guests = dict(zip(tools.other.levels, tools.factors, strict=True))
+    assert {guest: round(factor, 2) for guest, factor in guests.items()} == {
+        "Ubuntu Server 9.04 · 32": 2.58,
+        "Ubuntu Server 9.04 · 64": 1.0,
+        "Windows Server 2003 SP1 RC2 · 32": 0.94,
+        "Windows Server 2003 SP1 RC2 · 64": 1.0,
+    }
+    assert [[each.names[0] for each in term] for term in found.higher_terms] == [
+        ["guest_os", "guest_bits", "guest_tools"]
+    ]
+
+
+def test_amd_v_cost_esxi_a_twentieth_of_sequential_reads():
+    found = influence(observations("lmu-2010-esxi", *SEQUENTIAL, operation="read"))
+
+    assert {"hw_virt", "guest_tools", "guest_os"} <= standing_out(found)
+    assert factors(found)["hw_virt"] == 0.95
+    assert factors(found)["guest_tools"] == 0.951
+    assert factors(found)["guest_os"] == 1.286
+
+
+def test_what_native_runs_tell_apart_leans_on_them():
+    found = influence(observations("lmu-2010-esxi", *NETWORK, operation="read"))
+
+    leaning = {name(each) for each in found.effects if each.baseline_share > 0.5}
+    assert leaning == {"guest_os", "guest_bits", "guest_os x guest_bits"}
+
+
+def test_xen_was_ten_systems_whose_interactions_stay_partly_unknown():
+    found = influence(observations("lmu-2010-xen", "LINPACK", "time"))
+
+    aliased = {frozenset(f.names[0] for f in each.term) for each in found.aliases}
+    assert (found.kind, found.cells) == ("residual", 10)
+    assert aliased == {
+        frozenset({"virtualization", "guest_os"}),
+        frozenset({"virtualization", "hw_virt"}),
+        frozenset({"guest_os", "hw_virt"}),
+    }
+    assert standing_out(found, "clear", "possible") == set()
+
+
+@pytest.mark.parametrize(
+    ("operation", "paravirtual", "drivers"),
+    [("write", 3.875, 0.383), ("read", 3.744, 2.56)],
+)
+def test_paravirtual_xen_moved_the_network_and_its_drivers_helped_reads_only(
+    operation, paravirtual, drivers
+):
+    found = influence(observations("lmu-2010-xen", *NETWORK, operation=operation))
+
+    assert standing_out(found, "possible") == {"virtualization", "guest_tools"}
+    assert factors(found)["virtualization"] == paravirtual
+    assert factors(found)["guest_tools"] == drivers
+    assert factors(found)["hw_virt"] == pytest.approx(1, abs=0.02)

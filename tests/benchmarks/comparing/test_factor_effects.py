@@ -1,0 +1,159 @@
+"""Which parameters moved a campaign's efficiencies, read from its cells."""
+
+import itertools
+
+import pytest
+
+from benchmarks.comparing.factor_effects import campaign_influence
+from benchmarks.models import Campaign, Efficiency
+from benchmarks.reference.documents import reference_campaign
+from benchmarks.viewer import ANYONE, Viewer
+
+ESXI = {"hypervisor": "ESXi", "virtualization": "full"}
+
+
+@pytest.fixture
+def factorial(submit, run_document):
+    """Tools double the throughput, AMD-V does nothing; one native run."""
+    documents = [run_document(50.0)]
+    for at, (tools, amd_v, vcpus) in enumerate(
+        itertools.product(("absent", "installed"), ("off", "on"), (1, 2))
+    ):
+        options = {"guest_tools": tools, "hw_virt": amd_v}
+        value = (10 if tools == "absent" else 20) * (1 + at % 3 / 100)
+        system = {**ESXI, "vcpus": vcpus, "options": options}
+        documents.append(run_document(value, system=system))
+    return submit(*documents)
+
+
+@pytest.fixture
+def esxi_study(lab, agent, submit):
+    """The single runs of the ESXi study, as every installation has them."""
+    study = reference_campaign("lmu-2010-esxi")
+    Campaign.objects.create(
+        lab=lab, slug="lmu-2010-esxi", title="ESXi", visibility="public"
+    )
+    for each in study.hosts:
+        lab.hosts.create(slug=each["slug"])
+    submit(*(run for run in study.runs if run["scenario"] == "single"))
+    return Campaign.objects.get(slug="lmu-2010-esxi")
+
+
+def named(found):
+    return {
+        " x ".join(factor.names[0] for factor in each.term): each
+        for each in found.effects
+    }
+
+
+def test_it_finds_what_moved_a_case(factorial, campaign):
+    answer = campaign_influence(ANYONE, campaign)
+
+    (network,) = answer.components
+    (case,) = network.cases
+    effects = named(case.found)
+    assert (answer.scenario, answer.response) == ("single", "efficiency")
+    assert (network.component, case.found.kind) == ("network", "contrasts")
+    assert effects["guest_tools"].strength == "clear"
+    assert effects["guest_tools"].factor == pytest.approx(2, rel=0.02)
+    assert effects["hw_virt"].strength == "none"
+    assert named(network.whole.found).keys() == effects.keys()
+
+
+def test_native_machines_are_no_part_of_the_design(factorial, campaign):
+    (network,) = campaign_influence(ANYONE, campaign).components
+
+    assert network.whole.found.cells == 8
+    assert {names for each in network.whole.found.factors for names in each.names} == {
+        *("guest_tools", "hw_virt", "vcpus"),
+    }
+
+
+def test_a_campaign_of_machines_alone_compares_their_values(submit, run_document, lab):
+    lab.hosts.create(slug="beta")
+    for host, values in (("alpha", (90, 91, 92)), ("beta", (60, 61, 62))):
+        submit(*(run_document(value, system={"host": host}) for value in values))
+
+    answer = campaign_influence(ANYONE, Campaign.objects.get())
+
+    (network,) = answer.components
+    (effect,) = network.whole.found.effects
+    assert (answer.response, network.whole.found.kind) == ("value", "replicated")
+    assert effect.factor == pytest.approx(61 / 91)
+    assert effect.strength == "clear"
+
+
+def test_a_value_is_compared_when_asked_for(factorial, campaign):
+    answer = campaign_influence(ANYONE, campaign, response="value")
+
+    effects = named(answer.components[0].whole.found)
+    assert effects["guest_tools"].factor == pytest.approx(2, rel=0.02)
+    assert effects["guest_tools"].baseline_share == 0
+
+
+def test_cells_without_an_efficiency_are_counted(factorial, campaign):
+    Efficiency.objects.filter(cell__system__vcpus=2).update(ratio=None)
+
+    (network,) = campaign_influence(ANYONE, campaign).components
+
+    assert network.whole.left_out == {"no_ratio": 4}
+    assert (network.whole.found.cells, network.whole.found.kind) == (4, "unjudged")
+
+
+def test_what_does_not_exist_is_an_empty_answer(factorial, campaign):
+    assert campaign_influence(ANYONE, campaign, component="disk").components == ()
+    assert campaign_influence(ANYONE, campaign, scenario="parallel").components == ()
+
+
+def test_an_empty_campaign_has_no_scenario(campaign):
+    answer = campaign_influence(ANYONE, campaign)
+
+    assert (answer.scenario, answer.components) == ("", ())
+
+
+def test_a_private_campaign_is_seen_by_its_lab_only(
+    submit, run_document, private_campaign, lab
+):
+    submit(run_document(campaign=private_campaign.slug))
+
+    assert campaign_influence(ANYONE, private_campaign).components == ()
+    assert campaign_influence(Viewer(frozenset({lab.pk})), private_campaign).components
+
+
+def test_it_costs_a_fixed_number_of_queries(
+    factorial, campaign, django_assert_num_queries
+):
+    with django_assert_num_queries(5):
+        campaign_influence(ANYONE, campaign)
+
+
+def test_it_gives_the_esxi_studys_answer(esxi_study):
+    """CPU: nothing. Network: tools, bits and OS. Disk: OS, with AMD-V and tools."""
+    answer = campaign_influence(ANYONE, esxi_study)
+
+    clear = {
+        each.component: {
+            name
+            for name, effect in named(each.whole.found).items()
+            if effect.strength == "clear" and " x " not in name
+        }
+        for each in answer.components
+    }
+    assert clear == {
+        "CPU": set(),
+        "memory": set(),
+        "disk": {"guest_os"},
+        "network": {"guest_os", "guest_bits", "guest_tools"},
+    }
+    network = named(answer.components[3].whole.found)
+    assert round(network["guest_tools"].factor, 2) == 1.37
+
+
+def test_a_misprinted_native_value_is_left_out_and_counted(esxi_study):
+    """Native RAM reads on Ubuntu were printed a thousand times too large."""
+    answer = campaign_influence(ANYONE, esxi_study, component="memory")
+
+    (memory,) = answer.components
+    assert memory.whole.left_out == {"implausible": 8}
+    assert len(memory.whole.subjects) == 5
+    assert memory.whole.found.cells == 16

@@ -1,0 +1,130 @@
+"""Cells become the responses of an influence analysis."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.analysis.factor_effects.noise import Observation, Side
+from benchmarks.comparing.factor_responses import (
+    Measured,
+    Responses,
+    averaged,
+    complete,
+    levels_of,
+    responses_of,
+)
+from benchmarks.comparing.row import ComparisonRow
+
+NUMBERS = {"value": 26.0, "n": 3, "baseline_value": 52.0, "baseline_n": 5}
+TEXTS = {"better": "higher", "host": "alpha", "hypervisor": "Xen", "guest_os": "Linux"}
+
+
+def row(**changes):
+    empty = dict.fromkeys(ComparisonRow.__dataclass_fields__, "")
+    sizes = {"vcpus": None, "memory_bytes": None, "guest_bits": 32, "options": {}}
+    stated = {"system_id": 1, "efficiency": 0.5, **NUMBERS, **TEXTS, **sizes}
+    return ComparisonRow(**{**empty, **stated, **changes})
+
+
+def measured(**changes):
+    return Measured(row(**changes), m2=2.0, baseline_id=9, baseline_m2=4.0)
+
+
+def only(found):
+    (observation,) = found.observations.values()
+    return observation
+
+
+def test_an_efficiency_carries_the_scatter_of_both_sides():
+    found = only(responses_of([measured()], "efficiency"))
+
+    assert found.log_response == math.log(0.5)
+    assert found.runs == Side(3, 2.0 / 26**2)
+    assert (found.baseline, found.baseline_runs) == (9, Side(5, 4.0 / 52**2))
+
+
+def test_a_value_leans_on_no_baseline():
+    found = only(responses_of([measured()], "value"))
+
+    assert (found.log_response, found.baseline) == (math.log(26), None)
+
+
+def test_of_a_time_less_is_better():
+    found = only(responses_of([measured(better="lower")], "value"))
+
+    assert found.log_response == -math.log(26)
+
+
+@pytest.mark.parametrize(
+    ("changes", "response", "reason"),
+    [
+        ({"efficiency": None}, "efficiency", "no_ratio"),
+        ({"value": 0.0, "efficiency": None}, "efficiency", "not_positive"),
+        ({"value": -1.0}, "value", "not_positive"),
+        ({"value": None}, "value", "not_positive"),
+        ({"efficiency": 1 / 1015}, "efficiency", "implausible"),
+        ({"efficiency": 1024.0}, "efficiency", "implausible"),
+    ],
+)
+def test_a_cell_without_a_response_is_left_out_with_its_reason(
+    changes, response, reason
+):
+    found = responses_of([measured(), measured(system_id=2, **changes)], response)
+
+    assert list(found.observations) == [1]
+    assert found.left_out == {reason: 1}
+
+
+def test_what_a_system_does_not_state_is_an_empty_level():
+    options = {"guest_tools": "absent", "hw_virt": "on", "colour": "blue"}
+
+    levels = levels_of(row(options=options, vcpus=2))
+
+    assert list(levels)[:3] == ["host", "hypervisor", "hypervisor_version"]
+    assert list(levels)[-3:] == ["hw_virt", "guest_tools", "colour"]
+    assert (levels["vcpus"], levels["memory_bytes"], levels["guest_bits"]) == (
+        *("2", ""),
+        "32",
+    )
+
+
+def case(**logs):
+    observed = {
+        int(system.removeprefix("s")): Observation({}, log, Side(3, 0.5), system)
+        for system, log in logs.items()
+    }
+    return Responses(observed, {})
+
+
+def test_a_mean_is_taken_over_the_cases_that_most_systems_have():
+    cases = [case(s1=1, s2=2), case(s1=1), case(s2=3, s1=5), case(s1=1), case(s1=1)]
+
+    assert complete(cases) == (0, 2)
+    assert complete([case(), case()]) == complete([]) == ()
+
+
+def test_the_mean_of_cases_is_that_of_their_logarithms():
+    first, second = averaged([case(s1=1.0, s2=2.0), case(s1=3.0, s2=2.0)])
+
+    assert (first.log_response, second.log_response) == (2.0, 2.0)
+    assert first.baseline == ("s1", "s1")
+
+
+def test_the_errors_of_two_cases_average_out():
+    """Each case has the variance 0.25; their mean the half of it, 0.125."""
+    (found,) = averaged([case(s1=1.0), case(s1=3.0)])
+
+    assert found.runs.log_m2 / (found.runs.n - 1) == pytest.approx(0.125)
+
+
+def test_one_single_run_leaves_the_mean_without_scatter():
+    single = case(s1=1.0)
+    single = replace(
+        single,
+        observations={1: replace(single.observations[1], runs=Side(1), baseline=None)},
+    )
+
+    (found,) = averaged([case(s1=1.0), single])
+
+    assert (found.runs, found.baseline) == (Side(1), None)

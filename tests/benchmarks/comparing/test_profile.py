@@ -1,0 +1,140 @@
+"""What a system costs, component by component."""
+
+from dataclasses import replace
+from math import exp, log, sqrt
+
+import pytest
+
+from benchmarks.comparing.profile import campaign_profile, profile
+from benchmarks.models import Cell
+from benchmarks.viewer import ANYONE
+from tests.dashboard.exports.conftest import MEASURED, NATIVE
+
+
+def guest(number, ratios, **changes):
+    """Return a system's cells of some cases, six runs each."""
+    return [
+        replace(
+            MEASURED,
+            id=100 * number + case,
+            system_id=number,
+            guest_os=f"Linux {number}",
+            case_id=case,
+            case=f"Case {case}",
+            efficiency=ratio,
+            **changes,
+        )
+        for case, ratio in ratios.items()
+    ]
+
+
+def test_a_share_is_the_geometric_mean_with_interval_spread_and_worst_case():
+    found = profile(guest(2, {1: 0.5, 2: 0.8, 3: 1.25}), {})
+
+    ((share,),) = [row.shares for row in found.rows]
+    logs = [log(0.5), log(0.8), log(1.25)]
+    mean = sum(logs) / 3
+    deviation = sqrt(sum((each - mean) ** 2 for each in logs) / 2)
+    assert share.mean == pytest.approx(exp(mean))
+    assert share.spread == pytest.approx(exp(deviation))
+    # 4.3027: the 97.5 % quantile of t with two degrees of freedom.
+    half = 4.302653 * deviation / sqrt(3)
+    assert share.low == pytest.approx(exp(mean - half))
+    assert share.high == pytest.approx(exp(mean + half))
+    assert (share.minimum, share.maximum) == (0.5, 1.25)
+    assert share.worst == "Iometer: Case 1"
+    assert (share.cases, share.runs, share.least_runs) == (3, 18, 5)
+
+
+def test_only_cases_that_all_systems_have_are_counted():
+    rows = [*guest(2, {1: 0.5, 2: 0.9}), *guest(3, {1: 0.7, 3: 0.1})]
+
+    first, second = (row.stated[0] for row in profile(rows, {}).rows)
+
+    assert (first.mean, second.mean) == (pytest.approx(0.5), pytest.approx(0.7))
+    assert (first.cases, first.left_out) == (1, 2)
+    assert (first.low, first.high, first.spread) == (None, None, None)
+
+
+def test_systems_without_a_common_case_have_no_share():
+    found = profile([*guest(2, {1: 0.5}), *guest(3, {2: 0.7})], {})
+
+    assert [row.shares for row in found.rows] == [(None,), (None,)]
+
+
+def test_a_single_run_behind_a_case_takes_the_interval_away():
+    rows = [*guest(2, {1: 0.5}), *guest(2, {2: 0.9}, baseline_n=1)]
+
+    (share,) = profile(rows, {}).rows[0].stated
+
+    assert (share.low, share.high, share.least_runs) == (None, None, 1)
+    assert share.spread is not None
+
+
+def test_noise_of_the_runs_widens_an_interval_that_cases_alone_make_too_narrow():
+    rows = guest(2, {1: 0.8, 2: 0.8, 3: 0.8})
+
+    (quiet,) = profile(rows, {}).rows[0].stated
+    (noisy,) = profile(rows, {row.id: 0.01 for row in rows}).rows[0].stated
+
+    assert quiet.high - quiet.low < 1e-9
+    assert noisy.high == pytest.approx(0.8 * exp(4.302653 * 0.1 / sqrt(3)))
+
+
+def test_components_stand_in_their_order_and_shares_of_time_are_no_speed():
+    rows = [
+        *guest(2, {1: 0.5}),
+        *guest(2, {2: 0.9}, component="CPU"),
+        *guest(2, {3: 0.1}, component="CPU", unit="%"),
+    ]
+
+    found = profile(rows, {})
+
+    assert found.components == ("CPU", "network")
+    assert [share.mean for share in found.rows[0].stated] == pytest.approx([0.9, 0.5])
+
+
+def test_native_cells_and_those_without_a_ratio_have_no_row():
+    assert profile([NATIVE, replace(MEASURED, efficiency=None)], {}).rows == ()
+
+
+def test_ratios_to_a_reference_are_said_to_be_relative():
+    rows = guest(2, {1: None}, relative=0.9)
+
+    assert profile(rows, {}).is_relative
+    assert profile(rows, {}).rows[0].stated[0].mean == pytest.approx(0.9)
+
+
+def test_doubted_cases_are_counted_and_stay():
+    rows = guest(2, {1: 0.5, 2: 0.5})
+
+    (share,) = profile(rows, {}, doubted={rows[0].id}).rows[0].stated
+
+    assert (share.doubted, share.cases) == (1, 2)
+
+
+def test_it_is_read_from_stored_cells_in_a_fixed_number_of_queries(
+    campaign, submit, run_document, xen, django_assert_num_queries
+):
+    submit(run_document(52.97), run_document(13.08, system=xen))
+    submit(run_document(99.0, system=xen, scenario="parallel", vms=2, seat="1"))
+
+    with django_assert_num_queries(5):
+        found = campaign_profile(ANYONE, campaign)
+
+    (row,) = found.rows
+    assert row.column.system_id == Cell.objects.get(mean=13.08).system_id
+    assert row.stated[0].mean == pytest.approx(13.08 / 52.97)
+    assert found.components == ("network",)
+
+
+def test_it_counts_the_cases_whose_baseline_is_of_another_session():
+    rows = [
+        *guest(2, {1: 0.5}),
+        *guest(2, {2: 0.9}, state="stale"),
+        *guest(2, {3: 0.9}, state="other_session"),
+    ]
+
+    (share,) = profile(rows, {}).rows[0].stated
+
+    assert (share.cases, share.apart) == (3, 2)

@@ -1,0 +1,52 @@
+import pytest
+
+from benchmarks.errors import ParseError
+from benchmarks.parsing.decoding import decode
+
+TEXT = "Prüfung: 1 µs\nfertig\n"
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1"],
+)
+def test_it_reads_every_usual_encoding(encoding):
+    assert decode(TEXT.encode(encoding)) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("a\r\nb\r\n", "a\nb\n"),
+        ("10 %\r20 %\rdone\n", "10 %\n20 %\ndone\n"),
+        ("\ufeffa\n", "a\n"),
+        ("\x1b[1;31mred\x1b[0m \x1b[Kend\n", "red end\n"),
+        ("\x1b]0;title\x07a\x1b(B\n", "a\n"),
+        ("ab\x08\x08cd\n\x08e\n", "cd\ne\n"),
+        (b"", ""),
+    ],
+)
+def test_it_shows_what_a_person_would_see(output, text):
+    assert decode(output) == text
+
+
+def test_it_reads_utf_16_that_is_cut_within_a_character():
+    assert decode(TEXT.encode("utf-16")[:-1]) == TEXT[:-1]
+
+
+def test_it_refuses_what_is_no_text_and_names_the_line():
+    with pytest.raises(ParseError, match=r'Line 2 "b\\x00c": .*NUL'):
+        decode("a\nb\0c\nd\n")
+
+
+def test_it_refuses_utf_16_that_breaks_off():
+    with pytest.raises(ParseError, match="breaks off at byte 3"):
+        decode(b"\xff\xfe\x00\xdca\x00b\x00c\x00")
+
+
+def test_it_takes_no_quadratic_time_to_strike_out():
+    assert decode("a\x08" * 200_000) == ""
+
+
+def test_noise_between_the_packets_of_a_meter_is_dropped():
+    assert decode(b"#d,-,18\0,0;\n\0\0#d,-,18,1;\n") == "#d,-,18,0;\n#d,-,18,1;\n"

@@ -1,0 +1,77 @@
+import pytest
+
+from benchmarks import tools
+from benchmarks.parsing.labels import case_details, case_label
+from benchmarks.reference.documents import reference_campaigns
+
+
+def label(tool, metric, **parameters):
+    found = tools.get(tool)
+    return case_label(found, found.metric(metric), parameters)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        (("iometer", "network throughput", "write", ""), "Network throughput · write"),
+        (
+            ("iometer", "disk throughput", "read", "random"),
+            "Disk throughput · random read",
+        ),
+    ],
+)
+def test_it_says_what_was_done(case, expected):
+    tool, metric, operation, access = case
+    named = {"operation": operation, "access": access}
+    given = {key: value for key, value in named.items() if value}
+    assert label(tool, metric, **given) == expected
+
+
+def test_it_shows_the_parameters_that_tell_cases_apart():
+    assert label("ramspeed", "bandwidth", operation="read", level="L1") == (
+        "Bandwidth · read · L1"
+    )
+    assert label("linpack", "time", n=2000, repetitions=10) == "Time · n=2000"
+    path = {"operation": "send", "from": "vm3", "to": "node6"}
+    assert label("netperf", "throughput", **path) == "Throughput · send · vm3 → node6"
+
+
+def test_it_leaves_out_a_pattern_that_lacks_a_parameter():
+    assert label("netperf", "throughput", **{"from": "vm3"}) == "Throughput"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 thread"), (4, "4 threads"), (11, "11 threads")]
+)
+def test_one_thread_is_no_threads(count, said):
+    shown = label("sysbench", "transaction rate", test="oltp", threads=count)
+    assert shown == f"Transaction rate · oltp · {said}"
+
+
+def test_one_process_is_no_processes():
+    shown = label("b-eff-io", "weighted bandwidth", operation="read", processes=1)
+    assert shown == "Weighted bandwidth · read · 1 process"
+
+
+def test_it_cuts_a_long_part():
+    shown = label("watts-up", "energy", workload="x" * 500)
+    assert shown == f"Energy · {'x' * 39}…"
+
+
+def test_a_value_is_no_pattern():
+    assert label("linpack", "time", n="{repetitions}", repetitions=1) == (
+        "Time · n={repetitions}"
+    )
+
+
+def test_the_details_are_what_the_label_leaves_out():
+    parameters = {"operation": "write", "level": "L1", "block sizes": "4k,32k"}
+    assert case_details(tools.get("ramspeed"), parameters) == {"block_sizes": "4k,32k"}
+
+
+def test_the_cases_of_the_studies_have_short_labels():
+    for campaign in reference_campaigns():
+        for run in campaign.runs:
+            for sample in run["samples"]:
+                text = label(run["tool"], sample["metric"], **sample["parameters"])
+                assert 3 < len(text) < 80

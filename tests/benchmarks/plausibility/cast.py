@@ -1,0 +1,47 @@
+"""Small studies for the tests of the rules."""
+
+from itertools import count
+
+from benchmarks.plausibility.checking import RULES
+from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, Study
+
+_numbers = count(1)
+
+
+def cell(*means, **facts):
+    """A cell of native on host alpha unless told otherwise."""
+    return CellFact(
+        **{
+            **{"id": f"cell-{next(_numbers)}", "campaign": "here", "host": "alpha"},
+            **{"system": "native", "is_native": facts.get("system") is None},
+            **{"tool": "ramspeed", "metric": "bandwidth", "case": "read"},
+            **{"component": "memory", "unit": "MB/s"},
+            **{"n": len(means), "mean": sum(means) / len(means), "means": means},
+            **facts,
+        }
+    )
+
+
+def run(tool="netperf", samples=(), **facts):
+    return RunFact(
+        **{
+            **{"id": f"run-{next(_numbers)}", "campaign": "here", "system": "native"},
+            **{"tool": tool, "samples": samples, **facts},
+        }
+    )
+
+
+def sample(metric, value, unit="", **facts):
+    return SampleFact(metric=metric, value=value, unit=unit, **facts)
+
+
+def findings(rule, *members, others=(), **facts):
+    """What one rule says about these cells and runs."""
+    study = Study(
+        campaign="here",
+        cells=tuple(each for each in members if isinstance(each, CellFact)),
+        runs=tuple(each for each in members if isinstance(each, RunFact)),
+        others=tuple(others),
+        **facts,
+    )
+    return list(RULES[rule].findings(study))

@@ -1,0 +1,283 @@
+"""Mistakes of every class, made at random in a clean campaign.
+
+Each function takes a generator and a clean study and returns the study with one mistake
+and the ids of the cells or runs that are wrong, or None where the campaign has nothing
+that the mistake could be made in.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+
+from tests.benchmarks.plausibility.simulation import readings_like
+
+
+def scaled(cell, factor):
+    """A cell whose every reading is multiplied; a bound baseline follows by its id."""
+    means = tuple(each * factor for each in cell.means)
+    return replace(cell, mean=cell.mean * factor, means=means)
+
+
+def with_cells(study, changed):
+    """The study with these cells in place of those of the same id."""
+    new = {cell.id: cell for cell in changed}
+    cells = tuple(new.pop(cell.id, cell) for cell in study.cells)
+    return replace(study, cells=(*cells, *new.values())), {cell.id for cell in changed}
+
+
+def _any(rng, items):
+    items = list(items)
+    return items[rng.integers(len(items))] if items else None
+
+
+def _measured(study):
+    return [cell for cell in study.cells if not cell.is_share and cell.seat != "sum"]
+
+
+def unit_slip(factor):
+    def inject(rng, study):
+        return with_cells(study, [scaled(_any(rng, _measured(study)), factor)])
+
+    return inject
+
+
+def slip_in_one_run(rng, study):
+    cell = _any(rng, (each for each in _measured(study) if each.n >= 3))
+    if cell is None:
+        return None
+    run = rng.integers(cell.n)
+    factor = float(rng.choice([10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8]))
+    if cell.unit == "s":  # no two units of time lie a factor 8 or 1024 apart
+        factor = {1024: 1000, 1 / 1024: 0.001, 8: 60}.get(factor, factor)
+    means = tuple(m * factor if i == run else m for i, m in enumerate(cell.means))
+    return with_cells(study, [replace(cell, means=means, mean=float(np.mean(means)))])
+
+
+def _column(study, system):
+    alone = (cell for cell in study.cells if cell.scenario == "single")
+    return {cell.case: cell for cell in alone if cell.system == system}
+
+
+def _guests(study):
+    return sorted({cell.system for cell in study.cells if not cell.is_native})
+
+
+def pasted_column(part):
+    def inject(rng, study):
+        source, target = rng.choice(["native", *_guests(study)], 2, replace=False)
+        source, target = _column(study, str(source)), _column(study, str(target))
+        cases = [case for case in source if not source[case].is_share]
+        kept = rng.permutation(cases)[: max(4, round(part * len(cases)))]
+        copied = [
+            replace(target[case], mean=source[case].mean, means=source[case].means)
+            for case in map(str, kept)
+        ]
+        return with_cells(study, copied)
+
+    return inject
+
+
+def pasted_from_another_campaign(rng, study):
+    column = _column(study, str(_any(rng, _guests(study))))
+    cells = [cell for cell in column.values() if not cell.is_share]
+    elsewhere = {"campaign": "there", "campaign_label": "there", "system": "xen"}
+    others = [replace(cell, id=f"there/{cell.id}", **elsewhere) for cell in cells]
+    return replace(study, others=tuple(others)), {cell.id for cell in cells}
+
+
+def pasted_case(rng, study):
+    """One case of the memory test copied into another one, on all systems: eight runs
+    or more with decimals, for a few readings of three digits may well be equal."""
+    alone = [c for c in study.cells if c.scenario == "single" and c.tool == "ramspeed"]
+    one, other = rng.choice(sorted({cell.case for cell in alone}), 2, replace=False)
+    source = {cell.system: cell for cell in alone if cell.case == one}
+    runs = [each for cell in source.values() for each in cell.means]
+    if len(runs) < 8 or all(each.is_integer() for each in runs):
+        return None
+    copied = [
+        replace(cell, mean=source[cell.system].mean, means=source[cell.system].means)
+        for cell in alone
+        if cell.case == other
+    ]
+    return with_cells(study, copied)
+
+
+def changed_sum(rng, study):
+    total = _any(rng, (cell for cell in study.cells if cell.seat == "sum"))
+    factor = 1 + rng.choice([-1, 1]) * rng.uniform(0.02, 0.2)
+    changed, _ = with_cells(study, [scaled(total, float(factor))])
+    return changed, {total.id}
+
+
+def second_native(rng, study):
+    factor = float(1 + rng.choice([-1, 1]) * 0.10)
+    natives = [c for c in study.cells if c.is_native and not c.is_share]
+    again = [
+        replace(
+            readings_like(rng, cell, cell.mean * factor),
+            id=f"again/{cell.id}",
+            system="native-2",
+            system_label="native-2",
+        )
+        for cell in natives
+    ]
+    return replace(study, cells=(*study.cells, *again)), {cell.id for cell in again}
+
+
+def faster_than_native(rng, study):
+    native = _column(study, "native")
+    guest = _column(study, str(_any(rng, _guests(study))))
+    changed = []
+    for case, cell in guest.items():
+        if not cell.is_share:
+            up = 1.3 if cell.better == "higher" else 1 / 1.3
+            changed.append(readings_like(rng, cell, native[case].mean * up))
+    return with_cells(study, changed)
+
+
+def beyond_the_line(rng, study):
+    networks = [cell for cell in _measured(study) if cell.component == "network"]
+    cell = _any(rng, networks)
+    return with_cells(study, [scaled(cell, rng.uniform(130, 250) / cell.mean)])
+
+
+def slow_clock(rng, study):
+    system = str(_any(rng, _guests(study)))
+    cells = [c for c in study.cells if c.system == system and c.clock == "guest"]
+    factors = {"higher": 1.3, "lower": 1 / 1.3}
+    alone = [c for c in cells if not c.is_share and c.scenario == "single"]
+    return with_cells(study, [scaled(cell, factors[cell.better]) for cell in alone])
+
+
+def stuck_share(value):
+    def inject(rng, study):
+        cell = _any(rng, (each for each in study.cells if each.is_share))
+        means = (value,) * cell.n
+        return with_cells(study, [replace(cell, mean=value, means=means)])
+
+    return inject
+
+
+def other_parameter(rng, study):
+    """All cases of one tool on one system, or one of them, with another setting."""
+    column = _column(study, str(_any(rng, _guests(study))))
+    tool = _any(rng, sorted({cell.tool for cell in column.values()}))
+    cells = [c for c in column.values() if c.tool == tool and not c.is_share]
+    if rng.random() < 0.5:
+        cells = [_any(rng, cells)]
+    changed = [
+        replace(
+            cell,
+            case=f"{cell.case} threads=4",
+            parameters={**cell.parameters, "threads": "4"},
+            baseline=None,
+            efficiency=None,
+        )
+        for cell in cells
+    ]
+    return with_cells(study, changed)
+
+
+def few_values(rng, study):
+    """Ten runs that read two values, several steps of their print apart."""
+    cell = _any(rng, _measured(study))
+    low, high = (round(cell.mean * each, 2) for each in (0.98, 1.01))
+    means = tuple(float(each) for each in rng.permutation([low] * 5 + [high] * 5))
+    changed = replace(cell, n=10, means=means, mean=float(np.mean(means)))
+    return with_cells(study, [changed])
+
+
+def _with_runs(study, changed):
+    new = {run.id: run for run in changed}
+    runs = tuple(new.get(run.id, run) for run in study.runs)
+    return replace(study, runs=runs), set(new)
+
+
+def _with_value(run, metric, change):
+    samples = [
+        replace(each, value=change(each.value)) if each.metric == metric else each
+        for each in run.samples
+    ]
+    return replace(run, samples=tuple(samples))
+
+
+def long_meter(rng, study):
+    meter = _any(rng, (run for run in study.runs if run.tool == "watts-up"))
+    share = rng.choice([rng.uniform(1.06, 1.6), rng.uniform(0.5, 0.95)])
+    for metric in ("meter time", "energy"):
+        meter = _with_value(meter, metric, lambda value: value * float(share))
+    return _with_runs(study, [meter])
+
+
+def other_length(rng, study):
+    run = _any(rng, (each for each in study.runs if each.requested_s))
+    share = rng.choice([rng.uniform(1.08, 3), rng.uniform(0.2, 0.92)])
+    return _with_runs(study, [replace(run, duration_s=100 * float(share))])
+
+
+BOUND = {
+    "netperf": ("throughput", "CPU utilization local", "service demand local"),
+    "sysbench": ("transactions", "transaction rate", "queries", "request latency max"),
+    "intel-linpack": ("time", "performance"),
+    "watts-up": ("power mean",),
+}
+
+
+def broken_identity(rng, study):
+    run = _any(rng, (each for each in study.runs if each.tool in BOUND))
+    metric = str(_any(rng, BOUND[run.tool]))
+    share = float(rng.choice([rng.uniform(1.1, 1.9), rng.uniform(0.5, 0.9)]))
+    share = 0.01 if metric == "request latency max" else share
+    return _with_runs(study, [_with_value(run, metric, lambda v: v * share)])
+
+
+def apart(rng, study):
+    run = _any(rng, (each for each in study.runs if each.started_at))
+    later = timedelta(seconds=float(rng.uniform(0.4, 0.9)) * run.duration_s)
+    return _with_runs(study, [replace(run, started_at=run.started_at + later)])
+
+
+def other_reference(rng, study):
+    together = [cell for cell in study.cells if cell.scenario == "parallel"]
+    change = {"memory_bytes": 2**29} if rng.random() < 0.5 else {"vcpus": 2}
+    moved = [replace(cell, system="vm-1b", **change) for cell in together]
+    return with_cells(study, moved)
+
+
+def marked(rng, study):
+    run = _any(rng, study.runs)
+    return _with_runs(study, [replace(run, marks=(("cut", "The output is cut."),))])
+
+
+SLIPS = {"unit-slip", "seats-do-not-add-up", "beyond-the-medium"}
+FACTORS = (10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8, 1 / 8)
+CLASSES = {
+    **{f"one value x {f:.4g}": (unit_slip(f), SLIPS) for f in FACTORS},
+    "one run in another unit": (slip_in_one_run, {"unit-slip"}),
+    "column pasted": (pasted_column(1.0), {"pasted-values"}),
+    "half a column pasted": (pasted_column(0.5), {"pasted-values"}),
+    "pasted from another campaign": (pasted_from_another_campaign, {"pasted-values"}),
+    "case pasted": (pasted_case, {"pasted-cases"}),
+    "sum changed": (changed_sum, {"seats-do-not-add-up"}),
+    "second native 10 % off": (second_native, {"baselines-disagree"}),
+    "guest 30 % faster": (
+        faster_than_native,
+        {"faster-than-native", "common-clock-factor"},
+    ),
+    "beyond the line rate": (beyond_the_line, {"beyond-the-medium"}),
+    "clock runs slow, x 1.3": (slow_clock, {"common-clock-factor"}),
+    "CPU reads 0 %": (stuck_share(0.0), {"zero-reading"}),
+    "CPU reads 100 %": (stuck_share(100.0), {"saturated-reading"}),
+    "parameter differs": (other_parameter, {"parameters-differ"}),
+    "two distinct values in ten": (few_values, {"few-distinct-readings"}),
+    "meter ran on": (long_meter, {"meter-window"}),
+    "elapsed not requested": (other_length, {"elapsed-not-requested"}),
+    "identity broken": (
+        broken_identity,
+        {"identity-violated", "netperf-service-demand"},
+    ),
+    "seats run apart": (apart, {"corun-overlap"}),
+    "reference differs": (other_reference, {"corun-reference"}),
+    "parser's mark": (marked, {"tool-mark"}),
+}

@@ -1,0 +1,125 @@
+from tests.benchmarks.plausibility.cast import cell, findings
+
+NETWORK = {"component": "network", "tool": "iometer", "metric": "throughput"}
+
+
+def natives(system, *values, **facts):
+    return [
+        cell(
+            value, system=system, is_native=True, case=f"case {row}", **NETWORK, **facts
+        )
+        for row, value in enumerate(values)
+    ]
+
+
+def disagreements(*cells, **facts):
+    return findings("baselines-disagree", *cells, **facts)
+
+
+def test_the_windows_network_of_the_two_lmu_studies_disagrees():
+    here = natives("native", 49.51, 61.04)
+    there = natives("native", 52.5, 64.6, campaign="there", campaign_label="Xen")
+
+    [found] = disagreements(*here, others=there)
+
+    assert -5.7 < found.evidence["off_percent"] < -5.4
+    assert len(found.subjects) == 2
+
+
+def test_two_native_systems_of_one_campaign_are_both_named():
+    [found] = disagreements(*natives("a", 50, 61, 44), *natives("b", 55, 67.1, 48.4))
+
+    assert len(found.subjects) == 6
+
+
+def test_native_systems_within_noise_agree():
+    assert disagreements(*natives("a", 50, 61, 44), *natives("b", 50.9, 60.2, 44)) == []
+
+
+def test_another_host_or_guest_os_is_another_machine():
+    here, there = natives("a", 50, 61), natives("b", 55, 67, host="beta")
+    windows = natives("c", 70, 80, guest_os="Windows")
+
+    assert disagreements(*here, *there, *windows) == []
+
+
+def test_many_runs_show_a_small_difference_and_few_noisy_ones_do_not():
+    quiet = [50.0, 50.1, 49.9, 50.0, 50.1, 49.9]
+    noisy = [50.0, 56.0, 44.0]
+    facts = {"case": "one", "is_native": True, **NETWORK}
+
+    def pair(runs):
+        shifted = [each * 1.06 for each in runs]
+        return cell(*runs, system="a", **facts), cell(*shifted, system="b", **facts)
+
+    assert len(disagreements(*pair(quiet))) == 1
+    assert disagreements(*pair(noisy)) == []
+
+
+def guest(native, *values, **facts):
+    facts = {"system": "xen", "case": native.case, **NETWORK, **facts}
+    return cell(*values, baseline=native.id, **facts)
+
+
+def faster(*cells):
+    return findings("faster-than-native", *cells)
+
+
+def test_a_guest_a_third_faster_than_its_host_is_flagged():
+    native = natives("native", 50.0)[0]
+
+    [found] = faster(native, guest(native, 66.0))
+
+    assert found.evidence["efficiencies"] == [1.32]
+    assert found.severity == "warning"
+
+
+def test_a_guest_as_fast_as_its_host_is_silent():
+    native = natives("native", 50.0)[0]
+
+    assert faster(native, guest(native, 52.0)) == []
+
+
+def test_many_cases_together_show_what_one_does_not():
+    own = natives("native", 50, 60, 70, 80, 90, 100)
+    guests = [guest(each, each.mean * 1.17) for each in own]
+
+    assert faster(own[0], guests[0]) == []
+    assert len(faster(*own, *guests)[0].subjects) == 6
+
+
+def test_a_shorter_time_is_faster():
+    native = cell(20.9, component="CPU", unit="s", better="lower")
+    facts = {"component": "CPU", "unit": "s", "better": "lower", "case": native.case}
+    quick = cell(14.0, system="xen", baseline=native.id, **facts)
+
+    assert len(faster(native, quick)) == 1
+
+
+def test_two_guests_may_compute_more_than_one_but_not_read_more_from_one_disk():
+    disk = cell(30.46, component="disk")
+    memory = cell(3108.04, component="memory")
+    together = {"system": "esxi", "scenario": "parallel", "vms": 3, "seat": "sum"}
+    read = cell(79.6, component="disk", baseline=disk.id, **together)
+    copied = cell(5359.6, component="memory", baseline=memory.id, **together)
+
+    assert [e.subjects[0].id for e in faster(disk, memory, read, copied)] == [read.id]
+
+
+def slow(*guests, native=48.91):
+    own = natives("native", native)[0]
+    others = [guest(own, each, system=f"vm-{i}") for i, each in enumerate(guests)]
+    return findings("baseline-too-slow", own, *others)
+
+
+def test_a_native_value_that_all_guests_beat_alike_is_too_slow():
+    [found] = slow(52.54, 52.47, 52.62, 52.55)
+
+    assert len(found.subjects) == 1
+    assert found.evidence["median_percent"] == 7.432
+
+
+def test_guests_that_scatter_or_are_few_do_not_blame_the_baseline():
+    assert slow(52.54, 52.47, 52.62) == []
+    assert slow(49.9, 61.2, 53.0, 47.1, 58.4) == []
+    assert slow(49.1, 49.2, 49.0, 49.15) == []

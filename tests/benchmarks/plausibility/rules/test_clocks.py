@@ -1,0 +1,77 @@
+import math
+
+import pytest
+
+from benchmarks.plausibility.rules.clocks import common_factor
+from tests.benchmarks.plausibility.cast import cell, findings
+
+CASES = {
+    **{"read L1": 19243, "write L1": 18721, "read L2": 7298, "write L2": 6387},
+    **{"read RAM": 3135, "write RAM": 2402},
+}
+XEN = [1.085, 1.0847, 1.0828, 1.0815, 1.085, 1.109]
+
+
+def guest(factors, clock="guest", **facts):
+    for (case, value), factor in zip(CASES.items(), factors, strict=True):
+        native = cell(value, case=case)
+        yield native
+        yield cell(
+            value * factor,
+            **{"case": case, "system": "xen", "clock": clock, "baseline": native.id},
+            **facts,
+        )
+
+
+def flagged(factors, **facts):
+    return findings("common-clock-factor", *guest(factors, **facts))
+
+
+def test_one_factor_in_unrelated_cases_is_a_slow_clock():
+    [found] = flagged(XEN)
+
+    assert found.evidence["factor"] == pytest.approx(1.0849, abs=1e-3)
+    assert len(found.subjects) == 6
+
+
+def test_a_guest_near_native_speed_is_silent():
+    assert flagged([0.99, 1.01, 0.98, 1.0, 0.97, 0.99]) == []
+
+
+def test_one_fast_case_is_no_common_factor():
+    assert flagged([0.99, 1.01, 1.3, 1.0, 0.98, 1.0]) == []
+
+
+def test_factors_that_differ_are_not_common():
+    assert flagged([1.02, 1.9, 1.05, 2.9, 0.8, 1.5]) == []
+
+
+def test_a_clock_outside_the_guest_is_trusted():
+    assert flagged([1.1] * 6, clock="external") == []
+
+
+def test_what_was_timed_from_outside_stands_beside_it():
+    native = cell(45.51, component="CPU", unit="s", better="lower", case="n=2000")
+    outside = cell(
+        46.08,
+        **{"component": "CPU", "unit": "s", "better": "lower", "case": "n=2000"},
+        **{"system": "xen", "clock": "external", "baseline": native.id},
+    )
+
+    [found] = findings("common-clock-factor", *guest([1.09] * 6), native, outside)
+
+    assert found.evidence["outside"] == [0.98763]
+
+
+def test_seats_together_are_no_faster_clock():
+    together = {"scenario": "parallel", "vms": 2, "seat": "sum"}
+
+    assert flagged([1.9] * 6, **together) == []
+
+
+def test_the_factor_is_known_better_with_more_cases():
+    logs, errors = [math.log(1.06)] * 2, [0.03] * 2
+
+    assert common_factor(logs, errors) is None
+    assert common_factor(logs * 8, errors * 8).factor == pytest.approx(1.06)
+    assert common_factor(logs[:1], errors[:1]) is None

@@ -1,0 +1,126 @@
+from dataclasses import replace
+
+from tests.benchmarks.plausibility.cast import cell, findings
+
+VALUES = [3108.04, 2446.68, 14554.83, 17146.53, 6608.65]
+
+
+def column(system, values, **facts):
+    return [
+        cell(
+            *(value if isinstance(value, tuple) else (value,)),
+            **{"system": system, "case": f"case {row}", "is_native": False, **facts},
+        )
+        for row, value in enumerate(values)
+    ]
+
+
+def other(values, factor=0.987):
+    return [round(value * factor, 2) for value in values]
+
+
+def severities(cells, **facts):
+    return [each.severity for each in findings("pasted-values", *cells, **facts)]
+
+
+def test_a_column_copied_into_another_system_is_one_flag_that_names_both():
+    cells = [*column("xen", VALUES), *column("esxi", VALUES)]
+
+    [found] = findings("pasted-values", *cells)
+
+    assert found.evidence["equal"] == 5
+    assert {each.id for each in found.subjects} == {each.id for each in cells}
+
+
+def test_a_part_of_a_column_is_found_too():
+    copied = [*VALUES[:3], *other(VALUES[3:])]
+
+    assert severities([*column("xen", VALUES), *column("esxi", copied)]) == ["error"]
+
+
+def test_different_readings_are_silent():
+    assert severities([*column("xen", VALUES), *column("esxi", other(VALUES))]) == []
+
+
+def test_a_single_equal_reading_is_chance():
+    copied = [VALUES[0], *other(VALUES[1:])]
+
+    assert severities([*column("xen", VALUES), *column("esxi", copied)]) == []
+
+
+def test_coarse_readings_agree_by_chance():
+    coarse = [62.0, 67.0, 70.0, 97.0]
+    facts = {"component": "disk"}
+    cells = [*column("xen", coarse, **facts), *column("esxi", coarse, **facts)]
+
+    assert severities(cells) == []
+
+
+def test_equal_runs_in_one_cell_are_enough():
+    runs = (3108.04, 3122.15, 3124.96, 3105.91)
+
+    assert severities([*column("a", [runs]), *column("b", [runs])]) == ["error"]
+
+
+def test_a_copy_from_another_campaign_names_it():
+    copy = column("xen", VALUES, campaign="there", campaign_label="the Xen study")
+
+    [found] = findings("pasted-values", *column("esxi", VALUES), others=copy)
+
+    assert "of the Xen study" in found.sentence
+    assert len(found.subjects) == 5
+
+
+def test_one_native_machine_in_two_campaigns_is_a_notice():
+    native = {"is_native": True}
+    copy = column("again", VALUES, campaign="there", **native)
+
+    assert severities(column("native", VALUES, **native), others=copy) == ["notice"]
+
+
+def test_counts_and_full_processors_are_equal_without_a_copy():
+    counts = {"metric": "requests", "unit": "", "better": "neither"}
+    cells = [*column("a", VALUES, **counts), *column("b", VALUES, **counts)]
+
+    assert severities(cells) == []
+
+
+def test_the_line_rate_in_many_cases_is_a_limit_and_no_copy():
+    limit = [941.0, 941.0, 941.0, 941.0, 88.3]
+    facts = {"component": "network", "unit": "Mbit/s"}
+    cells = [*column("a", limit, **facts), *column("b", [*limit[:4], 71.6], **facts)]
+
+    assert severities(cells) == []
+
+
+def test_a_reading_that_many_systems_share_is_a_limit():
+    cells = [c for s in "abcdefghijklm" for c in column(s, VALUES)]
+
+    assert severities(cells) == []
+
+
+def both_ways(*columns, copied):
+    """Reading and writing on some systems; ``copied`` writes what was read."""
+    for system, value in enumerate(columns):
+        written = value if copied else round(value * 0.83, 2)
+        place = {"system": f"vm-{system}", "is_native": False}
+        yield cell(value, case="read", case_label="read", **place)
+        yield cell(written, case="write", case_label="write", **place)
+
+
+def test_a_case_copied_into_another_case_is_found():
+    [found] = findings("pasted-cases", *both_ways(*VALUES, copied=True))
+
+    assert "read and write" in found.sentence
+    assert len(found.subjects) == 10
+
+
+def test_two_cases_that_differ_are_silent():
+    assert findings("pasted-cases", *both_ways(*VALUES, copied=False)) == []
+
+
+def test_two_metrics_may_be_equal():
+    cells = list(both_ways(*VALUES, copied=True))
+    named = [replace(each, metric=str(each.case)) for each in cells]
+
+    assert findings("pasted-cases", *named) == []

@@ -1,0 +1,83 @@
+import pytest
+
+from tests.benchmarks.plausibility.cast import findings, run, sample
+
+
+def metered(meter_s, work_s):
+    time = (sample("meter time", meter_s, "s"),)
+    return [
+        run("watts-up", time, corun="oltp"),
+        run("sysbench", (sample("total time", work_s, "s"),), corun="oltp"),
+    ]
+
+
+def test_a_meter_that_ran_on_is_said_in_numbers():
+    [found] = findings("meter-window", *metered(351.774, 251.8258))
+
+    assert found.severity == "warning"
+    assert found.evidence["off_percent"] == pytest.approx(39.69, abs=0.01)
+    assert len(found.subjects) == 2
+
+
+def test_a_meter_that_stopped_before_the_work_is_an_error():
+    [found] = findings("meter-window", *metered(200.0, 251.8))
+
+    assert found.severity == "error"
+
+
+def test_two_percent_of_handling_are_silent():
+    assert findings("meter-window", *metered(269.231, 263.8062)) == []
+
+
+def test_a_meter_without_work_or_a_time_cannot_be_compared():
+    meter, _ = metered(351.774, 251.8258)
+
+    assert findings("meter-window", meter) == []
+    assert findings("meter-window", meter, run("iozone", corun="oltp")) == []
+
+
+def test_the_longest_of_the_seats_is_the_work():
+    seats = [run("httperf", corun="web", duration_s=each) for each in (500.0, 560.0)]
+    meter = run("watts-up", (sample("meter time", 565.0, "s"),), corun="web")
+
+    assert findings("meter-window", meter, *seats) == []
+
+
+def lengths(*runs):
+    return [each.evidence for each in findings("elapsed-not-requested", *runs)]
+
+
+def test_a_run_much_longer_than_requested_is_flagged():
+    found = lengths(run(requested_s=100, facts={"elapsed_s": 137.9}))
+
+    assert found == [{"elapsed_s": 137.9, "expected_s": 100}]
+
+
+def test_a_run_as_long_as_requested_is_silent():
+    assert lengths(run(requested_s=100, facts={"elapsed_s": 100.5})) == []
+    assert lengths(run(requested_s=100), run(duration_s=7.0)) == []
+
+
+@pytest.mark.parametrize("key", ["seconds", "runtime", "duration"])
+@pytest.mark.parametrize("told", ["60", "60 s", "1 min"])
+def test_the_request_may_be_a_parameter(key, told):
+    readings = (sample("throughput", 1.0, "MB/s", parameters={key: told}),)
+
+    assert len(lengths(run("fio", readings, duration_s=35.0))) == 1
+    assert lengths(run("fio", readings, duration_s=61.0)) == []
+
+
+def test_the_other_runs_of_a_table_tell_what_was_requested():
+    times = [100.02, 100.5, 100.54, 137.9, 100.25, 100.01]
+    runs = [run(table="A.1", facts={"elapsed_s": each}) for each in times]
+
+    [found] = findings("elapsed-not-requested", *runs)
+
+    assert found.subjects[0].id == runs[3].id
+
+
+def test_a_tool_that_takes_as_long_as_it_takes_is_silent():
+    times = [20.9, 21.4, 44.5, 45.5, 32.0]
+    runs = [run("linpack", facts={"elapsed_s": each}) for each in times]
+
+    assert findings("elapsed-not-requested", *runs) == []

@@ -1,0 +1,69 @@
+from tests.benchmarks.plausibility.cast import cell, findings
+
+SHARE = {
+    "metric": "CPU utilization (network)",
+    "unit": "%",
+    "component": "network",
+    "better": "lower",
+}
+
+
+def test_a_cpu_that_reads_zero_while_data_flows_was_not_measured():
+    stuck, live = cell(0.0, system="xen", **SHARE), cell(7.26, **SHARE)
+
+    [found] = findings("zero-reading", stuck, live)
+
+    assert [each.id for each in found.subjects] == [stuck.id]
+    assert found.evidence["elsewhere"] == [7.26]
+
+
+def test_zero_where_others_read_next_to_nothing_is_rounding():
+    assert findings("zero-reading", cell(0.0, **SHARE), cell(0.1, **SHARE)) == []
+
+
+def test_losses_and_counts_may_be_zero():
+    loss = {"metric": "packet loss", "unit": "%", "better": "lower"}
+    errors = {"metric": "errors", "unit": "", "better": "neither"}
+
+    assert findings("zero-reading", cell(0.0, **loss), cell(0.0, **errors)) == []
+
+
+def test_a_rate_of_zero_is_no_reading():
+    assert len(findings("zero-reading", cell(0.0, 0.0), cell(5.0))) == 1
+
+
+def severities(*cells):
+    return [each.severity for each in findings("saturated-reading", *cells)]
+
+
+def test_a_hundred_percent_in_every_run_is_a_stuck_counter_or_the_limit():
+    assert severities(cell(100.0, 100.0, **SHARE)) == ["warning"]
+    assert severities(cell(99.97, **SHARE)) == ["notice"]
+    assert severities(cell(83.0, **SHARE)) == []
+
+
+def test_a_test_of_the_cpu_is_meant_to_load_it():
+    assert severities(cell(100.0, **{**SHARE, "component": "CPU"})) == []
+
+
+def test_more_than_all_cpus_is_impossible():
+    assert severities(cell(124.9, vcpus=1, **SHARE)) == ["error"]
+    assert severities(cell(124.9, vcpus=4, **SHARE)) == []
+    assert severities(cell(124.9, **SHARE)) == []
+
+
+def test_the_cases_of_one_system_are_one_flag():
+    facts = {**SHARE, "system": "xen"}
+    cells = [cell(0.0, case=each, **facts) for each in ("read", "write")]
+    native = [cell(7.0, case=each, **SHARE) for each in ("read", "write")]
+
+    [found] = findings("zero-reading", *cells, *native)
+
+    assert len(found.subjects) == 2
+
+
+def test_a_test_of_the_cpu_that_never_scatters_is_a_notice():
+    busy = {**SHARE, "component": "CPU"}
+
+    assert severities(cell(100.0, 100.0, **busy)) == ["notice"]
+    assert severities(cell(100.0, 99.8, **busy)) == []

@@ -1,0 +1,35 @@
+import numpy as np
+
+from tests.benchmarks.plausibility.cast import cell, findings
+
+
+def distinct(values, **facts):
+    return len(findings("few-distinct-readings", cell(*values, **facts)))
+
+
+def test_ten_runs_of_two_values_are_flagged():
+    assert distinct([41.72, 44.18, 41.72, 41.72, 44.18] * 2) == 1
+
+
+def test_ten_different_runs_are_silent():
+    rng = np.random.default_rng(5)
+
+    assert distinct([round(each, 2) for each in rng.normal(42, 1, 10)]) == 0
+
+
+def test_a_coarse_clock_reads_few_values():
+    assert distinct([0.2, 0.2, 0.3, 0.2, 0.3, 0.2], unit="s", better="lower") == 0
+
+
+def test_a_count_may_repeat():
+    assert distinct([1000.0] * 10, better="neither", unit="") == 0
+
+
+def test_the_length_that_a_test_was_told_to_last_may_repeat_itself():
+    facts = {"metric": "total time", "case": "memory", "unit": "s", "better": "lower"}
+    steps = cell(*[1.0001] * 6, *[1.0021] * 4, **facts)
+    others = [cell(1.0003, 1.0011, system=each, **facts) for each in ("a", "b", "c")]
+    work = [cell(31.2, 30.8, system=each, **facts) for each in ("a", "b", "c")]
+
+    assert findings("few-distinct-readings", steps, *others) == []
+    assert len(findings("few-distinct-readings", steps, *work)) == 1

@@ -1,0 +1,224 @@
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.plausibility.unit_factors import nearest_factor
+from tests.benchmarks.plausibility.cast import cell, findings, run, sample
+
+CASES = {"read L1": 14500, "write L1": 17100, "read RAM": 3100, "write RAM": 2440}
+
+
+def table(**wrong):
+    """Three systems, four cases; ``wrong`` replaces values by system."""
+    speeds = {"native": 1.0, "xen": 0.97, "esxi": 0.95}
+    return [
+        cell(
+            wrong.get(system, {}).get(case, value * speed),
+            id=f"{system}/{case}",
+            case=case,
+            system=system,
+            is_native=system == "native",
+        )
+        for system, speed in speeds.items()
+        for case, value in CASES.items()
+    ]
+
+
+def flagged(*cells, **facts):
+    found = findings("unit-slip", *cells, **facts)
+    return [sorted(subject.id for subject in each.subjects) for each in found]
+
+
+def test_siblings_that_agree_are_silent():
+    assert flagged(*table()) == []
+
+
+@pytest.mark.parametrize("factor", [10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8, 1 / 8])
+@pytest.mark.parametrize("system", ["native", "esxi"])
+def test_one_value_in_another_unit_is_told_from_its_siblings(system, factor):
+    wrong = table(**{system: {"read RAM": 3100 * factor}})
+
+    assert flagged(*wrong) == [[f"{system}/read RAM"]]
+
+
+def test_the_evidence_says_what_was_expected():
+    [found] = findings("unit-slip", *table(native={"read RAM": 3108035}))
+
+    assert found.severity == "error"
+    assert found.evidence["expected"] == pytest.approx(3186, rel=0.03)
+    assert found.evidence["value"] == 3108035
+
+
+def test_a_factor_that_is_no_unit_is_not_flagged():
+    assert flagged(*table(esxi={"read RAM": 3100 * 30})) == []
+
+
+def test_a_system_that_is_slow_throughout_is_not_flagged():
+    slow = {case: value * 0.12 for case, value in CASES.items()}
+
+    assert flagged(*table(esxi=slow)) == []
+
+
+def test_a_whole_guest_in_another_unit_is_one_flag():
+    wrong = {case: value * 1000 for case, value in CASES.items()}
+
+    assert flagged(*table(esxi=wrong)) == [[f"esxi/{case}" for case in sorted(CASES)]]
+
+
+def test_of_two_systems_both_are_named_for_nothing_tells_which_is_wrong():
+    cells = [each for each in table() if each.system != "xen"]
+    wrong = [each for each in table(esxi={"read RAM": 310.0}) if each.system != "xen"]
+
+    assert flagged(*cells) == []
+    assert flagged(*wrong) == [["esxi/read RAM", "native/read RAM"]]
+
+
+def test_one_run_in_another_unit_is_told_from_the_other_runs():
+    assert flagged(cell(50.2, 51.1, 0.0503, 49.9, id="slip")) == [["slip"]]
+    assert flagged(cell(59.1, 109.0, 58.2, 108.3)) == []
+
+
+def test_a_run_lies_as_near_to_a_factor_as_its_siblings_lie_to_each_other():
+    quiet = [3570, 3576, 3580, 3590, 3575]
+
+    assert flagged(cell(*quiet, 3576 / 8, id="slip")) == [["slip"]]
+    assert flagged(cell(*quiet, 532)) == []
+
+
+def test_a_run_of_noisy_siblings_may_lie_farther_from_its_factor():
+    assert flagged(cell(90.0, 118.0, 104.0, 80.0, 11.9, id="slip")) == [["slip"]]
+
+
+@pytest.mark.parametrize("statistic", ["min", "max", "p95", "percentile"])
+def test_one_slow_request_makes_a_maximum_and_is_no_slip(statistic):
+    latency = {"metric": f"request latency {statistic}", "unit": "ms"}
+
+    assert flagged(cell(1.2, 1.1, 1.3, 1.2, 12.0, **latency)) == []
+
+
+def starts(rates, times):
+    """Starts of one tool that read a rate and a time each, and the cells of both."""
+    rate = cell(*rates, id="rate", unit="1/s")
+    time = cell(*times, id="time", metric="time", unit="s", better="lower")
+    runs = [
+        run(samples=(sample("rate", a, cell="rate"), sample("time", b, cell="time")))
+        for a, b in zip(rates, times, strict=True)
+    ]
+    return [rate, time, *runs]
+
+
+def test_a_cell_that_takes_other_speeds_by_itself_has_no_slip():
+    speeds = [585.0, 595.0, 580.0, 598.0, 622.0, 596.0, 3686.0]
+
+    assert flagged(cell(*speeds, 590.0 * 8)) == []
+    assert flagged(cell(*speeds, 590.0 * 1000, id="slip")) == [["slip"]]
+
+
+def test_a_start_whose_time_grew_as_its_rate_fell_ran_at_another_speed():
+    rates = [400.0, 404.0, 398.0, 50.0, 401.0]
+
+    assert flagged(*starts(rates, [2.0, 1.98, 2.01, 16.0, 2.0])) == []
+    assert flagged(*starts(rates, [2.0, 1.98, 2.01, 1.99, 2.0])) == [["rate"]]
+
+
+def test_a_start_all_of_whose_readings_are_off_by_one_factor_is_a_slip():
+    values = {"4k": [50.0, 51.0, 49.5, 0.05], "64k": [80.0, 81.0, 79.0, 0.08]}
+    cells = [cell(*values[each], id=each, case=each) for each in values]
+    runs = [
+        run(samples=[sample("rate", values[each][i], cell=each) for each in values])
+        for i in range(4)
+    ]
+
+    assert flagged(*cells, *runs) == [["4k"], ["64k"]]
+
+
+EMULATED = {"hypervisor": "KVM", "options": {"layers": "qemu-tcg > kvm"}}
+
+
+def test_an_emulated_processor_is_slower_by_any_factor():
+    slow = {case: value / 100 for case, value in CASES.items()}
+    cells = table(esxi=slow)
+    emulated = [replace(each, **EMULATED) for each in cells if each.system == "esxi"]
+    real = [each for each in cells if each.system != "esxi"]
+
+    assert flagged(*cells) == [[f"esxi/{case}" for case in sorted(CASES)]]
+    assert flagged(*real, *emulated) == []
+
+
+def test_emulated_systems_of_the_same_layers_are_judged_among_themselves():
+    cells = [replace(each, **EMULATED) for each in table(esxi={"read RAM": 3.1})]
+
+    assert flagged(*cells) == [["esxi/read RAM"]]
+
+
+def test_a_cell_of_an_emulated_system_is_set_against_those_of_other_layers():
+    """Of four cases: fewer do not tell how much the factors of two layers differ."""
+    layers = {
+        "native": "qemu-tcg",
+        "xen": "qemu-tcg > xen-pv",
+        "esxi": "qemu-tcg > kvm",
+    }
+    slow = {case: value / 30 for case, value in CASES.items()}
+    cells = [
+        replace(each, hypervisor="any", options={"layers": layers[each.system]})
+        for each in table(xen=slow, esxi={"read RAM": 3.1})
+    ]
+
+    assert flagged(*cells) == [["esxi/read RAM"]]
+    assert flagged(*(each for each in cells if each.case != "read L1")) == []
+
+
+def test_a_point_far_off_its_curve_is_found_without_any_other_system():
+    values = {4: 8.1, 8: 14.2, 16: 220.0, 32: 30.4, 64: 37.0, 128: 41.0}
+    curve = [
+        cell(value, case=str(size), id=str(size), parameters={"block": f"{size} KiB"})
+        for size, value in values.items()
+    ]
+
+    assert flagged(*curve) == [["16"]]
+
+
+def test_a_curve_may_have_a_step():
+    values = {4: 17000, 8: 17100, 16: 16900, 32: 2100, 64: 2050, 128: 2040}
+    curve = [
+        cell(value, case=str(size), parameters={"block": f"{size}k"})
+        for size, value in values.items()
+    ]
+
+    assert flagged(*curve) == []
+
+
+def test_an_emulated_network_card_may_be_ten_times_slower():
+    network = {"component": "network", "case": "write"}
+    cells = [cell(52.0, **network), cell(49.0, system="a", **network)]
+
+    assert flagged(*cells, cell(5.2, system="b", **network)) == []
+
+
+def test_how_busy_a_cpu_is_may_differ_tenfold():
+    share = {"metric": "CPU utilization", "unit": "%", "component": "network"}
+    cells = [cell(7.0, system=each, is_native=False, **share) for each in "abcd"]
+
+    assert flagged(*cells, cell(70.0, system="e", **share)) == []
+
+
+def test_seats_that_give_their_sum_are_not_doubted():
+    facts = {"system": "esxi", "scenario": "parallel", "vms": 2, "case": "random read"}
+    seats = [cell(2.05, seat="1", **facts), cell(20.9, seat="2", **facts)]
+    alone = [cell(2.1, case="random read", system=each) for each in ("a", "b", "c")]
+
+    assert flagged(*alone, *seats, cell(22.95, seat="sum", **facts)) == []
+    assert flagged(*alone, *seats) == [[seats[1].id]]
+
+
+@pytest.mark.parametrize(
+    ("unit", "off", "factor"),
+    [
+        ("MB/s", 2.10, "8 (bits and bytes)"),
+        ("MB/s", -6.93, "1024"),
+        ("s", 4.1, "60 (seconds and minutes)"),
+        ("MB/s", 3.4, ""),
+    ],
+)
+def test_a_slip_has_the_name_of_its_factor(unit, off, factor):
+    assert nearest_factor(cell(1.0, unit=unit), off, 0.3) == factor

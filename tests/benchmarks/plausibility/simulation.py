@@ -1,0 +1,365 @@
+"""Clean campaigns of known truth: nothing in them is a mistake.
+
+Native and one to six virtual machines on one host; CPU, memory, disk and network; block
+size curves; guests that reach a twentieth of the native network; quiet and noisy runs,
+some of heavy tails, one to ten of them; prints of two decimals, of three significant
+digits or of all; co-runs with their sums, meters, tools whose numbers fit together.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, Study
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+NOISE = {"CPU": 0.02, "memory": 0.03, "disk": 0.10, "network": 0.05}
+EFFICIENCY = {
+    "CPU": (0.93, 1.0),
+    "memory": (0.85, 1.0),
+    "disk": (0.3, 1.05),
+    "network": (0.05, 1.05),
+}
+UNEVEN = {"CPU": 0.005, "memory": 0.01, "disk": 0.1, "network": 0.08}
+LINE_RATE_BIT_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Test:
+    """One case: what the native machine reads in truth, and how."""
+
+    component: str
+    tool: str
+    metric: str
+    case: str
+    native: float
+    parameters: dict
+    unit: str = "MB/s"
+    better: str = "higher"
+    clock: str = "guest"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a campaign was measured and printed."""
+
+    n: int
+    noise: dict
+    heavy: bool
+    printed: str
+
+
+def clean_study(seed):
+    """One campaign without any mistake."""
+    rng = np.random.default_rng(seed)
+    tests, style = _tests(rng), _style(rng)
+    systems = ["native", *(f"vm-{i}" for i in range(1, rng.integers(2, 8)))]
+    speeds = {each: _speeds(rng, each, tests) for each in systems}
+    cells = [
+        _cell(rng, style, system, test, speeds[system][test.case])
+        for system in systems
+        for test in tests
+    ]
+    cells += _shares(rng, style, systems)
+    cells += _together(rng, style, tests, speeds)
+    study = Study(campaign="here", cells=tuple(cells), runs=tuple(_runs(rng, systems)))
+    return replace(study, cells=tuple(_with_baselines(study.cells)))
+
+
+def _tests(rng):
+    sizes = ["4k", "8k", "16k", "64k", "256k", "1M", "4M"][: rng.integers(1, 8)]
+    return [
+        *_solutions(rng),
+        *_bandwidths(rng),
+        *_disk_curve(rng, "read", 110, sizes),
+        *_disk_curve(rng, "write", 80, sizes),
+        *_network_curve("send", 90, sizes[: rng.integers(1, len(sizes) + 1)]),
+        *_network_curve("receive", 105, sizes[: rng.integers(1, len(sizes) + 1)]),
+    ]
+
+
+def _solutions(rng):
+    facts = {"unit": "s", "better": "lower", "clock": "external"}
+    for n in (1000, 2000, 4000)[: rng.integers(1, 4)]:
+        time_s, parameters = 20 * (n / 2000) ** 3, {"n": str(n)}
+        yield Test("CPU", "linpack", "time", f"n={n}", time_s, parameters, **facts)
+
+
+def _bandwidths(rng):
+    levels = [("RAM", 2800), ("L1", 18000), ("L2", 6500)][: rng.integers(1, 4)]
+    for level, base in levels:
+        for way in ("read", "write"):
+            native, case = base * rng.uniform(0.8, 1.3), f"{way} {level}"
+            parameters = {"level": level, "operation": way}
+            yield Test("memory", "ramspeed", "bandwidth", case, native, parameters)
+
+
+def _disk_curve(rng, way, top, sizes):
+    steepness = rng.uniform(0.2, 0.8)
+    for step, size in enumerate(sizes):
+        native = top / (1 + np.exp(2 - steepness * 2 * step))
+        case, parameters = f"disk {way} {size}", {"record": size, "operation": way}
+        yield Test("disk", "iozone", "throughput", case, native, parameters)
+
+
+def _network_curve(way, top, sizes):
+    for step, size in enumerate(sizes):
+        native = top * (1 - 0.7 ** (step + 1.5))
+        case, parameters = f"net {way} {size}", {"message": size, "operation": way}
+        facts = {"clock": "client"}
+        yield Test("network", "iperf3", "throughput", case, native, parameters, **facts)
+
+
+def _style(rng):
+    scale = rng.uniform(0.15, 1.0)
+    return Style(
+        n=int(rng.choice([1, 1, 2, 3, 5, 10])),
+        noise={name: cv * scale for name, cv in NOISE.items()},
+        heavy=bool(rng.random() < 0.3),
+        printed=str(rng.choice(["decimals", "digits", "all"])),
+    )
+
+
+def _speeds(rng, system, tests):
+    """The true value of each case on a system."""
+    if system == "native":
+        return {test.case: test.native for test in tests}
+    overall = {name: rng.uniform(*span) for name, span in EFFICIENCY.items()}
+    speeds = {}
+    for test in tests:
+        uneven = np.exp(rng.normal(0, UNEVEN[test.component]))
+        most = 1.0 if test.component in {"CPU", "memory"} else 1.05
+        efficiency = min(overall[test.component] * uneven, most)
+        faster = test.better == "higher"
+        speeds[test.case] = test.native * (efficiency if faster else 1 / efficiency)
+    return speeds
+
+
+def printed(style, value):
+    """A value as the study's table shows it."""
+    if style.printed == "decimals":
+        return float(f"{value:.2f}")
+    return float(f"{value:.3g}") if style.printed == "digits" else float(value)
+
+
+def readings(rng, style, component, truth, n):
+    """Run means around the truth: lognormal, every third campaign with heavy tails."""
+    cv = style.noise[component]
+    scatter = rng.standard_t(4, n) / np.sqrt(2) if style.heavy else rng.normal(0, 1, n)
+    return tuple(printed(style, truth * np.exp(cv * each)) for each in scatter)
+
+
+def _cell(rng, style, system, test, truth, **place):
+    n = place.pop("n", style.n)
+    means = place.pop("means", None) or readings(rng, style, test.component, truth, n)
+    if test.component == "network":
+        means = tuple(min(each, printed(style, 117.6)) for each in means)
+    seat = f"/{place['vms']}/{place['seat']}" if place else ""
+    return CellFact(
+        id=f"{system}/{test.case}{seat}",
+        campaign="here",
+        campaign_label="here",
+        host="alpha",
+        system=system,
+        system_label=system,
+        is_native=system == "native",
+        hypervisor="" if system == "native" else "KVM",
+        guest_os="Debian",
+        guest_bits=64,
+        vcpus=None if system == "native" else 1,
+        host_cores=4,
+        line_rate_bit_per_s=LINE_RATE_BIT_PER_S,
+        disk_bus_byte_per_s=300e6,
+        tool=test.tool,
+        metric=test.metric,
+        case=test.case,
+        case_label=test.case,
+        parameters=test.parameters,
+        component=test.component,
+        unit=test.unit,
+        better=test.better,
+        clock=test.clock,
+        n=len(means),
+        mean=float(np.mean(means)),
+        means=means,
+        decimals={"decimals": 2}.get(style.printed),
+        **place,
+    )
+
+
+def _shares(rng, style, systems):
+    """How busy the CPU was while the network ran, one cell a system."""
+    share = Test(
+        "network", "iperf3", "CPU utilization local", "share", 0.0, {}, "%", "lower"
+    )
+    for system in systems:
+        truth = rng.uniform(2, 12) if system == "native" else rng.uniform(5, 85)
+        yield _cell(rng, style, system, share, truth)
+
+
+def _together(rng, style, tests, speeds):
+    """Two or three guests of one system in parallel, with the sum as printed."""
+    vms = int(rng.integers(2, 4))
+    for test in (each for each in tests if each.component in {"memory", "disk"}):
+        share = 1.0 if test.component == "memory" else 1.0 / vms
+        truth = speeds["vm-1"][test.case] * share * rng.uniform(0.6, 0.95)
+        place = {"scenario": "parallel", "vms": vms}
+        exact = replace(style, printed="all")
+        seats = [
+            readings(
+                rng, exact, test.component, truth * rng.uniform(0.8, 1.05), style.n
+            )
+            for _ in range(vms)
+        ]
+        for seat, values in enumerate(seats, 1):
+            means = tuple(printed(style, each) for each in values)
+            yield _cell(
+                rng, style, "vm-1", test, 0, seat=str(seat), means=means, **place
+            )
+        total = tuple(printed(style, sum(each)) for each in zip(*seats, strict=True))
+        yield _cell(rng, style, "vm-1", test, 0, seat="sum", means=total, **place)
+
+
+def _with_baselines(cells):
+    native = {cell.case: cell for cell in cells if cell.is_native}
+    for cell in cells:
+        own = native.get(cell.case)
+        if cell.is_native or own is None:
+            yield cell
+        else:
+            ratio = cell.mean / own.mean if own.mean else None
+            yield replace(
+                cell,
+                baseline=own.id,
+                baseline_mean=own.mean,
+                baseline_n=own.n,
+                baseline_variance=own.variance,
+                efficiency=ratio,
+            )
+
+
+def _runs(rng, systems):
+    """Runs of tools whose numbers are bound to each other, of meters and of co-runs."""
+    for system in systems:
+        yield _netperf(rng, system)
+        yield _sysbench(rng, system)
+        yield _linpack(rng, system)
+        yield from _metered(rng, system)
+        yield from _corun(rng, system)
+
+
+def _run(system, name, tool, samples, **facts):
+    cells = tuple(SampleFact(**each) for each in samples)
+    return RunFact(
+        id=f"run/{system}/{name}",
+        campaign="here",
+        host="alpha",
+        system=system,
+        system_label=system,
+        tool=tool,
+        samples=cells,
+        **facts,
+    )
+
+
+def _netperf(rng, system):
+    cpus, rate, share = (
+        int(rng.choice([1, 2, 4])),
+        rng.uniform(5, 110),
+        rng.uniform(3, 95),
+    )
+    demand = share / 100 * cpus * 1e6 / (rate * 1e6 / 1024)
+    ends = {"from": system, "to": "beta"}
+    samples = [
+        {"metric": "throughput", "value": round(rate, 2), "unit": "MB/s"},
+        {"metric": "CPU utilization local", "value": round(share, 2), "unit": "%"},
+        {"metric": "service demand local", "value": round(demand, 3), "unit": "us/KB"},
+    ]
+    took_s = float(rng.uniform(100, 100.6))
+    samples = [{**each, "parameters": ends} for each in samples]
+    return _run(
+        system, "netperf", "netperf", samples, requested_s=100, duration_s=took_s
+    )
+
+
+def _sysbench(rng, system):
+    total_s, threads = rng.uniform(20, 300), int(rng.choice([1, 16, 400]))
+    events = int(rng.integers(1000, 20000))
+    latency_ms = total_s * rng.uniform(0.9, 0.999) * threads / events * 1000
+    reads, others = events * 14, events * 2
+    values = [
+        ("total time", round(total_s, 4), "s"),
+        ("transactions", events, ""),
+        ("transaction rate", round(events / total_s, 2), "1/s"),
+        ("read/write requests", reads, ""),
+        ("other operations", others, ""),
+        ("queries", reads + others, ""),
+        ("request latency min", round(latency_ms * 0.1, 2), "ms"),
+        ("request latency mean", round(latency_ms, 2), "ms"),
+        ("request latency max", round(latency_ms * 9, 2), "ms"),
+    ]
+    parameters = {"threads": str(threads), "test": "oltp"}
+    samples = [
+        {"metric": m, "value": float(v), "unit": u, "parameters": parameters}
+        for m, v, u in values
+    ]
+    return _run(system, "sysbench", "sysbench", samples)
+
+
+def _linpack(rng, system):
+    time_s = rng.uniform(0.5, 60)
+    flops = 2 / 3 * 2000**3 + 2 * 2000**2
+    samples = [
+        {"metric": "time", "value": round(time_s, 3), "unit": "s"},
+        {
+            "metric": "performance",
+            "value": round(flops / time_s / 1e9, 4),
+            "unit": "Gflop/s",
+        },
+    ]
+    samples = [{**each, "parameters": {"n": "2000"}} for each in samples]
+    return _run(system, "linpack", "intel-linpack", samples)
+
+
+def _metered(rng, system):
+    work_s = rng.uniform(60, 700)
+    meter_s = work_s * rng.uniform(1.0, 1.02)
+    power_w = rng.uniform(80, 200)
+    values = [
+        ("meter time", meter_s, "s"),
+        ("energy", meter_s * power_w, "J"),
+        ("power mean", power_w, "W"),
+    ]
+    samples = [{"metric": m, "value": round(v, 4), "unit": u} for m, v, u in values]
+    corun = f"metered {system}"
+    yield _run(system, "meter", "watts-up", samples, corun=corun, clock="meter")
+    yield _run(system, "work", "iozone", [], corun=corun, duration_s=work_s)
+
+
+def _corun(rng, system):
+    length_s = rng.uniform(60, 600)
+    for seat in range(1, 4):
+        started = NOON + timedelta(seconds=float(rng.uniform(0, 0.01 * length_s)))
+        yield _run(
+            system,
+            f"together {seat}",
+            "iozone",
+            [],
+            corun=f"together {system}",
+            seat=str(seat),
+            vms=3,
+            scenario="parallel",
+            started_at=started,
+            duration_s=float(length_s * rng.uniform(0.97, 1.0)),
+        )
+
+
+def readings_like(rng, cell, truth):
+    """The cell measured again, in truth another value: same noise, same print."""
+    logs = np.log(cell.means)
+    cv = float(np.std(logs, ddof=1)) if cell.n > 2 else NOISE[cell.component] / 2
+    values = truth * np.exp(rng.normal(0, cv, cell.n))
+    digits = max(len(repr(each).partition(".")[2]) for each in cell.means)
+    means = tuple(round(float(each), digits) for each in values)
+    return replace(cell, means=means, mean=float(np.mean(means)))

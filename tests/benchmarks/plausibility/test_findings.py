@@ -1,0 +1,112 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.plausibility.checking import RULES, check
+from benchmarks.plausibility.facts import Study
+from benchmarks.plausibility.findings import Finding, Subject, subjects
+from benchmarks.plausibility.registry import rule
+from tests.benchmarks.plausibility.cast import cell, run, sample
+
+DOUBT = Finding(
+    "a-rule", "error", "It cannot be.", subjects("cell", [1, 2]), {}, (1.5,)
+)
+
+
+def test_the_fingerprint_outlives_order_wording_and_evidence():
+    reworded = replace(DOUBT, sentence="No.", evidence={"more": 1}, severity="notice")
+
+    assert reworded.fingerprint == DOUBT.fingerprint
+    turned = replace(DOUBT, subjects=DOUBT.subjects[::-1])
+    assert turned.fingerprint == DOUBT.fingerprint
+
+
+def test_a_mean_summed_in_another_order_is_the_same_doubt():
+    summed = replace(DOUBT, values=(0.1 + 0.2,))
+
+    assert summed.fingerprint == replace(DOUBT, values=(0.3,)).fingerprint
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"values": (1.6,)},
+        {"rule": "another-rule"},
+        {"subjects": (Subject("cell", "1"),)},
+        {"subjects": subjects("run", [1, 2])},
+    ],
+)
+def test_a_changed_value_subject_or_rule_is_another_doubt(other):
+    assert replace(DOUBT, **other).fingerprint != DOUBT.fingerprint
+
+
+def test_subjects_are_named_once():
+    assert subjects("cell", [3, 1, 3]) == (Subject("cell", "3"), Subject("cell", "1"))
+
+
+@pytest.mark.parametrize("each", RULES.values(), ids=lambda each: each.id)
+def test_a_rule_says_what_it_does_why_and_what_to_do(each):
+    assert each.title
+    assert each.documentation.count("\n\n") == 2
+    assert "\n\nWhy: " in each.documentation
+    assert "\n\nWhat to do: " in each.documentation
+
+
+def test_two_rules_of_one_id_are_refused():
+    with pytest.raises(ValueError, match='two rules are called "tool-mark"'):
+        rule("tool-mark", "Again", "notice")(lambda study: iter(()))
+
+
+@pytest.mark.parametrize("each", RULES.values(), ids=lambda each: each.id)
+def test_an_empty_study_has_no_findings(each):
+    assert list(each.findings(Study(campaign="here"))) == []
+
+
+ODD = ["", "0", "²", "9" * 400, "-1", "1e999", "4 parsecs", "nan", "a,b,c", "0,0,0"]
+TOOLS = ["sysbench", "intel-linpack", "httperf", "netperf", "tiotest", "watts-up"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_whatever_a_lab_uploads_as_text_no_rule_breaks(tool, odd):
+    keys = ("n", "threads", "wsess", "size", "block", "seconds", "iterations")
+    parameters = dict.fromkeys(keys, odd)
+    metrics = {"time", "performance", "events", "total time", "test duration"}
+    metrics |= {"request latency mean", "rate", "throughput", "meter time", "energy"}
+    metrics |= {"service demand local", "CPU utilization local", "power mean"}
+    samples = tuple(
+        sample(each, value, parameters=parameters)
+        for each in metrics
+        for value in (0, 1)
+    )
+    facts = {"elapsed_s": odd, "seconds": odd}
+    runs = [run(tool, samples, facts=facts, corun=odd, seat=odd) for _ in range(4)]
+    cells = [cell(0.0, seat=odd, parameters=parameters, vms=2), cell(1.0, unit=odd)]
+
+    found = check(Study(campaign="here", cells=tuple(cells), runs=tuple(runs)))
+
+    assert all(json.dumps(each.evidence) for each in found)
+
+
+def test_errors_come_first_and_evidence_is_plain_json():
+    share = {"metric": "CPU utilization (disk)", "unit": "%", "component": "disk"}
+    cells = (cell(99.5, **share), cell(40.0, **share), cell(0.0, **share))
+
+    found = check(Study(campaign="here", cells=cells))
+
+    assert [each.rule for each in found] == ["zero-reading", "saturated-reading"]
+    assert json.loads(json.dumps(found[0].evidence)) == {
+        "reading": 0,
+        "elsewhere": [99.5, 40.0],
+    }
+
+
+def test_a_rule_is_not_changed_by_the_order_of_the_cells():
+    share = {"metric": "CPU utilization (disk)", "unit": "%", "component": "disk"}
+    cells = (cell(0.0, **share), cell(40.0, **share))
+
+    one = check(Study(campaign="here", cells=cells))
+    other = check(Study(campaign="here", cells=cells[::-1]))
+
+    assert [each.fingerprint for each in one] == [each.fingerprint for each in other]

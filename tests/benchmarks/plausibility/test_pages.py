@@ -1,0 +1,24 @@
+from pathlib import Path
+
+import pytest
+
+from benchmarks.plausibility.checking import RULES
+from benchmarks.plausibility.pages import flags_page
+
+PAGE = Path(__file__).parents[3] / "docs" / "flags.md"
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_every_rule_has_its_section(rule):
+    assert f"\n## {rule.id}\n" in flags_page()
+    assert rule.title in flags_page()
+
+
+def test_the_page_in_docs_is_current():
+    assert PAGE.read_text(encoding="utf-8") == flags_page()
+
+
+def test_the_rules_stand_in_the_order_of_their_families():
+    places = [rule.place for rule in RULES.values()]
+
+    assert places == sorted(places)

@@ -1,0 +1,54 @@
+import math
+
+import pytest
+
+from benchmarks.plausibility.precision import TYPICAL, Noise, observed_noise, precision
+from tests.benchmarks.plausibility.cast import cell
+
+
+@pytest.mark.parametrize(
+    ("values", "value", "step"),
+    [
+        ([20.89, 45.5, 21.42], 45.5, 0.01),
+        ([12500.0, 833.0, 4.15], 12500.0, 100),
+        ([12500.0, 833.0, 4.15], 833.0, 1),
+        ([62.0, 67.0, 70.0], 70.0, 1),
+        ([3108035.0, 3145.88], 3145.88, 0.01),
+        ([0.0], 0.0, 1),
+    ],
+)
+def test_the_step_of_a_print_is_told_by_its_values(values, value, step):
+    assert precision(values).step(value) == pytest.approx(step)
+
+
+def test_known_decimals_restore_lost_zeros():
+    assert precision([50.0, 50.3], decimals=2).step(50.0) == pytest.approx(0.01)
+
+
+def test_a_single_value_has_the_noise_of_its_component():
+    noise = observed_noise([cell(50.0, component="disk")])
+
+    assert noise.of_mean(cell(50.0, component="disk")) == TYPICAL["disk"]
+
+
+def test_a_campaigns_own_scatter_replaces_the_typical_one():
+    quiet = [cell(100.0, 100.5, 99.5, component="disk") for _ in range(5)]
+
+    noise = observed_noise(quiet)
+
+    assert noise.of_mean(cell(50.0, component="disk")) == pytest.approx(0.005, rel=0.01)
+
+
+def test_one_wild_cell_does_not_make_its_neighbours_noisy():
+    cells = [cell(100.0, 100.5, 99.5) for _ in range(9)] + [cell(10.0, 100.0, 1000.0)]
+
+    assert observed_noise(cells).of_kind(cells[0]) == pytest.approx(0.005, rel=0.01)
+
+
+def test_few_runs_lean_on_their_kind_and_many_on_themselves():
+    noise = Noise({("memory",): 0.04})
+    few, many = cell(100.0, 100.0), cell(*[99.0, 101.0] * 20)
+
+    assert noise.of_run(few) == pytest.approx(0.04 * math.sqrt(4 / 5))
+    assert 0.01 < noise.of_run(many) < 0.02
+    assert noise.of_mean(many) == pytest.approx(noise.of_run(many) / math.sqrt(40))

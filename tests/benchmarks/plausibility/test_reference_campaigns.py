@@ -1,0 +1,239 @@
+"""The published studies contain real mistakes. The rules find them, and little else."""
+
+import json
+
+import pytest
+
+from benchmarks.plausibility.checking import check
+from tests.benchmarks.plausibility.studies import reference_studies
+
+ESXI, XEN = "lmu-2010-esxi", "lmu-2010-xen"
+HEIDELBERG, UOC, INQBUS = "heidelberg-2007-xen", "uoc-2012-kvm", "inqbus-2008-io"
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The findings of each study by their rules."""
+    studies = reference_studies()
+    found = {slug: {} for slug in studies}
+    for slug, study in studies.items():
+        for each in check(study):
+            found[slug].setdefault(each.rule, []).append(each)
+    return found
+
+
+def cells_of(findings, slug):
+    cells = {cell.id: cell for cell in reference_studies()[slug].cells}
+    subjects = [each for one in findings for each in one.subjects]
+    return [cells[each.id] for each in subjects if each.kind == "cell"]
+
+
+def test_two_native_values_of_the_esxi_study_are_a_thousand_times_too_large(found):
+    slips = found[ESXI]["unit-slip"]
+
+    assert {each.evidence["value"] for each in slips} == {3108035, 3403235}
+    assert all(cell.is_native for cell in cells_of(slips, ESXI))
+    assert "unit-slip" not in found[XEN]
+
+
+def test_twenty_seven_values_of_parallel_guests_stand_in_both_lmu_studies(found):
+    copies = [e for e in found[ESXI]["pasted-values"] if e.severity == "error"]
+
+    assert sum(len(each.subjects) for each in copies) == 27
+    cells = cells_of(copies, ESXI)
+    assert {(cell.tool, cell.scenario) for cell in cells} == {("ramspeed", "parallel")}
+    assert all(each.evidence["other_campaign"] == XEN for each in copies)
+
+
+def test_the_shared_native_measurement_is_a_notice(found):
+    shared = [e for e in found[XEN]["pasted-values"] if e.severity == "notice"]
+
+    assert len(shared) == 4
+    assert all(cell.is_native for cell in cells_of(shared, XEN))
+
+
+def test_two_systems_of_the_xen_study_show_the_same_four_disk_throughputs(found):
+    copies = [e for e in found[XEN]["pasted-values"] if e.severity == "error"]
+    [own] = [e for e in copies if e.evidence["other_campaign"] == XEN]
+
+    assert own.evidence["readings"] == [[27.12], [26.4], [8.11], [18.68]]
+    kinds = {cell.virtualization for cell in cells_of([own], XEN)}
+    assert kinds == {"paravirtual", "full"}
+
+
+def test_three_native_values_of_the_esxi_study_are_beaten_by_all_guests(found):
+    slow = found[ESXI]["baseline-too-slow"]
+
+    assert sorted(e.evidence["native"] for e in slow) == [48.91, 5635.32, 6613.25]
+    assert all(each.evidence["median_percent"] > 7 for each in slow)
+
+
+def test_the_sums_show_that_the_pasted_seats_are_not_those_of_esxi(found):
+    sums = found[ESXI]["seats-do-not-add-up"]
+    wrong = [e.evidence["printed"] for e in sums if e.severity == "error"]
+
+    assert sorted(wrong) == [
+        *(3350.7, 5430.31, 10707.99, 10888.15),
+        *(12846.8, 13224.91, 28996.11, 34209.22),
+    ]
+
+
+def test_the_network_sums_of_the_xen_study_are_off_by_a_tenth_of_a_percent(found):
+    sums = found[XEN]["seats-do-not-add-up"]
+
+    assert [each.severity for each in sums] == ["notice"] * 4
+    assert all(abs(each.evidence["off_percent"]) < 0.14 for each in sums)
+
+
+@pytest.mark.parametrize("slug", [ESXI, XEN])
+def test_the_native_windows_network_of_the_lmu_studies_disagrees(found, slug):
+    disagreements = found[slug]["baselines-disagree"]
+    off = [abs(each.evidence["off_percent"]) for each in disagreements]
+    cells = cells_of(disagreements, slug)
+
+    assert all(5 < each < 6 for each in off)
+    assert {cell.guest_os[:7] for cell in cells} == {"Windows"}
+    assert {cell.metric for cell in cells} == {"network throughput"}
+    assert len(cells) == 4
+
+
+def test_six_cpu_shares_of_the_xen_study_were_not_measured(found):
+    assert len(found[XEN]["zero-reading"]) == 2
+    zeros = cells_of(found[XEN]["zero-reading"], XEN)
+    assert len(zeros) == 6
+    assert {cell.options["guest_tools"] for cell in zeros} == {"pv drivers"}
+
+
+def test_64_bit_windows_on_xen_has_a_slow_clock(found):
+    slow = found[XEN]["common-clock-factor"]
+
+    assert [each.evidence["factor"] for each in slow] == pytest.approx(
+        [1.085, 1.090], abs=0.001
+    )
+    assert all(max(each.evidence["outside"]) < 1 for each in slow)
+    assert {(c.guest_os[:7], c.guest_bits) for c in cells_of(slow, XEN)} == {
+        ("Windows", 64)
+    }
+
+
+def test_three_guests_of_the_esxi_study_read_more_than_their_disk(found):
+    [faster] = found[ESXI]["faster-than-native"]
+
+    assert sorted(faster.evidence["pairs"]) == [[48.46, 20.03], [79.6, 30.46]]
+
+
+def test_a_path_between_two_guests_may_be_faster_than_the_wire(found):
+    assert not any("beyond-the-medium" in rules for rules in found.values())
+
+
+def test_the_parallel_esxi_guests_have_no_single_run_of_their_system(found):
+    [reference] = found[ESXI]["corun-reference"]
+
+    assert reference.evidence["differs"].keys() == {"hw_virt", "guest_tools"}
+
+
+def test_the_megabytes_of_the_heidelberg_netperf_are_mebibytes(found):
+    [mebi, other] = found[HEIDELBERG]["netperf-service-demand"]
+
+    assert mebi.sentence.startswith("The throughput of 31 runs is in MiB/s, not MB/s")
+    assert other.evidence == {"implied_cpus": 1, "elsewhere": 2, "place": "node7"}
+    throughput = cells_of([other], HEIDELBERG)[0]
+    assert (throughput.parameters["from"], throughput.mean) == ("vm4", 293.56)
+
+
+def test_two_netperf_runs_took_far_longer_than_the_others(found):
+    lengths = [e.evidence for e in found[HEIDELBERG]["elapsed-not-requested"]]
+
+    assert [each["elapsed_s"] for each in lengths] == [137.9, 78.82]
+
+
+def test_the_repetitions_of_the_mpi_io_test_may_be_its_iterations(found):
+    [iterations] = found[HEIDELBERG]["iterations-as-runs"]
+
+    assert len(iterations.subjects) == 4
+
+
+def test_netperf_ran_five_times_as_long_before_the_tuning(found):
+    [lengths] = found[HEIDELBERG]["length-differs"]
+
+    assert sorted(lengths.evidence["lengths_s"].values())[0] == 20.01
+
+
+def test_four_meters_of_the_uoc_study_ran_on(found):
+    off = [each.evidence["off_percent"] for each in found[UOC]["meter-window"]]
+
+    assert off == pytest.approx([17.3, 39.7, 6.0, 5.9], abs=0.06)
+
+
+def test_the_headers_of_b_eff_io_differ_between_the_storages(found):
+    cells = cells_of(found[UOC]["parameters-differ"], UOC)
+
+    assert len(cells) == 24
+    assert {cell.options["storage"] for cell in cells} == {"ssd", "iodrive"}
+
+
+def test_the_uoc_clients_were_busy_waiting(found):
+    [busy] = found[UOC]["client-busy-loop"]
+
+    assert len(busy.subjects) == 4
+    assert min(busy.evidence["shares"]) > 0.98
+
+
+def test_the_uoc_web_test_measured_its_own_pauses(found):
+    [pauses] = found[UOC]["client-think-time"]
+
+    assert pauses.evidence["pauses_s"] == 560
+
+
+def test_nothing_in_the_inqbus_talk_is_doubted(found):
+    assert found[INQBUS] == {}
+
+
+def test_the_lists_are_complete(found):
+    counts = {
+        slug: {rule: len(each) for rule, each in rules.items()}
+        for slug, rules in found.items()
+    }
+
+    assert counts == {
+        ESXI: {
+            "baseline-too-slow": 3,
+            "baselines-disagree": 2,
+            "corun-reference": 1,
+            "faster-than-native": 1,
+            "pasted-values": 9,
+            "seats-do-not-add-up": 10,
+            "unit-slip": 2,
+        },
+        XEN: {
+            "baselines-disagree": 2,
+            "common-clock-factor": 2,
+            "faster-than-native": 1,
+            "pasted-values": 10,
+            "saturated-reading": 2,
+            "seats-do-not-add-up": 4,
+            "zero-reading": 2,
+        },
+        HEIDELBERG: {
+            "elapsed-not-requested": 2,
+            "iterations-as-runs": 1,
+            "length-differs": 1,
+            "netperf-service-demand": 2,
+            "saturated-reading": 2,
+        },
+        UOC: {
+            "client-busy-loop": 1,
+            "client-think-time": 1,
+            "meter-window": 4,
+            "parameters-differ": 3,
+        },
+        INQBUS: {},
+    }
+
+
+def test_every_finding_has_plain_evidence_and_a_fingerprint_of_its_own(found):
+    every = [e for rules in found.values() for each in rules.values() for e in each]
+
+    assert all(json.loads(json.dumps(each.evidence)) for each in every)
+    assert len({each.fingerprint for each in every}) == len(every)
+    assert all(each.subjects and each.sentence.endswith((".", "?")) for each in every)

@@ -1,0 +1,166 @@
+"""Energy: printed totals beside the energy of the work, and logs over their windows."""
+
+import pytest
+
+from benchmarks.models import System
+from benchmarks.power.energy import campaign_energy
+from benchmarks.power.metered import metered_run
+
+LOG = "timestamp,watts\n" + "".join(
+    f"2026-11-20T21:00:{second:02}Z,{120 if 10 <= second < 40 else 80}.0\n"
+    for second in range(60)
+)
+
+
+@pytest.fixture
+def uoc(load_study):
+    """The study of UOC with its reference, HDD and swap on HDD."""
+    campaign = load_study("uoc-2012-kvm")
+    campaign.reference_system = System.objects.get(
+        options={"storage": "HDD", "swap": "HDD"}
+    )
+    campaign.save()
+    return campaign
+
+
+@pytest.fixture
+def metered(submit, run_document, campaign):
+    """A power log of a minute, and the work within it."""
+
+    def take(log=LOG, *, started="2026-11-20T21:00:10Z", **changes):
+        shared = {"session": "one evening"}
+        work = {
+            "tool": "sysbench",
+            "facts": {"elapsed_s": 30},
+            "samples": [{"metric": "transactions", "value": 600, "unit": ""}],
+        }
+        if started:
+            work["started_at"] = started
+        meter = run_document(tool="power-csv", output=log, **shared, **changes)
+        del meter["samples"]
+        submit(meter, run_document(**work, **shared))
+        (reading,) = campaign_energy(campaign).metered
+        return reading
+
+    return take
+
+
+def of(energy, workload):
+    (table,) = (each for each in energy.tables if each.workload == workload)
+    return table
+
+
+def test_the_energy_of_the_work_reverses_a_conclusion_of_the_study(uoc):
+    table = of(campaign_energy(uoc), "sysbench oltp")
+    (ssd,) = (
+        each
+        for each in table.systems
+        if each.system.options == {"storage": "HDD", "swap": "SSD"}
+    )
+
+    assert table.reference.options == {"storage": "HDD", "swap": "HDD"}
+    assert ssd.overrun_s == pytest.approx(351.774 - 251.8258)
+    assert ssd.printed_ratio == pytest.approx(1.1527, abs=1e-4)
+    assert ssd.energy_ratio == pytest.approx(0.8421, abs=1e-4)
+    assert ssd.is_reversed
+    assert ssd.operations == 1000
+    assert ssd.joules_per_operation == pytest.approx(39.38, abs=0.01)
+
+
+def test_the_power_while_waiting_lies_between_both_figures(uoc):
+    tables = [of(campaign_energy(uoc, watts), "sysbench oltp") for watts in (0, 110)]
+
+    for nothing, waiting in zip(*(table.systems for table in tables), strict=True):
+        assert nothing.less_wait_j == nothing.printed_j
+        assert waiting.energy_j < waiting.less_wait_j < waiting.printed_j
+
+
+def test_no_machine_waits_at_more_than_its_mean_power(uoc):
+    table = of(campaign_energy(uoc, 500), "sysbench oltp")
+
+    assert {each.less_wait_j for each in table.systems} == {None}
+
+
+def test_work_of_unknown_length_has_no_energy_but_a_reason(uoc):
+    energy = campaign_energy(uoc)
+
+    for each in of(energy, "b_eff_io").systems:
+        assert each.energy_j is None
+        assert "how long the work took is not stated" in each.reason
+    first, *others = of(energy, "httperf wsess=4,15,10").systems
+    assert (first.energy_j is not None, first.operations) == (True, 240)
+    assert {each.energy_ratio for each in others} == {None}
+
+
+def test_repeated_readings_are_computed_each_then_averaged(
+    submit, run_document, campaign
+):
+    for number, (joules, seconds) in enumerate([(1000, 10), (3000, 20)]):
+        shared = {"corun": f"round {number}"}
+        samples = [
+            {"metric": "energy", "value": joules, "unit": "J"},
+            {"metric": "meter time", "value": seconds, "unit": "s"},
+        ]
+        submit(
+            run_document(tool="watts-up", samples=samples, **shared),
+            run_document(facts={"elapsed_s": 5 + 5 * number}, **shared),
+        )
+
+    (table,) = campaign_energy(campaign).tables
+
+    (system,) = table.systems
+    assert system.energy_j == pytest.approx((100 * 5 + 150 * 10) / 2)
+    assert system.printed_j == 2000
+
+
+def test_a_log_is_integrated_over_the_window_of_its_work_only(metered):
+    found = metered_run(metered())
+
+    (window,) = found.windows
+    assert (window.start_s, window.end_s) == (10, 40)
+    assert window.energy.energy_j == pytest.approx(120 * 30, rel=0.01)
+    assert found.idle_w == pytest.approx(80)
+    assert window.above_idle_j == pytest.approx(40 * 30, rel=0.02)
+    assert window.per_work.joules_per_operation == pytest.approx(6, rel=0.01)
+
+
+def test_a_log_that_counts_from_its_start_needs_to_know_when_that_was(metered):
+    relative = "0,80\n1,80\n2,120\n3,120\n"
+    assert "its own start" in metered_run(metered(relative)).problem
+
+
+def test_a_log_that_counts_from_its_start_is_set_on_the_runs_clock(metered):
+    rows = "".join(f"{second},100\n" for second in range(60))
+
+    found = metered_run(metered(rows, started_at="2026-11-20T21:00:00Z"))
+
+    assert found.windows[0].energy.energy_j == pytest.approx(3000)
+
+
+def test_work_that_began_nobody_knows_when_is_said(metered):
+    found = metered_run(metered(started=None))
+
+    assert found.windows == ()
+    assert "when it began" in found.problem
+
+
+def test_work_that_the_meter_did_not_see_is_refused(metered):
+    found = metered_run(metered(started="2026-11-20T23:00:00Z"))
+
+    assert found.windows[0].energy is None
+    assert "measured nothing" in found.windows[0].reason
+
+
+def test_figures_without_a_log_cannot_be_integrated(uoc):
+    reading = campaign_energy(uoc).metered[0]
+
+    assert "Only figures were sent" in metered_run(reading).problem
+
+
+def test_its_queries_are_fixed(metered, campaign, django_assert_num_queries):
+    reading = metered()
+
+    with django_assert_num_queries(4):
+        campaign_energy(campaign)
+    with django_assert_num_queries(2):
+        metered_run(reading)

@@ -1,0 +1,219 @@
+"""Checks of campaigns: due after every change, true to what the rules find."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Event
+
+import pytest
+from django.db import connection
+
+from benchmarks.errors import DecisionError
+from benchmarks.models import Campaign, Cell, Decision, DueCheck, Flag, Run
+from benchmarks.studies import checking
+from benchmarks.studies.decisions import decide_flag
+
+AT_ONCE = timedelta(0)
+
+
+@pytest.fixture
+def marked(submit, run_document):
+    """A run whose tool doubted itself, and one that is sound."""
+    first, _ = submit(run_document(50.0), run_document(51.0))
+    mark = {"code": "not_valid", "sentence": "The run was too short."}
+    Run.objects.filter(pk=first.run_id).update(warnings=[mark])
+    checking.check_due_campaigns(AT_ONCE)
+    return first
+
+
+def flags(**which):
+    return Flag.objects.filter(rule="tool-mark", **which)
+
+
+def check_again(campaign):
+    checking.check_campaign(Campaign.objects.get(pk=campaign.pk))
+
+
+def test_a_finding_becomes_a_flag_of_its_run_and_cells(marked):
+    flag = flags().get()
+
+    assert flag.status == Flag.Status.OPEN
+    assert "too short" in flag.sentence
+    assert list(flag.runs.values_list("pk", flat=True)) == [marked.run_id]
+    assert flag.cells.get() == Cell.objects.get()
+
+
+def test_a_flag_that_names_cells_beside_a_run_doubts_these_alone(
+    submit, run_document, campaign
+):
+    latencies = [("request latency p95", 9.0, "ms"), ("request latency max", 3.0, "ms")]
+    samples = [
+        {"metric": metric, "value": value, "unit": unit, "parameters": {}}
+        for metric, value, unit in [*latencies, ("event rate", 800.0, "1/s")]
+    ]
+    submit(run_document(tool="sysbench", samples=samples))
+    check_again(campaign)
+
+    flag = Flag.objects.get(rule="identity-violated")
+    assert flag.runs.get() == Run.objects.get()
+    assert {cell.case.metric for cell in flag.cells.all()} == {
+        metric for metric, *_ in latencies
+    }
+
+
+def test_checking_again_changes_nothing(marked, campaign):
+    before = list(Flag.objects.order_by("pk").values())
+
+    check_again(campaign)
+
+    assert list(Flag.objects.order_by("pk").values()) == before
+
+
+def test_an_open_flag_goes_with_its_finding(marked, campaign):
+    Run.objects.update(warnings=[])
+
+    check_again(campaign)
+
+    assert not flags().exists()
+
+
+def test_a_decision_outlives_the_finding_and_holds_when_it_comes_back(
+    marked, campaign, person
+):
+    warnings = Run.objects.get(pk=marked.run_id).warnings
+    decide_flag(
+        flag=flags().get(),
+        status="dismissed",
+        note="Known.",
+        who="carol",
+        person=person,
+    )
+
+    Run.objects.update(warnings=[])
+    check_again(campaign)
+    assert flags().get().gone_at
+
+    Run.objects.filter(pk=marked.run_id).update(warnings=warnings)
+    check_again(campaign)
+    flag = flags().get()
+    assert (flag.gone_at, flag.status) == (None, "dismissed")
+
+
+def test_every_decision_is_kept(marked, person):
+    flag = flags().get()
+
+    decide_flag(
+        flag=flag, status="confirmed", note="It is.", who="carol", person=person
+    )
+    decide_flag(flag=flag, status="open", note="Perhaps not.", who="carol")
+
+    said = Decision.objects.order_by("pk").values_list("status", "note", "who")
+    assert list(said) == [
+        ("confirmed", "It is.", "carol"),
+        ("open", "Perhaps not.", "carol"),
+    ]
+    assert flags().get().status == "open"
+
+
+def test_a_decision_needs_a_note(marked):
+    with pytest.raises(DecisionError, match="Say why"):
+        decide_flag(flag=flags().get(), status="confirmed", note=" ", who="carol")
+
+    assert not Decision.objects.exists()
+
+
+def test_only_flags_that_stand_and_are_grave_withhold(marked):
+    flag = flags().get()
+    assert Flag.objects.withholding().filter(pk=flag.pk).exists() == (
+        flag.severity in Flag.GRAVE
+    )
+
+    Flag.objects.update(severity="error", status="dismissed")
+    assert not Flag.objects.withholding().exists()
+    Flag.objects.update(status="confirmed")
+    assert Flag.objects.withholding().exists()
+    Flag.objects.update(severity="notice")
+    assert not Flag.objects.withholding().exists()
+
+
+def test_a_campaign_is_checked_when_it_is_quiet(submit, run_document):
+    submit(run_document())
+
+    assert checking.check_due_campaigns() == 0
+    assert checking.check_due_campaigns(AT_ONCE) == 1
+    assert checking.check_due_campaigns(AT_ONCE) == 0
+    assert not DueCheck.objects.exists()
+
+
+def test_one_that_is_never_quiet_is_checked_too(submit, run_document):
+    submit(run_document())
+    note = DueCheck.objects.get()
+    DueCheck.objects.create(
+        campaign=note.campaign, noted_at=note.noted_at - checking.LONGEST_WAIT
+    )
+
+    assert checking.check_due_campaigns() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_is_stored_while_its_campaign_is_checked(
+    submit, run_document, monkeypatch
+):
+    submit(run_document())
+    is_in_hand, may_go_on = Event(), Event()
+
+    def wait(_campaign):
+        is_in_hand.set()
+        assert may_go_on.wait(60)
+
+    def check():
+        try:
+            return checking.check_due_campaigns(AT_ONCE)
+        finally:
+            connection.close()
+
+    monkeypatch.setattr(checking, "shape_cells", wait)
+    with ThreadPoolExecutor(1) as thread:
+        checked = thread.submit(check)
+        assert is_in_hand.wait(60)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '2s'")
+            submit(run_document())
+        finally:
+            may_go_on.set()
+            connection.close()
+    assert checked.result() == 1
+    assert Run.objects.filter(status=Run.Status.PARSED).count() == 2
+
+
+@pytest.mark.parametrize("repetitions", [False, True])
+def test_two_speeds_are_seen_in_runs_and_in_iterations(
+    submit, run_document, repetitions
+):
+    values = [59.1, 58.9, 109.2, 59.0, 59.2, 108.8, 59.3, 58.8, 109.0, 59.1, 58.7]
+    if repetitions:
+        sample = run_document()["samples"][0]
+        samples = [
+            {**sample, "value": value, "repetition": place}
+            for place, value in enumerate(values, start=1)
+        ]
+        submit(run_document(samples=samples))
+    else:
+        submit(*(run_document(value) for value in values))
+
+    checking.check_due_campaigns(AT_ONCE)
+
+    cell = Cell.objects.get()
+    assert cell.shape["sentence"].startswith("two speeds, 59 (73 %) and 109 (27 %)")
+    assert cell.shape_codes == "two_speeds,periodic"
+
+
+def test_a_shape_is_looked_at_again_when_a_run_is_added(submit, run_document):
+    submit(*(run_document(value) for value in (50.0, 51.0, 50.5, 50.2)))
+    checking.check_due_campaigns(AT_ONCE)
+    assert Cell.objects.get().shape is None
+
+    submit(run_document(50.1))
+    checking.check_due_campaigns(AT_ONCE)
+
+    assert Cell.objects.get().shape["n"] == 5

@@ -1,0 +1,155 @@
+"""A campaign's version is another one after whatever happens to it."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+
+import pytest
+from django.db import connection, transaction
+
+from benchmarks.models import Decision, Flag, Meter, OutboxItem, Run, RunEnergy
+from benchmarks.studies import data_versions
+from benchmarks.studies.data_versions import campaign_version, database_version
+from benchmarks.uploads import processing
+from running import embedded
+from running.errors import ServiceError
+
+
+@pytest.fixture
+def measured(campaign, submit, run_document, xen):
+    """Return the campaign with a row in every table that its version is made of."""
+    together = {"session": "monday", "corun": "together", "scenario": "parallel"}
+    submit(
+        run_document(document="A thesis", table="1", session="monday"),
+        run_document(13.08, system=xen, vms=2, seat="1", **together),
+    )
+    flag = Flag.objects.create(
+        campaign=campaign,
+        lab=campaign.lab,
+        rule="unit_slip",
+        severity="warning",
+        sentence="It is so.",
+        fingerprint="f" * 64,
+    )
+    flag.cells.add(*campaign.cells.all())
+    Decision.objects.create(flag=flag, status="confirmed", who="carol")
+    run = campaign.runs.order_by("pk")[0]
+    meter = Meter.objects.create(
+        lab=campaign.lab, host=run.system.host, name="wall", kind="watts-up"
+    )
+    RunEnergy.objects.create(
+        lab=campaign.lab, run=run, meter=meter, lead=run, duration_s=1.0
+    )
+    return campaign
+
+
+@pytest.mark.parametrize(
+    ("table", "key"), [row[:2] for row in data_versions.READ], ids=lambda text: text
+)
+def test_a_row_written_again_in_any_table_is_another_version(measured, table, key):
+    before = campaign_version(measured)
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {table} SET {key} = {key}")
+        assert cursor.rowcount
+
+    assert campaign_version(measured) != before
+
+
+def test_nothing_written_is_the_same_version(measured, django_assert_num_queries):
+    before = campaign_version(measured)
+
+    with django_assert_num_queries(1):
+        assert campaign_version(measured) == before
+
+
+def test_reading_a_run_again_is_another_version_even_if_it_says_the_same(measured):
+    before = campaign_version(measured)
+    run = Run.objects.latest("pk")
+
+    OutboxItem.objects.create(run=run, lab=run.lab)
+    processing.drain()
+
+    assert campaign_version(measured) != before
+
+
+def test_a_flag_that_goes_is_another_version(measured):
+    before = campaign_version(measured)
+    measured.flags.all().delete()
+
+    assert campaign_version(measured) != before
+
+
+def test_what_happens_to_another_campaign_is_not_its_affair(
+    measured, private_campaign, submit, run_document
+):
+    before = campaign_version(measured)
+    submit(run_document(campaign=private_campaign.slug, system={"guest_os": "Other"}))
+
+    assert campaign_version(measured) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_database_is_another_one_after_any_change(campaign):
+    seen = []
+    for change in (campaign.save, campaign.delete, campaign.lab.delete):
+        seen.append(database_version())
+        change()
+
+    assert len({*seen, database_version()}) == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_database_is_the_same_one_while_nobody_writes():
+    """Other tests write to the same server: some two questions have nothing between."""
+    assert any(database_version() == database_version() for _ in range(100))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_what_a_transaction_sees_there_is_no_version(campaign):
+    with transaction.atomic():
+        assert database_version() is None
+
+    assert database_version()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_on_a_standby_there_is_no_version():
+    """Its snapshots stay the same while other transactions end."""
+    answer = "CREATE FUNCTION away.pg_is_in_recovery() RETURNS bool RETURN true"
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA away")
+        cursor.execute(answer)
+        cursor.execute("SET search_path = away, pg_catalog, public")
+        try:
+            assert database_version() is None
+        finally:
+            cursor.execute("RESET search_path")
+            cursor.execute("DROP SCHEMA away CASCADE")
+
+    assert database_version()
+
+
+def test_a_crash_of_a_process_of_postgresql_is_another_version(tmp_path):
+    """It takes back numbers of transactions, and the server is not started anew."""
+    with embedded.services(tmp_path / "var") as running:
+        with running.postgres.connect() as session:
+            before = version_without_numbers(session)
+            os.kill(session.info.backend_pid, signal.SIGKILL)
+        with recovered(running) as session:
+            assert version_without_numbers(session) != before
+
+
+def version_without_numbers(session):
+    (version,) = session.execute(data_versions.SNAPSHOT).fetchone()
+    return version.rpartition(" ")[0]
+
+
+def recovered(running):
+    """Return a session as soon as PostgreSQL gives one again."""
+    for _ in range(100):
+        with suppress(ServiceError):
+            return running.postgres.connect()
+        time.sleep(0.1)
+    raise AssertionError("PostgreSQL did not come back")

@@ -1,0 +1,54 @@
+"""Campaigns as their readers find them."""
+
+import pytest
+
+from benchmarks.errors import AmbiguousCampaignError, NotFoundError
+from benchmarks.models import Campaign
+from benchmarks.studies.lists import find_campaign, overview
+from benchmarks.viewer import ANYONE, Viewer
+
+
+def test_it_finds_a_campaign_by_its_slug_or_with_its_lab(campaign):
+    assert find_campaign(ANYONE, "study") == campaign
+    assert find_campaign(ANYONE, "alpha-lab/study") == campaign
+
+
+def test_a_private_campaign_is_missing_for_others(private_campaign, lab, other_lab):
+    for viewer in (ANYONE, Viewer(frozenset({other_lab.pk}))):
+        with pytest.raises(NotFoundError):
+            find_campaign(viewer, "secret-study")
+
+    assert find_campaign(Viewer(frozenset({lab.pk})), "secret-study")
+
+
+def test_ones_own_campaign_goes_before_anothers(campaign, other_lab):
+    twin = Campaign.objects.create(
+        lab=other_lab, slug="study", title="Twin", visibility="public"
+    )
+
+    assert find_campaign(Viewer(frozenset({other_lab.pk})), "study") == twin
+    with pytest.raises(AmbiguousCampaignError, match="alpha-lab/study"):
+        find_campaign(ANYONE, "study")
+
+
+def test_a_card_counts_what_the_campaign_has(submit, run_document, xen, campaign):
+    submit(run_document(50.0), run_document(25.0, system=xen))
+
+    (card,) = overview(ANYONE)
+
+    assert (card.tally.runs, card.tally.cells, card.tally.systems) == (2, 2, 2)
+    assert (card.tally.compared, card.tally.waiting) == (1, 0)
+    assert (card.hypervisors, card.tools) == (("Xen", "native"), ("iometer",))
+
+
+def test_the_overview_takes_a_fixed_number_of_queries(
+    lab, campaign, submit, run_document, django_assert_num_queries
+):
+    for place in range(3):
+        Campaign.objects.create(
+            lab=lab, slug=f"study-{place}", title="x", visibility="public"
+        )
+    submit(run_document())
+
+    with django_assert_num_queries(6):
+        assert len(overview(ANYONE)) == 4

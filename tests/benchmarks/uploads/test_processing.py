@@ -1,0 +1,160 @@
+"""The outbox: every stored run is finished once, whatever happens on the way."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from benchmarks.models import Cell, Efficiency, OutboxItem, Run, RunOutput, Sample
+from benchmarks.uploads import processing
+from benchmarks.uploads.intake import submit_runs
+
+
+@pytest.fixture
+def make_due():
+    """Let the waiting time of items that failed be over."""
+    return lambda: OutboxItem.objects.update(due_at=timezone.now())
+
+
+def test_it_turns_an_upload_into_samples_and_a_cell(submit, run_document):
+    (submission,) = submit(run_document(13.08))
+
+    run = Run.objects.get(pk=submission.run_id)
+    assert (run.status, run.sample_count) == (Run.Status.PARSED, 1)
+    assert Sample.objects.get(run=run).value == 13.08
+    cell = Cell.objects.get()
+    assert (cell.n, cell.mean, cell.case.unit) == (1, 13.08, "MB/s")
+    assert not OutboxItem.objects.exists()
+
+
+def test_doing_it_again_changes_nothing(submit, run_document, xen):
+    submit(run_document(50.0), run_document(25.0, system=xen))
+    before = snapshot()
+
+    processing.process_runs(list(Run.objects.select_related("output")))
+
+    assert snapshot() == before
+
+
+def snapshot():
+    """Everything that is derived from the uploads."""
+    return [
+        list(model.objects.order_by("pk").values())
+        for model in (Run, Sample, Cell, Efficiency)
+    ]
+
+
+def test_samples_of_a_run_are_one_run_mean(submit, run_document):
+    sample = run_document()["samples"][0]
+    samples = [
+        {**sample, "value": value, "repetition": place}
+        for place, value in enumerate([10.0, 20.0, 60.0], start=1)
+    ]
+
+    submit(run_document(samples=samples), run_document(50.0))
+
+    cell = Cell.objects.get()
+    assert (cell.n, cell.mean, cell.sample_count) == (2, 40.0, 4)
+    assert (cell.minimum, cell.maximum) == (30.0, 50.0)
+
+
+def test_another_spelling_of_the_parameters_is_the_same_cell(submit, run_document):
+    first, second = run_document(), run_document()
+    first["samples"][0]["parameters"] = {"Block Size": "1 MiB", "operation": "Write"}
+    second["samples"][0]["parameters"] = {"operation": "write", "block-size": "1024KiB"}
+
+    submit(first, second)
+
+    assert Cell.objects.get().n == 2
+
+
+def test_an_upload_that_cannot_be_read_is_rejected_and_kept(agent, run_document):
+    submit_runs(agent=agent, documents=[run_document()])
+    text = RunOutput.objects.get().text.replace("network throughput", "no such metric")
+    RunOutput.objects.update(text=text)
+
+    processing.drain()
+
+    run = Run.objects.get()
+    assert run.status == Run.Status.REJECTED
+    assert "no such metric" in run.reason
+    assert run.output.text == text
+    assert not OutboxItem.objects.exists()
+
+
+def test_a_run_that_fails_five_times_is_set_aside_with_its_error(
+    agent, run_document, make_due
+):
+    submit_runs(agent=agent, documents=[run_document(), run_document(1.0)])
+    bad, good = Run.objects.order_by("pk")
+    RunOutput.objects.filter(run=bad).update(text="not JSON")
+
+    for _ in range(processing.QUARANTINE_AFTER):
+        processing.drain()
+        make_due()
+
+    bad.refresh_from_db()
+    good.refresh_from_db()
+    assert (bad.status, good.status) == (Run.Status.QUARANTINED, Run.Status.PARSED)
+    assert "JSONDecodeError" in bad.reason
+    assert processing.drain() == 0
+
+
+def test_a_run_that_kills_its_worker_is_set_aside_too(agent, run_document):
+    submit_runs(agent=agent, documents=[run_document()])
+    OutboxItem.objects.update(attempts=processing.QUARANTINE_AFTER)
+
+    processing.drain()
+
+    assert Run.objects.get().status == Run.Status.QUARANTINED
+
+
+def test_young_work_is_left_to_the_worker_that_was_woken(agent, run_document):
+    submit_runs(agent=agent, documents=[run_document()])
+
+    assert processing.drain(older_than_s=60) == 0
+    created_at = timezone.now() - timedelta(seconds=61)
+    OutboxItem.objects.update(created_at=created_at)
+    assert processing.drain(older_than_s=60) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_work_in_another_workers_hands_is_left_alone(agent, run_document):
+    submit_runs(agent=agent, documents=[run_document()])
+
+    def look_meanwhile() -> int:
+        try:
+            return processing.drain()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as thread, transaction.atomic():
+        OutboxItem.objects.select_for_update().get()
+        assert thread.submit(look_meanwhile).result() == 0
+    assert processing.drain() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_workers_at_once_finish_everything_once(agent, run_document, xen):
+    documents = [
+        run_document(float(value), system=xen if value % 2 else {})
+        for value in range(1, 61)
+    ]
+    submit_runs(agent=agent, documents=documents)
+
+    def work(_: int) -> int:
+        try:
+            return processing.drain(limit=7)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as threads:
+        finished = sum(threads.map(work, range(6)))
+
+    assert finished == 60
+    native, vm = Cell.objects.order_by("system__hypervisor").reverse()
+    assert {native.n, vm.n} == {30}
+    against = Efficiency.objects.get(state="paired")
+    assert against.ratio == pytest.approx(30 / 31)

@@ -1,0 +1,107 @@
+"""Charts: plain values in, a Plotly figure out."""
+
+import json
+from math import log10
+
+import pytest
+
+from dashboard.charts.figures import FARTHEST, Dot, Series, dot_plot, plain
+
+TWO = [Series("32-bit", "Xen, full"), Series("64-bit", "Xen, full")]
+PAYLOADS = [
+    "<b>bold</b>",
+    '<a href="javascript:alert(1)">x</a>',
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(1)</script>",
+    "a & b < c",
+    "%{y} {{ x }} ${z}",
+]
+
+
+def dot(row=0, series=0, ratio=0.247):
+    return Dot(row, series, ratio, "Xen", f"{ratio} of native")
+
+
+def figure(dots, rows=("write", "read"), series=TWO):
+    return dot_plot(rows, series, dots, axis_title="Ratio")
+
+
+def test_it_draws_nothing_out_of_nothing():
+    assert figure([]) is None
+
+
+def test_it_draws_one_series_for_each_system_that_has_a_ratio():
+    drawn = figure([dot(0, 1, 0.5), dot(1, 1, 2.0)])
+
+    assert [trace["name"] for trace in drawn["data"]] == ["64-bit"]
+    assert drawn["data"][0]["x"] == [0.5, 2.0]
+    assert drawn["layout"]["xaxis"]["type"] == "log"
+
+
+def test_series_of_a_row_never_share_a_spot():
+    drawn = figure([dot(0, 0, 0.5), dot(0, 1, 0.5)])
+
+    first, second = (trace["y"][0] for trace in drawn["data"])
+    assert first != second
+    assert round(first) == round(second) == 0
+
+
+def test_series_of_one_group_share_a_colour_and_differ_in_shape():
+    series = [*TWO, Series("32-bit", "Xen, paravirtual")]
+    drawn = figure([dot(0, 0), dot(0, 1), dot(0, 2)], series=series)
+
+    assert [trace["meta"]["series"] for trace in drawn["data"]] == [1, 1, 2]
+    marks = [trace["marker"]["symbol"][0] for trace in drawn["data"]]
+    assert marks[0] != marks[1]
+    assert marks[0] == marks[2]
+
+
+def test_a_ratio_beyond_the_axis_is_an_arrow_on_its_edge():
+    drawn = figure([dot(0, 0, 0.00098), dot(1, 0, 0.5)])
+
+    trace = drawn["data"][0]
+    assert trace["x"] == [1 / FARTHEST, 0.5]
+    assert trace["marker"]["symbol"] == ["triangle-left-open", "circle"]
+    assert "0.00098" in trace["text"][0]
+    assert drawn["layout"]["xaxis"]["range"][0] > log10(0.00098)
+
+
+def test_the_axis_always_shows_native_speed():
+    low, high = figure([dot(ratio=0.1)])["layout"]["xaxis"]["range"]
+
+    assert low < log10(0.1)
+    assert high > 0
+
+
+def test_the_line_of_native_speed_lies_above_the_tints_of_rows():
+    shapes = figure([dot()])["layout"]["shapes"]
+
+    assert shapes[0]["name"] == "band"
+    assert (shapes[-1]["name"], shapes[-1]["x0"]) == ("native", 1)
+
+
+def test_ratios_near_1_have_ticks_to_be_read_by():
+    drawn = figure([dot(0, 0, 0.842), dot(1, 0, 1.0)])
+
+    axis = drawn["layout"]["xaxis"]
+    low, high = axis["range"]
+    assert sum(low <= log10(tick) <= high for tick in axis["tickvals"]) >= 3
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_names_are_shown_and_never_read_as_markup(name):
+    dots = [Dot(0, 0, 0.5, name, name)]
+    drawn = dot_plot([name], [Series(name, name)], dots, axis_title="Ratio")
+
+    trace, layout = drawn["data"][0], drawn["layout"]
+    shown = [trace["name"], trace["legendgrouptitle"]["text"]]
+    shown += layout["yaxis"]["ticktext"]
+    assert shown == [plain(name)] * 3
+    assert not any("<" in text for text in shown)
+    assert "<" not in trace["text"][0].replace("<br>", "")
+
+
+def test_it_is_plain_data():
+    drawn = figure([dot()])
+
+    assert json.loads(json.dumps(drawn)) == drawn

@@ -1,0 +1,122 @@
+"""Figures as SVG: the same numbers, readable in one ink, and no name is markup."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
+from dashboard.charts.vector import pen
+from dashboard.charts.vector.plot import plot
+from dashboard.pages.factor_effects.charts import Contrast, half_normal_plot
+from tests.dashboard.exports.conftest import HOSTILE
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def elements(svg, name):
+    return list(ElementTree.fromstring(svg).iter(f"{SVG}{name}"))
+
+
+def words(svg):
+    return [each.text for each in elements(svg, "text")]
+
+
+def test_stacked_bars_stand_end_to_end():
+    bars = [Bars("VM 1", [10.0, 4.0]), Bars("VM 2", [20.0, None])]
+    svg = plot(bar_chart(["a", "b"], bars, axis_title="MB/s", mode="stack"), "Sums")
+
+    one, other, second = elements(svg, "rect")[2:]  # the first two are the legend's
+    width = float(one.get("width"))
+    assert float(other.get("x")) == pytest.approx(float(one.get("x")) + width, abs=0.2)
+    assert float(other.get("width")) == pytest.approx(2 * width, abs=0.2)
+    assert float(second.get("y")) > float(one.get("y"))
+    assert {"VM 1", "VM 2", "a", "b", "MB/s"} <= set(words(svg))
+
+
+def test_series_differ_without_any_colour():
+    bars = [Bars(f"VM {at}", [1.0]) for at in range(3)]
+    svg = plot(bar_chart(["a"], bars, axis_title="", mode="group"), "Bars")
+
+    tones = [each.get("fill-opacity") for each in elements(svg, "rect")[3:]]
+    assert len(set(tones)) == 3
+    assert "currentColor" in svg
+    assert "#" not in svg
+
+
+def test_a_reference_is_a_dashed_line_across_the_rows():
+    figure = bar_chart(
+        ["a"],
+        [Bars("VM", [2.0])],
+        [Reference("native", 4.0)],
+        axis_title="s",
+        mode="group",
+    )
+    (line,) = elements(plot(figure, "Times"), "polyline")
+
+    assert line.get("stroke-dasharray")
+
+
+def test_each_row_has_its_own_targets_and_no_line_joins_them():
+    targets = [Targets("ideal", [2.0, 3.0]), Targets("usual", [None, 4.0])]
+    figure = bar_chart(
+        ["a", "b"],
+        [Bars("measured", [2.5, 4.5])],
+        axis_title="s",
+        mode="group",
+        targets=targets,
+    )
+    svg = plot(figure, "Times")
+
+    strokes = elements(svg, "polyline")
+    assert len(strokes) == 3
+    for each in strokes:
+        (x1, _y1), (x2, _y2) = (it.split(",") for it in each.get("points").split())
+        assert x1 == x2
+    assert len({each.get("stroke-dasharray") for each in strokes}) == 2
+    assert {"measured", "ideal", "usual"} <= set(words(svg))
+
+
+def test_lines_rise_with_their_values():
+    lines = [Line("sum", [1, 2, 3], [10.0, 20.0, 30.0], ["", "", ""])]
+    svg = plot(line_chart(lines, x_title="VMs", y_title="MB/s", counts=True), "Curve")
+
+    (line,) = elements(svg, "polyline")
+    heights = [float(each.split(",")[1]) for each in line.get("points").split()]
+    assert heights == sorted(heights, reverse=True)
+    assert "1.5" not in words(svg)
+
+
+def test_a_half_normal_plot_names_what_is_beyond_chance():
+    contrasts = [
+        Contrast("Bits", 1.4, 2.0, True, "told"),
+        Contrast("Tools", 1.01, 0.1, False, "told"),
+    ]
+    figure = half_normal_plot(
+        contrasts,
+        chance=1.05,
+        margins=(1.1, 1.2),
+        axis_title="Size",
+        other_title="Chance",
+    )
+    svg = plot(figure, "Half-normal")
+
+    assert "Bits" in words(svg)
+    assert "Tools" not in words(svg)
+    assert len([each for each in elements(svg, "line") if each.get("stroke-dasharray")])
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_is_a_text_wherever_it_stands(name):
+    bars = [Bars(name, [1.0]), Bars("other", [2.0])]
+    svg = plot(bar_chart([name], bars, axis_title=name, mode="group"), name)
+
+    tags = {each.tag.removeprefix(SVG) for each in ElementTree.fromstring(svg).iter()}
+    assert tags <= {"svg", "text", "line", "rect", "polyline"}
+
+
+def test_everything_stays_on_the_sheet():
+    bars = [Bars("a rather long name of a series " * 2, [1e9]), Bars("b", [3.0])]
+    svg = plot(bar_chart(["row"], bars, axis_title="J", mode="group"), "Energy")
+
+    for each in elements(svg, "rect"):
+        assert float(each.get("x")) + float(each.get("width")) <= pen.WIDTH

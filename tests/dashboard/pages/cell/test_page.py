@@ -1,0 +1,432 @@
+"""The page of a cell: its answer, its reasons, both sides, what they were read from."""
+
+import re
+from datetime import timedelta
+from html import unescape
+
+import pytest
+
+from benchmarks.comparing import cell_samples as selector
+from benchmarks.comparing.cell_samples import cell_samples
+from benchmarks.models import Campaign, Cell, Run
+from benchmarks.studies import checking
+from benchmarks.uploads import intake, processing
+from dashboard.pages.cell import page as pages
+
+QUERIES = 13
+LIST = "/campaigns/alpha-lab/study/runs/"
+TWO_SPEEDS = (108.43, 55.64, 62.37, 107.52, 58.87, 61.35, 111.10, 57.87, 58.17)
+CALM = (99.8, 100.1, 100.0, 100.3, 99.9, 100.2)
+HDPARM = """
+/dev/sda:
+ Timing cached reads:   15364 MB in  1.99 seconds = 7712.98 MB/sec
+ Timing buffered disk reads: 426 MB in  3.01 seconds = 141.60 MB/sec
+"""
+
+
+def address(cell, query=""):
+    campaign = cell.campaign
+    return f"/campaigns/{campaign.lab.slug}/{campaign.slug}/cells/{cell.pk}/{query}"
+
+
+def words(page):
+    """Return what a reader sees, on one line."""
+    return unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)))
+
+
+def xen_cell():
+    return Cell.objects.get(system__hypervisor="Xen")
+
+
+@pytest.fixture
+def sides(submit, run_document, xen):
+    """Submit several runs a side and return the Xen cell."""
+
+    def make(own, baseline):
+        submit(
+            *(run_document(value) for value in baseline),
+            *(run_document(value, system=xen) for value in own),
+        )
+        checking.check_due_campaigns(timedelta(0))
+        return xen_cell()
+
+    return make
+
+
+def test_its_first_line_answers_how_much_and_how_sure(text, pair):
+    page = words(text(address(pair)))
+
+    assert "Xen 3.3 full reaches 0.247 of native in network throughput, write" in page
+    assert "no verdict: single run." in page
+
+
+def test_it_shows_the_arithmetic_and_the_runs_of_both_sides(text, pair):
+    page = text(address(pair))
+
+    assert "13.08\xa0MB/s" in page
+    assert "52.97\xa0MB/s" in page
+    for run in Run.objects.all():
+        assert f"/runs/{run.pk}/" in page
+
+
+def test_a_time_is_divided_the_other_way_round(text, submit, run_document, xen):
+    time = {"metric": "time", "parameters": {"n": "2000"}, "unit": "s"}
+    submit(
+        run_document(tool="linpack", samples=[{**time, "value": 20.89}]),
+        run_document(tool="linpack", system=xen, samples=[{**time, "value": 21.22}]),
+    )
+
+    page = text(address(xen_cell()))
+
+    assert "0.984" in page
+    assert page.index("20.89") < page.index("21.22")
+
+
+def test_a_single_run_a_side_gets_one_sentence_instead_of_charts(client, pair):
+    page = client.get(address(pair))
+
+    assert page.context["page"].charts == ()
+    assert "Single run: repeat it at least 5 times a side" in words(
+        page.content.decode()
+    )
+
+
+def test_iterations_of_a_single_run_are_a_strip_and_nothing_more(
+    client, submit, run_document
+):
+    sample = run_document()["samples"][0]
+    submit(run_document(samples=[{**sample, "repetition": at} for at in (1, 2, 3)]))
+
+    page = client.get(address(Cell.objects.get())).context["page"]
+
+    assert [chart.slug for chart in page.charts] == ["strip"]
+    assert "Single run" in page.single_run
+
+
+def test_runs_enough_are_drawn_in_four_ways_each_with_its_table(client, sides):
+    page = client.get(address(sides([9.7, 9.8, 9.9, 10.0, 10.1], CALM)))
+
+    charts = page.context["page"].charts
+    assert [chart.slug for chart in charts] == ["strip", "order", "histogram", "ecdf"]
+    assert all(chart.rows and chart.figure["data"] for chart in charts)
+    assert page.content.decode().count("The same as a table") == 4
+
+
+def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
+    cell = sides(TWO_SPEEDS, CALM)
+
+    page = words(text(address(cell)))
+
+    assert (
+        "two speeds, 59 MB/s (67 %) and 108 MB/s (33 %), alternating with period 3"
+        in page
+    )
+    assert "no single figure, no verdict" in page
+    assert "59 MB/s (67 %) or 108 MB/s (33 %)" in page
+    assert "95 % interval 0." not in page
+    assert f"{cell.efficiency.ratio:.3f}" not in page
+
+
+def test_two_speeds_of_the_baseline_forbid_the_ratio_too(client, sides):
+    page = client.get(address(sides(CALM, TWO_SPEEDS))).context["page"]
+
+    assert "the baseline has two speeds" in page.headline
+    assert not page.has_ratio
+    reason = "The runs have two speeds: one mean does not describe them."
+    assert f"{reason} That is so of its baseline." in page.reasons
+
+
+def test_two_speeds_of_the_cell_itself_are_not_said_of_its_baseline(client, sides):
+    page = client.get(address(sides(TWO_SPEEDS, TWO_SPEEDS))).context["page"]
+
+    assert not any("baseline" in reason for reason in page.reasons)
+
+
+def test_a_refused_verdict_names_its_reasons_and_the_runs_that_help(text, sides):
+    page = words(text(address(sides([50.0, 52.0, 51.0], CALM))))
+
+    assert "With 3 runs it is only indicative" in page
+    assert re.search(r"About \d+ runs a side would decide it|indicative: slower", page)
+    assert re.search(r"\d+ more runs? a side brings? the interval below 2 %", page)
+
+
+def test_more_than_what_is_studied_differs_is_amber(client, submit, run_document, xen):
+    submit(run_document(52.97), run_document(13.08, system={**xen, "vcpus": 1}))
+
+    found = client.get(address(xen_cell())).context["page"].comparability
+
+    assert found.light == "amber"
+    studied = {each.name: each.is_studied for each in found.differences}
+    assert studied == {
+        "vCPUs": False,
+        "Hypervisor": True,
+        "Version": True,
+        "Type": True,
+    }
+
+
+@pytest.mark.parametrize("factor", ["VMware Tools", "PV drivers (Windows)"])
+def test_a_factor_of_the_campaign_may_differ(
+    client, submit, run_document, xen, campaign, factor
+):
+    Campaign.objects.update(factors={factor: ["absent", "installed"]})
+    options = {"options": {"guest_tools": "installed"}}
+    submit(run_document(52.97), run_document(13.08, system={**xen, **options}))
+
+    found = client.get(address(xen_cell())).context["page"].comparability
+
+    assert found.light == "green"
+    assert "Guest tools" in [each.name for each in found.differences]
+
+
+def test_facts_that_both_sides_sent_are_compared(client, submit, run_document, xen):
+    submit(
+        run_document(52.97, facts={"kernel": "2.6.28", "ntp": "yes"}),
+        run_document(13.08, system=xen, facts={"kernel": "2.6.30"}),
+    )
+
+    found = client.get(address(xen_cell())).context["page"].comparability
+
+    unwanted = [each for each in found.differences if not each.is_studied]
+    assert [(each.name, each.one, each.other) for each in unwanted] == [
+        ("Kernel", "2.6.30", "2.6.28")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("clock", "sentence"),
+    [
+        ("external", "Timed by a time server outside the host."),
+        ("guest", "Timed by a clock inside the guest"),
+        ("", "Nobody stated whose clock timed these runs."),
+    ],
+)
+def test_it_says_whose_clock_it_trusts(
+    text, submit, run_document, xen, clock, sentence
+):
+    stated = {"clock": clock} if clock else {}
+    submit(run_document(52.97), run_document(13.08, system=xen, **stated))
+
+    assert sentence in words(text(address(xen_cell())))
+
+
+def test_a_clock_that_was_measured_is_told_by_what_was_found(
+    text, submit, run_document, xen
+):
+    lost = {"local_us": 10**8, "offset_start_us": 0, "offset_end_us": -3 * 10**6}
+    submit(
+        run_document(52.97),
+        run_document(13.08, system=xen, clock="guest", facts={"clock": lost}),
+    )
+    checking.check_due_campaigns(timedelta(0))
+    run = Run.objects.get(system__hypervisor="Xen")
+
+    page = words(text(address(xen_cell())))
+
+    assert f"Suspect, as run {run.pk} shows: The guest's clock was up to 3 s off" in (
+        unescape(page)
+    )
+
+
+@pytest.mark.parametrize(("runs", "is_told"), [(10, True), (9, False)])
+def test_from_ten_runs_on_a_ratio_stands_beside_it_that_odd_runs_do_not_move(
+    text, submit, run_document, xen, runs, is_told
+):
+    steps = [at / 10 for at in (3, 0, 8, 1, 9, 5, 2, 7, 4, 6)][:runs]
+    submit(*(run_document(100 + each) for each in steps))
+    submit(*(run_document(50 + each, system=xen) for each in steps))
+
+    page = words(text(address(xen_cell())))
+
+    told = "The median ratio of all pairs of runs, which a few odd runs do not move, is"
+    assert (f"{told} 0.502 (Hodges-Lehmann)." in page) is is_told
+
+
+def test_a_cell_without_a_baseline_says_why(text, submit, run_document, xen):
+    submit(run_document(13.08, system=xen))
+
+    page = words(text(address(xen_cell())))
+
+    assert "nothing was measured that it could be set against." in page
+
+
+def test_another_system_can_be_the_baseline(client, submit, run_document, xen):
+    submit(run_document(20.0, system={**xen, "virtualization": "para"}))
+    submit(run_document(10.0, system=xen))
+    cell = Cell.objects.get(system__virtualization__startswith="full")
+    other = Cell.objects.exclude(pk=cell.pk).get()
+
+    page = client.get(address(cell), {"baseline": other.system_id}).context["page"]
+
+    assert page.evidence.row.relative == pytest.approx(0.5)
+    assert "reaches 0.500 of the reference" in page.headline
+
+
+@pytest.mark.parametrize("baseline", ["0", "x", "99999999999999999999", "\x00"])
+def test_a_baseline_that_is_not_there_is_not_found(client, pair, baseline):
+    assert client.get(address(pair), {"baseline": baseline}).status_code == 404
+
+
+def test_runs_that_narrow_what_is_narrow_are_not_asked_for(client, sides):
+    narrow = client.get(address(sides([50.0, 50.1], CALM))).context["page"]
+
+    assert narrow.evidence.row.judgement.half_width < 0.02
+    assert narrow.width == ""
+
+
+def test_a_flag_stands_there_with_what_it_rests_on(text, pair):
+    mark = {"code": "not_valid", "sentence": "It was <too> short."}
+    Run.objects.filter(system=pair.system).update(warnings=[mark])
+    checking.check_due_campaigns(timedelta(0))
+    flag = pair.flags.get(rule="tool-mark")
+
+    page = text(address(pair))
+
+    assert "too&gt; short" in page
+    assert f"#flag-{flag.pk}" in page
+    assert "An open flag doubts a number" in words(page)
+
+
+def test_a_flag_of_the_baseline_stands_there_too(text, pair):
+    """It withholds the verdict as well as one of the cell."""
+    mark = {"code": "not_valid", "sentence": "Native was too short."}
+    Run.objects.exclude(system=pair.system).update(warnings=[mark])
+    checking.check_due_campaigns(timedelta(0))
+    native = pair.campaign.cells.exclude(pk=pair.pk).get()
+    card = f"{address(pair).split('cells/')[0]}compare/cell/?cell={pair.pk}"
+
+    assert not pair.flags.exists()
+    page = text(address(pair))
+    assert "An open flag doubts a number" in words(page)
+    assert "Native was too short." in page
+    assert page.count("#flag-") == 1
+    for asked in (card, f"{card}&baseline={native.system_id}"):
+        assert text(asked).count("Native was too short.") == 1
+
+
+def test_the_old_address_leads_here(client, pair):
+    answer = client.get(LIST, {"cell": pair.pk, "baseline": "7"})
+
+    assert answer.status_code == 301
+    assert answer["Location"] == address(pair, "?baseline=7")
+    assert client.get(LIST, {"cell": pair.pk})["Location"] == address(pair)
+
+
+@pytest.mark.parametrize("cell", ["0", "x", "99999999999999999999", "", "\x00"])
+def test_a_cell_that_is_not_there_is_not_found(client, pair, cell):
+    assert client.get(LIST, {"cell": cell}, follow=True).status_code == 404
+
+
+def test_a_cell_of_another_campaign_is_not_found(client, pair, other_lab):
+    Campaign.objects.create(lab=other_lab, slug="other", visibility="public")
+
+    for part in ("", f"runs/{pair.campaign.runs.first().pk}/"):
+        found = client.get(f"/campaigns/beta-lab/other/cells/{pair.pk}/{part}")
+        assert found.status_code == 404
+
+
+@pytest.mark.parametrize("part", ["", "runs/{run}/"])
+def test_a_private_cell_is_not_there_for_strangers(client, pair, person, part):
+    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+    run = Run.objects.get(system=pair.system)
+    place = address(pair) + part.format(run=run.pk)
+
+    assert client.get(place).status_code == 404
+    assert client.get(LIST, {"cell": pair.pk}).status_code == 404
+    client.force_login(person)
+    assert client.get(place).status_code == 200
+
+
+def test_a_run_shows_what_the_tool_printed_beside_its_number(
+    text, agent, campaign, host
+):
+    upload = {"key": "00000000-0000-4000-8000-000000000001", "campaign": campaign.slug}
+    system = {"host": host.slug, "hypervisor": "native", "guest_os": "Debian"}
+    output = {**upload, "system": system, "tool": "hdparm", "output": HDPARM}
+    intake.submit_runs(agent=agent, documents=[output])
+    processing.drain()
+    run, cell = Run.objects.get(), Cell.objects.get(case__metric="buffered read")
+
+    part = text(f"{address(cell)}runs/{run.pk}/")
+
+    (marked,) = re.findall(r"<mark>(.*?)</mark>", part)
+    assert marked.endswith("= 141.60 MB/sec")
+    assert f"{cell.mean:.6}"[:6] in part
+    assert "7712.98 MB/sec" in part
+
+
+def test_a_run_sent_as_numbers_names_its_document(text, pair):
+    run = Run.objects.get(system=pair.system)
+
+    part = words(text(f"{address(pair)}runs/{run.pk}/"))
+
+    assert "Sent as numbers" in part
+    assert "Gebhardt 2010" in part
+
+
+def test_a_run_of_another_cell_is_not_found(client, pair):
+    run = Run.objects.exclude(system=pair.system).get()
+
+    assert client.get(f"{address(pair)}runs/{run.pk}/").status_code == 404
+
+
+def test_samples_come_run_by_run_and_are_bounded(sides, monkeypatch):
+    cell = sides([1.0, 2.0, 3.0], [5.0])
+    monkeypatch.setattr(selector, "SAMPLES_SHOWN", 2)
+
+    found = cell_samples(cell)
+
+    assert found.is_cut
+    assert found.series == (1.0, 2.0)
+    assert cell_samples(None).series == ()
+
+
+def test_a_run_that_the_bound_cuts_in_two_is_left_out(
+    submit, run_document, monkeypatch
+):
+    sample = run_document()["samples"][0]
+    several = [{**sample, "repetition": at, "value": at} for at in (1, 2)]
+    submit(run_document(samples=several), run_document(samples=several))
+    monkeypatch.setattr(selector, "SAMPLES_SHOWN", 3)
+
+    found = cell_samples(Cell.objects.get())
+
+    assert [run.values for run in found.runs] == [(1.0, 2.0)]
+
+
+def test_the_page_says_that_samples_were_left_out(text, sides, monkeypatch):
+    cell = sides(CALM, CALM)
+    monkeypatch.setattr(selector, "SAMPLES_SHOWN", 5)
+
+    assert "Only the first 5,000 samples of a side are drawn" in text(address(cell))
+
+
+def test_queries_are_fixed(
+    client, sides, submit, run_document, xen, django_assert_num_queries
+):
+    place = address(sides([1.0], [2.0]))
+    with django_assert_num_queries(QUERIES):
+        client.get(place)
+
+    submit(*(run_document(system=xen) for _ in range(6)))
+    with django_assert_num_queries(QUERIES):
+        client.get(place)
+    with django_assert_num_queries(5):
+        client.get(f"{place}runs/{Run.objects.last().pk}/")
+
+
+def test_the_eleven_readings_of_server_b_get_no_single_figure(text, load_study):
+    load_study("inqbus-2008-io", lambda run: run["tool"] == "hdparm")
+    checking.check_due_campaigns(timedelta(0))
+    cells = {cell.system.host.slug: cell for cell in Cell.objects.all()}
+    cell, other = cells["inqbus-server-b"], cells["inqbus-server-a"]
+
+    for query in ("", f"?baseline={other.system_id}"):
+        page = text(address(cell, query))
+
+        (headline,) = (words(each) for each in re.findall(r"<h1[^>]*>.*?</h1>", page))
+        assert "two speeds, 59 MB/s (64 %) and 109 MB/s (36 %)" in headline
+        assert "alternating with period 3; no single figure, no verdict" in headline
+        assert "59 MB/s (64 %) or 109 MB/s (36 %)" in words(page)
+        assert pages.wording.quantity(cell.mean, "MB/s") not in page
+        assert "one mean does not describe them" in page

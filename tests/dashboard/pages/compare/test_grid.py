@@ -1,0 +1,135 @@
+"""What one of thousands of cells weighs, and that it is still a table to a reader."""
+
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+import pytest
+
+from dashboard.pages.compare.grid import FIRST_ROWS, grid_rows
+from dashboard.pages.compare.page import comparison_page
+
+SYSTEMS = 40
+# One cell weighs the same in every row, but many rows take long to fill.
+FEW_CASES = 20
+CASES = 200
+MOST_BYTES = 220
+MOST_ELEMENTS = 5
+
+
+@pytest.fixture
+def wide(submit, run_document, xen, campaign):
+    """Return the rows of 40 systems in some cases, a native one among them."""
+    systems = [{**xen, "options": {"swap": f"disk {at}"}} for at in range(SYSTEMS - 1)]
+    submit(
+        run_document(samples=samples(0, FEW_CASES)),
+        *(run_document(system=it, samples=samples(1, FEW_CASES)) for it in systems),
+    )
+    return grid_rows(comparison_page(campaign, {}))
+
+
+@pytest.fixture
+def long(submit, run_document, xen, campaign):
+    """Submit as many cases of two systems only."""
+    submit(
+        run_document(samples=samples(0)), run_document(system=xen, samples=samples(1))
+    )
+    return campaign
+
+
+def samples(lost, cases=CASES):
+    return [
+        {
+            "metric": "network throughput",
+            "parameters": {"operation": "read", "block_size": f"{case + 1} KiB"},
+            "value": 1234.5 + case - lost,
+            "unit": "MB/s",
+        }
+        for case in range(cases)
+    ]
+
+
+@dataclass
+class Elements(HTMLParser):
+    """Counts the elements inside cells."""
+
+    def __post_init__(self):
+        super().__init__()
+        self.cells = self.inside = 0
+        self.is_inside = False
+
+    def handle_starttag(self, tag, attrs):
+        if tag in ("tr", "td", "th"):
+            self.is_inside = tag == "td"
+            self.cells += self.is_inside
+        self.inside += self.is_inside
+
+
+def test_a_cell_is_a_few_bytes_and_a_few_elements(wide):
+    html = "".join(group.first + group.later for group in wide.groups)
+    found = Elements()
+    found.feed(html)
+
+    assert found.cells == SYSTEMS * FEW_CASES
+    assert len(html) / found.cells < MOST_BYTES
+    assert found.inside / found.cells <= MOST_ELEMENTS
+
+
+def test_rows_and_cells_say_what_they_are(wide):
+    html = wide.groups[0].first + wide.groups[0].later
+
+    assert html.count('<tr role="row">') == html.count("<tr")
+    assert html.count('<td role="cell"') == html.count("<td")
+    assert html.count('role="rowheader"') == html.count("<th")
+
+
+@pytest.mark.parametrize(("value", "width"), [(3.0, "cells-5"), (1 / 3e-9, "cells-8")])
+def test_columns_are_as_wide_as_the_longest_text(
+    value, width, submit, run_document, campaign
+):
+    submit(run_document(value))
+
+    assert grid_rows(comparison_page(campaign, {})).width == width
+
+
+def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, campaign):
+    natives = [run_document(100.0 + at / 10) for at in range(5)]
+    guests = [run_document(50.0 + at / 10, system=xen) for at in range(5)]
+    submit(*natives, *guests)
+
+    (group,) = grid_rows(comparison_page(campaign, {})).groups
+
+    said = re.findall(r'class="sign" role="img" aria-label="([^"]+)">(.)<', group.first)
+    assert said == [("Verdict: slower.", "▼")]
+
+
+def test_a_part_of_the_page_keeps_its_later_rows_for_later(client, long):
+    part = {"HX-Request": "true", "HX-Target": "comparison"}
+    answer = client.get("/campaigns/alpha-lab/study/compare/", headers=part)
+
+    now, *later = re.split("<!--rows:|-->", answer.content.decode())
+    assert now.count('<th class="case"') == FIRST_ROWS
+    assert later[0].count('<th class="case"') == CASES - FIRST_ROWS
+    assert later[0].endswith("</tr>\n")
+    assert len(later) == 2
+
+
+def test_a_name_cannot_end_what_is_kept_for_later(
+    client, submit, run_document, xen, campaign
+):
+    name = "--><script>alert(1)</script>"
+    system = {**xen, "options": {"swap": name}}
+    submit(run_document(system=system, samples=samples(0), load=name))
+    part = {"HX-Request": "true", "HX-Target": "comparison"}
+    answer = client.get("/campaigns/alpha-lab/study/compare/", headers=part)
+
+    assert answer.content.count(b"-->") == 1
+    assert b"<script>alert" not in answer.content
+
+
+@pytest.mark.parametrize(("q", "count"), [("", FIRST_ROWS), ("19 KiB", 12), ("x", 0)])
+def test_rows_a_search_hides_are_not_counted_as_seen(long, q, count):
+    groups = grid_rows(comparison_page(long, {"q": q})).groups
+
+    seen = "".join(group.first for group in groups)
+    assert seen.count('<tr role="row">') == count

@@ -1,0 +1,201 @@
+"""A long comparison in a real browser: it comes in parts, and nothing of it is lost."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from benchmarks.models import Agent, Lab
+from benchmarks.studies import saving, systems
+from benchmarks.uploads import intake, processing
+from tests.dashboard import browsing, serving
+
+# The mark of the database lets this file run alone: it is made for tests that have it.
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+COMPARE = "/campaigns/alpha-lab/long/compare/"
+CASES = 160
+SYSTEMS = ("native", "Xen", "KVM")
+ROWS = "[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)"
+
+
+@pytest.fixture(scope="module")
+def site(django_db_setup, django_db_blocker):
+    """Serve a campaign of more rows than come at once."""
+    with serving.committed(django_db_blocker):
+        lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+        agent = Agent.objects.create(lab=lab, name="alice")
+        saving.save_campaign(lab=lab, slug="long", title="Long", visibility="public")
+        systems.register_host(lab=lab, slug="alpha")
+        documents = [run(at, name) for at, name in enumerate(SYSTEMS)]
+        intake.submit_runs(agent=agent, documents=documents)
+        processing.drain()
+        with serving.served() as address:
+            yield address
+
+
+@pytest.fixture
+def sheet(chromium, site):
+    """Open its comparison."""
+    with browsing.window(chromium, site) as visit:
+        yield visit.open(COMPARE)
+        assert visit.errors == []
+
+
+def run(number, hypervisor):
+    return {
+        "key": f"00000000-0000-4000-8000-{number:012}",
+        "campaign": "long",
+        "system": {"host": "alpha", "hypervisor": hypervisor, "guest_os": "os"},
+        "tool": "iometer",
+        "samples": [sample(number, case) for case in range(CASES)],
+    }
+
+
+def sample(number, case):
+    operation, size = ("read", "write")[case % 2], f"{case // 2 + 1} KiB"
+    return {
+        "metric": "network throughput",
+        "parameters": {"operation": operation, "block_size": size},
+        "value": 1000.0 + case - 10 * number,
+        "unit": "MB/s",
+    }
+
+
+def show_overhead(sheet):
+    sheet.get_by_label("Cells show").select_option("overhead")
+
+
+def exchanged(sheet):
+    """Wait until the whole of another table is there."""
+    expect(sheet.locator(".cell b").nth(1)).to_contain_text("%")
+    expect(sheet.locator(".comparison:not([aria-busy])")).to_have_count(1)
+
+
+def test_an_exchanged_table_is_that_of_a_new_page(sheet):
+    show_overhead(sheet)
+    exchanged(sheet)
+
+    rows = sheet.evaluate(ROWS)
+    assert sheet.locator("td.cell a:not([tabindex])").count() == 0
+    sheet.reload()
+    assert sheet.evaluate(ROWS) == rows
+    assert len(rows) == CASES + sheet.locator("tr.group").count()
+
+
+def test_what_is_typed_while_a_table_comes_is_searched_in_all_of_it(sheet):
+    show_overhead(sheet)
+    sheet.get_by_label("Find rows").press_sequentially("write 51")
+    exchanged(sheet)
+
+    expect(sheet.locator(".case:visible")).to_have_count(1)
+    expect(sheet.locator("[data-status]")).to_have_text(f"1 of {CASES} rows")
+
+
+def test_what_is_typed_while_an_answer_is_waited_for_is_in_the_address(sheet):
+    search, held = sheet.get_by_label("Find rows"), []
+    sheet.route("**/compare/?*", lambda route: held.append(route))
+    show_overhead(sheet)
+    search.press_sequentially("write 51")
+    sheet.wait_for_url("**q=write+51")
+    held[0].continue_()
+    exchanged(sheet)
+
+    expect(sheet).to_have_url(re.compile("show=overhead.*q=write\\+51$"))
+
+
+def test_who_prints_while_rows_still_come_has_all_of_them_on_paper(sheet):
+    sheet.evaluate(
+        """document.addEventListener("htmx:afterSwap", () => {
+          dispatchEvent(new Event("beforeprint"));
+          window.printed = document.querySelectorAll("tbody tr .case").length;
+        })"""
+    )
+    show_overhead(sheet)
+    exchanged(sheet)
+
+    assert sheet.evaluate("window.printed") == CASES
+    assert sheet.locator("tbody tr .case").count() == CASES
+
+
+def test_an_exchanged_table_stays_where_it_was_scrolled_to(sheet):
+    sheet.set_viewport_size({"width": 320, "height": 500})
+    place = "(region) => [region.scrollLeft, region.scrollTop]"
+    region = sheet.locator(".comparison")
+    region.evaluate("(region) => region.scrollTo(20, 1500)")
+    left, top = region.evaluate(place)
+
+    show_overhead(sheet)
+    exchanged(sheet)
+
+    assert (left, top) == (20, 1500)
+    assert region.evaluate(place) == [left, top]
+
+
+@pytest.mark.parametrize("keys", ["Control+End", "Control+Home"])
+def test_after_a_leap_nothing_stays_out_of_the_layout(sheet, keys):
+    sheet.locator("td.cell a").nth(CASES).focus()
+    sheet.keyboard.press(keys)
+
+    expect(sheet.locator("[data-far]")).to_have_count(0)
+
+
+def test_after_a_search_is_cleared_nothing_stays_out_of_the_layout(sheet):
+    search = sheet.get_by_label("Find rows")
+    search.press_sequentially("write 51")
+    search.clear()
+
+    expect(sheet.locator(".case:visible")).to_have_count(CASES)
+    expect(sheet.locator("[data-far]")).to_have_count(0)
+
+
+def test_a_search_gives_all_rows_back_after_a_turn_that_had_none_to_bring(sheet):
+    """As after the exchange of a table that is small enough to come at once."""
+    expect(sheet.locator("[data-far]")).to_have_count(0)
+    sheet.evaluate("bringInTurns()")
+    search = sheet.get_by_label("Find rows")
+    search.press_sequentially("write 51")
+    search.clear()
+
+    expect(sheet.locator(".case:visible")).to_have_count(CASES)
+    expect(sheet.locator("[data-far]")).to_have_count(0)
+
+
+def test_the_far_end_has_the_focus_in_sight(sheet):
+    sheet.locator("td.cell a").first.focus()
+    sheet.keyboard.press("Control+End")
+
+    last = sheet.locator("td.cell a").last
+    expect(last).to_be_focused()
+    expect(last).to_be_in_viewport()
+    sheet.keyboard.press("Control+Home")
+    expect(sheet.locator("td.cell a").first).to_be_in_viewport()
+
+
+def test_on_a_phone_the_whole_of_a_cell_with_the_focus_is_seen(sheet):
+    sheet.set_viewport_size({"width": 320, "height": 640})
+    sheet.locator("td.cell a").first.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"):
+        sheet.keyboard.press(key)
+        cell = sheet.locator("td.cell a:focus").bounding_box()
+        heading = sheet.locator("tr:has(a:focus) .case").bounding_box()
+
+        assert heading["x"] + heading["width"] <= cell["x"] + 1
+        assert cell["x"] + cell["width"] <= 320 + 1
+
+
+def test_the_head_of_a_group_is_as_wide_as_its_rows(sheet):
+    width = "(row) => Math.round(row.lastElementChild.getBoundingClientRect().right)"
+    group, row = sheet.locator("tr.group").first, sheet.locator(".case").first
+
+    rows = row.locator("xpath=..")
+    assert group.evaluate(width) == rows.evaluate(width)
+
+
+def test_on_paper_a_column_stands_under_its_head(sheet):
+    sheet.emulate_media(media="print")
+    left = "(cell) => Math.round(cell.getBoundingClientRect().left)"
+
+    heads = sheet.locator(".platform").evaluate_all(f"(all) => all.map({left})")
+    cells = sheet.locator("tr:has(> .case)").first.locator("td")
+    assert cells.evaluate_all(f"(all) => all.map({left})") == heads

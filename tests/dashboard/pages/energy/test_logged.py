@@ -1,0 +1,197 @@
+"""The energy page where the machines' meters were logged."""
+
+from datetime import timedelta
+
+import pytest
+
+from benchmarks.models import RunEnergy
+from benchmarks.power import integration
+from benchmarks.power.intake import keep_power
+from tests.power_logs import clock_of, piece
+
+PAGE = "/campaigns/alpha-lab/study/energy/"
+RAPL = {"name": "rapl at alpha", "kind": "rapl"}
+# Two native runs of 30 s at 120 W and two of Xen at 150 W, one after the other.
+WINDOWS = ((100, 130), (200, 230), (300, 330), (400, 430))
+READINGS = [
+    (
+        second,
+        next(
+            (
+                120.0 + 30 * (at > 1)
+                for at, (begin, end) in enumerate(WINDOWS)
+                if begin <= second <= end
+            ),
+            80.0,
+        ),
+    )
+    for second in range(500)
+]
+
+
+@pytest.fixture
+def upload(agent, host):
+    def take(*documents):
+        for document in documents:
+            keep_power(agent=agent, document=document)
+        integration.integrate_due(timedelta(0))
+
+    return take
+
+
+def events(count):
+    return [{"metric": "events", "value": count, "unit": ""}]
+
+
+@pytest.fixture
+def works(submit, run_document, xen):
+    """Four runs that counted what they did, in the windows above."""
+    submissions = submit(
+        *(
+            run_document(
+                tool="sysbench",
+                samples=events(1000 + 10 * (at % 2)),
+                system=xen if at > 1 else {},
+                facts=clock_of(*window) | {"order": {"step": "cpu"}},
+            )
+            for at, window in enumerate(WINDOWS)
+        )
+    )
+    return [each.run_id for each in submissions]
+
+
+def test_it_says_who_takes_more_for_the_work(text, works, upload):
+    upload(piece(READINGS))
+
+    page = text(PAGE)
+
+    assert "sysbench, cpu" in page
+    # 4500 J against 3600 J for the same operations.
+    assert "takes 25 % more energy per operation than" in page
+    assert "(1.250 [" in page
+
+
+def test_every_figure_stands_in_the_table_twin(client, works, upload):
+    upload(piece(READINGS))
+
+    (workload,) = client.get(PAGE).context["page"].logged.workloads
+    drawing, performance = workload.drawings
+
+    native, xen = drawing.rows
+    assert native[1] == "2"
+    assert native[5:7] == ("3,600\xa0J", "1,200\xa0J")
+    assert native[7:10] == ("30\xa0s", "120\xa0W", "80\xa0W")
+    assert xen[3] == "1.250"
+    assert native[12] == "lab meter 2"
+    assert [trace["name"] for trace in drawing.figure["data"]] == [
+        "J per operation",
+        "of it above idle",
+    ]
+    assert performance.slug == "performance"
+
+
+def test_power_is_drawn_around_the_chosen_work_with_its_window(client, works, upload):
+    upload(piece(READINGS))
+    meter = RunEnergy.objects.values_list("meter", flat=True)[0]
+
+    page = client.get(PAGE, {"work": f"{works[2]}-{meter}"}).context["page"].logged
+
+    (band,) = page.power.figure["layout"]["shapes"]
+    assert (band["x0"], band["x1"]) == (10, 40)
+    assert page.power.rows[0][2] == "4,500\xa0J"
+    assert page.chosen.run_id == works[2]
+
+
+@pytest.mark.parametrize("work", ["", "x", "1-x", "999999-1", "-", "²-1"])
+def test_nonsense_in_the_address_shows_the_first_work(client, works, upload, work):
+    upload(piece(READINGS))
+
+    page = client.get(PAGE, {"work": work}).context["page"].logged
+
+    assert page.chosen.run_id == works[0]
+
+
+def test_a_counter_of_the_processor_is_marked(text, client, works, upload):
+    joules, counts = 0.0, []
+    for second, watts in READINGS:
+        counts.append((second, joules))
+        joules += watts / 2
+    upload(piece(counts, meter=RAPL, measures="energy", channels=["package-0"]))
+
+    assert "CPU only: the processors&#x27; own counters" in text(PAGE)
+
+
+def test_wall_and_processor_are_never_in_one_table(client, works, upload):
+    upload(
+        piece(READINGS),
+        piece(READINGS, meter=RAPL, log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
+    )
+
+    workloads = client.get(PAGE).context["page"].logged.workloads
+
+    assert [each.is_cpu_only for each in workloads] == [False, True]
+
+
+def test_what_was_not_measured_is_said_and_left_out(text, client, works, upload):
+    upload(piece([each for each in READINGS if not 205 < each[0] < 225]))
+
+    page = text(PAGE)
+
+    assert "Of 1 run too little was measured; it is left out." in page
+    assert "20 s of the 30 s (67 %) were not measured: too much for an energy." in page
+    drawing = client.get(PAGE).context["page"].logged.workloads[0].drawings[0]
+    assert drawing.rows[0][1] == "1 of 2"
+
+
+def test_a_gap_breaks_the_line_of_power(client, works, upload):
+    upload(piece([each for each in READINGS if not 131 < each[0] < 137]))
+
+    line = client.get(PAGE).context["page"].logged.power.figure["data"][0]
+
+    assert line["y"].count(None) == 1
+
+
+def test_runs_that_overlapped_are_in_no_table(
+    text, client, submit, run_document, upload
+):
+    submit(*(run_document(facts=clock_of(*each)) for each in ((100, 130), (101, 129))))
+    upload(piece(READINGS))
+
+    page = text(PAGE)
+
+    assert "2 runs overlapped on the machine" in page
+    assert "share one energy" in page
+    assert client.get(PAGE).context["page"].logged.workloads == ()
+
+
+def test_two_meters_refuse_what_they_could_make_alone(
+    text, submit, run_document, upload
+):
+    near = [(second, 120.5 if watts == 150 else watts) for second, watts in READINGS]
+    shared = {"tool": "sysbench", "samples": events(1000)}
+    systems = ({}, {"hypervisor": "Xen"})
+    for at, window in enumerate(WINDOWS):
+        facts = clock_of(*window)
+        submit(run_document(**shared, system=systems[at > 1], facts=facts))
+    other = {"name": "lab meter 3", "kind": "watts-up", "gain_error": 0.015}
+    upload(
+        piece(near[:250]),
+        piece(near[250:], meter=other, log="9d7b9f3a-6b2e-4a38-9a0c-5f6b7c8d9e0f"),
+    )
+
+    assert "Two meters alone could differ by so much." in text(PAGE)
+
+
+def test_the_tab_stands_where_a_log_was_integrated(text, works, upload):
+    assert "energy/" not in text("/campaigns/alpha-lab/study/")
+
+    upload(piece(READINGS))
+
+    assert "energy/" in text("/campaigns/alpha-lab/study/")
+
+
+def test_its_queries_are_fixed(client, works, upload, django_assert_num_queries):
+    upload(piece(READINGS))
+
+    with django_assert_num_queries(6):
+        client.get(PAGE)

@@ -1,0 +1,122 @@
+"""The influence page's bars and charts: plain values in, places and figures out."""
+
+import math
+
+import pytest
+
+from benchmarks.analysis.factor_effects.effects import Effect
+from dashboard.pages.factor_effects.bars import Scale, Span, scale_of
+from dashboard.pages.factor_effects.charts import (
+    Contrast,
+    Line,
+    half_normal_plot,
+    line_plot,
+)
+
+
+def effect(factor, margin=None, wide=None):
+    return Effect((), (), math.log(factor), margin=margin, wide_margin=wide)
+
+
+def test_the_axis_is_the_shortest_that_holds_every_effect():
+    assert scale_of([effect(1.4), effect(0.95)]).limit == 1.5
+    assert scale_of([effect(1 / 1.4)]).limit == 1.5
+    assert scale_of([]).limit == 1.02
+    assert scale_of([effect(1000)]).limit == 100
+
+
+def test_a_factor_and_its_inverse_are_as_far_from_the_middle():
+    scale = Scale(4.0)
+
+    assert scale.place(math.log(2)) == 75
+    assert scale.place(math.log(0.5)) == 25
+    assert scale.place(0.0) == 50
+    assert scale.place(math.log(400)) == 100
+
+
+def test_a_bar_reaches_from_one_to_its_factor():
+    scale = Scale(4.0)
+
+    assert scale.bar(effect(2)).bar == Span("50.00%", "25.00%")
+    assert scale.bar(effect(0.5)).bar == Span("25.00%", "25.00%")
+    assert (scale.bar(effect(2)).side, scale.bar(effect(0.5)).side) == (
+        *("above", "below"),
+    )
+
+
+def test_bands_are_what_chance_alone_may_do():
+    bar = Scale(4.0).bar(effect(2, margin=math.log(2), wide=math.log(8)))
+
+    assert bar.margin == Span("25.00%", "50.00%")
+    assert bar.wide == Span("0.00%", "100.00%")
+    assert Scale(4.0).bar(effect(2)).margin is None
+
+
+def test_a_line_plot_has_a_line_for_each_level():
+    figure = line_plot(
+        ["Ubuntu, 32-bit", "Ubuntu, 64-bit"],
+        [Line("absent", (0.3, 1.0)), Line("installed", (0.9, None))],
+        axis_title="Efficiency",
+    )
+
+    assert [trace["name"] for trace in figure["data"]] == ["absent", "installed"]
+    assert figure["data"][1]["y"] == [0.9, None]
+    assert figure["layout"]["xaxis"]["ticktext"] == [
+        "Ubuntu<br>32-bit",
+        "Ubuntu<br>64-bit",
+    ]
+    assert figure["layout"]["yaxis"]["type"] == "log"
+
+
+def test_native_speed_is_in_sight_of_efficiencies_however_low():
+    lines = [Line("absent", (0.3, 0.5)), Line("installed", (0.4, None))]
+    layout = line_plot(["a", "b"], lines, axis_title="", line_at=1.0)["layout"]
+
+    (native,) = layout["shapes"]
+    low, high = layout["yaxis"]["range"]
+    assert (native["y0"], native["y1"]) == (1.0, 1.0)
+    assert low < math.log10(0.3) < 0 < high
+
+
+def test_names_are_no_markup_and_words_are_never_cut():
+    figure = line_plot(
+        ["<b>installed</b>"] * 4, [Line("<i>", (1.0,) * 4)], axis_title="<u>"
+    )
+
+    layout = figure["layout"]
+    assert layout["xaxis"]["ticktext"][0] == "&lt;b&gt;installed&lt;/b&gt;"
+    assert figure["data"][0]["name"] == "&lt;i&gt;"
+    assert layout["yaxis"]["title"]["text"] == "&lt;u&gt;"
+
+
+def test_the_half_normal_plot_names_what_is_beyond_chance():
+    figure = half_normal_plot(
+        [
+            Contrast("Tools", 2.0, 2.1, True, "told"),
+            Contrast("Bits", 1.01, 0.1, False, "told"),
+        ],
+        chance=1.05,
+        margins=(1.1, 1.3),
+        axis_title="Size",
+        other_title="Quantile",
+    )
+
+    line, quiet, named = figure["data"]
+    assert line["x"] == [1, pytest.approx(1.05**2.1)]
+    assert line["y"] == [0, 2.1]
+    assert (named["text"], named["mode"]) == (["Tools"], "markers+text")
+    assert (quiet["x"], quiet["y"], quiet["mode"]) == ([1.01], [0.1], "markers")
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [1.1, 1.3]
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_an_empty_half_of_it_is_not_drawn(is_named):
+    figure = half_normal_plot(
+        [Contrast("Tools", 2.0, 2.1, is_named, "told")],
+        chance=1.05,
+        margins=(),
+        axis_title="",
+        other_title="",
+    )
+
+    assert len(figure["data"]) == 2  # the line of chance, and one half

@@ -1,0 +1,106 @@
+"""A person's account: the password, the sessions, and how often one may try."""
+
+import uuid
+
+import pytest
+from django.contrib.auth import authenticate, get_user_model
+from django.test import Client
+
+from benchmarks.labs.throttle import HERE
+from benchmarks.models import Membership
+
+PASSWORD = "sesame-open-now"
+
+
+@pytest.fixture
+def dora(lab):
+    """Somebody whose wrong attempts no other test has counted."""
+    name = f"dora-{uuid.uuid4()}"
+    user = get_user_model().objects.create_user(name, password=PASSWORD)
+    Membership.objects.create(lab=lab, user=user, role="viewer")
+    return user
+
+
+@pytest.fixture
+def browsers(dora):
+    """Two browsers in which Dora has signed in."""
+    pair = Client(), Client()
+    for each in pair:
+        assert each.login(username=dora.username, password=PASSWORD)
+    return pair
+
+
+def sign_in(client, user, password):
+    form = {"username": user.username, "password": password}
+    return client.post("/login/", form)
+
+
+def test_it_shows_the_persons_labs(browsers):
+    page = browsers[0].get("/account/").text
+
+    assert "Alpha lab" in page
+    assert "viewer" in page
+
+
+def test_a_changed_password_ends_the_other_sessions(browsers, dora):
+    here, there = browsers
+    new = "another-long-password"
+
+    form = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
+    answer = here.post("/account/password/", form, follow=True)
+
+    assert "Your password is changed." in answer.text
+    assert there.get("/account/").status_code == 302
+    assert authenticate(username=dora.username, password=new) == dora
+
+
+def test_a_new_password_must_be_long_and_the_old_one_right(browsers):
+    form = {"old_password": "wrong", "new_password1": "short", "new_password2": "short"}
+
+    page = browsers[0].post("/account/password/", form).text
+
+    assert "incorrectly" in page
+    assert "too short" in page
+
+
+def test_signing_out_everywhere_ends_every_session(browsers):
+    here, there = browsers
+
+    wrong = here.post("/account/sign-out-everywhere/", {"password": "wrong"})
+    assert wrong.status_code == 422
+    assert "This is not your password." in wrong.text
+    assert there.get("/account/").status_code == 200
+
+    answer = here.post("/account/sign-out-everywhere/", {"password": PASSWORD})
+    assert answer["Location"] == "/login/"
+    assert "You are signed out everywhere." in here.get("/login/").text
+    assert there.get("/account/").status_code == 302
+
+
+def test_passwords_cannot_be_tried_without_end(client, dora):
+    for _ in range(HERE):
+        assert sign_in(client, dora, "wrong").status_code == 200
+
+    answer = sign_in(client, dora, PASSWORD)
+
+    assert answer.status_code == 429
+    assert 0 < int(answer["Retry-After"]) <= 900
+    assert "Too many attempts. Wait 15 min, then try again." in answer.text
+    assert client.get("/account/").status_code == 302
+
+
+@pytest.mark.parametrize("place", ["password", "sign-out-everywhere"])
+def test_a_stolen_session_cannot_try_passwords_without_end(browsers, place):
+    address = f"/account/{place}/"
+    for _ in range(HERE):
+        browsers[0].post(address, {"password": "wrong", "old_password": "wrong"})
+
+    answer = browsers[0].post(address, {"password": PASSWORD})
+
+    assert answer.status_code == 429
+
+
+def test_right_passwords_are_never_held_up(client, dora):
+    for _ in range(2 * HERE):
+        assert sign_in(client, dora, PASSWORD).status_code == 302
+        client.post("/logout/")

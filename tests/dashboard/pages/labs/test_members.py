@@ -1,0 +1,181 @@
+"""Members and invitations in the browser's forms."""
+
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.forms import BaseUserCreationForm
+from django.db import connection
+from django.test import Client
+
+from benchmarks.labs.invitations import invite_person
+from benchmarks.models import Invitation, Membership
+
+MEMBERS = "/labs/alpha-lab/members/"
+ACCOUNT = {
+    "username": "dora",
+    "password1": "a-long-enough-word",
+    "password2": "a-long-enough-word",
+}
+
+
+@pytest.fixture
+def keeper(client, person):
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def guest():
+    """Another browser."""
+    return Client()
+
+
+@pytest.fixture
+def code(lab, person):
+    return invite_person(lab=lab, by=person, name="Dora", role="maintainer")[1]
+
+
+def test_the_link_is_shown_once_and_leads_into_the_lab(keeper, guest, lab):
+    answer = keeper.post(MEMBERS, {"name": "dora@example.org", "role": "viewer"})
+    link = re.search(r"http://testserver/invitation/#(\w+[\w-]+)", answer.text)
+    assert answer.status_code == 201
+    assert "no-store" in answer["Cache-Control"]
+    assert link[1] not in keeper.get(MEMBERS).text
+
+    guest.post("/invitation/", {"code": link[0]})
+    offer = guest.get("/invitation/").text
+    joined = guest.post("/invitation/", ACCOUNT)
+
+    assert "Alpha lab invites you" in offer
+    assert joined["Location"] == "/labs/alpha-lab/"
+    assert Membership.objects.get(user__username="dora").role == "viewer"
+    assert "Welcome. You belong to Alpha lab now." in guest.get("/").text
+    again = Client().post("/invitation/", {"code": link[1]})
+    assert again.status_code == 422
+    assert "used, withdrawn or has expired" in again.text
+
+
+def test_who_has_an_account_joins_with_it(guest, other_lab, code):
+    bert = get_user_model().objects.create_user("bert", password="another-lab-here")
+    guest.force_login(bert)
+
+    guest.post("/invitation/", {"code": code})
+    assert "Join as bert" in guest.get("/invitation/").text
+    guest.post("/invitation/")
+
+    assert Membership.objects.get(user=bert).role == "maintainer"
+
+
+def test_the_session_does_not_hold_the_code(guest, code):
+    guest.post("/invitation/", {"code": code})
+
+    assert dict(guest.session) == {"invitation": Invitation.objects.get().pk}
+
+
+def test_a_weak_password_is_refused_and_nobody_joins(guest, code):
+    guest.post("/invitation/", {"code": code})
+    answer = guest.post(
+        "/invitation/", {**ACCOUNT, "password1": "short", "password2": "short"}
+    )
+
+    assert answer.status_code == 422
+    assert "too short" in answer.text
+    assert not get_user_model().objects.filter(username="dora").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_choose_one_name_in_one_instant_are_both_answered(
+    lab, person, monkeypatch
+):
+    """Both forms have looked and found the name free before either is stored."""
+    both_looked = threading.Barrier(2, timeout=20)
+    save = BaseUserCreationForm.save
+    monkeypatch.setattr(
+        BaseUserCreationForm, "save", lambda form: both_looked.wait() + 1 and save(form)
+    )
+
+    def join(number):
+        guest = Client()
+        name = f"guest {number}"
+        code = invite_person(lab=lab, by=person, name=name, role="viewer")[1]
+        guest.post("/invitation/", {"code": code})
+        try:
+            return guest.post("/invitation/", ACCOUNT)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        joined, refused = sorted(threads.map(join, (1, 2)), key=lambda a: a.status_code)
+
+    assert (joined.status_code, refused.status_code) == (302, 422)
+    assert "A user with that username already exists." in refused.text
+    assert Membership.objects.get(user__username="dora").role == "viewer"
+    assert Invitation.objects.filter(accepted_at=None).count() == 1
+
+
+def test_a_link_withdrawn_meanwhile_makes_no_account(keeper, guest, code):
+    guest.post("/invitation/", {"code": code})
+    number = Invitation.objects.get().pk
+    keeper.post(f"/labs/alpha-lab/invitations/{number}/withdraw/")
+
+    answer = guest.post("/invitation/", ACCOUNT)
+
+    assert "Invitation code or link" in answer.text
+    assert not get_user_model().objects.filter(username="dora").exists()
+
+
+def test_a_member_who_opens_a_link_is_told_so(keeper, code):
+    keeper.post("/invitation/", {"code": code})
+
+    answer = keeper.post("/invitation/", follow=True)
+
+    assert "You belong to Alpha lab already, as maintainer." in answer.text
+
+
+def test_roles_are_given_and_places_taken_away(keeper, lab):
+    dora = get_user_model().objects.create_user("dora", password="a-long-word-here")
+    Membership.objects.create(lab=lab, user=dora, role="viewer")
+    place = f"{MEMBERS}{dora.pk}/"
+
+    given = keeper.post(f"{place}role/", {"role": "maintainer"}, follow=True)
+    refused = keeper.post(f"{place}role/", {"role": "admin"}, follow=True)
+    unknown = keeper.post(f"{place}role/", {"role": "emperor"})
+    removed = keeper.post(f"{place}remove/", follow=True)
+
+    assert "dora is maintainer now." in given.text
+    assert "only an admin makes admins" in refused.text
+    assert unknown.status_code == 404
+    assert "dora does not belong to this lab any more." in removed.text
+
+
+def test_the_last_maintainer_is_told_why_they_stay(keeper, person):
+    answer = keeper.post(f"{MEMBERS}{person.pk}/remove/", follow=True)
+
+    assert "carol is the last who may change Alpha lab." in answer.text
+
+
+def test_a_viewer_sees_members_and_cannot_invite(client, lab, person):
+    vera = get_user_model().objects.create_user("vera", password="reads-everything")
+    Membership.objects.create(lab=lab, user=vera, role="viewer")
+    client.force_login(vera)
+
+    page = client.get(MEMBERS)
+    answer = client.post(MEMBERS, {"name": "Dora", "role": "viewer"})
+
+    assert "carol" in page.text
+    assert "Invite somebody" not in page.text
+    assert "signed in" not in page.text
+    assert answer.status_code == 404
+    assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize("form", [{}, {"name": "D", "role": "admin"}, {"name": "D"}])
+def test_an_incomplete_invitation_is_refused_with_a_reason(keeper, form):
+    answer = keeper.post(MEMBERS, form)
+
+    assert answer.status_code == 422
+    assert "field-error" in answer.text
+    assert not Invitation.objects.exists()

@@ -1,0 +1,197 @@
+"""The network page: the Heidelberg tables as matrices, and made ones."""
+
+import html
+import re
+
+import pytest
+
+from benchmarks.comparing.network import campaign_network
+from benchmarks.models import Campaign
+from benchmarks.studies import checking
+from benchmarks.viewer import ANYONE
+from dashboard.pages.network.words import change_text
+
+PAGE = "/campaigns/alpha-lab/heidelberg-2007-xen/network/"
+MADE = "/campaigns/alpha-lab/study/network/"
+CELL = (
+    r'<td class="num medium medium-(\w+)([^"]*)" title="([^"]*)">'
+    r'(?:<b[^>]*>.</b>)*(?:<span aria-hidden="true">)?(.*?)<small>(.*?)<'
+)
+
+
+@pytest.fixture
+def heidelberg(load_study):
+    load_study("heidelberg-2007-xen", lambda run: run["tool"] == "netperf")
+
+
+@pytest.fixture
+def path(run_document):
+    def make(value, start, end, **changes):
+        document = run_document(value, **changes)
+        document["samples"][0]["parameters"] = {"from": start, "to": end}
+        return document
+
+    return make
+
+
+def cells(page):
+    """Every path of a page by its ends: medium, classes, number, share of the line."""
+    found = re.findall(CELL, page)
+    return [
+        (html.unescape(title).split(":")[0], medium, classes, main, sub)
+        for medium, classes, title, main, sub in found
+    ]
+
+
+def test_the_study_shows_before_after_and_the_change(text, heidelberg):
+    page = text(PAGE)
+
+    assert re.findall(r'<h3 id="matrix-\d">(.*?)</h3>', page) == [
+        "before tuning",
+        "after tuning",
+        "Change",
+    ]
+    assert len(cells(page)) == 8 + 25 + 8
+
+
+def test_every_printed_throughput_is_found_again(heidelberg):
+    metric = campaign_network(ANYONE, Campaign.objects.get())[0]
+    before, after = metric.matrices
+
+    assert metric.unit == "MB/s"
+    assert before.paths["node7", "vm3"].value == 3.31
+    assert after.paths["node7", "vm3"].value == 31.76
+    assert after.paths["vm4", "node7"].value == 293.56
+    assert (len(before.paths), len(after.paths)) == (8, 25)
+    # Nodes of one host stand together, the host first.
+    assert [name for name, _ in metric.nodes] == ["node6", "vm2", "node7", "vm3", "vm4"]
+
+
+def test_the_change_says_what_its_colours_mean(text, heidelberg):
+    note = "blue is better, orange worse"
+
+    assert text(PAGE).count(note) == 1
+
+
+def test_paths_over_the_wire_tell_their_share_of_the_line(text, heidelberg):
+    page = text(PAGE)
+    by_path = {name: (medium, sub) for name, medium, _, _, sub in cells(page)[8:33]}
+
+    assert "the line carries 125" in page
+    assert by_path["node6 → node7"] == ("wire", "90 % of line")
+    assert by_path["vm4 → node7"] == ("inside", "")
+    assert by_path["vm4 → vm4"] == ("loopback", "")
+
+
+def test_sentences_name_the_change_the_asymmetry_and_the_wire(text, heidelberg):
+    said = re.findall(r'<p class="finding">(.*?)</p>', text(PAGE))
+
+    assert said[0].startswith("After tuning, of 8 paths measured both times, node7 → ")
+    assert "and node7 → node6 lost the most (0.731 times)" in said[0]
+    assert "vm4 → node7 carries 9.19 times what comes back" in said[1]
+    assert "within the host" in said[1]
+    assert said[1].endswith("Single runs.")
+    assert "node6 → node7 has 90 % of it" in said[2]
+
+
+def test_the_legend_names_what_its_shades_stand_for(client, heidelberg):
+    page = client.get(PAGE)
+
+    assert page.context["page"].ends == ("1.64", "338\xa0MB/s")
+    assert page.content.decode().count('class="shade heat-') == 6
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        (
+            (True, True),
+            "gained the most (%(gain)s times what it was) and %(worst)s the",
+        ),
+        ((True, False), "and %(worst)s lost the most (%(loss)s times)"),
+        ((False, False), "none gained: %(worst)s lost the most"),
+    ],
+)
+def test_what_lost_is_not_said_to_have_gained(gains, said):
+    assert said in change_text(*gains)
+
+
+def test_every_metric_has_its_chip(text, heidelberg):
+    page = text(PAGE)
+
+    assert "netperf: Service demand" in page
+    assert len(set(re.findall(r'href="\?metric=(\d)"', page))) == 5
+    assert "us/" in text(f"{PAGE}?metric=3")
+
+
+def test_flags_are_shown_at_their_paths(text, heidelberg):
+    checking.check_campaign(Campaign.objects.get())
+
+    page = text(PAGE)
+
+    assert "31 of 33 paths are flagged" in page
+    assert page.count("⚑</b>") == 31 + 1  # and the legend
+    assert "is in MiB/s, not MB/s" in page.split("What is doubtful here")[1]
+
+
+def test_a_made_network_without_settings_is_one_matrix(text, submit, path):
+    submit(path(50, "a", "b"), path(20, "b", "a"))
+
+    page = text(MADE)
+
+    assert "As measured" in page
+    assert len(cells(page)) == 2
+    assert page.count("⇄</b>") == 2 + 1  # and the legend
+    assert "a → b carries 2.5 times what comes back" in page
+
+
+def test_a_path_of_two_speeds_shows_both_and_no_mean(text, submit, path, campaign):
+    for value in (50, 51, 50, 100, 101, 100, 51):
+        submit(path(value, "a", "b"))
+    submit(path(20, "b", "a"))
+    checking.check_campaign(campaign)
+
+    page = text(MADE)
+    (sent, *_), (back, *_) = ([main, sub] for _, _, _, main, sub in sorted(cells(page)))
+
+    assert (sent, back) == ("50 | 100", "20")
+    assert "no single figure" in page
+    assert "No single figure: two speeds, " in page
+    assert "71.9" not in page
+    assert 'class="mark" aria-hidden="true">⇄' not in page
+
+
+def test_names_from_people_stay_text(text, submit, path):
+    submit(path(50, "<script>alert(1)</script>", "b"))
+
+    assert "<script>alert(1)" not in text(MADE)
+
+
+def test_a_campaign_without_paths_says_what_to_give(text, submit, run_document):
+    submit(run_document())
+
+    page = text(MADE)
+
+    assert "from where to where" in page
+    assert "/study/network/" not in text("/campaigns/alpha-lab/study/")
+
+
+def test_a_private_network_is_not_there(client, private_campaign):
+    answer = client.get("/campaigns/alpha-lab/secret-study/network/")
+
+    assert answer.status_code == 404
+
+
+def test_nonsense_in_the_address_shows_the_first_metric(text, submit, path):
+    submit(path(50, "a", "b"))
+
+    assert "As measured" in text(f"{MADE}?metric=-1%27%00")
+
+
+def test_it_costs_a_fixed_number_of_queries(
+    client, heidelberg, django_assert_num_queries
+):
+    checking.check_campaign(Campaign.objects.get())
+
+    with django_assert_num_queries(6):
+        client.get(PAGE)

@@ -1,0 +1,103 @@
+"""A plan made in a real browser, and its page that keeps itself current."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from playwright.sync_api import expect
+
+from benchmarks.models import Agent, Campaign, Lab, Membership, Plan
+from benchmarks.plans import barriers, slots, turns
+from benchmarks.plans.planning import stop_plan
+from benchmarks.studies import systems
+from tests.dashboard import browsing, serving
+
+pytestmark = pytest.mark.browser
+
+NEW = "/campaigns/alpha-lab/study/plans/new/"
+
+
+@pytest.fixture
+def site(transactional_db):
+    """Serve a lab with one campaign, one system, one agent and one person."""
+    connection.close()  # another module's site may have ended it
+    lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+    Campaign.objects.create(lab=lab, slug="study", title="A study")
+    systems.register_host(lab=lab, slug="alpha")
+    described = {"host": "alpha", "hypervisor": "KVM", "guest_os": "Debian 12"}
+    systems.register_system(lab=lab, description=described)
+    Agent.objects.create(lab=lab, name="alice")
+    carol = get_user_model().objects.create_user("carol", password="sesame-open")
+    Membership.objects.create(lab=lab, user=carol, role="maintainer")
+    with serving.served() as address:
+        yield address
+
+
+def filled_in(visit):
+    """Sign in, fill in the form of a plan, and send it."""
+    page = visit.open(f"/login/?next={NEW}")
+    page.get_by_label("Name").fill("carol")
+    page.get_by_label("Password").fill("sesame-open")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Title").fill("Two guests")
+    page.get_by_role("checkbox", name="KVM, Debian 12").check()
+    page.get_by_role("spinbutton", name="guests KVM").fill("2")
+    page.get_by_role("checkbox", name="hackbench").check()
+    page.get_by_role("checkbox", name="One guest alone").uncheck()
+    page.get_by_role("checkbox", name="The same in several guests at once").check()
+    assert not browsing.is_too_wide(page)
+    page.get_by_role("button", name="Make this plan").click()
+    page.wait_for_url("**/plans/*/")
+    return page
+
+
+def join(plan, name):
+    """Do what an agent does until it stands at the barrier."""
+    agent = Agent.objects.get()
+    system = plan.seats.first().system_id
+    seat = slots.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
+    asked = {"lab": agent.lab, "plan_id": plan.pk, "seat_id": seat.pk}
+    part = turns.next_part(**asked).part
+    barriers.meet(lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock="c")
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_a_plan_is_made_and_then_watched_without_reloading(chromium, site, width):
+    size = {"width": width, "height": 900}
+    with browsing.window(chromium, site, viewport=size) as at:
+        page = filled_in(at)
+        expect(page.locator("#plan")).to_contain_text("agents have to join first")
+        plan = Plan.objects.get()
+
+        stop = page.locator("summary", has_text="Stop this plan")
+        stop.press("Enter")
+        join(plan, "vm-a")
+        expect(page.locator(".seat-arrived")).to_contain_text("seat 1 (vm-a)")
+        expect(stop).to_be_focused()
+        expect(page.get_by_role("button", name="Yes, stop it")).to_be_visible()
+        expect(page.locator(".seat-awaited")).to_contain_text("seat 2")
+
+        stop_plan(plan=plan)
+        expect(page.locator("#plan")).to_contain_text("The plan has ended.")
+        assert not browsing.is_too_wide(page)
+        assert (at.errors, browsing.violations(page)) == ([], [])
+
+
+def test_the_keyboard_keeps_its_place_in_a_plan_and_can_hold_it(chromium, site):
+    with browsing.window(chromium, site) as at:
+        page = filled_in(at)
+        link = page.get_by_role("link", name="Download the agent")
+        hold = page.get_by_role("button", name="Pause the updates")
+        plan = Plan.objects.get()
+
+        link.focus()
+        join(plan, "vm-a")
+        expect(page.locator(".seat-arrived")).to_be_visible()
+        expect(link).to_be_focused()
+
+        hold.press("Enter")
+        stop_plan(plan=plan)
+        page.wait_for_timeout(2_500)
+        expect(page.locator("#plan")).not_to_contain_text("The plan has ended.")
+        hold.press("Enter")
+        expect(page.locator("#plan")).to_contain_text("The plan has ended.")
+        expect(page.locator("[data-said]")).to_contain_text("not done")

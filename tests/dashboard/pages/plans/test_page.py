@@ -1,0 +1,227 @@
+"""Plans: their list, their live page with every state, and the form of a new one."""
+
+import pytest
+
+from benchmarks.models import Membership, Plan, PlanStep, System
+from benchmarks.plans.planning import stop_plan
+from benchmarks.sentences import Sentence
+from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
+from tests.dashboard.marking import marked_language
+
+LIST = "/campaigns/alpha-lab/study/plans/"
+NEW = f"{LIST}new/"
+FILLED = {
+    "title": "Three guests",
+    "tool": ["hackbench", "sysbench"],
+    "option-seconds": "5",
+    "single": "on",
+    "parallel": "on",
+    "vms": "3",
+    "repetitions": "2",
+    "warm_up": "0",
+    "order": "abba",
+    "budget_min": "30",
+    "barrier_s": "45",
+}
+
+
+@pytest.fixture
+def system(lab, host):
+    return System.objects.create(
+        lab=lab, host=host, hypervisor="KVM", fingerprint="kvm-on-alpha"
+    )
+
+
+@pytest.fixture
+def plan(campaign, system):
+    return planned(campaign, system, **parallel(3))
+
+
+@pytest.fixture
+def guests(plan, agent, system, monkeypatch):
+    hour = Hour(monkeypatch)
+    return [Guest(plan, agent, system.pk, f"vm-{one}", hour) for one in "abc"]
+
+
+@pytest.fixture
+def keeper(client, person):
+    client.force_login(person)
+    return client
+
+
+def page_of(plan):
+    return f"/plans/{plan.pk}/"
+
+
+def test_an_empty_campaign_says_what_a_plan_is(text, campaign):
+    page = text(LIST)
+
+    assert "has no plan yet" in page
+    assert "Make the first plan" not in page
+
+
+def test_the_list_says_how_far_each_is(text, plan):
+    stop_plan(plan=plan)
+
+    page = text(LIST)
+
+    assert "A plan" in page
+    assert "<b>2</b> not done" in page
+
+
+def test_the_campaign_leads_to_its_plans(text, plan):
+    assert f'href="{LIST}"' in text("/campaigns/alpha-lab/study/")
+
+
+def test_a_plan_that_nobody_joined_says_how_to(keeper, plan, system):
+    page = keeper.get(page_of(plan)).content.decode()
+
+    assert f"python3 virtlab-agent.pyz plan {plan.pk} --system {system.pk}" in page
+    assert "agents have to join first" in page
+    assert page.count("not joined") == 3
+
+
+def test_it_shows_who_waits_at_the_barrier_for_whom(text, plan, guests):
+    answers = [guest.next() for guest in guests]
+    guests[0].meet(answers[0])
+
+    page = text(page_of(plan))
+
+    assert '<li class="seat-arrived">seat 1 (vm-a)' in page
+    assert '<li class="seat-awaited">seat 3 (vm-c)' in page
+    assert "1 of 3 have arrived" in page
+    assert 'hx-trigger="every 2s"' in page
+
+
+def test_it_shows_how_far_apart_the_seats_began(text, plan, guests):
+    answers = [guest.next() for guest in guests]
+    for guest, answer in zip(guests, answers, strict=True):
+        guest.meet(answer)
+    for place, guest in enumerate(guests):
+        guest.finish(answers[place], began_us=4000 * place, took_us=40_000)
+
+    page = text(page_of(plan))
+
+    assert "its seats began 8.0 ms apart" in page
+    assert "In 1 co-run it was less than 90 %." in page
+
+
+def test_a_failed_step_says_why(text, plan):
+    plan.steps.filter(position=0).update(
+        status=PlanStep.Status.FAILED, attempt=3, reason="Seat 2 (vm-b) did not arrive."
+    )
+
+    page = text(page_of(plan) + "?state=failed")
+
+    assert "Seat 2 (vm-b) did not arrive." in page
+    assert page.count('class="badge step-badge') == 1
+
+
+def test_it_says_why_in_the_readers_language_and_numbers(text, plan):
+    apart = Sentence("The seats began {apart:.1f} ms apart.", apart=120.5)
+    plan.steps.filter(position=0).update(status=PlanStep.Status.FAILED, reason=apart)
+
+    with marked_language():
+        page = text(page_of(plan), headers={"accept-language": "de"})
+
+    assert "⟦The seats began 120,5 ms apart.⟧" in page
+
+
+def test_a_plan_that_has_ended_stops_asking(text, plan):
+    stop_plan(plan=plan)
+
+    page = text(page_of(plan))
+
+    assert "The plan has ended." in page
+    assert "hx-get" not in page
+
+
+def test_the_advice_is_said_in_its_sentence(text, plan):
+    Plan.objects.update(
+        width_percent=1.0,
+        most_repetitions=9,
+        advice=[
+            {
+                "system": "KVM",
+                "tool": "hackbench",
+                "program": "process",
+                "scenario": "single",
+                "case": "Time",
+                "runs": 5,
+                "sentence": "3 more runs bring the interval below 1 %.",
+            }
+        ],
+    )
+
+    assert "3 more runs bring the interval below 1 %." in text(page_of(plan))
+
+
+def test_a_plan_costs_the_same_however_long_it_is(
+    client, campaign, system, django_assert_max_num_queries
+):
+    longest = planned(campaign, system, repetitions=200)
+
+    with django_assert_max_num_queries(15):
+        assert client.get(page_of(longest)).status_code == 200
+
+
+def test_a_private_campaigns_plan_is_not_there(client, private_campaign, system):
+    plan = planned(private_campaign, system)
+
+    assert client.get(page_of(plan)).status_code == 404
+    assert client.get("/campaigns/alpha-lab/secret-study/plans/").status_code == 404
+
+
+def test_a_keeper_makes_a_plan(keeper, campaign, system):
+    chosen = {**FILLED, "system": [system.pk], f"seats-{system.pk}": "3"}
+
+    made = keeper.post(NEW, chosen)
+
+    plan = Plan.objects.get()
+    assert made["Location"] == page_of(plan)
+    assert (plan.budget_s, plan.barrier_s, plan.who) == (1800, 45, "carol")
+    assert plan.steps.count() == (1 + 3) * 2 * 2
+    assert plan.design["tools"][0]["options"] == {"seconds": 5}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"system": []}, "Choose at least one system."),
+        ({"single": "", "parallel": ""}, "Choose at least one scenario."),
+        ({"tool": []}, "name at least one tool"),
+        ({"vms": "9"}, "needs 9 seats"),
+        ({"option-peer": "--rm"}, "a text such as 192.168.1.7"),
+        ({"repetitions": "0"}, "Repetitions"),
+        ({"width_percent": "1"}, "belong together"),
+    ],
+)
+def test_what_cannot_be_followed_is_said_and_nothing_is_lost(
+    keeper, campaign, system, changes, sentence
+):
+    chosen = {**FILLED, "system": [system.pk], f"seats-{system.pk}": "3", **changes}
+
+    answer = keeper.post(NEW, chosen)
+
+    page = answer.content.decode()
+    assert (answer.status_code, Plan.objects.count()) == (422, 0)
+    assert sentence in page
+    assert 'value="Three guests"' in page
+
+
+def test_a_viewer_can_make_and_stop_nothing(keeper, campaign, plan):
+    Membership.objects.update(role=Membership.Role.VIEWER)
+
+    assert keeper.get(NEW).status_code == 404
+    assert keeper.post(NEW, FILLED).status_code == 404
+    assert keeper.post(f"/plans/{plan.pk}/stop/").status_code == 404
+    assert "New plan" not in keeper.get(LIST).content.decode()
+
+
+def test_a_keeper_stops_a_plan_once(keeper, plan):
+    first = keeper.post(f"/plans/{plan.pk}/stop/", follow=True).content.decode()
+    again = keeper.post(f"/plans/{plan.pk}/stop/", follow=True).content.decode()
+
+    assert "The plan is stopped" in first
+    assert "has ended already" in again
+    assert ("data-in-vain" in first, "data-in-vain" in again) == (False, True)

@@ -1,0 +1,84 @@
+"""The charts of a report: numbered, captioned, each beside the table it draws."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks.models import Campaign
+from dashboard.pages.report.typesetting import pdf
+from tests.dashboard.pages.report import paper
+from tests.dashboard.pages.report.conftest import MAKING
+from tests.dashboard.pages.report.reading import part
+
+
+@pytest.fixture
+def several(submit, run_document, xen):
+    """Six runs a side: there are intervals."""
+    submit(
+        *(run_document(100 + at / 10) for at in range(6)),
+        *(run_document(80 + at / 10, system=xen) for at in range(6)),
+    )
+
+
+def test_each_chart_says_its_number_and_where_its_numbers_stand(study, made):
+    document = made(study)
+    charts = [chart for each in document.sections for chart in each.charts]
+    tables = [table for each in document.sections for table in each.tables]
+
+    assert [chart.number for chart in charts] == list(range(1, len(charts) + 1))
+    assert [table.number for table in tables] == list(range(1, len(tables) + 1))
+    assert all(chart.alt and chart.caption and chart.source for chart in charts)
+    (profile,) = part(document, "profile").charts
+    (table,) = part(document, "profile").tables
+    assert profile.source == f"Its numbers: Table {table.number}."
+
+
+def test_a_study_of_single_runs_is_drawn_as_plain_values(study, made):
+    document = made(study)
+
+    assert "no interval" in part(document, "profile").charts[0].caption
+    assert "a plain value" in part(document, "matrix-1").charts[0].caption
+    assert "95 %" not in part(document, "matrix-1").charts[0].caption
+
+
+def test_repeated_runs_are_drawn_with_their_intervals(campaign, several, made):
+    (chart,) = part(made(campaign), "matrix-1").charts
+
+    assert "its 95 % interval" in chart.caption
+    assert "plain value" not in chart.caption
+
+
+def test_co_runs_and_influence_are_drawn_where_there_are_any(study, made):
+    document = made(study)
+
+    captions = [chart.caption for chart in part(document, "co-runs").charts]
+    assert any("All VMs together" in caption for caption in captions)
+    assert any("Each VM by itself" in caption for caption in captions)
+    assert part(document, "influence").charts
+    assert "energy" not in [each.name for each in document.sections]
+
+
+def test_nothing_is_drawn_without_numbers(campaign, submit, run_document, made):
+    submit(run_document())
+
+    assert [chart for each in made(campaign).sections for chart in each.charts] == []
+
+
+def test_charts_are_typeset_with_their_words(study, made):
+    shown = paper.texts(pdf(made(study), MAKING.made_at))
+
+    assert "Figure 1. " in shown
+    assert any("Overhead profile: the geometric mean" in text for text in shown)
+
+
+def test_hostile_names_are_drawn_as_words(campaign, submit, run_document, xen, made):
+    name = "</text><script>alert(1)</script>\x01&"
+    submit(
+        run_document(),
+        run_document(9.0, system={**xen, "hypervisor": name.replace("\x01", "")}),
+    )
+
+    for section in made(Campaign.objects.get()).sections:
+        for chart in section.charts:
+            tags = {each.tag for each in ElementTree.fromstring(chart.svg).iter()}
+            assert not any(tag.endswith("script") for tag in tags)

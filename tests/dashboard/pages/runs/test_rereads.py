@@ -1,0 +1,69 @@
+"""The button that reads history again, and the page of its progress."""
+
+import pytest
+from django.utils import timezone
+
+from benchmarks.models import Membership, Reread, RunOutput
+from benchmarks.studies.lists import LEFT_WAITING
+from benchmarks.uploads import rereading
+
+BUTTON = "/campaigns/alpha-lab/study/reread/"
+WORDS = "Read all uploads again"
+
+
+@pytest.fixture
+def keeper(client, person):
+    client.force_login(person)
+    return client
+
+
+def test_who_keeps_the_lab_finds_the_button(client, pair, person):
+    campaign = "/campaigns/alpha-lab/study/"
+    assert WORDS not in client.get(campaign).content.decode()
+
+    client.force_login(person)
+    assert WORDS in client.get(campaign).content.decode()
+
+
+def test_it_shows_its_progress_and_then_what_changed(keeper, pair):
+    kept = RunOutput.objects.last()
+    kept.text = kept.text.replace("13.08", "14.08")
+    kept.save()
+
+    begun = keeper.post(BUTTON, follow=True).content.decode()
+    rereading.proceed()
+    done = keeper.get(f"/rereads/{Reread.objects.get().pk}/").content.decode()
+
+    assert "0 of 2 uploads" in begun
+    assert "every 1s" in begun
+    assert "2 of 2 uploads, done" in done
+    assert "every 1s" not in done
+    assert "13.08" in done
+    assert "14.08" in done
+
+
+def test_one_that_nobody_has_begun_with_says_so(keeper, pair):
+    address = keeper.post(BUTTON).url
+    assert "Nobody has begun" not in keeper.get(address).text
+    Reread.objects.update(created_at=timezone.now() - 2 * LEFT_WAITING)
+
+    assert "Nobody has begun" in keeper.get(address).text
+    rereading.proceed()
+    assert "Nobody has begun" not in keeper.get(address).text
+
+
+def test_nobody_else_can_press_it(client, pair, person):
+    assert "/login/" in client.post(BUTTON)["Location"]
+
+    client.force_login(person)
+    Membership.objects.update(role=Membership.Role.VIEWER)
+    assert client.post(BUTTON).status_code == 404
+    assert not Reread.objects.exists()
+
+
+def test_nobody_else_sees_what_it_found(client, keeper, pair):
+    keeper.post(BUTTON)
+    page = f"/rereads/{Reread.objects.get().pk}/"
+
+    Membership.objects.all().delete()
+    assert client.get(page).status_code == 404

@@ -1,0 +1,131 @@
+"""The page of one campaign."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from benchmarks.models import Campaign, OutboxItem, Run
+from benchmarks.studies import checking
+from benchmarks.studies.lists import LEFT_WAITING
+from benchmarks.uploads import intake
+
+PAGE = "/campaigns/alpha-lab/study/"
+
+
+def test_it_says_what_was_measured_on_what(text, pair, campaign):
+    Campaign.objects.update(note="A note.", factors={"AMD-V": ["off", "on"]})
+
+    page = text(PAGE)
+
+    assert "A note." in page
+    assert "AMD-V" in page
+    assert "Xen 3.3" in page
+    assert "Gebhardt 2010" in page
+    assert f"{PAGE}compare/?scenario=single&amp;component=network" in page
+
+
+def test_it_shows_what_went_wrong_and_why(text, pair):
+    rejected, waiting = Run.objects.order_by("pk")
+    Run.objects.filter(pk=rejected.pk).update(
+        status="rejected", reason="No <row> in it."
+    )
+    Run.objects.filter(pk=waiting.pk).update(status="received")
+    OutboxItem.objects.create(run=waiting, lab=waiting.lab, error="Disk is full.")
+
+    page = text(PAGE)
+
+    assert "1 rejected" in page
+    assert "No &lt;row&gt; in it." in page
+    assert "1 waiting" in page
+    assert "Disk is full." in page
+
+
+def test_an_empty_campaign_has_a_page(text, campaign):
+    page = text(PAGE)
+
+    assert "Nothing has been measured yet." in page
+    assert "no runs yet" in page
+
+
+def test_factors_may_be_plain_texts(text, campaign):
+    Campaign.objects.update(factors={"cache": "off", "depth": 3, "sizes": [1, [2]]})
+
+    assert "depth" in text(PAGE)
+
+
+def test_its_queries_are_fixed(
+    client, pair, submit, run_document, django_assert_num_queries
+):
+    submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
+
+    with django_assert_num_queries(20):
+        client.get(PAGE)
+    with django_assert_num_queries(11):
+        client.get(PAGE)
+
+
+def test_it_never_shows_what_was_so_before(client, pair, submit, run_document, xen):
+    before = client.get(PAGE).content.decode()
+    submit(run_document(26.16, system=xen))
+
+    after = client.get(PAGE).content.decode()
+
+    assert "1 case, single run" in before
+    assert "1 case, 2 runs" in after
+
+
+def test_it_shows_what_each_system_costs_as_one_row(text, pair):
+    page = text(PAGE)
+
+    assert "Overhead profile" in page
+    assert "1 case, single run" in page
+    assert "no interval is given" in page
+
+
+def test_without_a_ratio_it_says_what_a_profile_takes(text, submit, run_document):
+    assert "Overhead profile" not in text(PAGE)
+
+    submit(run_document())
+
+    page = text(PAGE)
+    assert "There is none: it takes systems that ran alone" in page
+    assert "1 is as fast" not in page
+
+
+def test_what_is_still_being_read_is_shown_without_reloading(text, pair):
+    assert checking.check_due_campaigns(timedelta(0))
+    assert "hx-trigger" not in text(PAGE)
+    Run.objects.filter(pk=Run.objects.first().pk).update(status="received")
+
+    page = text(PAGE)
+    part = text(f"{PAGE}processing/")
+
+    assert "django_htmx/htmx" in page
+    for shown in (page, part):
+        assert "1 of 2 runs are read and compared." in shown
+        assert f'hx-get="{PAGE}processing/" hx-trigger="every 1s"' in shown
+
+
+def test_what_nobody_has_begun_with_for_a_while_says_so(text, agent, run_document):
+    intake.submit_runs(agent=agent, documents=[run_document()])
+    assert "Nobody has begun" not in text(f"{PAGE}processing/")
+    OutboxItem.objects.update(due_at=timezone.now() - 2 * LEFT_WAITING)
+
+    assert "Nobody has begun" in text(f"{PAGE}processing/")
+
+
+def test_what_is_still_being_checked_is_said_and_then_the_end(text, pair):
+    assert "the comparison is being checked" in text(f"{PAGE}processing/")
+    checking.check_due_campaigns(timedelta(0))
+
+    done = text(f"{PAGE}processing/")
+
+    assert "hx-trigger" not in done
+    assert "all processed" in done
+    assert f'href="{PAGE}"' in done
+
+
+def test_how_far_a_private_campaign_is_nobody_learns(client, private_campaign):
+    address = "/campaigns/alpha-lab/secret-study/processing/"
+
+    assert client.get(address).status_code == 404

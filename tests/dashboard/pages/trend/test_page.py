@@ -1,0 +1,283 @@
+"""The history page: made runs with dates and versions, and campaigns without."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from benchmarks.comparing.trend import history, subjects
+from benchmarks.models import Campaign
+from benchmarks.studies import checking
+from benchmarks.viewer import ANYONE
+
+PAGE = "/campaigns/alpha-lab/study/history/"
+BEGIN = datetime(2026, 3, 1, 8, tzinfo=UTC)
+
+
+@pytest.fixture
+def series(run_document, xen):
+    """Make a run every twelve hours: ``levels`` one after the other."""
+
+    def make(
+        *levels, n=14, versions=("4.18", "4.19"), dated=True, system=None, **changes
+    ):
+        random = np.random.default_rng(11)
+        documents = []
+        for at, level in enumerate(level for level in levels for _ in range(n)):
+            version = versions[min(at // n, len(versions) - 1)]
+            began = BEGIN + timedelta(hours=12 * at)
+            stated = {"started_at": began.isoformat()} if dated else {}
+            documents.append(
+                run_document(
+                    round(level * (1 + random.normal(0, 0.005)), 3),
+                    system={**xen, **(system or {}), "hypervisor_version": version},
+                    **stated,
+                    **changes,
+                )
+            )
+        return documents
+
+    return make
+
+
+def figure(page):
+    (source,) = re.findall(r'<script type="application/json">(.*?)</script>', page)
+    return json.loads(source)
+
+
+def findings(page):
+    return re.findall(r'<p class="finding">(.*?)</p>', page)
+
+
+def test_a_step_is_dated_and_named_with_its_version(text, submit, series):
+    submit(*series(50, 45))
+
+    (said,) = findings(text(PAGE))
+
+    assert "from 2026-03-08 on 0.897 times what it was before" in said
+    assert "with the version going from 4.18 to 4.19" in said
+
+
+def test_a_point_is_a_day_with_its_interval(text, submit, series):
+    submit(*series(50, 45))
+
+    drawn = figure(text(PAGE))
+
+    (line,) = drawn["data"]
+    assert len(line["x"]) == 14
+    assert all(bar > 0 for bar in line["error_y"]["array"])
+    assert drawn["layout"]["xaxis"]["type"] == "date"
+    (change,) = drawn["layout"]["shapes"]
+    assert (change["name"], change["label"]["text"]) == ("change", "\xd7\xa00.897")
+
+
+def test_many_points_are_folded_in_the_table(text, submit, series):
+    submit(*series(50, n=84))
+
+    page = text(PAGE)
+
+    assert "Show all 42 points" in page
+    assert page.count('<tr><th scope="row">') == 42
+
+
+def test_fewer_than_ten_runs_a_side_claim_nothing(text, submit, series):
+    submit(*series(50, 25, n=9))
+
+    (said,) = findings(text(PAGE))
+
+    assert "(18 dated runs): a change point needs 10 runs on each side" in said
+    assert figure(text(PAGE))["layout"]["shapes"] == []
+
+
+def test_what_holds_for_all_systems_is_said_once(text, submit, series):
+    for n, vcpus in ((2, 2), (3, 4), (4, 8)):
+        submit(*series(50, n=n, system={"vcpus": vcpus}))
+
+    (said,) = findings(text(PAGE))
+
+    assert said.startswith("All 3 systems (2 to 4 dated runs): a change point needs")
+
+
+def test_a_change_stands_before_what_the_others_share(text, submit, series):
+    submit(*series(50, n=2))
+    submit(*series(50, n=2, system={"vcpus": 4}))
+    submit(*series(50, 45, system={"vcpus": 8}))
+
+    changed, others = findings(text(PAGE))
+
+    assert "times what it was before" in changed
+    assert others.count("(2 dated runs)") == 2
+    assert "8 vCPU" not in others
+
+
+def test_readings_of_0_are_the_reason_where_they_are(text, submit, series):
+    documents = series(50, 45, tool="pdh-csv")
+    cpu = {"metric": "CPU utilization mean", "parameters": {}, "unit": "%"}
+    for at, document in enumerate(documents):
+        document["samples"] = [{**cpu, "value": at}]
+    submit(*documents)
+
+    (said,) = findings(text(PAGE))
+
+    assert "(28 dated runs): a change is a factor, and of readings of 0" in said
+
+
+def test_of_many_changes_the_later_ones_are_folded(text, submit, series):
+    for vcpus in range(1, 9):
+        submit(*series(50, 45, n=10, system={"vcpus": vcpus}))
+
+    page = text(PAGE)
+
+    assert len(findings(page)) == 8
+    assert "2 more findings" in page
+
+
+def test_a_quiet_series_is_said_to_be_quiet(text, submit, series):
+    submit(*series(50, 50))
+
+    assert "(28 dated runs): no change beyond chance" in findings(text(PAGE))[0]
+
+
+def test_versions_are_an_axis_of_their_own(text, submit, series):
+    submit(*series(50, 45))
+
+    page = text(f"{PAGE}?axis=version")
+
+    assert figure(page)["layout"]["xaxis"]["ticktext"] == ["Xen 4.18", "Xen 4.19"]
+    assert re.search(r"4.18 to 4.19: 0.897 times what it was \(95 %", page)
+
+
+@pytest.fixture
+def two_speeds(submit, run_document, xen, campaign):
+    """Four days of four runs each at two speeds in turns, then four steady days."""
+    random = np.random.default_rng(5)
+    for at in range(32):
+        level = 40.0 if at >= 16 else (50.0, 100.0)[at % 2]
+        value = round(level + random.normal(0, 0.1), 2)
+        began = BEGIN + timedelta(hours=6 * at - 8)
+        version = {"hypervisor_version": "4.18" if at < 16 else "4.19"}
+        document = run_document(
+            value, system={**xen, **version}, started_at=began.isoformat()
+        )
+        submit(document)
+    checking.check_campaign(campaign)
+
+
+def test_days_of_two_speeds_show_their_range_and_no_mean(text, two_speeds):
+    page = text(PAGE)
+
+    (line,) = figure(page)["data"]
+    assert max(line["y"]) < 41
+    assert "4 points have no single figure and are not drawn" in page
+    assert re.search(r"49\.\d+ to 100\.", page)
+    assert "No single figure: two speeds, " in page
+
+
+def test_no_factor_is_claimed_against_a_version_of_two_speeds(text, two_speeds):
+    page = text(f"{PAGE}?axis=version")
+
+    assert "No single figure describes the runs of 4.18." in findings(page)[0]
+    assert "50 | 100" in page
+
+
+def test_runs_without_dates_still_have_their_versions(text, submit, series):
+    submit(*series(50, 45, n=4, dated=False))
+
+    page = text(PAGE)
+
+    assert "a point is a version" in page
+    assert "no change is claimed" in findings(page)[0]
+
+
+def test_runs_without_a_date_are_counted_not_drawn(text, submit, series):
+    submit(*series(50, 45), *series(50, n=3, dated=False))
+
+    assert "3 runs do not say when they began" in text(PAGE)
+
+
+def test_the_same_host_and_case_of_another_campaign_belong_to_it(
+    text, submit, series, lab
+):
+    Campaign.objects.create(lab=lab, slug="later", title="Later", visibility="public")
+    submit(*series(50), *series(45, versions=("4.20",), campaign="later"))
+
+    assert "4.20" in text(f"{PAGE}?axis=version")
+
+
+def test_what_is_private_elsewhere_stays_out(text, submit, series, private_campaign):
+    submit(*series(50), *series(45, versions=("4.20",), campaign="secret-study"))
+
+    assert "4.20" not in text(PAGE)
+    (subject,) = subjects(ANYONE, Campaign.objects.get(slug="study"))
+    assert sum(len(it.runs) for it in history(ANYONE, subject).series) == 14
+
+
+def test_a_campaign_without_dates_and_versions_says_what_is_missing(
+    text, submit, run_document
+):
+    submit(run_document())
+
+    page = text(PAGE)
+
+    assert "No run says when it began" in page
+    assert "started_at" in page
+    assert "/study/history/" not in text("/campaigns/alpha-lab/study/")
+
+
+def test_the_tab_stands_where_there_is_a_history(text, submit, series):
+    submit(*series(50, n=2))
+
+    assert "/study/history/" in text("/campaigns/alpha-lab/study/")
+
+
+def test_a_private_history_is_not_there(client, private_campaign):
+    answer = client.get("/campaigns/alpha-lab/secret-study/history/")
+
+    assert answer.status_code == 404
+
+
+def test_nonsense_in_the_address_shows_the_first_subject(text, submit, series):
+    submit(*series(50, n=2))
+
+    assert "single" not in findings(text(f"{PAGE}?subject=1|%27|%00&axis=x"))
+
+
+def test_of_a_long_history_the_latest_runs_are_kept_and_it_says_so(
+    text, submit, series, monkeypatch
+):
+    monkeypatch.setattr("benchmarks.comparing.trend.MOST_RUNS", 10)
+    submit(*series(50, 45))
+
+    page = text(PAGE)
+
+    (line,) = figure(page)["data"]
+    assert len(line["x"]) == 5
+    assert "2026-03-14" in page
+    assert "2026-03-09" not in page
+    assert "These are the latest runs; 18 older runs are left out." in page
+
+
+def test_runs_that_do_not_say_when_are_left_out_first(
+    text, submit, series, monkeypatch
+):
+    monkeypatch.setattr("benchmarks.comparing.trend.MOST_RUNS", 4)
+    submit(*series(50, n=4), *series(50, n=4, dated=False))
+
+    page = text(PAGE)
+
+    assert "4 older runs are left out" in page
+    assert "not drawn" not in page
+
+
+def test_it_costs_a_fixed_number_of_queries(
+    client, submit, series, django_assert_num_queries
+):
+    submit(*series(50, 45))
+
+    with django_assert_num_queries(6):
+        client.get(PAGE)
+    submit(*series(40, 45, versions=("5.0", "5.1")))
+    with django_assert_num_queries(6):
+        client.get(PAGE)

@@ -1,0 +1,169 @@
+"""What is taken out of a file or a zip, and what is refused with a sentence."""
+
+import io
+import random
+import zipfile
+
+import pytest
+
+from dashboard.pages.upload import archives
+from dashboard.pages.upload.archives import FileRefusedError, members
+
+LIMIT = 8 * archives.MIB
+TEXTS = {"kvm/one.txt": b"first", "two.txt": b"second"}
+
+
+def packed(files, method=zipfile.ZIP_DEFLATED):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def taken(data, name="room.zip", limit=LIMIT):
+    return list(members(name, io.BytesIO(data), limit))
+
+
+def sentence(data, **kwargs):
+    """Return why the only entry was refused, and with which status."""
+    (member,) = taken(data, **kwargs)
+    assert member.data == b""
+    return str(member.refusal), member.refusal.status
+
+
+def test_a_file_is_itself_whatever_its_name():
+    (member,) = taken(b"PK is no zip by its first letters", name="x.zip")
+
+    assert (member.index, member.name, member.refusal) == (0, "x.zip", None)
+    assert member.data == b"PK is no zip by its first letters"
+
+
+def test_a_zip_is_its_files_in_their_order():
+    found = taken(packed(TEXTS), name="not-called-zip")
+
+    assert [(each.index, each.name, each.data) for each in found] == [
+        (0, "not-called-zip/kvm/one.txt", b"first"),
+        (1, "not-called-zip/two.txt", b"second"),
+    ]
+
+
+def test_what_an_operating_system_puts_beside_files_is_left_out():
+    hidden = ["__MACOSX/._two.txt", ".DS_Store", "kvm/.hidden", "Thumbs.db", "empty/"]
+
+    found = taken(packed({**dict.fromkeys(hidden, b"x"), **TEXTS}))
+
+    assert [each.data for each in found] == [b"first", b"second"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("../../etc/passwd", "room.zip/../../etc/passwd"),
+        ("/etc/passwd", "room.zip//etc/passwd"),
+        ("a\u202etxt.exe", "room.zip/a\\u202etxt.exe"),
+        ("line\nbreak", "room.zip/line\\nbreak"),
+    ],
+)
+def test_a_name_is_only_shown(name, shown):
+    (member,) = taken(packed({name: b"text"}))
+
+    assert (member.name, member.data) == (shown, b"text")
+
+
+def test_a_long_name_is_cut():
+    (member,) = taken(packed({"n" * 5000: b"text"}))
+
+    assert len(member.name) == archives.SHOWN_NAME
+
+
+def test_a_file_may_have_the_limit_and_no_byte_more():
+    (whole,) = taken(b"x" * 1000, limit=1000)
+
+    assert len(whole.data) == 1000
+    text, status = sentence(b"x" * 1001, limit=1000)
+    assert "Upload only the part" in text
+    assert status == 413
+
+
+def test_a_large_file_of_a_zip_does_not_hinder_the_others():
+    large, small = taken(packed({"large": b"x" * 1001, "small": b"y"}), limit=1000)
+
+    assert large.refusal.status == 413
+    assert small.data == b"y"
+
+
+def test_too_many_files_are_refused():
+    just = dict.fromkeys(map(str, range(archives.MAX_MEMBERS)), b"")
+
+    assert len(taken(packed(just))) == archives.MAX_MEMBERS
+    text, status = sentence(packed({**just, "one more": b""}))
+    assert text == "The zip holds 201 files; 200 are the most. Split it."
+    assert status == 413
+
+
+def test_a_crowd_of_entries_is_refused_before_it_is_looked_at(monkeypatch):
+    monkeypatch.setattr(archives, "ZipFile", lambda file: pytest.fail("was opened"))
+    crowd = packed({f"folder{n}/": b"" for n in range(archives.MAX_ENTRIES + 1)})
+
+    assert sentence(crowd)[1] == 413
+
+
+def test_marks_are_counted_across_chunks(monkeypatch):
+    monkeypatch.setattr(archives, "_CHUNK", 5)
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 1)
+
+    assert "holds 2 files" in sentence(packed(TEXTS))[0]
+
+
+def test_a_bomb_is_refused_by_what_it_unpacks_to():
+    zeros = b"\0" * (5 * archives.MIB)
+
+    text, status = sentence(packed({"zeros": zeros}))
+    assert "more than 100 times its size" in text
+    assert status == 413
+    text, status = sentence(packed({str(n): zeros for n in range(13)}))
+    assert text.startswith("The zip unpacks to 65 MiB; 64 are the most.")
+    assert status == 413
+
+
+def test_a_size_that_lies_yields_no_byte_more_than_it_says():
+    data = bytearray(packed({"lie": b"x" * 5000}, zipfile.ZIP_STORED))
+    entry = data.index(b"PK\x01\x02")
+    data[entry + 24 : entry + 28] = (10).to_bytes(4, "little")
+
+    assert "damaged" in sentence(bytes(data))[0]
+
+
+def test_an_encrypted_file_is_refused():
+    data = bytearray(packed({"secret": b"text"}))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(mark) + offset] |= 1
+
+    assert "without a password" in sentence(bytes(data))[0]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_only_ordinary_zips_are_opened(method):
+    assert "Make an ordinary zip" in sentence(packed({"x": b"text"}, method))[0]
+
+
+def test_a_zip_within_a_zip_is_not_opened():
+    assert "within a zip" in sentence(packed({"inner.zip": packed(TEXTS)}))[0]
+
+
+def test_an_empty_zip_is_said():
+    assert sentence(packed({})) == ("The zip holds no file.", 422)
+
+
+def test_no_damage_does_worse_than_a_refusal():
+    whole, random_ = packed(TEXTS), random.Random(1)
+    for _ in range(3000):
+        data = bytearray(whole)
+        for _ in range(random_.randint(1, 4)):
+            data[random_.randrange(4, len(data))] = random_.randrange(256)
+        del data[random_.randrange(5, len(data) * 3) :]
+        for member in taken(bytes(data)):
+            assert member.refusal is None or isinstance(
+                member.refusal, FileRefusedError
+            )

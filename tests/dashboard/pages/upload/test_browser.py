@@ -1,0 +1,250 @@
+"""Files dropped on the upload page in a real browser, read, stored and found again."""
+
+import io
+import re
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from playwright.sync_api import expect
+
+from benchmarks.models import Campaign, Lab, Membership, Run
+from benchmarks.studies import checking, systems
+from benchmarks.uploads import processing
+from tests.dashboard import browsing, serving
+
+pytestmark = pytest.mark.browser
+
+DATA = Path(__file__).parents[3] / "data"
+HDPARM = DATA / "hdparm/direct-and-old.txt"
+COMMA = DATA / "partdiff/german-comma.txt"
+HOSTILE = "<img src=x onerror=alert(1)>.txt"
+
+FOCUSED = "document.activeElement.id || document.activeElement.textContent.trim()"
+# Files come from another window: the event has to bring them itself.
+DROP = """
+(zone, files) => {
+  const dropped = new DataTransfer();
+  for (const { name, bytes } of files) {
+    dropped.items.add(new File([new Uint8Array(bytes)], name));
+  }
+  for (const type of ["dragover", "drop"]) {
+    zone.dispatchEvent(new DragEvent(type, { dataTransfer: dropped, bubbles: true }));
+  }
+}
+"""
+
+
+@pytest.fixture
+def site(transactional_db):
+    """Serve a lab with one campaign, one host and one person."""
+    connection.close()  # another module's site may have ended it
+    lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
+    Campaign.objects.create(lab=lab, slug="study", title="A study")
+    systems.register_host(lab=lab, slug="alpha")
+    native = {"host": "alpha", "hypervisor": "native", "guest_os": "Debian 12"}
+    systems.register_system(lab=lab, description=native)
+    carol = get_user_model().objects.create_user("carol", password="sesame-open")
+    Membership.objects.create(lab=lab, user=carol, role="maintainer")
+    with serving.served() as address:
+        yield address
+
+
+def opened(visit):
+    """Sign in and open the page."""
+    page = visit.open("/login/?next=/upload/")
+    sign_in(page)
+    page.wait_for_url("**/upload/")
+    return page
+
+
+def sign_in(page):
+    page.get_by_label("Name").fill("carol")
+    page.get_by_label("Password").fill("sesame-open")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Your account: carol").wait_for()
+
+
+def drop(page, **files):
+    found = [{"name": name, "bytes": list(data)} for name, data in files.items()]
+    page.locator("[data-drop]").evaluate(DROP, found)
+
+
+def room():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in ("iometer/2006-disk.txt", "netperf/fail.txt"):
+            archive.write(DATA / name, name)
+    return buffer.getvalue()
+
+
+def entry(page, name):
+    return page.locator("[data-item]").filter(has_text=name)
+
+
+def test_dropped_files_are_read_corrected_stored_and_found(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        files = {"disk.txt": HDPARM, "matrix.txt": COMMA, HOSTILE: COMMA}
+        drop(page, **{n: f.read_bytes() for n, f in files.items()}, **{"r.zip": room()})
+        expect(page.locator("[data-status]")).to_have_text(
+            "Looked at 5 of 5 files: 2 read."
+        )
+
+        disk, matrix = entry(page, "disk.txt").first, entry(page, "matrix.txt")
+        expect(disk).to_contain_text("536.87\xa0MiB/s")
+        expect(matrix).to_contain_text("has a decimal comma")
+        expect(matrix.get_by_role("checkbox")).not_to_be_checked()
+        matrix.get_by_label("Decimals").select_option("de_DE")
+        expect(matrix).to_contain_text("199.412706\xa0s")
+        expect(matrix.get_by_role("checkbox")).to_be_checked()
+        disk.get_by_role("checkbox").uncheck()
+
+        page.get_by_label("System", exact=True).select_option(index=1)
+        page.get_by_role("button", name="Upload", exact=True).click()
+        expect(page.locator("[data-stored-status]")).to_have_text(
+            "Stored: 2 of 2 files."
+        )
+        progress = page.locator("[data-processing-of]")
+        expect(progress).to_contain_text("0 of 2 runs are read and compared.")
+        processing.drain()
+        expect(progress).to_contain_text("the comparison is being checked")
+        checking.check_due_campaigns(timedelta(0))
+        expect(progress).to_contain_text("all processed")
+
+        stored = Run.objects.filter(part=1)
+        assert {run.note for run in stored} == {
+            "matrix.txt",
+            "r.zip/iometer/2006-disk.txt",
+        }
+        assert {run.status for run in Run.objects.all()} == {"parsed"}
+        matrix.get_by_role("link", name=re.compile("run")).click()
+        expect(page.locator("main")).to_contain_text("199.412706\xa0s")
+        assert page.evaluate("window.intrusions") == []
+        assert browsing.violations(page) == []
+        assert visit.errors == []
+
+
+def test_a_lost_answer_is_tried_again_and_doubles_nothing(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        drop(page, **{"disk.txt": HDPARM.read_bytes()})
+        expect(entry(page, "disk.txt")).to_be_visible()
+        page.get_by_label("System", exact=True).select_option(index=1)
+        button = page.get_by_role("button", name="Upload", exact=True)
+
+        def lose(route):
+            route.fetch()
+            route.abort()
+
+        page.route("**/upload/**", lose)
+        button.click()
+        expect(entry(page, "disk.txt")).to_contain_text("The server was not reached.")
+        page.unroute("**/upload/**")
+        button.click()
+
+        expect(entry(page, "disk.txt")).to_contain_text("Was stored already run")
+        assert Run.objects.count() == 1
+
+
+def test_a_file_whose_reading_was_cut_off_is_read_again(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        page.route("**/upload/**", lambda route: route.abort())
+        drop(page, **{"disk.txt": HDPARM.read_bytes()})
+        waiting = page.locator("[data-waiting]")
+        expect(waiting).to_contain_text("not read")
+        expect(waiting).to_contain_text("The server was not reached.")
+        said = page.locator("[data-status]")
+        expect(said).to_have_text("Looked at 1 of 1 files: 0 read.")
+
+        page.unroute("**/upload/**")
+        waiting.get_by_role("button", name="Try again").click()
+
+        expect(entry(page, "disk.txt").get_by_role("checkbox")).to_be_checked()
+        expect(said).to_have_text("Looked at 1 of 1 files: 1 read.")
+
+
+def test_who_was_signed_out_signs_in_elsewhere_and_goes_on(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        drop(page, **{"disk.txt": HDPARM.read_bytes()})
+        expect(entry(page, "disk.txt")).to_be_visible()
+        page.get_by_label("System", exact=True).select_option(index=1)
+        visit.context.clear_cookies(name="sessionid")
+        button = page.get_by_role("button", name="Upload", exact=True)
+        button.click()
+        expect(entry(page, "disk.txt")).to_contain_text("you are signed out")
+        assert Run.objects.count() == 0
+
+        with page.expect_popup() as opening:
+            page.get_by_role("link", name="sign in in another window").click()
+        sign_in(opening.value)
+        opening.value.close()
+        button.click()
+
+        expect(entry(page, "disk.txt")).to_contain_text("Stored run")
+        expect(page.locator("[data-signed-out]")).to_be_hidden()
+        assert browsing.violations(page) == []
+
+
+def test_a_system_is_added_without_losing_the_files(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        drop(page, **{"disk.txt": HDPARM.read_bytes()})
+        page.get_by_text("Another system").click()
+        page.get_by_label("Hypervisor").fill("KVM")
+        page.get_by_role("button", name="Add this system").click()
+
+        chosen = page.get_by_label("System", exact=True).locator("option:checked")
+        expect(chosen).to_have_text("KVM")
+        expect(entry(page, "disk.txt")).to_be_visible()
+        assert browsing.violations(page) == []
+        assert visit.errors == []
+
+
+def test_the_page_fits_a_phone_and_the_keyboard_reaches_it(chromium, site):
+    with browsing.window(chromium, site, viewport={"width": 360, "height": 740}) as v:
+        page = opened(v)
+        page.locator("#upload-file").set_input_files([HDPARM, COMMA])
+        expect(page.locator("[data-status]")).to_contain_text("Looked at 2 of 2")
+
+        assert not browsing.is_too_wide(page)
+        names = set()
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            names.add(page.evaluate(FOCUSED))
+        assert {"upload-file", "upload-tool", "target-campaign", "Upload"} <= names
+
+
+def test_it_works_without_scripts(chromium, site):
+    with browsing.window(chromium, site, java_script_enabled=False) as visit:
+        page = opened(visit)
+        page.locator("#upload-file").set_input_files([HDPARM, COMMA])
+        page.get_by_label("Decimals of all files").select_option("de_DE")
+        page.get_by_role("button", name="Show what is read").click()
+        expect(page.locator("main")).to_contain_text("Nothing is stored yet.")
+        expect(page.locator("main")).to_contain_text("199.412706\xa0s")
+
+        page.locator("#upload-file").set_input_files([HDPARM, COMMA])
+        page.get_by_label("System", exact=True).select_option(index=1)
+        page.get_by_role("button", name="Upload", exact=True).click()
+
+        expect(page.get_by_role("link", name=re.compile(r"^run \d"))).to_have_count(2)
+        assert Run.objects.count() == 2
+
+
+def test_what_a_number_depends_on_stands_below_its_name(chromium, site):
+    with browsing.window(chromium, site) as visit:
+        page = opened(visit)
+        page.locator("#upload-file").set_input_files(DATA / "hpcc/appended-1.4.txt")
+        row = page.locator(".upload-samples tbody tr").first
+
+        name, more = row.locator(".case-name"), row.locator(".case-more")
+        expect(more).to_have_text(re.compile("size"))
+        places = name.bounding_box(), more.bounding_box()
+
+    assert places[0]["y"] + places[0]["height"] <= places[1]["y"] + 1

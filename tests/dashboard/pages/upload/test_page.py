@@ -1,0 +1,553 @@
+"""The upload page: who may use it, what is read, and what is stored."""
+
+import io
+import re
+import zipfile
+from html import unescape
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from benchmarks.models import Agent, Host, Membership, Run, RunOutput, System
+from benchmarks.studies import systems
+from benchmarks.uploads import processing
+from dashboard.pages.upload import file_requests
+
+DATA = Path(__file__).parents[3] / "data"
+PAGE = "/upload/"
+NEW_SYSTEM = "/upload/systems/"
+SCRIPT = {"X-Requested-With": "XMLHttpRequest"}
+# The first three devices of a longer output: five numbers.
+HDPARM = b"".join(
+    (DATA / "hdparm/direct-and-old.txt").read_bytes().splitlines(keepends=True)[:12]
+)
+COMMA = DATA / "partdiff/german-comma.txt"
+
+
+@pytest.fixture
+def member(client, person):
+    """Carol's browser: she maintains the lab."""
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def system(lab, host):
+    return systems.register_system(
+        lab=lab, description={"host": host.slug, "hypervisor": "KVM", "vcpus": 2}
+    )[0]
+
+
+@pytest.fixture
+def place(campaign, system):
+    """Where files belong, as the form says it."""
+    return {"campaign": campaign.slug, "system": system.pk, "scenario": "single"}
+
+
+def upload(data, name="out.txt"):
+    content = data.read_bytes() if isinstance(data, Path) else data
+    return SimpleUploadedFile(name, content)
+
+
+def words(answer):
+    """Return a page as it is read: without tags, with single blanks."""
+    text = re.sub(r"<[^>]+>", " ", answer.content.decode())
+    return " ".join(unescape(text).split())
+
+
+def send(client, *files, do="preview", headers=SCRIPT, address=PAGE, **fields):
+    return client.post(
+        address, {"do": do, "file": list(files), **fields}, headers=headers
+    )
+
+
+def in_zip(**files):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(f"{name}.txt", data)
+    return upload(buffer.getvalue(), "room.zip")
+
+
+def other_person(lab, role):
+    found = get_user_model().objects.create_user(f"dora-{role}")
+    Membership.objects.create(lab=lab, user=found, role=role)
+    return found
+
+
+# Who may
+
+
+@pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_strangers_are_sent_to_sign_in(client, db, address, method):
+    if (address, method) == (NEW_SYSTEM, "get"):
+        assert client.get(address).status_code == 405
+        return
+    page = {"referer": f"http://testserver{PAGE}"}
+    answer = getattr(client, method)(address, headers=page)
+
+    assert (answer.status_code, answer["Location"]) == (302, f"/login/?next={PAGE}")
+
+
+@pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])
+def test_a_viewer_gets_a_sentence_and_stores_nothing(client, lab, place, address):
+    client.force_login(other_person(lab, "viewer"))
+
+    answer = send(client, upload(HDPARM), do="store", address=address, **place)
+
+    assert answer.status_code == 403
+    assert "In Alpha lab you are a viewer" in words(answer)
+    assert not Run.objects.exists()
+    assert System.objects.count() == 1
+
+
+def test_a_person_without_a_lab_gets_a_sentence(client, db):
+    client.force_login(get_user_model().objects.create_user("nobody"))
+
+    answer = client.get(PAGE)
+
+    assert answer.status_code == 403
+    assert "belongs to no lab yet" in words(answer)
+
+
+@pytest.mark.parametrize("role", ["maintainer", "admin"])
+def test_maintainers_and_admins_upload(client, lab, place, role):
+    client.force_login(other_person(lab, role))
+
+    assert send(client, upload(HDPARM), do="store", **place).status_code == 200
+    assert Run.objects.exists()
+
+
+@pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])
+@pytest.mark.parametrize("slug", ["beta-lab", "no-lab", "a\0b"])
+def test_another_lab_is_not_there(member, other_lab, address, slug):
+    answer = member.post(address, {"file": upload(HDPARM)}, query_params={"lab": slug})
+
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("slug", ["foreign", "missing"])
+def test_another_labs_campaign_is_like_a_missing_one(member, other_lab, place, slug):
+    other_lab.campaigns.create(slug="foreign", title="F", visibility="public")
+
+    answer = send(member, upload(HDPARM), do="store", **{**place, "campaign": slug})
+
+    assert answer.status_code == 404
+    assert not Run.objects.exists()
+
+
+def test_another_labs_system_and_host_are_like_missing_ones(member, other_lab, place):
+    host = Host.objects.create(lab=other_lab, slug="beta")
+    foreign, _ = systems.register_system(
+        lab=other_lab, description={"host": host.slug, "hypervisor": "KVM"}
+    )
+
+    for pk in (foreign.pk, 999_999, "x"):
+        found = send(member, upload(HDPARM), do="store", **{**place, "system": pk})
+        assert found.status_code == 404
+    for slug in ("beta", "missing"):
+        found = member.post(NEW_SYSTEM, {"host": slug, "hypervisor": "Xen"})
+        assert found.status_code == 404
+    assert not Run.objects.exists()
+
+
+def test_a_person_of_several_labs_chooses_one(member, person, other_lab, campaign):
+    other_lab.campaigns.create(slug="foreign", title="Their study")
+    Membership.objects.create(lab=other_lab, user=person, role="viewer")
+
+    assert "A study" in words(member.get(PAGE))
+    theirs = member.get(PAGE, {"lab": "beta-lab"})
+    assert theirs.status_code == 403
+    assert '<a href="?lab=alpha-lab">' in theirs.content.decode()
+
+
+@pytest.mark.parametrize("address", [PAGE, NEW_SYSTEM])
+def test_a_form_without_its_mark_is_refused(person, address):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(person)
+
+    assert send(browser, upload(HDPARM), address=address).status_code == 403
+
+
+def test_only_those_who_may_see_the_way_to_it(client, campaign, lab, person):
+    link = f'href="{PAGE}?lab=alpha-lab&amp;campaign=study"'
+    own = "/campaigns/alpha-lab/study/"
+
+    assert PAGE not in client.get(own).content.decode()
+    client.force_login(other_person(lab, "viewer"))
+    assert link not in client.get(own).content.decode()
+    client.force_login(person)
+    assert link in client.get(own).content.decode()
+
+
+# What is read
+
+
+def test_every_result_of_a_file_is_shown_with_its_numbers(member):
+    text = words(send(member, upload(HDPARM, "hdparm.txt")))
+
+    assert "hdparm.txt" in text
+    assert "3 results · 5 numbers" in text
+    assert "Direct cached read 536.87 MiB/s" in text
+    assert not Run.objects.exists()
+    assert not Agent.objects.exists()
+
+
+def test_version_and_warnings_are_shown(member):
+    text = words(send(member, upload(DATA / "hpcc/appended-1.4.txt")))
+
+    assert text.count("HPC Challenge 1.4.1") == 2
+    assert "Warning MPIRandomAccess_Errors is 117." in text
+
+
+def test_a_line_that_was_not_understood_is_quoted(member):
+    text = words(send(member, upload(COMMA)))
+
+    assert "not read" in text
+    assert "Line 1 Berechnungszeit: 199,412706 s" in text
+    assert "has a decimal comma" in text
+
+
+@pytest.mark.parametrize("said", [{"locale": "de_DE"}, {"locale-0": "de_DE"}])
+def test_naming_the_decimals_reads_it(member, said):
+    assert "199.412706 s" in words(send(member, upload(COMMA), **said))
+
+
+def test_naming_the_wrong_tool_is_said(member):
+    text = words(send(member, upload(HDPARM), **{"tool-0": "fio"}))
+
+    assert "this is output of hdparm, not of fio" in text
+
+
+@pytest.mark.parametrize("said", [{"tool": "no\0tool"}, {"locale": "xx"}])
+def test_nonsense_said_about_a_file_is_a_sentence(member, said):
+    answer = send(member, upload(HDPARM), **said)
+
+    assert answer.status_code == 200
+    assert "There is no tool" in words(answer) or "is unknown" in words(answer)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-le"])
+def test_files_of_other_encodings_are_read(member, encoding):
+    data = HDPARM.decode().replace("\n", "\r\n").encode(encoding)
+
+    assert "5 numbers" in words(send(member, upload(data)))
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\1\2\3" * 90, b"\xff\xfe\0", b"\x89PNG\r\n"])
+def test_what_is_no_output_is_not_read(member, data):
+    answer = send(member, upload(data))
+
+    assert answer.status_code == 200
+    assert "not read" in words(answer)
+
+
+def test_many_numbers_are_folded_and_more_are_counted(member, monkeypatch):
+    monkeypatch.setattr("dashboard.pages.upload.previews.SAMPLES_FOLDED", 30)
+
+    page = send(member, upload(DATA / "iozone/auto-a.txt")).content.decode()
+
+    assert page.count("<tr>") - page.count("<thead") == 50
+    assert "16 further numbers were read and are not shown." in page
+    assert "Show 30 more" in page
+
+
+def test_an_answer_holds_so_many_numbers_and_no_more(member, monkeypatch):
+    monkeypatch.setattr("dashboard.pages.upload.file_requests.ROWS_SHOWN", 30)
+    data = (DATA / "iozone/auto-a.txt").read_bytes()
+
+    page = send(member, in_zip(one=data, two=data)).content.decode()
+
+    assert page.count("<tr>") - page.count("<thead") == 30
+    assert "36 further numbers were read and are not shown." in page
+    assert "66 further numbers were read and are not shown." in page
+    assert page.count("66 numbers") >= 2
+
+
+def test_a_zip_that_takes_long_is_read_in_several_goes(member, monkeypatch):
+    monkeypatch.setattr(file_requests, "READING_S", -1)
+    room = in_zip(one=HDPARM)
+
+    page = send(member, room).content.decode()
+
+    assert "data-later" in page
+    assert "not read yet" in page
+
+
+def test_parameters_that_all_numbers_share_are_said_once(member):
+    text = words(send(member, upload(DATA / "iometer/2006-disk.txt")))
+
+    assert text.count("queue_depth") == 2  # one for each of its two results
+
+
+def test_a_zip_is_read_file_by_file(member):
+    room = in_zip(disk=HDPARM, matrix=COMMA.read_bytes(), note=b"hello")
+
+    text = words(send(member, room))
+
+    assert "room.zip/disk.txt" in text
+    assert "5 numbers" in text
+    assert "room.zip/matrix.txt" in text
+    assert "Line 1 hello no tool is known that prints this." in text
+
+
+def test_one_file_of_a_zip_can_be_read_again(member):
+    room = in_zip(disk=HDPARM, matrix=COMMA.read_bytes())
+
+    text = words(send(member, room, pick="1", **{"locale-1": "de_DE"}))
+
+    assert "disk.txt" not in text
+    assert "199.412706" in text
+
+
+def test_a_large_file_gets_a_sentence(member, settings):
+    settings.UPLOAD_LIMIT_BYTES = 100
+
+    answer = send(member, upload(b"x" * 101))
+
+    assert answer.status_code == 413
+    assert "Upload only the part of it that holds the results." in words(answer)
+
+
+@pytest.mark.parametrize("headers", [SCRIPT, {}])
+def test_a_large_request_is_refused_before_it_is_read(member, monkeypatch, headers):
+    monkeypatch.setattr(file_requests, "MAX_TOTAL_BYTES", -file_requests.MARGIN_BYTES)
+    monkeypatch.setattr("dashboard.pages.upload.views.previews", lambda request: 1 / 0)
+
+    answer = send(member, upload(HDPARM), headers=headers)
+
+    assert answer.status_code == 413
+    assert "too much at once" in words(answer)
+
+
+def test_too_many_files_at_once_get_a_sentence(member, settings):
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 2
+
+    answer = send(member, *(upload(b"x") for _ in range(3)), headers={})
+
+    assert answer.status_code == 413
+    assert "2 files" in words(answer)
+
+
+@pytest.mark.parametrize("do", ["preview", "store"])
+@pytest.mark.parametrize("headers", [SCRIPT, {}])
+def test_names_are_only_shown(member, place, do, headers):
+    name = '"><img src=x onerror=alert(1)>{{ 7|add:7 }}'
+    bad = "x<script>alert(2)</script>: 1,5\n"
+
+    answer = send(
+        member, upload(bad.encode()), do=do, name=name, headers=headers, **place
+    )
+
+    page = answer.content.decode()
+    if do == "preview" or not headers:
+        assert "&lt;img src=x onerror=alert(1)&gt;{{ 7|add:7 }}" in page
+    assert "<img" not in page
+    assert "<script>" not in page
+
+
+# What is stored
+
+
+def test_a_file_becomes_the_runs_that_were_shown(member, person, place, campaign):
+    answer = send(member, upload(HDPARM), do="store", name="room/disk.txt", **place)
+    processing.drain()
+
+    runs = list(Run.objects.order_by("part"))
+    assert [run.sample_count for run in runs] == [2, 2, 1]
+    assert {run.campaign for run in runs} == {campaign}
+    assert runs[0].note == "room/disk.txt"
+    assert runs[0].agent.name == f"browser-{person.pk}"
+    assert f'href="/runs/{runs[0].pk}/"' in answer.content.decode()
+    assert (runs[0].scenario, runs[0].vms, runs[0].seat) == ("single", 1, "1")
+
+
+def test_the_same_file_for_the_same_is_stored_once(member, place, lab, host):
+    first, again = (
+        words(send(member, upload(HDPARM), do="store", **place)) for _ in range(2)
+    )
+    other, _ = systems.register_system(
+        lab=lab, description={"host": host.slug, "hypervisor": "Xen"}
+    )
+    third = words(
+        send(member, upload(HDPARM), do="store", **{**place, "system": other.pk})
+    )
+
+    (run, moved) = Run.objects.order_by("pk")
+    assert f"Stored run {run.pk}" in first
+    assert f"Was stored already run {run.pk}" in again
+    assert f"Stored run {moved.pk}" in third
+
+
+def test_what_was_said_of_a_file_is_stored_with_it(member, place):
+    send(member, upload(COMMA), do="store", **place, **{"locale-0": "de_DE"})
+    processing.drain()
+
+    run = Run.objects.get()
+    assert (run.tool, run.status) == ("partdiff", "parsed")
+    assert '"locale":"de_DE"' in RunOutput.objects.get().text
+
+
+def test_circumstances_are_stored(member, place):
+    said = {"scenario": "parallel", "vms": "3", "seat": "sum", "session": "tuesday "}
+
+    send(member, upload(HDPARM), do="store", **{**place, **said})
+
+    run = Run.objects.get()
+    assert (run.scenario, run.vms, run.seat) == ("parallel", 3, "sum")
+    assert run.session.name == "tuesday"
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"campaign": ""}, "Choose the campaign and the system first."),
+        ({"system": ""}, "Choose the campaign and the system first."),
+        ({"scenario": "nothing"}, "Scenario: Select a valid choice."),
+        ({"vms": "many"}, "VMs at once: Enter a whole number."),
+        ({"load": "a\u202eb"}, "RIGHT-TO-LEFT OVERRIDE"),
+    ],
+)
+@pytest.mark.parametrize("headers", [SCRIPT, {}])
+def test_a_place_that_makes_no_sense_stores_nothing(
+    member, place, said, sentence, headers
+):
+    answer = send(
+        member, upload(HDPARM), do="store", headers=headers, **{**place, **said}
+    )
+
+    assert answer.status_code == 422
+    assert sentence in words(answer)
+    assert not Run.objects.exists()
+
+
+def test_what_cannot_be_read_may_be_kept_for_a_better_reader(member, place):
+    send(member, upload(b"Segmentation fault\n"), do="store", **place)
+    processing.drain()
+
+    run = Run.objects.get()
+    assert run.status == "rejected"
+    assert "Segmentation fault" in run.reason
+
+
+def test_what_is_no_text_is_not_stored_and_hinders_no_other(member, place):
+    room = in_zip(binary=b"\0\1\2\3" * 90, disk=HDPARM)
+
+    answer = send(member, room, do="store", **place)
+
+    assert answer.status_code == 200
+    assert "Not stored" in words(answer)
+    assert Run.objects.get().note == "room.zip/disk.txt"
+
+
+def test_only_the_files_of_a_zip_that_were_picked_are_stored(member, place):
+    room = in_zip(one=HDPARM, two=b"hello", three=COMMA.read_bytes())
+
+    send(member, room, do="store", pick=["0", "2"], **place, **{"locale-2": "de_DE"})
+    processing.drain()
+
+    stored = Run.objects.filter(part=1).order_by("pk")
+    assert [run.note for run in stored] == ["room.zip/one.txt", "room.zip/three.txt"]
+    assert {run.status for run in Run.objects.all()} == {"parsed"}
+
+
+def test_it_works_without_scripts(member, place):
+    files = upload(HDPARM, "direct-and-old.txt"), upload(COMMA, COMMA.name)
+    shown = send(member, *files, headers={}, **place)
+
+    text = words(shown)
+    assert "direct-and-old.txt" in text
+    assert "german-comma.txt" in text
+    assert "Nothing is stored yet." in text
+    assert f'value="{place["system"]}" data-campaigns="" selected' in (
+        shown.content.decode()
+    )
+    assert not Run.objects.exists()
+    stored = send(member, upload(HDPARM), do="store", headers={}, **place)
+    assert f"Stored run {Run.objects.get().pk}" in words(stored)
+
+
+# The form
+
+
+def test_the_form_offers_the_labs_campaigns_and_systems(
+    member, private_campaign, place, pair, other_lab
+):
+    other_lab.campaigns.create(slug="foreign", title="Their study", visibility="public")
+
+    page = member.get(PAGE, {"campaign": "study"}).content.decode()
+
+    assert "Their study" not in page
+    assert "A secret (private)" in page
+    assert re.search(r'value="study"[^>]* selected', page)
+    assert '<optgroup label="alpha">' in page
+    assert f'<option value="{place["system"]}" data-campaigns="">KVM, 2 vCPUs<' in page
+    assert 'data-campaigns="study">Xen 3.3 full' in page
+
+
+def test_a_lab_without_anything_is_told_how_to_begin(member):
+    text = words(member.get(PAGE))
+
+    assert "This lab has no campaign yet" in text
+    assert "This lab has no host yet" in text
+
+
+def test_a_new_system_is_chosen_at_once(member, host, campaign):
+    form = {"host": "alpha", "hypervisor": "esxi", "memory_gib": "1.5", "vcpus": "2"}
+
+    part = member.post(NEW_SYSTEM, form, headers=SCRIPT).content.decode()
+    page = member.post(NEW_SYSTEM, form)
+
+    system = System.objects.get()
+    assert (system.hypervisor, system.memory_bytes) == ("VMware ESXi", 1536 * 1024**2)
+    assert f'value="{system.pk}" data-campaigns="" selected' in part
+    assert page["Location"] == f"/upload/?lab=alpha-lab&system={system.pk}"
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"hypervisor": ""}, "Hypervisor: This field is required."),
+        ({"hypervisor": "a\u202eb"}, "RIGHT-TO-LEFT OVERRIDE"),
+        ({"memory_gib": "-1"}, "greater than or equal to 0"),
+        ({"guest_bits": "48"}, "Bits: Select a valid choice"),
+    ],
+)
+def test_a_system_that_makes_no_sense_is_not_stored(member, host, said, sentence):
+    form = {"host": "alpha", "hypervisor": "Xen", **said}
+
+    part = member.post(NEW_SYSTEM, form, headers=SCRIPT)
+    page = member.post(NEW_SYSTEM, form, follow=True)
+
+    assert part.status_code == 422
+    assert sentence in words(part)
+    assert sentence in words(page)
+    assert not System.objects.exists()
+
+
+def test_queries_do_not_grow_with_systems_campaigns_and_results(
+    member, lab, host, submit, run_document, django_assert_num_queries
+):
+    for n in range(5):
+        submit(run_document(system={"guest_os": f"Linux {n}"}))
+        lab.campaigns.create(slug=f"study-{n}", title="Another")
+    room = in_zip(**{f"n{n}": HDPARM for n in range(5)})
+
+    with django_assert_num_queries(7):
+        member.get(PAGE)
+    with django_assert_num_queries(3):
+        send(member, room)
+
+
+def test_what_is_no_text_is_said_and_not_shown(client, person):
+    client.force_login(person)
+    file = SimpleUploadedFile("a.bin", b"M\x00f\x80@\x05\x12\x13\x14" * 40)
+
+    page = client.post(PAGE, {"do": "preview", "file": file}).text
+
+    assert "it holds NUL characters. Upload what the tool printed." in page
+    assert "x00f" not in page

@@ -1,0 +1,313 @@
+"""Snapshots as pages: frozen by who keeps the lab, read at an address that stays."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import OperationalError
+from django.utils import timezone
+
+from benchmarks.models import Campaign, Freezing, Membership, Snapshot, System
+from benchmarks.studies import checking
+from dashboard.kit import waiting
+from dashboard.pages.versions import new, publishing
+from dashboard.pages.versions.files import snapshot_texts
+from tests.dashboard.exports import tex
+from tests.dashboard.pages.report import paper
+
+STUDY = "/campaigns/alpha-lab/study/"
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch):
+    """No worker runs here: nobody waits for one."""
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0)
+
+
+@pytest.fixture
+def settled(pair):
+    """The checks of its runs are done."""
+    checking.check_due_campaigns(timedelta(0))
+
+
+@pytest.fixture
+def asked(client, person, settled, monkeypatch, django_capture_on_commit_callbacks):
+    """Ask for the study to be frozen; return the answer and what was sent for it."""
+
+    def ask(**changes):
+        sent = []
+        monkeypatch.setattr(new, "send", lambda task, pk: sent.append(pk))
+        client.force_login(person)
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = client.post(f"{STUDY}freeze/", {"licence": "free", **changes})
+        return answer, sent
+
+    return ask
+
+
+@pytest.fixture
+def frozen(client, freeze, asked):
+    """Freeze the study by its page; return the snapshot. Nobody is signed in after."""
+    freeze(Campaign.objects.get())
+    for pk in asked()[1]:
+        publishing.freeze(pk)
+    client.logout()
+    return Snapshot.objects.latest("pk")
+
+
+@pytest.fixture
+def dave(other_lab):
+    """A maintainer of another lab."""
+    user = get_user_model().objects.create_user("dave")
+    role = Membership.Role.MAINTAINER
+    Membership.objects.create(lab=other_lab, user=user, role=role)
+    return user
+
+
+def test_who_keeps_the_lab_finds_the_button(client, text, pair, person):
+    assert "freeze/" not in text(STUDY)
+    client.force_login(person)
+
+    assert f'href="{STUDY}freeze/"' in text(STUDY)
+
+
+def test_the_question_about_licences_is_asked(client, text, settled, person):
+    client.force_login(person)
+    assert "Does a licence of the measured hypervisors restrict" in text(
+        f"{STUDY}freeze/"
+    )
+
+    answer = client.post(f"{STUDY}freeze/", {"licence_note": "<b>none</b>"})
+
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "Say whether a licence" in page
+    assert "&lt;b&gt;none&lt;/b&gt;" in page
+    assert not Freezing.objects.exists()
+
+
+def test_who_waits_sees_how_far_it_is_and_then_the_snapshot(client, asked):
+    answer, (pk,) = asked()
+    assert answer.url == f"/freezings/{pk}/"
+    page = client.get(answer.url).content.decode()
+    assert 'hx-trigger="every 500ms"' in page
+    assert "Waiting for its turn" in page
+    assert "asked for by carol" in page
+
+    publishing.freeze(pk)
+
+    snapshot = Snapshot.objects.get()
+    part = client.get(answer.url, headers={"HX-Request": "true"})
+    assert part["HX-Redirect"] == f"/snapshots/{snapshot.pk}/"
+    assert client.get(answer.url).url == f"/snapshots/{snapshot.pk}/"
+    assert "This address stays." in client.get(part["HX-Redirect"]).content.decode()
+
+
+def test_one_that_is_under_way_is_led_to_from_everywhere(client, text, asked):
+    answer, _sent = asked()
+
+    assert client.get(f"{STUDY}freeze/").url == answer.url
+    assert asked()[0].url == answer.url
+    assert asked()[1] == []
+    assert f'href="{answer.url}"' in text(STUDY)
+    client.logout()
+    assert "/freezings/" not in text(STUDY)
+
+
+def test_it_is_done_in_the_answer_where_a_worker_is_quick(client, asked, monkeypatch):
+    def work(made, *fields):
+        publishing.freeze(made.pk)
+        made.refresh_from_db()
+
+    monkeypatch.setattr(new, "wait_a_moment", work)
+
+    assert asked()[0].url == f"/snapshots/{Snapshot.objects.get().pk}/"
+
+
+def test_why_it_was_not_frozen_is_said_and_the_answer_is_kept(client, text, asked):
+    answer, (pk,) = asked(licence="permitted", licence_note="Ada, in May.")
+    Campaign.objects.update(note="another")
+    publishing.freeze(pk)
+
+    page = text(answer.url)
+    assert "The campaign changed meanwhile." in page
+    assert "hx-trigger" not in page
+    assert "Ada, in May." in text(f"{STUDY}freeze/")
+    assert not Snapshot.objects.exists()
+
+
+def test_what_breaks_is_said_to_be_in_the_log(text, asked, monkeypatch):
+    answer, (pk,) = asked()
+    monkeypatch.setattr(publishing, "pdf", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        publishing.freeze(pk)
+
+    assert "in the log of the workers" in text(answer.url)
+    assert not Snapshot.objects.exists()
+
+
+def test_a_database_that_went_away_is_no_failure_of_it(asked, monkeypatch):
+    def away(*given):
+        raise OperationalError("the connection is closed")
+
+    _answer, (pk,) = asked()
+    monkeypatch.setattr(publishing, "pdf", away)
+    with pytest.raises(OperationalError):
+        publishing.freeze(pk)
+
+    assert Freezing.objects.get().stage == "typesetting"
+
+
+def test_a_message_that_comes_twice_freezes_once(asked):
+    _answer, (pk,) = asked()
+    publishing.freeze(pk)
+    publishing.freeze(pk)
+
+    assert Snapshot.objects.count() == 1
+
+
+def test_what_no_worker_takes_says_so_and_what_to_do(text, asked):
+    answer, _sent = asked()
+    Freezing.objects.update(asked_at=timezone.now() - 2 * waiting.OVERDUE)
+
+    assert "No worker has taken it yet" in text(answer.url)
+
+
+def test_a_german_reader_freezes_the_same_numbers(client, asked):
+    client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    _answer, (pk,) = asked()
+    publishing.freeze(pk)
+
+    texts = paper.texts(bytes(Snapshot.objects.get().files.get(form="pdf").content))
+    assert any("52.97" in text for text in texts)
+
+
+def test_why_it_cannot_be_frozen_now_is_said_before_the_form_is_filled_in(
+    client, text, person, campaign
+):
+    client.force_login(person)
+
+    assert "The campaign has no results yet" in text(f"{STUDY}freeze/")
+
+
+def test_the_page_has_every_form_and_says_how_to_cite_it(text, frozen):
+    page = text(f"/snapshots/{frozen.pk}/")
+
+    for file in frozen.files.all():
+        assert f"/snapshots/{frozen.pk}.{file.form}" in page
+        assert file.digest in page
+    assert frozen.digest in page
+    assert f"http://testserver/snapshots/{frozen.pk}/" in page
+    assert "by carol" in page
+    assert "Freeze" not in page
+
+
+def test_its_files_hold_what_the_campaign_said(client, frozen):
+    files = {
+        form: client.get(f"/snapshots/{frozen.pk}.{form}").content
+        for form in ("csv", "json", "tex", "pdf", "bib")
+    }
+
+    rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"))))
+    assert {row["value"] for row in rows} == {"52.97", "13.08"}
+    said = json.loads(files["json"])
+    assert (said["snapshot"], said["rule_set"], len(said["cells"])) == (2, 1, 2)
+    assert tex.read(files["tex"].decode()).closed == ["tabular", "table"]
+    assert "Virtlab" in "".join(paper.texts(files["pdf"]))
+    assert f"snapshots/{frozen.pk}/" in files["bib"].decode()
+
+
+def test_a_snapshot_stays_when_its_campaign_goes_on(
+    client, frozen, submit, run_document
+):
+    before = client.get(f"/snapshots/{frozen.pk}.csv").content
+    submit(run_document(99.0))
+    Campaign.objects.update(title="Another title", author="Somebody else")
+
+    assert client.get(f"/snapshots/{frozen.pk}.csv").content == before
+    page = client.get(f"/snapshots/{frozen.pk}/").content.decode()
+    assert "A study" in page
+    assert "Somebody else" not in page
+
+
+def test_only_who_keeps_the_lab_freezes_and_withdraws(client, frozen, dave):
+    withdraw = f"/snapshots/{frozen.pk}/withdraw/"
+    assert client.post(withdraw).url.startswith("/login/")
+    client.force_login(dave)
+
+    assert client.get(f"{STUDY}freeze/").status_code == 404
+    assert client.post(withdraw, {"reason": "x"}).status_code == 404
+    assert Snapshot.objects.filter(withdrawn_at=None).count() == 2
+
+
+def test_what_is_withdrawn_says_so_first_and_its_link_works(client, frozen, person):
+    client.force_login(person)
+    client.post(f"/snapshots/{frozen.pk}/withdraw/", {"reason": "Wrong <disk>."})
+    client.logout()
+
+    page = client.get(f"/snapshots/{frozen.pk}/").content.decode()
+
+    assert "Wrong &lt;disk&gt;." in page
+    assert "Do not cite it any more" in page
+    assert client.get(f"/snapshots/{frozen.pk}.pdf").content.startswith(b"%PDF")
+    assert "withdrawn" in client.get(STUDY).content.decode()
+
+
+def test_a_reviewer_of_another_lab_signs(client, frozen, dave):
+    client.force_login(dave)
+    page = f"/snapshots/{frozen.pk}/"
+    assert "Sign this snapshot" in client.get(page).content.decode()
+
+    said = {"lab": "beta-lab", "note": "Repeated the disk runs."}
+    answer = client.post(f"{page}sign/", said, follow=True)
+
+    shown = answer.content.decode()
+    assert "Repeated the disk runs." in shown
+    assert "dave, Beta lab" in shown
+    assert "Sign this snapshot" not in shown
+
+
+def test_nobody_signs_for_a_lab_that_is_not_theirs(client, frozen, dave, person):
+    client.force_login(dave)
+    sign = f"/snapshots/{frozen.pk}/sign/"
+
+    assert client.post(sign, {"lab": "alpha-lab", "note": "x"}).status_code == 404
+    client.force_login(person)
+    answer = client.post(sign, {"lab": "alpha-lab", "note": "x"}, follow=True)
+    assert "cannot sign its own" in answer.content.decode()
+
+
+def test_a_private_one_is_not_there_for_others(client, frozen, person):
+    Campaign.objects.update(visibility="private")
+    addresses = [f"/snapshots/{frozen.pk}/", f"/snapshots/{frozen.pk}.csv"]
+
+    assert [client.get(each).status_code for each in addresses] == [404, 404]
+    client.force_login(person)
+    assert [client.get(each).status_code for each in addresses] == [200, 200]
+
+
+def test_an_unknown_form_or_number_is_not_there(client, frozen):
+    assert client.get(f"/snapshots/{frozen.pk}.docx").status_code == 404
+    assert client.get("/snapshots/999999/").status_code == 404
+
+
+def test_its_files_name_the_reference_where_there_is_no_native_machine(
+    submit, run_document, xen, freeze, campaign
+):
+    submit(
+        run_document(20.0, system=xen), run_document(30.0, system={"hypervisor": "KVM"})
+    )
+    campaign.reference_system = System.objects.get(hypervisor="KVM")
+    campaign.save()
+
+    texts = snapshot_texts(freeze(campaign), "http://testserver")
+
+    files = {form: text.decode() for form, text in texts.items()}
+    assert "set against KVM" in files["tex"]
+    assert json.loads(files["json"])["against"].startswith("set against KVM")
+    lines = list(csv.DictReader(io.StringIO(files["csv"])))
+    assert {line["against"][:15] for line in lines} == {"set against KVM"}
+    assert {line["address"] for line in lines} == {json.loads(files["json"])["address"]}

@@ -1,0 +1,77 @@
+"""How stored words are put before people."""
+
+import pytest
+
+from benchmarks.comparing.columns import Fact
+from benchmarks.models import System
+from dashboard import wording
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("vms", "1", "1 VM"),
+        ("vms", "3", "3 VMs"),
+        ("seat", "2", "VM 2"),
+        ("seat", "sum", "sum of the VMs"),
+        ("guest_bits", "32", "32-bit"),
+        ("memory_bytes", str(2**30), "Memory 1 GiB"),
+        ("vcpus", "2", "2 vCPUs"),
+        ("swap", "SSD", "Swap SSD"),
+        ("block_sizes", "4k", "block sizes 4k"),
+        ("load", "LINPACK", "load: LINPACK"),
+        ("scenario", "inter-vm", "Between VMs"),
+    ],
+)
+def test_a_fact_explains_itself(name, value, text):
+    assert wording.fact_text(Fact(name, value)) == text
+
+
+def test_a_heading_begins_with_a_capital_whatever_a_lab_calls_its_options():
+    assert wording.property_name("guest_bits") == "Bits"
+    assert wording.property_name("huge_pages") == "Huge pages"
+    assert wording.property_name("cpu model") == "CPU model"
+    assert wording.property_name("NUMA") == "NUMA"
+
+
+def test_a_single_run_is_called_what_it_is():
+    assert wording.runs_text(1) == "single run"
+    assert wording.runs_text(11) == "11 runs"
+
+
+@pytest.mark.parametrize(
+    ("stated", "text"),
+    [
+        ("tsc", "tsc"),
+        (["a", "b"], "a, b"),
+        ({"mds": "Not affected", "smt": False}, "mds: Not affected, smt: no"),
+        ({"eth0": {"mtu": 1400, "up": True}}, "eth0: (mtu: 1400, up: yes)"),
+        ({"argv": ["run", "--all"], "load": 2.29}, "argv: run, --all, load: 2.29"),
+        (0, "0"),
+        *((nothing, "\N{EN DASH}") for nothing in ("", None, [], {})),
+    ],
+)
+def test_what_was_stated_is_a_line_and_nothing_is_a_dash(stated, text):
+    assert wording.stated_text(stated) == text
+
+
+def test_a_system_is_named_by_what_was_stated():
+    system = System(
+        hypervisor="Xen",
+        hypervisor_version="3.3",
+        virtualization="full",
+        guest_os="Ubuntu Server 9.04",
+        guest_bits=32,
+        options={"hw_virt": "on"},
+    )
+
+    assert wording.system_name(system) == (
+        "Xen 3.3 full, Ubuntu Server 9.04, 32-bit, AMD-V / VT-x on"
+    )
+    assert wording.system_name(System(hypervisor="native")) == "native"
+
+
+def test_a_value_keeps_its_unit_on_its_line():
+    assert wording.quantity(13.08, "MB/s") == "13.08\N{NO-BREAK SPACE}MB/s"
+    assert wording.quantity(4.0, "") == "4"
+    assert wording.quantity(None, "s") == ""

@@ -1,0 +1,185 @@
+"""Making .venv on a bare machine, and repairing it on a used one."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from running import bootstrap
+from running.bootstrap import Obstacle, Venv
+
+HERE = tuple(sys.version_info[:2])
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A clone that needs no packages."""
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        (tmp_path / name).write_text("# nothing\n")
+    return tmp_path
+
+
+@pytest.fixture
+def venv(root: Path) -> Venv:
+    """An environment without pip: made quickly, enough to be looked at."""
+    command = [sys.executable, "-m", "venv", "--without-pip", root / ".venv"]
+    subprocess.run(command, check=True)
+    return Venv(root / ".venv")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Commands are noted instead of run."""
+    commands: list[list[str]] = []
+    monkeypatch.setattr(
+        Venv, "_show", lambda self, command, what: commands.append(command)
+    )
+    return commands
+
+
+def test_a_bare_clone_gets_an_environment_and_its_packages(root, capsys):
+    assert bootstrap.main(["--root", str(root)]) == 0
+
+    python = root / ".venv" / "bin" / "python"
+    subprocess.run([python, "-c", "import pip"], check=True)
+    assert "making .venv" in capsys.readouterr().out
+    assert bootstrap.main(["--root", str(root), "--dev"]) == 0
+    assert "making .venv" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("version", [(3, 6), (3, 7), (3, 10)])
+def test_old_pythons_can_read_it_far_enough(version):
+    source = Path(bootstrap.__file__).read_text()
+
+    ast.parse(source, feature_version=version)
+    with pytest.raises(
+        Obstacle, match=r"3.11 or newer; found 3\.\d+ at /usr/bin/py.*="
+    ):
+        bootstrap.require_python(version, "/usr/bin/python3")
+
+
+def test_it_annotates_nothing_that_old_pythons_would_evaluate():
+    tree = ast.parse(Path(bootstrap.__file__).read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    annotations = [
+        annotation
+        for function in functions
+        for annotation in [
+            function.returns,
+            *(argument.annotation for argument in function.args.args),
+        ]
+        if annotation is not None
+    ]
+
+    assert annotations
+    assert not [
+        each for each in annotations if isinstance(each, ast.Subscript | ast.BinOp)
+    ]
+
+
+def test_a_missing_venv_module_is_a_sentence(root, monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    assert bootstrap.main(["--root", str(root)]) == 1
+    assert "apt install python3-venv" in capsys.readouterr().err
+    assert not (root / ".venv").exists()
+
+
+def test_what_is_installed_is_not_installed_again(root, venv, quick):
+    bootstrap.prepare(root, dev=True, exact=False)
+    bootstrap.prepare(root, dev=True, exact=False)
+
+    assert [command[-1] for command in quick] == [
+        str(root / "requirements.txt"),
+        str(root / "requirements-dev.txt"),
+    ]
+    assert all("--require-hashes" in command for command in quick)
+
+
+def test_changed_requirements_are_installed(root, venv, quick):
+    bootstrap.prepare(root, dev=False, exact=False)
+    (root / "requirements.txt").write_text("# something\n")
+    bootstrap.prepare(root, dev=False, exact=False)
+
+    assert len(quick) == 2
+
+
+def test_a_moved_clone_keeps_its_environment(root, venv, quick):
+    bootstrap.prepare(root, dev=False, exact=False)
+    moved = root.rename(root.with_name("moved"))
+    bootstrap.prepare(moved, dev=False, exact=False)
+
+    assert len(quick) == 1
+
+
+def test_a_broken_off_installation_begins_anew(venv, quick):
+    venv.note.write_text('{"installing": "requirements.txt"}')
+    leftover = venv.path / "leftover"
+    leftover.write_text("")
+
+    assert not venv.is_usable(exact=False)
+    venv.make()
+
+    assert not leftover.exists()
+
+
+def test_an_environment_without_its_python_is_made_anew(venv):
+    venv.python.unlink()
+
+    assert not venv.is_usable(exact=False)
+
+
+def test_an_environment_of_another_python_stays_unless_one_is_asked_for(
+    venv, monkeypatch
+):
+    monkeypatch.setattr("sys.version_info", (HERE[0], HERE[1] + 1, 0))
+
+    assert venv.is_usable(exact=False)
+    assert not venv.is_usable(exact=True)
+
+
+def test_a_folder_of_something_else_is_not_removed(root, quick):
+    thesis = root / ".venv" / "thesis.tex"
+    thesis.parent.mkdir()
+    thesis.write_text("Do not lose me.")
+
+    with pytest.raises(Obstacle, match="Move it away"):
+        bootstrap.prepare(root, dev=False, exact=False)
+    assert thesis.exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("OSError: [Errno 28] No space left on device", "disk is full"),
+        ("ERROR: No matching distribution found for numpy", "PYTHON=python3.12"),
+        ("NewConnectionError: Connection refused", "check network"),
+        ("something else", "run the command again"),
+    ],
+)
+def test_a_failed_installation_says_what_to_do_and_why(output, words):
+    told = bootstrap.why_it_failed("installing", output)
+
+    assert words in told
+    assert told.endswith(output)
+
+
+def test_a_failed_command_leaves_the_mark_that_makes_it_begin_anew(root, venv, capsys):
+    """There is no pip in this environment."""
+    assert bootstrap.main(["--root", str(root)]) == 1
+    assert "No module named pip" in capsys.readouterr().err
+    assert not venv.is_usable(exact=False)
+
+
+def test_roots_environment_can_be_read_by_others(root, venv, quick):
+    previous = os.umask(0o077)
+    try:
+        bootstrap.prepare(root, dev=False, exact=False)
+        mask = os.umask(previous)
+    finally:
+        os.umask(previous)
+
+    assert mask == (0o022 if os.geteuid() == 0 else 0o077)

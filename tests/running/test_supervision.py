@@ -1,0 +1,147 @@
+"""Supervised processes come back when killed, and none outlives its supervisor."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from running.processes import ROOT
+
+from .watching import is_alive, wait_until, wait_until_gone
+
+NAMES = ("web", "worker", "sweeper")
+
+
+class Dummies:
+    """A supervisor with three dummies, each of which has a child."""
+
+    def __init__(self, folder: Path, behaviour: str) -> None:
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.running.dummy_product", folder, behaviour],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            start_new_session=True,
+        )
+        wait_until(lambda: all(map(self.pid_file_exists, NAMES)))
+        self.pids = [self.pid(name) for name in self.all_names()]
+
+    def all_names(self) -> list[str]:
+        return [*NAMES, *(f"{name}-child" for name in NAMES)]
+
+    def pid_file_exists(self, name: str) -> bool:
+        return (self.folder / f"{name}-child.pid").exists()
+
+    def pid(self, name: str) -> int:
+        return int((self.folder / f"{name}.pid").read_text())
+
+    def stopped(self) -> list[str]:
+        return (self.folder / "stopped").read_text().split()
+
+    def ask(self, *numbers: int) -> int:
+        """Send the signals, with the time of a second thought between them."""
+        for index, number in enumerate(numbers):
+            time.sleep(0.6 if index else 0)
+            self.process.send_signal(number)
+        return self.process.wait(timeout=60)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        for pid in self.pids:
+            with suppress(psutil.NoSuchProcess):
+                psutil.Process(pid).kill()
+
+
+@pytest.fixture
+def dummies(tmp_path: Path) -> Iterator[Callable[..., Dummies]]:
+    made = []
+
+    def make(behaviour: str = "obedient") -> Dummies:
+        made.append(Dummies(tmp_path, behaviour))
+        return made[-1]
+
+    yield make
+    for product in made:
+        product.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_asked_to_stop_it_stops_in_order_and_leaves_nothing(dummies, number):
+    product = dummies()
+
+    code = product.ask(number)
+
+    assert (code, product.stopped()) == (0, list(NAMES))
+    assert not any(map(is_alive, product.pids))
+    assert product.process.stdout.read() == b"stopped\n"
+
+
+def test_ctrl_c_of_a_terminal_reaches_the_supervisor_alone(dummies):
+    product = dummies()
+
+    os.killpg(product.process.pid, signal.SIGINT)
+
+    assert product.process.wait(timeout=60) == 0
+    assert product.stopped() == list(NAMES)
+
+
+def test_what_is_killed_comes_back_and_its_children_go(dummies):
+    product = dummies()
+    before, child = product.pid("worker"), product.pid("worker-child")
+
+    os.kill(before, signal.SIGKILL)
+
+    wait_until(lambda: product.pid("worker") != before)
+    wait_until_gone(child)
+    product.pids += [product.pid("worker"), product.pid("worker-child")]
+    assert product.ask(signal.SIGTERM) == 0
+    assert b"worker was killed (SIGKILL); starting" in product.process.stdout.read()
+    assert not any(map(is_alive, product.pids))
+
+
+def test_children_that_escape_into_a_session_of_their_own_are_found(dummies):
+    product = dummies("orphans")
+
+    os.kill(product.pid("web"), signal.SIGKILL)
+    wait_until(lambda: product.pid("web") != product.pids[0])
+    product.ask(signal.SIGTERM)
+
+    assert not any(map(is_alive, product.pids))
+
+
+def test_a_second_ctrl_c_does_not_wait_for_the_stubborn(dummies):
+    product = dummies("stubborn")
+    begun = time.monotonic()
+
+    code = product.ask(signal.SIGINT, signal.SIGINT)
+
+    # Three of them one after another would be waited for ten seconds each.
+    assert (code, time.monotonic() - begun < 25) == (0, True)
+    assert not any(map(is_alive, product.pids))
+
+
+def test_two_signals_at_once_are_no_impatience(dummies):
+    product = dummies()
+
+    product.process.send_signal(signal.SIGTERM)
+    product.ask(signal.SIGTERM)
+
+    assert product.stopped() == list(NAMES)
+
+
+def test_kill_9_of_the_supervisor_takes_its_children_along(dummies):
+    product = dummies()
+
+    product.process.kill()
+
+    wait_until_gone(*(product.pid(name) for name in NAMES))
+    assert product.stopped() == ["web"], "web is asked, the others are killed"

@@ -1,0 +1,182 @@
+"""The small tools behind `make`: sizes, browser, the Makefile itself."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from running import browser, sizes
+from running.processes import ROOT
+
+MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+def test_sizes_are_printed_longest_first(tmp_path):
+    package = tmp_path / "api"
+    package.mkdir()
+    (package / "long.py").write_text("def one():\n    pass\n\n\ndef two(): ...\n")
+    (package / "page.html").write_text("<p>\n</p>\n")
+
+    report = sizes.report(tmp_path)
+
+    assert report.splitlines() == [
+        "longest functions",
+        "    2 api/long.py:1 one",
+        "    1 api/long.py:5 two",
+        "",
+        "longest modules",
+        "    5 api/long.py",
+        "",
+        "longest templates",
+        "    2 api/page.html",
+    ]
+
+
+def test_the_browser_can_be_named(monkeypatch):
+    monkeypatch.setenv("CHROMIUM", "/opt/chromium")
+
+    assert browser.find() == Path("/opt/chromium")
+
+
+def test_a_missing_browser_is_the_sentence_to_type(monkeypatch, capsys):
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setattr(browser, "PLACES", ())
+    monkeypatch.setattr("shutil.which", lambda name: None)
+
+    assert browser.main() == 1
+    assert "sudo apt-get install chromium" in capsys.readouterr().err
+
+
+@pytest.fixture
+def debian(monkeypatch):
+    """Be root on Debian; return its programs, its packages, what apt-get was asked."""
+    there, packages, asked = {"apt-get"}, set(), []
+
+    def run(command, **_):
+        _, verb, *words = command
+        asked.append([verb, words[-1]] if verb == "install" else [verb])
+        is_missing = verb == "install" and words[-1] not in packages
+        return subprocess.CompletedProcess(command, 100 if is_missing else 0)
+
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda name: name if name in there else None)
+    monkeypatch.setattr("subprocess.run", run)
+    return there, packages, asked
+
+
+def test_root_on_debian_gets_the_browser_without_a_window(debian):
+    there, packages, asked = debian
+    there.add("chromium")
+    packages.add(browser.HEADLESS)
+
+    assert browser.main() == 0
+    assert asked == [["update"], ["install", browser.HEADLESS]]
+
+
+def test_an_older_debian_gets_the_whole_browser(debian):
+    _, packages, asked = debian
+    packages.add("chromium")
+
+    browser.install()
+
+    assert asked[1:] == [["install", browser.HEADLESS], ["install", "chromium"]]
+
+
+def test_nothing_is_installed_where_it_is_there(debian):
+    there, _, asked = debian
+    there.add(browser.HEADLESS)
+
+    assert browser.main() == 0
+    assert asked == []
+
+
+def test_make_alone_lists_every_public_target():
+    listed = subprocess.run(
+        ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, check=True
+    ).stdout.decode()
+
+    targets = re.findall(r"^([a-z-]+):.* ## ", MAKEFILE, re.MULTILINE)
+    assert {"run", "test", "check"} < set(targets)
+    assert re.findall(r"^  make ([a-z-]+)", listed, re.MULTILINE) == targets
+
+
+def test_every_target_is_phony_and_every_module_it_runs_exists():
+    targets = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
+    phony = set(re.findall(r"^\.PHONY: ([a-z-]+)$", MAKEFILE, re.MULTILINE))
+    modules = re.findall(r"config[./]([a-z]+)", MAKEFILE)
+
+    assert targets == phony
+    assert all((ROOT / "config" / f"{name}.py").exists() for name in modules)
+
+
+@pytest.mark.parametrize("target", ["migration", "restore"])
+def test_a_target_that_needs_an_argument_says_so(target):
+    ended = subprocess.run(
+        ["make", target, "IN=true", "PYTHON=true"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert f"make {target} " in ended.stderr
+
+
+def test_the_build_machine_runs_the_command_of_the_readme():
+    script = ROOT / ".ci" / "run"
+
+    assert script.stat().st_mode & 0o111
+    assert "\nmake test\n" in script.read_text()
+    assert "make test" in (ROOT / "README.md").read_text()
+
+
+def build_machine(folder, *, user, is_fit):
+    """Run a copy of .ci/run among programs that only say what was asked of them."""
+    said = {
+        "bin/make": 'echo "make $*"',
+        "bin/id": f"echo {user}",
+        "bin/apt-get": 'echo "apt-get $1"',
+        ".venv/bin/python": 'case "$*" in\n'
+        "    *--packages) echo qemu-system-x86 ;;\n"
+        f"    *--check) exit {0 if is_fit else 1} ;;\nesac",
+    }
+    for name, line in said.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (folder / name).chmod(0o755)
+    (folder / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
+    return subprocess.run(
+        [folder / ".ci" / "run"],
+        env={**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_build_machine_installs_the_lab_and_boots_a_guest(tmp_path):
+    done = build_machine(tmp_path, user=0, is_fit=True)
+
+    asked = done.stdout.splitlines()
+    assert asked == [
+        "make test",
+        "make test-proofs",
+        "apt-get update",
+        "apt-get install",
+        "make lab-short",
+    ]
+    assert done.returncode == 0
+
+
+def test_a_build_machine_without_qemu_says_so_loudly(tmp_path):
+    done = build_machine(tmp_path, user=1000, is_fit=False)
+
+    assert done.returncode == 0
+    assert done.stdout == "make test\nmake test-proofs\n"
+    assert "make lab-short WAS NOT RUN" in done.stderr
