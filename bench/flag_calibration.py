@@ -13,8 +13,8 @@ from numpy.random import Generator
 
 from bench.table import Table
 from benchmarks.plausibility.checking import RULES, check
-from tests.benchmarks.analysis.plausibility.injection import CLASSES
-from tests.benchmarks.analysis.plausibility.simulation import clean_study
+from tests.benchmarks.plausibility.injection import CLASSES
+from tests.benchmarks.plausibility.simulation import clean_study
 
 __all__ = ["CLASSES", "FlagRow", "detection", "false_findings", "flag_table", "flags"]
 

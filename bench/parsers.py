@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
-from tests.benchmarks.reading.speed import long_output
+from tests.benchmarks.parsing.speed import long_output
 
 LINES: Final = 100_000
 

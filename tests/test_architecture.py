@@ -26,8 +26,8 @@ ALLOWED = {
     # It runs in guests, beside the agent's file.
     "lab.files.clock": {"agents.timing"},
 }
-# The rooms of the domain that read and write the database.
-ROOMS = (*("comparing", "labs", "plans", "power", "publishing", "studies", "uploads"),)
+# The rooms of the domain that write.
+ROOMS = ("labs", "plans", "publishing", "studies", "uploads")
 PURE = (
     "benchmarks.analysis",
     "benchmarks.errors",

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Final
 
+from benchmarks.plausibility import rules as families
 from benchmarks.plausibility.facts import Study
 from benchmarks.plausibility.findings import SEVERITIES, Finding
 from benchmarks.plausibility.registry import REGISTERED, Rule
+
+# A module of rules registers them when it is imported.
+for family in iter_modules(families.__path__):
+    import_module(f"{families.__name__}.{family.name}")
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {each.id: each for each in sorted(REGISTERED.values(), key=lambda each: each.place)}

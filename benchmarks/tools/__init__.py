@@ -1,4 +1,4 @@
-"""The benchmark tools Virtlab knows: every file of this folder that is no helper.
+"""The benchmark tools Virtlab knows: a file, or a folder, each.
 
 To add a tool: one file (or one folder, if its parser needs several), two saved outputs
 under ``tests/data/<slug>/``, ``make golden``. Nothing else. The file holds
@@ -42,18 +42,6 @@ from benchmarks.parsing.contract import Metric, Tool, folded
 
 __all__ = ["TOOLS", "Metric", "Tool", "get", "register"]
 
-_HELPERS: Final = {
-    "base",
-    "catalogue",
-    "documents",
-    "labels",
-    "parser",
-    "scan",
-    "telemetry",
-    "values",
-    "virtlab_output",
-}
-
 
 def register(tools: Iterable[Tool]) -> dict[str, Tool]:
     """Each tool under each of its names; two tools of one name are a ValueError."""
@@ -75,7 +63,7 @@ def get(name: str) -> Tool:
 
 def _scan() -> list[Tool]:
     names = sorted(module.name for module in iter_modules(__path__))
-    modules = [import_module(f"{__name__}.{n}") for n in names if n not in _HELPERS]
+    modules = [import_module(f"{__name__}.{name}") for name in names]
     return [module.TOOL for module in modules]
 
 

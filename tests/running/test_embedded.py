@@ -20,7 +20,7 @@ from .watching import wait_until_gone
 
 OFF_GUARD = """
 import sys, time
-from config import embedded
+from running import embedded
 with embedded.services(sys.argv[1]) as running:
     with running.postgres.connect() as connection:
         connection.execute("create table kept as select 1 as one")

@@ -19,8 +19,7 @@ from gunicorn.config import KNOWN_SETTINGS
 from running import supervisor, valkey
 from running.embedded import Services
 from running.processes import ROOT, Child, Program
-
-from .watching import wait_until
+from tests.running.watching import wait_until
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
