@@ -54,9 +54,9 @@ manage: venv ## run a management command (ARGS="createsuperuser")
 	@$(COMMAND) manage.py $(ARGS)
 
 .PHONY: reparse
-reparse: venv ## read old uploads again with today's parsers (tool=fio campaign=lab/study)
+reparse: venv ## read old uploads again with today's parsers (tool=fio study=lab/study)
 	@$(COMMAND) manage.py reparse $(if $(tool),--tool "$(tool)") \
-		$(if $(campaign),--campaign "$(campaign)")
+		$(if $(study),--study "$(study)")
 
 .PHONY: psql
 psql: venv ## open the database
@@ -141,7 +141,7 @@ agent: ## pack the agent into dist/virtlab-agent.pyz, with its checksum
 lab: venv ## measure real guests, a container and this machine (REPETITIONS=, SERVER=)
 	@$(IN) -m lab $(if $(REPETITIONS),--repetitions $(REPETITIONS)) \
 		$(if $(ONLY),--only "$(ONLY)") \
-		$(if $(CAMPAIGN),--campaign "$(CAMPAIGN)") $(if $(RECORD),--record "$(RECORD)")
+		$(if $(STUDY),--study "$(STUDY)") $(if $(RECORD),--record "$(RECORD)")
 
 .PHONY: lab-short
 lab-short: venv ## the same with one guest, one container and a clock that lies

@@ -14,7 +14,7 @@ COMMANDS = (
     ("detect", "say what this machine stands on, and its facts"),
     ("list", "say which tools are installed, and how to install the others"),
     ("run", "run installed tools, keep what they print, and send it"),
-    ("plan", "follow a plan of the server: take a seat, run its steps, meet others"),
+    ("plan", "follow a plan of the server: take a slot, run its steps, meet others"),
     ("push", "keep what tools printed, and send it"),
     ("power", "read a power meter of this machine, and send what it says"),
     ("spool", "look at what waits to be sent; send, retry"),
@@ -27,8 +27,8 @@ EXAMPLES = """examples:
   virtlab-agent.pyz doctor
   virtlab-agent.pyz detect
   virtlab-agent.pyz run sysbench hackbench --repetitions 5
-  sysbench cpu run | virtlab-agent.pyz push --campaign my-study --host athlon -
-  virtlab-agent.pyz push --campaign my-study --host athlon results/*.txt
+  sysbench cpu run | virtlab-agent.pyz push --study my-study --host athlon -
+  virtlab-agent.pyz push --study my-study --host athlon results/*.txt
   virtlab-agent.pyz timeserver --port 8037
   virtlab-agent.pyz power watts-up /dev/ttyUSB0
 

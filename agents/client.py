@@ -1,7 +1,7 @@
 """A client for the Virtlab API that needs nothing but Python 3.6 and this file.
 
     client = Client("http://127.0.0.1:8000", "vl_...")
-    client.create_campaign({"slug": "my-study", "title": "My study"})
+    client.create_study({"slug": "my-study", "title": "My study"})
     client.register_host({"slug": "my-host"})
     for done in client.upload(runs):
         print(done, "of", len(runs))
@@ -74,13 +74,13 @@ class Client:
         self.patience_s = patience_s
         self._opener = urllib.request.build_opener(*_handlers(self.url))
 
-    def create_campaign(self, campaign: Document) -> Document:
-        """Create a campaign; one that is there already with these words is fine."""
-        return self.request("POST", "campaigns/", campaign)
+    def create_study(self, study: Document) -> Document:
+        """Create a study; one that is there already with these words is fine."""
+        return self.request("POST", "studies/", study)
 
-    def update_campaign(self, slug: str, changes: Document) -> Document:
-        """Change some properties of a campaign."""
-        return self.request("PATCH", "campaigns/%s/" % _quoted(slug), changes)
+    def update_study(self, slug: str, changes: Document) -> Document:
+        """Change some properties of a study."""
+        return self.request("PATCH", "studies/%s/" % _quoted(slug), changes)
 
     def register_host(self, host: Document) -> Document:
         """Register a machine; one that is there already with these facts is fine."""
@@ -99,7 +99,7 @@ class Client:
             yield stored
 
     def get(self, path: str, **query: Any) -> Document:
-        """Read one answer, for example ``get("runs/", campaign="my-study")``."""
+        """Read one answer, for example ``get("runs/", study="my-study")``."""
         return self.request("GET", _with_query(path, query))
 
     def get_all(self, path: str, **query: Any) -> Iterator[Document]:

@@ -11,7 +11,7 @@ _SYSTEM = ("hypervisor", "hypervisor_version", "virtualization", "guest_os")
 _NUMBERS = ("guest_bits", "vcpus", "memory_bytes")
 _RUN_HELP = {
     "scenario": "single (unless told), parallel, under CPU load, ...",
-    "seat": "which of these guests it was",
+    "slot": "which of these guests it was",
     "load": "what ran in the others",
     "corun": "the same for all runs that ran together",
     "session": "the same for all runs of one sitting",
@@ -21,8 +21,8 @@ _RUN = ("vms", *_RUN_HELP)
 
 
 def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
-    """Take the words for campaign, system and run."""
-    parser.add_argument("--campaign", help="its slug; the enrolled one unless told")
+    """Take the words for study, system and run."""
+    parser.add_argument("--study", help="its slug; the enrolled one unless told")
     add_system_arguments(parser)
     _add_run_arguments(parser)
 
@@ -60,11 +60,11 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         run.add_argument("--" + name, metavar="TEXT", help=says)
 
 
-def campaign_of(options: argparse.Namespace, enrolled: str) -> str:
-    """Return the campaign's slug, or say that it must be named."""
-    slug = str(options.campaign or enrolled)
+def study_of(options: argparse.Namespace, enrolled: str) -> str:
+    """Return the study's slug, or say that it must be named."""
+    slug = str(options.study or enrolled)
     if not slug:
-        raise UsageError("Name the campaign: --campaign SLUG")
+        raise UsageError("Name the study: --study SLUG")
     return slug
 
 

@@ -49,14 +49,14 @@ def decoded(content: bytes) -> str:
 
 
 def upload(
-    output: str, campaign: str, system: Any, facts: Facts, given: Dict[str, Any]
+    output: str, study: str, system: Any, facts: Facts, given: Dict[str, Any]
 ) -> Dict[str, Any]:
     """Return the document of one upload, under a new key, with all that is given."""
     said = {name: value for name, value in given.items() if value not in (None, "")}
     return dict(
         said,
         key=str(uuid.uuid4()),
-        campaign=campaign,
+        study=study,
         system=system,
         output=output,
         facts=facts,

@@ -20,7 +20,7 @@ class Enrolment(NamedTuple):
 
     server: str
     token: str
-    campaign: str = ""
+    study: str = ""
     host: str = ""
     time_server: str = ""
 

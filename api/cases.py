@@ -9,11 +9,11 @@ from rest_framework.response import Response
 
 from api.kit.answers import Answer
 from api.kit.fields import Text
-from api.kit.queries import ListQuery, ToolParameter, campaign_parameter
+from api.kit.queries import ListQuery, ToolParameter, study_parameter
 from api.kit.views import ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case
-from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.lists import find_study
 
 LOOKUPS = {"tool": "tool", "metric": "metric", "component": "component"}
 
@@ -35,14 +35,14 @@ class CaseSerializer(Answer):
 
 
 class CaseQuery(ListQuery):
-    campaign = campaign_parameter()
+    study = study_parameter()
     tool = ToolParameter(required=False, help_text="A tool's slug or title.")
     metric = Text(required=False, max_length=100)
     component = Text(required=False, max_length=20)
 
 
 class CasesView(ApiView):
-    """Cases that a visible campaign has measured."""
+    """Cases that a visible study has measured."""
 
     query_class = CaseQuery
 
@@ -54,8 +54,8 @@ class CasesView(ApiView):
     def get(self, request: Request) -> Response:
         filters = self.looked_up(LOOKUPS)
         cells: dict[str, Any] = {}
-        if "campaign" in self.query:
-            cells["campaign"] = find_campaign(self.viewer, self.query["campaign"])
+        if "study" in self.query:
+            cells["study"] = find_study(self.viewer, self.query["study"])
         cases = Case.objects.measured_for(self.viewer, **cells).filter(**filters)
         return self.page_of(cases, CaseSerializer)
 

@@ -9,12 +9,12 @@ from rest_framework.response import Response
 
 from api.comparisons import DOUBTS
 from api.kit.fields import Choice, Text
-from api.kit.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
+from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
 from api.kit.views import ApiView
 from benchmarks.analysis.clock_facts import ORDER
 from benchmarks.comparing.ordering import SCENARIOS
 from benchmarks.models import Cell
-from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.lists import find_study
 
 LOOKUPS = {
     "system": "system",
@@ -34,7 +34,7 @@ class CellSerializer(serializers.Serializer[Any]):
     """
 
     id = serializers.IntegerField()
-    campaign = serializers.CharField(source="campaign.slug")
+    study = serializers.CharField(source="study.slug")
     system_id = serializers.IntegerField()
     system = serializers.CharField(source="system.label")
     case_id = serializers.IntegerField()
@@ -49,7 +49,7 @@ class CellSerializer(serializers.Serializer[Any]):
     component = serializers.CharField(source="case.component")
     scenario = serializers.CharField()
     vms = serializers.IntegerField(allow_null=True)
-    seat = serializers.CharField()
+    slot = serializers.CharField()
     load = serializers.CharField()
     clock = serializers.CharField()
     clock_trust = serializers.ChoiceField(choices=ORDER)
@@ -82,7 +82,7 @@ class CellSerializer(serializers.Serializer[Any]):
 
 
 class CellQuery(ListQuery):
-    campaign = campaign_parameter()
+    study = study_parameter()
     system = WholeParameter(required=False, help_text="A system's id.")
     case = WholeParameter(required=False, help_text="A case's id.")
     tool = ToolParameter(required=False, help_text="A tool's slug or title.")
@@ -102,12 +102,12 @@ class CellsView(ApiView):
     )
     def get(self, request: Request) -> Response:
         cells = Cell.objects.visible_to(self.viewer).filter(n__gt=0, **self._filters())
-        related = cells.select_related("campaign", "system", "case", "session")
+        related = cells.select_related("study", "system", "case", "session")
         return self.page_of(related, CellSerializer)
 
     def _filters(self) -> dict[str, Any]:
         filters = self.looked_up(LOOKUPS)
-        if "campaign" in self.query:
-            name = self.query["campaign"]
-            filters["campaign"] = find_campaign(self.viewer, name)
+        if "study" in self.query:
+            name = self.query["study"]
+            filters["study"] = find_study(self.viewer, name)
         return filters

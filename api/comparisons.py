@@ -14,7 +14,7 @@ from api.kit.queries import (
     ListQuery,
     ToolParameter,
     WholeParameter,
-    campaign_parameter,
+    study_parameter,
 )
 from api.kit.views import ApiView
 from benchmarks.analysis.verdicts import Standing, Verdict
@@ -22,10 +22,10 @@ from benchmarks.comparing.comparisons import compared_cells, comparison_row
 from benchmarks.comparing.ordering import SCENARIOS
 from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import NOT_YET, ComparisonRow
-from benchmarks.comparing.verdicts import campaign_verdicts
+from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Cell, Efficiency, System
-from benchmarks.studies.lists import find_campaign
+from benchmarks.models import Cell, Efficiency, Study, System
+from benchmarks.studies.lists import find_study
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
 BETTER = ("higher", "lower", "neither")
@@ -79,13 +79,13 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     ``baseline_value`` for the baseline's runs (``baseline_doubts``).
 
     ``low`` to ``high`` is the ratio's 95 % interval, and ``verdict`` what may be said:
-    corrected for all cells of the campaign. Where it is refused, ``reasons`` has the
+    corrected for all cells of the study. Where it is refused, ``reasons`` has the
     codes, ``sentences`` says why, and ``advice`` how many runs would decide it;
     ``leaning`` is where the interval lies. Null before the cell is processed.
     """
 
     id = serializers.IntegerField()
-    campaign = serializers.CharField()
+    study = serializers.CharField()
     case = serializers.CharField()
     case_id = serializers.IntegerField()
     tool = serializers.CharField()
@@ -111,7 +111,7 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     options = serializers.DictField(child=serializers.CharField())
     scenario = serializers.CharField()
     vms = serializers.IntegerField(allow_null=True)
-    seat = serializers.CharField()
+    slot = serializers.CharField()
     load = serializers.CharField()
     clock = serializers.CharField()
     value = serializers.FloatField(allow_null=True)
@@ -153,12 +153,12 @@ class ComparisonSerializer(serializers.Serializer[Any]):
 
 
 class ComparisonQuery(ListQuery):
-    campaign = campaign_parameter()
+    study = study_parameter()
     baseline = Pattern(
         r"native|[1-9]\d{0,17}",
         "native or a system's id",
         required=False,
-        help_text='"native", unless told; or the id of a system of the campaign.',
+        help_text='"native", unless told; or the id of a system of the study.',
     )
     scenario = Choice(choices=SCENARIOS, required=False)
     component = Choice(choices=COMPONENTS, required=False)
@@ -172,9 +172,9 @@ class ComparisonQuery(ListQuery):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("baseline", "native") == "native":
             return attrs
-        if "campaign" not in attrs:
+        if "study" not in attrs:
             raise serializers.ValidationError(
-                {"campaign": ["Name the campaign whose system is the baseline."]}
+                {"study": ["Name the study whose system is the baseline."]}
             )
         if "state" in attrs:
             raise serializers.ValidationError(
@@ -184,12 +184,12 @@ class ComparisonQuery(ListQuery):
 
 
 def _judged(cells: Sequence[Cell], reference: Reference | None) -> list[ComparisonRow]:
-    """Return cells as rows, each judged with all cells of its campaign."""
+    """Return cells as rows, each judged with all cells of its study."""
     system = reference.system if reference else None
-    campaigns = {cell.campaign_id: cell.campaign for cell in cells}
-    verdicts = {pk: campaign_verdicts(each, system) for pk, each in campaigns.items()}
+    studies = {cell.study_id: cell.study for cell in cells}
+    verdicts = {pk: study_verdicts(each, system) for pk, each in studies.items()}
     return [
-        comparison_row(cell, reference, verdicts[cell.campaign_id].of(cell.pk))
+        comparison_row(cell, reference, verdicts[cell.study_id].of(cell.pk))
         for cell in cells
     ]
 
@@ -205,26 +205,26 @@ class ComparisonsView(ApiView):
         responses=ComparisonSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        campaign = self._campaign()
-        reference = self._reference(campaign)
-        cells = compared_cells(self.viewer, campaign=campaign, filters=self._filters())
+        study = self._study()
+        reference = self._reference(study)
+        cells = compared_cells(self.viewer, study=study, filters=self._filters())
         page = self.cut(cells)
         rows = _judged(page, reference)
         return self.answer_page(rows, ComparisonSerializer)
 
-    def _campaign(self) -> Campaign | None:
-        name = self.query.get("campaign")
-        return find_campaign(self.viewer, name) if name else None
+    def _study(self) -> Study | None:
+        name = self.query.get("study")
+        return find_study(self.viewer, name) if name else None
 
-    def _reference(self, campaign: Campaign | None) -> Reference | None:
+    def _reference(self, study: Study | None) -> Reference | None:
         baseline = self.query.get("baseline", "native")
-        if campaign is None or baseline == "native":
+        if study is None or baseline == "native":
             return None
-        systems = System.objects.filter(cells__campaign=campaign, pk=int(baseline))
+        systems = System.objects.filter(cells__study=study, pk=int(baseline))
         system = systems.first()
         if system is None:
             raise NotFoundError("system", baseline)
-        return Reference.of(campaign, system)
+        return Reference.of(study, system)
 
     def _filters(self) -> dict[str, Any]:
         filters = self.looked_up(LOOKUPS)

@@ -10,9 +10,9 @@ from rest_framework.response import Response
 from api.comparisons import BETTER, COMPONENTS, FigureSerializer
 from api.kit.fields import NULLABLE, Choice
 from api.kit.queries import ToolParameter
-from api.kit.study_views import CampaignQuery, CampaignView
+from api.kit.study_views import StudyQuery, StudyView
 from benchmarks.comparing.corun_cells import TOGETHER
-from benchmarks.comparing.coruns import campaign_coruns
+from benchmarks.comparing.coruns import study_coruns
 from benchmarks.comparing.ordering import SCENARIOS
 
 LOOKUPS = {
@@ -22,21 +22,21 @@ LOOKUPS = {
 }
 
 
-class SeatSerializer(FigureSerializer):
+class SlotSerializer(FigureSerializer):
     """The mean of one VM over ``n`` runs; ``cell_id`` is where it stands.
 
     ``value`` is null where no single figure describes the runs: ``doubts`` and
     ``reason`` then say why, and nothing is made of it.
     """
 
-    seat = serializers.CharField()
+    slot = serializers.CharField()
     value = serializers.FloatField(**NULLABLE)
     n = serializers.IntegerField()
     cell_id = serializers.IntegerField()
 
 
 class SumCheckSerializer(serializers.Serializer[Any]):
-    """A printed sum beside the seats' own; ``rounding`` is what rounding explains."""
+    """A printed sum beside the slots' own; ``rounding`` is what rounding explains."""
 
     printed = serializers.FloatField()
     recomputed = serializers.FloatField()
@@ -59,9 +59,9 @@ class TargetSerializer(serializers.Serializer[Any]):
 
 
 class FiguresSerializer(serializers.Serializer[Any]):
-    """What follows from the seats; null is what is not known, ``reasons`` says why.
+    """What follows from the slots; null is what is not known, ``reasons`` says why.
 
-    ``sum`` is recomputed where all seats are there, else the printed one
+    ``sum`` is recomputed where all slots are there, else the printed one
     (``is_sum_printed``); times have none. ``jain`` is 1 if all got the same; its
     interval needs ``repeated`` co-runs. ``scaling`` = sum / single, ``slowdown`` =
     mean / single, ``interference`` = under the other load / without it. ``virtual``
@@ -91,7 +91,7 @@ class FiguresSerializer(serializers.Serializer[Any]):
 class CoRunSerializer(serializers.Serializer[Any]):
     """One case that ``vms`` VMs of a system ran together.
 
-    ``missing`` seats were not reported: they are not 0. ``single`` is the same system
+    ``missing`` slots were not reported: they are not 0. ``single`` is the same system
     with one VM alone, ``native`` the machine without a hypervisor.
     """
 
@@ -106,11 +106,11 @@ class CoRunSerializer(serializers.Serializer[Any]):
     scenario = serializers.ChoiceField(SCENARIOS, source="of.scenario")
     vms = serializers.IntegerField(source="of.vms")
     load = serializers.CharField(source="of.load")
-    seats = SeatSerializer(many=True, source="of.seats")
+    slots = SlotSerializer(many=True, source="of.slots")
     missing = serializers.ListField(child=serializers.CharField(), source="of.missing")
     printed = serializers.DictField(child=serializers.FloatField(), source="of.printed")
-    single = SeatSerializer(source="of.single", **NULLABLE)
-    native = SeatSerializer(source="of.native", **NULLABLE)
+    single = SlotSerializer(source="of.single", **NULLABLE)
+    native = SlotSerializer(source="of.native", **NULLABLE)
     figures = FiguresSerializer()
 
 
@@ -139,30 +139,30 @@ class CurveSerializer(serializers.Serializer[Any]):
     points = CurvePointSerializer(many=True, source="consolidation.points")
 
 
-class CampaignCoRunsSerializer(serializers.Serializer[Any]):
-    """All co-runs of a campaign, and the curves over the number of VMs."""
+class StudyCoRunsSerializer(serializers.Serializer[Any]):
+    """All co-runs of a study, and the curves over the number of VMs."""
 
     results = CoRunSerializer(many=True, source="coruns")
     curves = CurveSerializer(many=True)
 
 
-class CoRunsQuery(CampaignQuery):
+class CoRunsQuery(StudyQuery):
     component = Choice(choices=COMPONENTS, required=False)
     tool = ToolParameter(required=False, help_text="A tool's slug or title.")
     scenario = Choice(choices=TOGETHER, required=False)
 
 
-class CoRunsView(CampaignView):
+class CoRunsView(StudyView):
     """What several VMs of a system did together."""
 
     query_class = CoRunsQuery
 
     @extend_schema(
-        summary="Read the co-runs of a campaign",
+        summary="Read the co-runs of a study",
         operation_id="coruns_retrieve",
-        responses=CampaignCoRunsSerializer,
+        responses=StudyCoRunsSerializer,
     )
     def get(self, request: Request) -> Response:
         filters = self.looked_up(LOOKUPS)
-        found = campaign_coruns(self.campaign, filters=filters)
-        return Response(self.shown(CampaignCoRunsSerializer, found))
+        found = study_coruns(self.study, filters=filters)
+        return Response(self.shown(StudyCoRunsSerializer, found))

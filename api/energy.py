@@ -1,4 +1,4 @@
-"""/energy/: what power meters read in a campaign, and the energy of the work."""
+"""/energy/: what power meters read in a study, and the energy of the work."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from api.kit.fields import NULLABLE
 from api.kit.queries import WholeParameter
-from api.kit.study_views import CampaignQuery, CampaignView
-from benchmarks.power.energy import campaign_energy
+from api.kit.study_views import StudyQuery, StudyView
+from benchmarks.power.energy import study_energy
 from benchmarks.power.run_energies import MeteredWork, run_energies
 
 MOST_WATTS = 1_000_000
@@ -105,7 +105,7 @@ class WorkEnergySerializer(serializers.Serializer[Any]):
 
 
 class EnergySerializer(serializers.Serializer[Any]):
-    """The tables of a campaign, and the readings that none can be made of.
+    """The tables of a study, and the readings that none can be made of.
 
     `runs` is what the logs of its machines' meters say, integrated.
     """
@@ -115,7 +115,7 @@ class EnergySerializer(serializers.Serializer[Any]):
     runs = WorkEnergySerializer(many=True)
 
 
-class EnergyQuery(CampaignQuery):
+class EnergyQuery(StudyQuery):
     waiting_w = WholeParameter(
         required=False,
         max_value=MOST_WATTS,
@@ -123,18 +123,18 @@ class EnergyQuery(CampaignQuery):
     )
 
 
-class EnergyView(CampaignView):
+class EnergyView(StudyView):
     """Printed totals of power meters, and the energy of the work."""
 
     query_class = EnergyQuery
 
     @extend_schema(
-        summary="Read the energy of a campaign's work",
+        summary="Read the energy of a study's work",
         operation_id="energy_retrieve",
         responses=EnergySerializer,
     )
     def get(self, request: Request) -> Response:
-        found = campaign_energy(self.campaign, self.query.get("waiting_w"))
+        found = study_energy(self.study, self.query.get("waiting_w"))
         told = {"tables": found.tables, "refused": found.refused}
-        logged = run_energies(self.campaign)
+        logged = run_energies(self.study)
         return Response(self.shown(EnergySerializer, told | {"runs": logged}))

@@ -1,4 +1,4 @@
-"""What the influence analysis of a campaign answers, as JSON."""
+"""What the factor effect analysis of a study answers, as JSON."""
 
 from math import exp
 from typing import Any
@@ -7,11 +7,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from api.comparisons import BETTER, COMPONENTS
-from benchmarks.analysis.factor_effects.effects import Effect, Influence, Point
+from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Point
 from benchmarks.analysis.factor_effects.factors import Factor, Term
 from benchmarks.analysis.factor_effects.means import Means
 from benchmarks.analysis.factor_effects.model import Alias
-from benchmarks.comparing.factor_effects import Analysis, CampaignInfluence, Subject
+from benchmarks.comparing.factor_effects import Analysis, StudyEffects, Subject
 from benchmarks.comparing.factor_responses import RESPONSES
 
 CHANCE = ("replicated", "contrasts", "residual", "unjudged", "constant")
@@ -163,7 +163,7 @@ class SubjectSerializer(serializers.Serializer[Subject]):
         return {fact.name: fact.value for fact in row.facts}
 
 
-class InfluenceSerializer(serializers.Serializer[Influence]):
+class FactorEffectsSerializer(serializers.Serializer[FactorEffects]):
     """One response over one set of systems; ``effects`` come strongest first.
 
     ``chance`` says what measured it: repeated runs, the other contrasts (Lenth), what
@@ -181,7 +181,7 @@ class InfluenceSerializer(serializers.Serializer[Influence]):
     error = ScatterSerializer(allow_null=True, source="scatter")
     points = PointSerializer(many=True)
 
-    def get_pooled_interactions(self, row: Influence) -> list[list[list[str]]]:
+    def get_pooled_interactions(self, row: FactorEffects) -> list[list[list[str]]]:
         return [names_of(term) for term in row.pooled_interactions]
 
 
@@ -196,24 +196,24 @@ class AnalysisSerializer(serializers.Serializer[Any]):
     is_whole = serializers.SerializerMethodField()
     cases = SubjectSerializer(many=True, source="subjects")
     left_out = serializers.DictField(child=serializers.IntegerField())
-    influence = InfluenceSerializer(source="found")
+    analysis = FactorEffectsSerializer(source="found")
     pictures = PictureSerializer(many=True)
 
     def get_is_whole(self, row: Analysis) -> bool:
         return any(row is each for each in self.context["wholes"])
 
 
-class CampaignInfluenceSerializer(serializers.Serializer[CampaignInfluence]):
-    """What moved a campaign's responses, component by component."""
+class StudyEffectsSerializer(serializers.Serializer[StudyEffects]):
+    """What moved a study's responses, component by component."""
 
-    campaign = serializers.CharField(source="campaign.slug")
-    lab = serializers.CharField(source="campaign.lab.slug")
+    study = serializers.CharField(source="study.slug")
+    lab = serializers.CharField(source="study.lab.slug")
     scenario = serializers.CharField()
     response = serializers.ChoiceField(choices=RESPONSES)
     results = serializers.SerializerMethodField()
 
     @extend_schema_field(AnalysisSerializer(many=True))
-    def get_results(self, row: CampaignInfluence) -> Any:
+    def get_results(self, row: StudyEffects) -> Any:
         wholes = [each.whole for each in row.components if each.whole]
         found = [
             analysis

@@ -1,23 +1,23 @@
-"""/influence/: which parameters moved the results of a campaign, and how much."""
+"""/factor-effects/: which parameters moved the results of a study, and how much."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.comparisons import COMPONENTS
-from api.factor_effect_answers import CampaignInfluenceSerializer
+from api.factor_effect_answers import StudyEffectsSerializer
 from api.kit.fields import Choice
-from api.kit.study_views import CampaignQuery, CampaignView
-from benchmarks.comparing.factor_effects import campaign_influence
+from api.kit.study_views import StudyQuery, StudyView
+from benchmarks.comparing.factor_effects import study_effects
 from benchmarks.comparing.factor_responses import RESPONSES
 from benchmarks.comparing.ordering import SCENARIOS
 
 
-class InfluenceQuery(CampaignQuery):
+class FactorEffectsQuery(StudyQuery):
     scenario = Choice(
         choices=SCENARIOS,
         required=False,
-        help_text="The campaign's first one, unless told.",
+        help_text="The study's first one, unless told.",
     )
     component = Choice(choices=COMPONENTS, required=False)
     response = Choice(
@@ -27,18 +27,18 @@ class InfluenceQuery(CampaignQuery):
     )
 
 
-class InfluenceView(CampaignView):
-    """Which parameters of its systems moved a campaign's results."""
+class FactorEffectsView(StudyView):
+    """Which parameters of its systems moved a study's results."""
 
-    query_class = InfluenceQuery
+    query_class = FactorEffectsQuery
 
     @extend_schema(
-        summary="Find which parameters moved the results of a campaign",
-        operation_id="influence_retrieve",
-        responses=CampaignInfluenceSerializer,
+        summary="Find which parameters moved the results of a study",
+        operation_id="factor_effects_retrieve",
+        responses=StudyEffectsSerializer,
     )
     def get(self, request: Request) -> Response:
         chosen = {**self.query}
-        del chosen["campaign"]
-        found = campaign_influence(self.viewer, self.campaign, **chosen)
-        return Response(self.shown(CampaignInfluenceSerializer, found))
+        del chosen["study"]
+        found = study_effects(self.viewer, self.study, **chosen)
+        return Response(self.shown(StudyEffectsSerializer, found))

@@ -1,4 +1,4 @@
-"""/flags/: what is doubtful in a campaign, and what people decided about it."""
+"""/flags/: what is doubtful in a study, and what people decided about it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.kit.answers import Answer
 from api.kit.fields import Choice, Slug, Text
-from api.kit.queries import ListQuery, WholeParameter, campaign_parameter
+from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import ApiView
 from benchmarks.errors import NotFoundError
@@ -18,7 +18,7 @@ from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies import flags
 from benchmarks.studies.decisions import decide_flag
-from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.lists import find_study
 from benchmarks.viewer import Viewer
 
 EXACT = ("rule", "severity", "status")
@@ -30,7 +30,7 @@ EXAMPLE = OpenApiExample(
 
 
 class FlagSubjectSerializer(serializers.Serializer[Any]):
-    kind = serializers.ChoiceField(choices=["cell", "run", "system", "campaign"])
+    kind = serializers.ChoiceField(choices=["cell", "run", "system", "study"])
     id = serializers.CharField()
 
 
@@ -44,15 +44,15 @@ class DecisionSerializer(serializers.Serializer[Any]):
 class FlagSerializer(Answer):
     """A doubt with its evidence: the values it rests on, and why they cannot be.
 
-    Open and confirmed flags of severity error or warning keep the verdict from the
-    `cells` they are about. ``title`` and ``documentation`` are those of the rule.
+    Open and confirmed flags keep the verdict from the `cells` they are about, unless
+    their severity is only a check. ``title`` and ``documentation`` are of the rule.
     """
 
     address = "api:flag"
 
     id = serializers.IntegerField()
     url = serializers.SerializerMethodField()
-    campaign = serializers.CharField(source="campaign.slug")
+    study = serializers.CharField(source="study.slug")
     rule = serializers.CharField()
     title = serializers.SerializerMethodField()
     documentation = serializers.SerializerMethodField()
@@ -73,7 +73,7 @@ class FlagSerializer(Answer):
 
 
 class FlagQuery(ListQuery):
-    campaign = campaign_parameter()
+    study = study_parameter()
     rule = Slug(required=False, help_text="A rule's id (docs/flags.md).")
     severity = Choice(choices=SEVERITIES, required=False)
     status = Choice(choices=Flag.Status.values, required=False)
@@ -98,9 +98,9 @@ class FlagsView(ApiView):
         filters = {name: self.query[name] for name in EXACT if name in self.query}
         if "cell" in self.query:
             filters["cells"] = self.query["cell"]
-        if "campaign" in self.query:
-            name = self.query["campaign"]
-            filters["campaign"] = find_campaign(self.viewer, name)
+        if "study" in self.query:
+            name = self.query["study"]
+            filters["study"] = find_study(self.viewer, name)
         return filters
 
 

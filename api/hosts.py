@@ -46,7 +46,7 @@ class HostSerializer(Answer):
 
 
 class HostsView(ApiView):
-    """Machines of one's lab, and those that a visible campaign measured."""
+    """Machines of one's lab, and those that a visible study measured."""
 
     query_class = ListQuery
 

@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from api.comparisons import BETTER, FigureSerializer
 from api.kit.fields import NULLABLE
-from api.kit.study_views import CampaignView
-from benchmarks.comparing.network import campaign_network
+from api.kit.study_views import StudyView
+from benchmarks.comparing.network import study_network
 
 
 class PathSerializer(FigureSerializer):
@@ -66,14 +66,14 @@ class NetworkSerializer(serializers.Serializer[Any]):
     results = NetworkMetricSerializer(many=True)
 
 
-class NetworkView(CampaignView):
+class NetworkView(StudyView):
     """Throughputs and latencies between named nodes."""
 
     @extend_schema(
-        summary="Read what went from where to where in a campaign",
+        summary="Read what went from where to where in a study",
         operation_id="network_retrieve",
         responses=NetworkSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = campaign_network(self.viewer, self.campaign)
+        found = study_network(self.viewer, self.study)
         return Response(self.shown(NetworkSerializer, {"results": found}))

@@ -1,4 +1,4 @@
-"""What an agent that follows a plan asks: its seat, the next step, start and end."""
+"""What an agent that follows a plan asks: its slot, the next step, start and end."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from api.kit.fields import Choice, Number, Text, UUIDText, WholeNumber
 from api.kit.shapes import ListOf, StrictSerializer, checked
 from api.kit.views import ApiView
-from api.plans import PlanSeatSerializer
+from api.plans import PlanSlotSerializer
 from api.systems import SystemField
 from benchmarks.models import PlanPart
 from benchmarks.plans import barriers, slots, turns
@@ -48,7 +48,7 @@ class JoinInput(StrictSerializer):
 
 
 class NextInput(StrictSerializer):
-    seat = WholeNumber(min_value=1)
+    slot = WholeNumber(min_value=1)
 
 
 class MeetInput(StrictSerializer):
@@ -63,7 +63,7 @@ class MeetInput(StrictSerializer):
 
 
 class FinishInput(StrictSerializer):
-    """How a seat ended; ``began_us`` and ``ended_us`` by the time server's clock."""
+    """How a slot ended; ``began_us`` and ``ended_us`` by the time server's clock."""
 
     attempt = WholeNumber(min_value=1)
     outcome = Choice(choices=OUTCOMES)
@@ -92,11 +92,11 @@ class WorkSerializer(serializers.Serializer[Any]):
     options = serializers.DictField()
     scenario = serializers.CharField(source="step.scenario")
     vms = serializers.IntegerField(source="step.vms")
-    seat = serializers.CharField(source="seat.number")
+    slot = serializers.CharField(source="slot.number")
     load = serializers.CharField(source="step.load")
     corun = serializers.CharField(source="step.corun")
     session = serializers.CharField(source="step.plan.session")
-    system = serializers.IntegerField(source="seat.system_id")
+    system = serializers.IntegerField(source="slot.system_id")
 
 
 class AnswerSerializer(serializers.Serializer[Any]):
@@ -113,46 +113,46 @@ class AnswerSerializer(serializers.Serializer[Any]):
         return WorkSerializer(answer.part).data if answer.part else None
 
 
-class JoinedSerializer(PlanSeatSerializer):
-    """A guest's seat, and the tools that its steps will need."""
+class JoinedSerializer(PlanSlotSerializer):
+    """A guest's slot, and the tools that its steps will need."""
 
-    campaign = serializers.CharField(source="plan.campaign.slug")
+    study = serializers.CharField(source="plan.study.slug")
     work = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.ListField(child=serializers.DictField()))
-    def get_work(self, seat: Any) -> list[dict[str, Any]]:
-        parts = PlanPart.objects.filter(seat=seat, step__plan=seat.plan_id)
+    def get_work(self, slot: Any) -> list[dict[str, Any]]:
+        parts = PlanPart.objects.filter(slot=slot, step__plan=slot.plan_id)
         rows = parts.order_by("tool").values("tool", "options").distinct()
         return [dict(row) for row in rows]
 
 
-class PlanSeatsView(ApiView):
-    """A guest takes its seat; the same one whenever it asks again."""
+class PlanSlotsView(ApiView):
+    """A guest takes its slot; the same one whenever it asks again."""
 
     @extend_schema(
-        summary="Take a seat of a plan",
+        summary="Take a slot of a plan",
         request=JoinInput,
         responses=JoinedSerializer,
         examples=[_example("A guest", {"name": "vm-a", "system": 17})],
     )
     def post(self, request: Request, pk: int) -> Response:
         fields = checked(JoinInput, request.data)
-        seat = slots.join_plan(plan_id=pk, agent=self.agent, **fields)
-        return Response(self.shown(JoinedSerializer, seat))
+        slot = slots.join_plan(plan_id=pk, agent=self.agent, **fields)
+        return Response(self.shown(JoinedSerializer, slot))
 
 
 class PlanNextView(ApiView):
-    """The next step of a seat."""
+    """The next step of a slot."""
 
     @extend_schema(
-        summary="Ask for a seat's next step",
+        summary="Ask for a slot's next step",
         request=NextInput,
         responses=AnswerSerializer,
-        examples=[_example("Seat 3", {"seat": 3})],
+        examples=[_example("Slot 3", {"slot": 3})],
     )
     def post(self, request: Request, pk: int) -> Response:
-        seat = checked(NextInput, request.data)["seat"]
-        answer = turns.next_part(lab=self.lab, plan_id=pk, seat_id=seat)
+        slot = checked(NextInput, request.data)["slot"]
+        answer = turns.next_part(lab=self.lab, plan_id=pk, slot_id=slot)
         return Response(self.shown(AnswerSerializer, answer))
 
 
@@ -172,10 +172,10 @@ class PartMeetView(ApiView):
 
 
 class PartFinishView(ApiView):
-    """The end of a seat's part."""
+    """The end of a slot's part."""
 
     @extend_schema(
-        summary="Report how a seat's part ended, and learn whether to keep it",
+        summary="Report how a slot's part ended, and learn whether to keep it",
         request=FinishInput,
         responses=AnswerSerializer,
         examples=[_example("It is done", WORK_DONE)],

@@ -10,7 +10,7 @@ from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
 
 MAX_SYSTEMS = 100
-MAX_SEATS = 100
+MAX_SLOTS = 100
 MAX_TOOLS = 50
 MAX_REPETITIONS = 200
 YEAR_S = 366 * 86_400
@@ -20,9 +20,9 @@ DESIGN = ("systems", "tools", "scenarios", "repetitions", "warm_up", "order")
 EXAMPLE = OpenApiExample(
     "Three guests, alone and together",
     value={
-        "campaign": "my-study",
+        "study": "my-study",
         "title": "hackbench, alone and three at once",
-        "systems": [{"system": 17, "seats": 3}],
+        "systems": [{"system": 17, "slots": 3}],
         "tools": [{"tool": "hackbench", "options": {"threads": 2}}],
         "scenarios": [
             {"kind": "single"},
@@ -41,7 +41,7 @@ class PlanSystemInput(StrictSerializer):
     """A system, and how many of its guests take part."""
 
     system = SystemField()
-    seats = WholeNumber(required=False, min_value=1, max_value=MAX_SEATS)
+    slots = WholeNumber(required=False, min_value=1, max_value=MAX_SLOTS)
 
 
 class WorkInput(StrictSerializer):
@@ -62,18 +62,18 @@ class WorkInput(StrictSerializer):
 
 
 class ScenarioInput(StrictSerializer):
-    """What runs at once: ``vms`` seats, seats beside a load, or each its own tool."""
+    """What runs at once: ``vms`` slots, slots beside a load, or each its own tool."""
 
     kind = Choice(choices=KINDS)
-    vms = WholeNumber(required=False, min_value=1, max_value=MAX_SEATS)
+    vms = WholeNumber(required=False, min_value=1, max_value=MAX_SLOTS)
     load = WorkInput(required=False)
-    tools = ListOf(child=WorkInput(), required=False, max_length=MAX_SEATS)
+    tools = ListOf(child=WorkInput(), required=False, max_length=MAX_SLOTS)
 
 
 class PlanInput(StrictSerializer):
     """What is to be measured, in which order, and when to stop."""
 
-    campaign = Slug(help_text="The slug of a campaign of the lab.")
+    study = Slug(help_text="The slug of a study of the lab.")
     title = Text(max_length=200)
     systems = ListOf(child=PlanSystemInput(), min_length=1, max_length=MAX_SYSTEMS)
     tools = ListOf(child=WorkInput(), required=False, max_length=MAX_TOOLS)
@@ -122,8 +122,8 @@ class PlanInput(StrictSerializer):
 
 
 def plan_fields(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a checked plan as `create_plan` takes it, without its campaign."""
-    fields = {name: each for name, each in document.items() if name != "campaign"}
+    """Return a checked plan as `create_plan` takes it, without its study."""
+    fields = {name: each for name, each in document.items() if name != "study"}
     design = {name: fields.pop(name) for name in DESIGN if name in fields}
     if "attempts" in fields:
         fields["most_attempts"] = fields.pop("attempts")

@@ -9,15 +9,15 @@ from rest_framework.response import Response
 
 from api.kit.answers import Answer
 from api.kit.fields import NULLABLE, Choice
-from api.kit.queries import ListQuery, campaign_parameter
+from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import StrictSerializer, checked
 from api.kit.views import ApiView
 from api.plan_shapes import EXAMPLE, PlanInput, plan_fields
-from benchmarks.errors import NotFoundError, UnknownCampaignError
-from benchmarks.models import Campaign, Plan, PlanPart, PlanStep
+from benchmarks.errors import NotFoundError, UnknownStudyError
+from benchmarks.models import Plan, PlanPart, PlanStep, Study
 from benchmarks.plans import lists
 from benchmarks.plans.planning import create_plan, stop_plan
-from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.lists import find_study
 from benchmarks.viewer import Viewer
 
 EXAMPLE_STOP = OpenApiExample("Stop it", value={"status": "stopped"}, request_only=True)
@@ -30,7 +30,7 @@ class PlanSerializer(Answer):
 
     id = serializers.IntegerField()
     url = serializers.SerializerMethodField()
-    campaign = serializers.CharField(source="campaign.slug")
+    study = serializers.CharField(source="study.slug")
     title = serializers.CharField()
     design = serializers.DictField()
     seed = serializers.IntegerField()
@@ -49,7 +49,7 @@ class PlanSerializer(Answer):
     finished_at = serializers.DateTimeField(**NULLABLE)
 
 
-class PlanSeatSerializer(serializers.Serializer[Any]):
+class PlanSlotSerializer(serializers.Serializer[Any]):
     """A guest's place; an empty ``name`` is still free."""
 
     id = serializers.IntegerField()
@@ -62,7 +62,7 @@ class PlanSeatSerializer(serializers.Serializer[Any]):
 
 
 class BarrierSerializer(serializers.Serializer[Any]):
-    """A step at which seats wait for each other until ``deadline``."""
+    """A step at which slots wait for each other until ``deadline``."""
 
     step = serializers.IntegerField(source="step.pk")
     deadline = serializers.DateTimeField(source="step.deadline")
@@ -89,7 +89,7 @@ class PlanDetail(PlanSerializer):
     """A plan and how far it is; spreads and overlaps are of the co-runs done."""
 
     steps = serializers.SerializerMethodField()
-    seats = serializers.SerializerMethodField()
+    slots = serializers.SerializerMethodField()
     barriers = serializers.SerializerMethodField()
     advice = AdviceSerializer(many=True)
     start_spreads_us = serializers.SerializerMethodField()
@@ -104,9 +104,9 @@ class PlanDetail(PlanSerializer):
     def get_steps(self, plan: Plan) -> dict[str, int]:
         return self._state.counts
 
-    @extend_schema_field(PlanSeatSerializer(many=True))
-    def get_seats(self, plan: Plan) -> Any:
-        return PlanSeatSerializer(self._state.seats, many=True).data
+    @extend_schema_field(PlanSlotSerializer(many=True))
+    def get_slots(self, plan: Plan) -> Any:
+        return PlanSlotSerializer(self._state.slots, many=True).data
 
     @extend_schema_field(BarrierSerializer(many=True))
     def get_barriers(self, plan: Plan) -> Any:
@@ -120,11 +120,11 @@ class PlanDetail(PlanSerializer):
 
 
 class PartSerializer(serializers.Serializer[Any]):
-    """What one seat did; times are on the clock of the time server."""
+    """What one slot did; times are on the clock of the time server."""
 
     id = serializers.IntegerField()
-    seat = serializers.IntegerField(source="seat.number")
-    name = serializers.CharField(source="seat.name")
+    slot = serializers.IntegerField(source="slot.number")
+    name = serializers.CharField(source="slot.name")
     role = serializers.CharField()
     tool = serializers.CharField()
     program = serializers.CharField()
@@ -164,7 +164,7 @@ class StepSerializer(serializers.Serializer[Any]):
 
 
 class PlanQuery(ListQuery):
-    campaign = campaign_parameter()
+    study = study_parameter()
     status = Choice(choices=Plan.Status.values, required=False)
 
 
@@ -177,7 +177,7 @@ class PlanChange(StrictSerializer):
 
 
 class PlansView(ApiView):
-    """Plans of campaigns one may see; a lab adds its own."""
+    """Plans of studies one may see; a lab adds its own."""
 
     query_class = PlanQuery
 
@@ -190,9 +190,9 @@ class PlansView(ApiView):
         rows = lists.visible_plans(self.viewer)
         if "status" in self.query:
             rows = rows.filter(status=self.query["status"])
-        if "campaign" in self.query:
-            campaign = find_campaign(self.viewer, self.query["campaign"])
-            rows = rows.filter(campaign=campaign)
+        if "study" in self.query:
+            study = find_study(self.viewer, self.query["study"])
+            rows = rows.filter(study=study)
         return self.page_of(rows, PlanSerializer)
 
     @extend_schema(
@@ -203,12 +203,12 @@ class PlansView(ApiView):
     )
     def post(self, request: Request) -> Response:
         fields = checked(PlanInput, request.data)
-        own = Campaign.objects.filter(lab=self.lab, slug=fields["campaign"])
-        campaign = own.select_related("lab").first()
-        if campaign is None:
-            raise UnknownCampaignError(fields["campaign"])
+        own = Study.objects.filter(lab=self.lab, slug=fields["study"])
+        study = own.select_related("lab").first()
+        if study is None:
+            raise UnknownStudyError(fields["study"])
         who = self.agent.name
-        plan = create_plan(campaign=campaign, who=who, **plan_fields(fields))
+        plan = create_plan(study=study, who=who, **plan_fields(fields))
         return self.created_or_known(PlanSerializer, plan, created=True)
 
 
@@ -237,7 +237,7 @@ class PlanView(ApiView):
 
 
 class PlanStepsView(ApiView):
-    """The steps of a plan with what each seat did."""
+    """The steps of a plan with what each slot did."""
 
     query_class = StepQuery
 

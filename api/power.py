@@ -152,7 +152,7 @@ class MeterSerializer(serializers.Serializer[Any]):
 class PowerView(ApiView):
     """Logs of power meters. A log tells of all that a machine did: labs see their own.
 
-    What the meters say of a campaign's runs is at `/energy/`.
+    What the meters say of a study's runs is at `/energy/`.
     """
 
     query_class = ListQuery

@@ -1,4 +1,4 @@
-"""/profile/: what each system of a campaign costs, component by component."""
+"""/profile/: what each system of a study costs, component by component."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.comparisons import COMPONENTS
-from api.kit.study_views import CampaignView
-from benchmarks.comparing.profile import campaign_profile
+from api.kit.study_views import StudyView
+from benchmarks.comparing.profile import study_profile
 
 
 class ShareSerializer(serializers.Serializer[Any]):
@@ -48,20 +48,20 @@ class ProfileSerializer(serializers.Serializer[Any]):
     session.
     """
 
-    campaign = serializers.CharField()
+    study = serializers.CharField()
     is_relative = serializers.BooleanField()
     components = serializers.ListField(child=serializers.CharField())
     systems = ProfileRowSerializer(many=True)
 
 
-class ProfileView(CampaignView):
-    """The systems of one campaign."""
+class ProfileView(StudyView):
+    """The systems of one study."""
 
-    @extend_schema(summary="Read a campaign's profile", responses=ProfileSerializer)
+    @extend_schema(summary="Read a study's profile", responses=ProfileSerializer)
     def get(self, request: Request) -> Response:
-        found = campaign_profile(self.viewer, self.campaign)
+        found = study_profile(self.viewer, self.study)
         said = {
-            "campaign": self.campaign.slug,
+            "study": self.study.slug,
             "is_relative": found.is_relative,
             "components": found.components,
             "systems": found.rows,

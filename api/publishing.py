@@ -1,4 +1,4 @@
-"""/publishing/: what a campaign may be published as, and what is missing."""
+"""/publishing/: what a study may be published as, and what is missing."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.study_views import CampaignView
+from api.kit.study_views import StudyView
 from benchmarks.analysis.disclosure import DISCLOSURE
 from benchmarks.analysis.publishing import DISPERSION, ENOUGH_RUNS
-from benchmarks.publishing.readiness import campaign_assessment
+from benchmarks.publishing.readiness import study_assessment
 
 LEVELS = ["draft", "lab", "verified"]
 
 
 class ShortCellSerializer(serializers.Serializer[Any]):
-    """A cell that keeps the campaign from the next level."""
+    """A cell that keeps the study from the next level."""
 
     id = serializers.IntegerField()
     case = serializers.CharField(source="label")
@@ -40,16 +40,16 @@ class AssessmentSerializer(serializers.Serializer[Any]):
     )
 
 
-class PublishingView(CampaignView):
-    """A campaign judged by the rules of publishing."""
+class PublishingView(StudyView):
+    """A study judged by the rules of publishing."""
 
     @extend_schema(
-        summary="Judge a campaign by the rules of publishing",
+        summary="Judge a study by the rules of publishing",
         description=f"Rule set 1: {ENOUGH_RUNS} runs a cell; a dispersion of at most "
         + ", ".join(f"{name} {limit:.0%}" for name, limit in DISPERSION.items())
         + f"; a disclosure of {', '.join(DISCLOSURE)}.",
         responses=AssessmentSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = campaign_assessment(self.campaign)
+        found = study_assessment(self.study)
         return Response(self.shown(AssessmentSerializer, found))

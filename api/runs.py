@@ -17,7 +17,7 @@ from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 from api.kit.answers import Answer
 from api.kit.fields import Choice, Printed, Slug, Text, Timestamp, UUIDText, WholeNumber
 from api.kit.parsing import PrintedJSONParser
-from api.kit.queries import ListQuery, ToolParameter, WholeParameter, campaign_parameter
+from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
 from api.kit.shapes import JSONObject, ListOf, StrictSerializer, checked
 from api.kit.views import ApiView
 from api.samples import SampleInput, SampleSerializer
@@ -25,7 +25,7 @@ from api.systems import SYSTEM, SystemField
 from benchmarks.comparing.ordering import SCENARIOS
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Agent, Run
-from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.lists import find_study
 from benchmarks.uploads import run_lists
 from benchmarks.uploads.intake import Submission, submit_runs
 
@@ -35,7 +35,7 @@ CLOCKS = ("external", "client", "meter", "guest", "local")
 
 RUN = {
     "key": "6f1f6a5e-3b1c-4f0e-9a51-0c2d3e4f5a6b",
-    "campaign": "lmu-2010-xen",
+    "study": "lmu-2010-xen",
     "system": SYSTEM,
     "tool": "iometer",
     "samples": [
@@ -50,7 +50,7 @@ RUN = {
 EXAMPLE = OpenApiExample("One network run", value=RUN, request_only=True)
 RAW = {
     "key": "0b0f6f4e-8f0e-4a55-9a0c-5f6b7c8d9e0f",
-    "campaign": "lmu-2010-xen",
+    "study": "lmu-2010-xen",
     "system": SYSTEM,
     "output": " Timing buffered disk reads: 318 MB in 3.01 seconds = 105.75 MB/sec",
 }
@@ -66,7 +66,7 @@ class RunInput(StrictSerializer):
     key = UUIDText(
         help_text="Made by the agent, once per run: sending it again is safe."
     )
-    campaign = Slug(help_text="The slug of a campaign of the lab.")
+    study = Slug(help_text="The slug of a study of the lab.")
     system = SystemField()
     tool = Text(
         required=False,
@@ -89,7 +89,7 @@ class RunInput(StrictSerializer):
     tool_version = Text(required=False, allow_blank=True, max_length=100)
     scenario = Choice(choices=SCENARIOS, required=False)
     vms = WholeNumber(required=False, allow_null=True, min_value=0, max_value=MAX_VMS)
-    seat = Text(
+    slot = Text(
         required=False,
         allow_blank=True,
         max_length=20,
@@ -172,8 +172,8 @@ class RunSerializer(Answer):
     url = serializers.SerializerMethodField()
     key = serializers.UUIDField()
     part = serializers.IntegerField(help_text="Its place among the runs of the upload.")
-    lab = serializers.CharField(source="campaign.lab.slug")
-    campaign = serializers.CharField(source="campaign.slug")
+    lab = serializers.CharField(source="study.lab.slug")
+    study = serializers.CharField(source="study.slug")
     system_id = serializers.IntegerField()
     system = serializers.CharField(source="system.label")
     agent = serializers.CharField(source="agent.name")
@@ -184,7 +184,7 @@ class RunSerializer(Answer):
     )
     scenario = serializers.CharField()
     vms = serializers.IntegerField(allow_null=True)
-    seat = serializers.CharField()
+    slot = serializers.CharField()
     load = serializers.CharField()
     corun = serializers.CharField(source="corun.name", default="")
     session = serializers.CharField(source="session.name", default="")
@@ -215,7 +215,7 @@ class RunSerializer(Answer):
 
 
 class RunQuery(ListQuery):
-    campaign = campaign_parameter()
+    study = study_parameter()
     tool = ToolParameter(required=False, help_text="A tool's slug or title.")
     status = Choice(choices=Run.Status.values, required=False)
     system = WholeParameter(required=False, help_text="A system's id.")
@@ -255,9 +255,9 @@ class RunsView(ApiView):
     def _filters(self) -> dict[str, Any]:
         exact = ("tool", "status", "system", "key")
         filters = {name: self.query[name] for name in exact if name in self.query}
-        if "campaign" in self.query:
-            name = self.query["campaign"]
-            filters["campaign"] = find_campaign(self.viewer, name)
+        if "study" in self.query:
+            name = self.query["study"]
+            filters["study"] = find_study(self.viewer, name)
         return filters
 
 

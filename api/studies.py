@@ -1,4 +1,4 @@
-"""/campaigns/: studies, which runs are uploaded to."""
+"""/studies/: studies, which runs are uploaded to."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ from api.kit.queries import ListQuery
 from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer, checked
 from api.kit.views import ApiView
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Lab
+from benchmarks.models import Lab, Study
 from benchmarks.studies import lists
-from benchmarks.studies.saving import save_campaign, update_campaign
+from benchmarks.studies.saving import save_study, update_study
 from benchmarks.viewer import Viewer
 
 MAX_DAYS = 36_500
@@ -44,8 +44,8 @@ EXAMPLE_CHANGE = OpenApiExample(
 )
 
 
-class CampaignFields(StrictSerializer):
-    """What can be said about a campaign and changed later."""
+class StudyFields(StrictSerializer):
+    """What can be said about a study and changed later."""
 
     author = Text(required=False, allow_blank=True, max_length=200)
     institution = Text(required=False, allow_blank=True, max_length=300)
@@ -56,13 +56,13 @@ class CampaignFields(StrictSerializer):
         LANGUAGE, "en or pt-BR", required=False, allow_blank=True, max_length=10
     )
     note = Text(required=False, allow_blank=True, multiline=True)
-    visibility = Choice(choices=Campaign.Visibility.values, required=False)
+    visibility = Choice(choices=Study.Visibility.values, required=False)
     factors = SmallMap(
         child=ListOf(child=Scalar(), max_length=100),
         required=False,
         help_text="What the study varied: the values by the name of each factor.",
     )
-    band_percent = Number(
+    equivalence_margin_percent = Number(
         required=False,
         min_value=0,
         max_value=100,
@@ -76,12 +76,12 @@ class CampaignFields(StrictSerializer):
     )
 
 
-class CampaignInput(CampaignFields):
+class StudyInput(StudyFields):
     slug = Slug()
     title = Text(max_length=300)
 
 
-class CampaignChanges(CampaignFields):
+class StudyChanges(StudyFields):
     title = Text(max_length=300, required=False)
     reference_system = WholeNumber(
         required=False,
@@ -90,8 +90,8 @@ class CampaignChanges(CampaignFields):
     )
 
 
-class CampaignSerializer(Answer):
-    address = "api:campaign"
+class StudySerializer(Answer):
+    address = "api:study"
 
     id = serializers.IntegerField()
     url = serializers.SerializerMethodField()
@@ -104,15 +104,15 @@ class CampaignSerializer(Answer):
     language = serializers.CharField()
     note = serializers.CharField()
     factors = serializers.DictField()
-    visibility = serializers.ChoiceField(choices=Campaign.Visibility.values)
-    band_percent = serializers.FloatField()
+    visibility = serializers.ChoiceField(choices=Study.Visibility.values)
+    equivalence_margin_percent = serializers.FloatField()
     baseline_max_age_days = serializers.IntegerField()
     reference_system = serializers.IntegerField(
         source="reference_system_id", allow_null=True
     )
     created_at = serializers.DateTimeField()
 
-    def place(self, row: Campaign) -> dict[str, Any]:
+    def place(self, row: Study) -> dict[str, Any]:
         return {"slug": f"{row.lab.slug}/{row.slug}"}
 
 
@@ -128,8 +128,8 @@ class TallySerializer(serializers.Serializer[Any]):
     flags = serializers.IntegerField()
 
 
-class CampaignDetail(CampaignSerializer):
-    """A campaign with its numbers; ``waiting`` is 0 once all runs are processed,
+class StudyDetail(StudySerializer):
+    """A study with its numbers; ``waiting`` is 0 once all runs are processed,
     and ``unchecked`` is 0 once the flags speak of them."""
 
     counts = serializers.SerializerMethodField()
@@ -137,66 +137,66 @@ class CampaignDetail(CampaignSerializer):
     tools = serializers.SerializerMethodField()
 
     @extend_schema_field(TallySerializer)
-    def get_counts(self, row: Campaign) -> Any:
+    def get_counts(self, row: Study) -> Any:
         return TallySerializer(self.context["card"].tally).data
 
-    def get_hypervisors(self, row: Campaign) -> list[str]:
+    def get_hypervisors(self, row: Study) -> list[str]:
         return list(self.context["card"].hypervisors)
 
-    def get_tools(self, row: Campaign) -> list[str]:
+    def get_tools(self, row: Study) -> list[str]:
         return list(self.context["card"].tools)
 
 
-def own_campaign(lab: Lab, name: str) -> Campaign:
-    """Return a campaign the lab may change; another lab's is as good as missing."""
-    campaign = lists.find_campaign(Viewer(frozenset({lab.pk})), name)
-    if campaign.lab_id != lab.pk:
-        raise NotFoundError("campaign", name)
-    return campaign
+def own_study(lab: Lab, name: str) -> Study:
+    """Return a study the lab may change; another lab's is as good as missing."""
+    study = lists.find_study(Viewer(frozenset({lab.pk})), name)
+    if study.lab_id != lab.pk:
+        raise NotFoundError("study", name)
+    return study
 
 
-class CampaignsView(ApiView):
-    """All campaigns one may see; a lab adds its own."""
+class StudiesView(ApiView):
+    """All studies one may see; a lab adds its own."""
 
     query_class = ListQuery
 
     @extend_schema(
-        summary="List campaigns",
-        operation_id="campaigns_list",
-        responses=CampaignSerializer(many=True),
+        summary="List studies",
+        operation_id="studies_list",
+        responses=StudySerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        return self.page_of(lists.visible(self.viewer), CampaignSerializer)
+        return self.page_of(lists.visible(self.viewer), StudySerializer)
 
     @extend_schema(
-        summary="Create a campaign, or find the same one",
-        request=CampaignInput,
-        responses={201: CampaignSerializer, 200: CampaignSerializer},
+        summary="Create a study, or find the same one",
+        request=StudyInput,
+        responses={201: StudySerializer, 200: StudySerializer},
         examples=[EXAMPLE],
     )
     def post(self, request: Request) -> Response:
-        fields = checked(CampaignInput, request.data)
-        campaign, created = save_campaign(lab=self.lab, **fields)
-        return self.created_or_known(CampaignSerializer, campaign, created)
+        fields = checked(StudyInput, request.data)
+        study, created = save_study(lab=self.lab, **fields)
+        return self.created_or_known(StudySerializer, study, created)
 
 
-class CampaignView(ApiView):
-    """One campaign, by its slug or as lab/slug."""
+class StudyView(ApiView):
+    """One study, by its slug or as lab/slug."""
 
-    @extend_schema(summary="Read a campaign and its numbers", responses=CampaignDetail)
+    @extend_schema(summary="Read a study and its numbers", responses=StudyDetail)
     def get(self, request: Request, slug: str) -> Response:
-        campaign = lists.find_campaign(self.viewer, slug)
-        card = lists.card_of(campaign)
-        return Response(self.shown(CampaignDetail, campaign, card=card))
+        study = lists.find_study(self.viewer, slug)
+        card = lists.card_of(study)
+        return Response(self.shown(StudyDetail, study, card=card))
 
     @extend_schema(
-        summary="Change a campaign of the token's lab",
-        request=CampaignChanges,
-        responses=CampaignSerializer,
+        summary="Change a study of the token's lab",
+        request=StudyChanges,
+        responses=StudySerializer,
         examples=[EXAMPLE_CHANGE],
     )
     def patch(self, request: Request, slug: str) -> Response:
-        changes = checked(CampaignChanges, request.data)
-        campaign = own_campaign(self.lab, slug)
-        campaign = update_campaign(campaign=campaign, **changes)
-        return Response(self.shown(CampaignSerializer, campaign))
+        changes = checked(StudyChanges, request.data)
+        study = own_study(self.lab, slug)
+        study = update_study(study=study, **changes)
+        return Response(self.shown(StudySerializer, study))

@@ -9,8 +9,8 @@ from rest_framework.response import Response
 
 from api.comparisons import BETTER, COMPONENTS, NONE_YET, VERDICTS
 from api.kit.fields import NULLABLE
-from api.kit.study_views import CampaignView
-from benchmarks.comparing.sweeps import campaign_sweeps
+from api.kit.study_views import StudyView
+from benchmarks.comparing.sweeps import study_sweeps
 
 COURSES = ("keeps", "parts", "joins", "slower")
 
@@ -69,14 +69,14 @@ class SweepsSerializer(serializers.Serializer[Any]):
     results = SweepSerializer(many=True)
 
 
-class SweepsView(CampaignView):
+class SweepsView(StudyView):
     """What becomes of a metric along a parameter."""
 
     @extend_schema(
-        summary="Read a campaign's values along numeric parameters",
+        summary="Read a study's values along numeric parameters",
         operation_id="sweeps_retrieve",
         responses=SweepsSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = campaign_sweeps(self.viewer, self.campaign)
+        found = study_sweeps(self.viewer, self.study)
         return Response(self.shown(SweepsSerializer, {"results": found}))

@@ -11,13 +11,13 @@ from rest_framework.response import Response
 
 from api.kit.answers import Answer
 from api.kit.fields import WORDS, Choice, Messages, Slug, Text, WholeNumber
-from api.kit.queries import ListQuery, campaign_parameter
+from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import SmallMap, StrictSerializer, checked
 from api.kit.strictness import kind
 from api.kit.views import ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Run, System
-from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.lists import find_study
 from benchmarks.studies.systems import register_system
 
 MAX_VCPUS = 100_000
@@ -101,12 +101,12 @@ class SystemSerializer(Answer):
 
 
 class SystemQuery(ListQuery):
-    campaign = campaign_parameter()
+    study = study_parameter()
     host = Slug(required=False, help_text="A host's slug.")
 
 
 class SystemsView(ApiView):
-    """Systems of one's lab, and those that a visible campaign measured."""
+    """Systems of one's lab, and those that a visible study measured."""
 
     query_class = SystemQuery
 
@@ -119,9 +119,9 @@ class SystemsView(ApiView):
         systems = System.objects.visible_to(self.viewer).select_related("lab", "host")
         if "host" in self.query:
             systems = systems.filter(host__slug=self.query["host"])
-        if "campaign" in self.query:
-            campaign = find_campaign(self.viewer, self.query["campaign"])
-            runs = Run.objects.filter(campaign=campaign, system=OuterRef("pk"))
+        if "study" in self.query:
+            study = find_study(self.viewer, self.query["study"])
+            runs = Run.objects.filter(study=study, system=OuterRef("pk"))
             systems = systems.filter(Exists(runs))
         return self.page_of(systems, SystemSerializer)
 

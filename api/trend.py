@@ -1,4 +1,4 @@
-"""/history/: one case on one host, over dates and hypervisor versions."""
+"""/trend/: one case on one host, over dates and hypervisor versions."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from rest_framework.response import Response
 from api.comparisons import FigureSerializer
 from api.kit.fields import NULLABLE, Text
 from api.kit.queries import WholeParameter
-from api.kit.study_views import CampaignQuery, CampaignView
-from benchmarks.comparing.trend import Subject, history, subjects
+from api.kit.study_views import StudyQuery, StudyView
+from benchmarks.comparing.trend import Subject, subjects, trend_of
 from benchmarks.errors import NotFoundError
 from benchmarks.sentences import Sentence
 
 
-class HistorySubjectSerializer(serializers.Serializer[Any]):
+class TrendSubjectSerializer(serializers.Serializer[Any]):
     """A case on a host, and how much of a history it has: ask for it by both."""
 
     case_id = serializers.IntegerField()
@@ -27,7 +27,7 @@ class HistorySubjectSerializer(serializers.Serializer[Any]):
     is_dated = serializers.BooleanField()
 
 
-class HistoryPointSerializer(FigureSerializer):
+class TrendPointSerializer(FigureSerializer):
     """Runs of one day or version, with the 95 % interval of their mean.
 
     ``mean`` is null where no single figure describes the runs: ``doubts`` and
@@ -64,46 +64,46 @@ class SeriesSerializer(serializers.Serializer[Any]):
 
     system = serializers.CharField(source="system.label")
     system_id = serializers.IntegerField(source="system.pk")
-    days = HistoryPointSerializer(many=True)
-    versions = HistoryPointSerializer(many=True)
+    days = TrendPointSerializer(many=True)
+    versions = TrendPointSerializer(many=True)
     changes = ChangeSerializer(many=True, **NULLABLE)
 
 
-class HistorySerializer(serializers.Serializer[Any]):
-    """``results`` are the subjects of a campaign, ``series`` those of the one asked
+class TrendSerializer(serializers.Serializer[Any]):
+    """``results`` are the subjects of a study, ``series`` those of the one asked
     for; empty where none was."""
 
-    results = HistorySubjectSerializer(many=True)
+    results = TrendSubjectSerializer(many=True)
     series = SeriesSerializer(many=True)
 
 
-class HistoryQuery(CampaignQuery):
+class TrendQuery(StudyQuery):
     case = WholeParameter(required=False, help_text="A case's id, to read its series.")
     host = Text(required=False, max_length=50, help_text="A host's slug.")
 
 
-class HistoryView(CampaignView):
-    """What a campaign measured before, and on other versions."""
+class TrendView(StudyView):
+    """What a study measured before, and on other versions."""
 
-    query_class = HistoryQuery
+    query_class = TrendQuery
 
     @extend_schema(
         summary="Read a case's history over dates and versions",
-        operation_id="history_retrieve",
-        responses=HistorySerializer,
+        operation_id="trend_retrieve",
+        responses=TrendSerializer,
     )
     def get(self, request: Request) -> Response:
         found = self._subjects()
-        series = history(self.viewer, found[0]).series if "case" in self.query else ()
+        series = trend_of(self.viewer, found[0]).series if "case" in self.query else ()
         body = {"results": found, "series": series}
-        return Response(self.shown(HistorySerializer, body))
+        return Response(self.shown(TrendSerializer, body))
 
     def _subjects(self) -> tuple[Subject, ...]:
         """Return those that were asked for, at least one if a case was named."""
         case, host = self.query.get("case"), self.query.get("host")
         found = tuple(
             each
-            for each in subjects(self.viewer, self.campaign)
+            for each in subjects(self.viewer, self.study)
             if case in (None, each.case_id) and host in (None, each.host)
         )
         if case is not None and not found:

@@ -10,7 +10,7 @@ from api.comparisons import ComparisonsView
 from api.coruns import CoRunsView
 from api.documents import DocsView, SchemaView, UnknownAddressView
 from api.energy import EnergyView
-from api.factor_effects import InfluenceView
+from api.factor_effects import FactorEffectsView
 from api.flags import FlagsView, FlagView
 from api.health import HealthView
 from api.hosts import HostsView, HostView
@@ -19,7 +19,7 @@ from api.plan_agents import (
     PartFinishView,
     PartMeetView,
     PlanNextView,
-    PlanSeatsView,
+    PlanSlotsView,
 )
 from api.plans import PlanStepsView, PlansView, PlanView
 from api.power import PowerView
@@ -28,16 +28,16 @@ from api.profile import ProfileView
 from api.publishing import PublishingView
 from api.runs import RunsView, RunView
 from api.samples import SamplesView
-from api.studies import CampaignsView, CampaignView
+from api.studies import StudiesView, StudyView
 from api.sweeps import SweepsView
 from api.systems import SystemsView, SystemView
 from api.time import TimeView
-from api.trend import HistoryView
-from api.versions import SnapshotFileView, SnapshotsView, SnapshotView
+from api.trend import TrendView
+from api.versions import VersionFileView, VersionsView, VersionView
 
 
-class CampaignName:
-    """A campaign's slug, or lab/slug where several labs use it."""
+class StudyName:
+    """A study's slug, or lab/slug where several labs use it."""
 
     regex = r"[-a-zA-Z0-9_]+(?:/[-a-zA-Z0-9_]+)?"
 
@@ -48,13 +48,13 @@ class CampaignName:
         return value
 
 
-register_converter(CampaignName, "campaign")
+register_converter(StudyName, "study")
 
 app_name = "api"
 urlpatterns = [
     path("agents/", AgentsView.as_view(), name="agents"),
-    path("campaigns/", CampaignsView.as_view(), name="campaigns"),
-    path("campaigns/<campaign:slug>/", CampaignView.as_view(), name="campaign"),
+    path("studies/", StudiesView.as_view(), name="studies"),
+    path("studies/<study:slug>/", StudyView.as_view(), name="study"),
     path("cases/", CasesView.as_view(), name="cases"),
     path("cases/<int:pk>/", CaseView.as_view(), name="case"),
     path("hosts/", HostsView.as_view(), name="hosts"),
@@ -73,23 +73,23 @@ urlpatterns = [
     path("power/", PowerView.as_view(), name="power"),
     path("sweeps/", SweepsView.as_view(), name="sweeps"),
     path("network/", NetworkView.as_view(), name="network"),
-    path("history/", HistoryView.as_view(), name="history"),
+    path("trend/", TrendView.as_view(), name="trend"),
     path("profile/", ProfileView.as_view(), name="profile"),
     path("publishing/", PublishingView.as_view(), name="publishing"),
     path("flags/", FlagsView.as_view(), name="flags"),
     path("flags/<int:pk>/", FlagView.as_view(), name="flag"),
-    path("snapshots/", SnapshotsView.as_view(), name="snapshots"),
-    path("snapshots/<int:pk>/", SnapshotView.as_view(), name="snapshot"),
+    path("versions/", VersionsView.as_view(), name="versions"),
+    path("versions/<int:pk>/", VersionView.as_view(), name="version"),
     path(
-        "snapshots/<int:pk>/<slug:form>/",
-        SnapshotFileView.as_view(),
-        name="snapshot-file",
+        "versions/<int:pk>/<slug:form>/",
+        VersionFileView.as_view(),
+        name="version-file",
     ),
-    path("influence/", InfluenceView.as_view(), name="influence"),
+    path("factor-effects/", FactorEffectsView.as_view(), name="factor-effects"),
     path("plans/", PlansView.as_view(), name="plans"),
     path("plans/<int:pk>/", PlanView.as_view(), name="plan"),
     path("plans/<int:pk>/steps/", PlanStepsView.as_view(), name="plan-steps"),
-    path("plans/<int:pk>/seats/", PlanSeatsView.as_view(), name="plan-seats"),
+    path("plans/<int:pk>/slots/", PlanSlotsView.as_view(), name="plan-slots"),
     path("plans/<int:pk>/next/", PlanNextView.as_view(), name="plan-next"),
     path("plan-parts/<int:pk>/meet/", PartMeetView.as_view(), name="part-meet"),
     path("plan-parts/<int:pk>/finish/", PartFinishView.as_view(), name="part-finish"),

@@ -1,4 +1,4 @@
-"""/snapshots/: campaigns as they were frozen to be cited, and their files."""
+"""/versions/: studies as they were frozen to be cited, and their files."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from api.kit.answers import Answer
-from api.kit.queries import ListQuery, campaign_parameter
+from api.kit.queries import ListQuery, study_parameter
 from api.kit.views import ApiView
-from benchmarks.models import Snapshot, SnapshotFile
+from benchmarks.models import Version, VersionFile
 from benchmarks.publishing.version_lists import (
     find_file,
-    find_snapshot,
-    visible_snapshots,
+    find_version,
+    visible_versions,
 )
-from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.lists import find_study
 
 FORMS = ["csv", "json", "tex", "pdf", "bib"]
 FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=FORMS)
@@ -34,7 +34,7 @@ class SignatureSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
 
 
-class SnapshotFileSerializer(serializers.Serializer[Any]):
+class VersionFileSerializer(serializers.Serializer[Any]):
     """One form; ``sha256`` is of exactly the bytes that ``url`` hands out."""
 
     form = serializers.ChoiceField(choices=FORMS)
@@ -43,91 +43,91 @@ class SnapshotFileSerializer(serializers.Serializer[Any]):
     url = serializers.SerializerMethodField()
 
     @extend_schema_field(OpenApiTypes.URI)
-    def get_url(self, file: SnapshotFile) -> str:
-        place = {"pk": file.snapshot_id, "form": file.form}
+    def get_url(self, file: VersionFile) -> str:
+        place = {"pk": file.version_id, "form": file.form}
         request = self.context.get("request")
-        return reverse("api:snapshot-file", kwargs=place, request=request)
+        return reverse("api:version-file", kwargs=place, request=request)
 
 
-class SnapshotSerializer(Answer):
-    """A frozen campaign. ``page`` is the address to cite; ``sha256`` covers all files:
+class VersionSerializer(Answer):
+    """A frozen study. ``page`` is the address to cite; ``sha256`` covers all files:
     it is of the lines ``sha256  form``, in the order of the forms' names.
     """
 
-    address = "api:snapshot"
+    address = "api:version"
 
     id = serializers.IntegerField()
     url = serializers.SerializerMethodField()
     page = serializers.SerializerMethodField()
-    campaign = serializers.CharField(source="campaign.slug")
+    study = serializers.CharField(source="study.slug")
     lab = serializers.CharField(source="lab.slug")
     number = serializers.IntegerField()
     title = serializers.CharField()
     frozen_at = serializers.DateTimeField(source="created_at")
     frozen_by = serializers.CharField(source="who")
-    version = serializers.CharField()
+    product_version = serializers.CharField()
     rule_set = serializers.IntegerField()
     level = serializers.ChoiceField(choices=["draft", "lab", "verified"])
     undisclosed = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField())
     )
-    licence = serializers.ChoiceField(choices=Snapshot.Licence.values)
+    licence = serializers.ChoiceField(choices=Version.Licence.values)
     licence_note = serializers.CharField()
     sha256 = serializers.CharField(source="digest")
-    files = SnapshotFileSerializer(many=True)
+    files = VersionFileSerializer(many=True)
     signatures = SignatureSerializer(many=True)
     withdrawn_at = serializers.DateTimeField(allow_null=True)
     withdrawn_reason = serializers.CharField()
 
     @extend_schema_field(OpenApiTypes.URI)
-    def get_page(self, snapshot: Snapshot) -> str:
+    def get_page(self, version: Version) -> str:
         # The page's address is a promise: it is written out, not looked up.
-        place = f"/snapshots/{snapshot.pk}/"
+        place = f"/versions/{version.pk}/"
         return str(self.context["request"].build_absolute_uri(place))
 
 
-class SnapshotsQuery(ListQuery):
-    campaign = campaign_parameter()
+class VersionsQuery(ListQuery):
+    study = study_parameter()
 
 
-class SnapshotsView(ApiView):
+class VersionsView(ApiView):
     """Everything that was frozen."""
 
-    query_class = SnapshotsQuery
+    query_class = VersionsQuery
 
     @extend_schema(
-        summary="List snapshots",
-        operation_id="snapshots_list",
-        responses=SnapshotSerializer(many=True),
+        summary="List versions",
+        operation_id="versions_list",
+        responses=VersionSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        name = self.query.get("campaign")
-        campaign = find_campaign(self.viewer, name) if name else None
-        rows = visible_snapshots(self.viewer, campaign)
-        return self.page_of(rows, SnapshotSerializer)
+        name = self.query.get("study")
+        study = find_study(self.viewer, name) if name else None
+        rows = visible_versions(self.viewer, study)
+        return self.page_of(rows, VersionSerializer)
 
 
-class SnapshotView(ApiView):
-    """One snapshot."""
+class VersionView(ApiView):
+    """One version."""
 
-    @extend_schema(summary="Read a snapshot", responses=SnapshotSerializer)
+    @extend_schema(summary="Read a version", responses=VersionSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        found = find_snapshot(self.viewer, pk)
-        return Response(self.shown(SnapshotSerializer, found))
+        found = find_version(self.viewer, pk)
+        return Response(self.shown(VersionSerializer, found))
 
 
-class SnapshotFileView(ApiView):
-    """One form of a snapshot, the same bytes for ever."""
+class VersionFileView(ApiView):
+    """One form of a version, the same bytes for ever."""
 
     @extend_schema(
-        summary="Download a form of a snapshot",
-        operation_id="snapshot_file",
+        summary="Download a form of a version",
+        operation_id="version_file",
         parameters=[FORM],
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
     )
     def get(self, request: Request, pk: int, form: str) -> HttpResponse:
         file = find_file(self.viewer, pk, form)
-        name = f"{file.snapshot.campaign.slug}-{file.snapshot.number}.{form}"
+        name = f"{file.version.study.slug}-{file.version.number}.{form}"
         headers = {
             "Content-Disposition": f'attachment; filename="{name}"',
             "ETag": f'"{file.digest}"',

@@ -33,7 +33,7 @@ SINGLE_RUNS = 300
 PAGE_VIEWS = 40
 AGENTS_REST_S = 30.0
 STUDY = "lmu-2010-xen"
-ROWS = f"/api/v1/comparisons/?campaign={STUDY}"
+ROWS = f"/api/v1/comparisons/?study={STUDY}"
 EMPTY_PAGE = "/login/"  # the same web server and templates, no data
 
 
@@ -108,7 +108,7 @@ def _verdicts(product: Product, var: Path) -> tuple[str, ...]:
 def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
     """Limits come from a PostgreSQL of the same build, idle beside the product."""
     client = product.client()
-    client.create_campaign({"slug": "bench", "title": "Bench"})
+    client.create_study({"slug": "bench", "title": "Bench"})
     client.register_host({"slug": "bench-host"})
     with embedded.services(folder) as services:
         url = services.environment()["DATABASE_URL"]
@@ -147,7 +147,7 @@ def _run(number: int) -> dict[str, Any]:
     """Return a run like those of an agent: four samples on one of 20 systems."""
     return {
         "key": str(uuid.uuid4()),
-        "campaign": "bench",
+        "study": "bench",
         "system": {
             "host": "bench-host",
             "hypervisor": "KVM" if number % 2 else "native",

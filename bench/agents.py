@@ -83,7 +83,7 @@ def _rests(stage: Stage, seconds: float) -> Iterator[Row]:
 def _daemons(stage: Stage) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
     full = stage.folder / "full"
     stage.home = full
-    stage.cost("push", __file__, "--later", "--campaign", "study", *SYSTEM)
+    stage.cost("push", __file__, "--later", "--study", "study", *SYSTEM)
     yield "watch, server away", stage.begin("watch", server=AWAY)
     stage.home = stage.folder / "empty"
     yield "watch, nothing waits", stage.begin("watch")

@@ -1,6 +1,6 @@
 """How many mistakes the plausibility rules find, and how often they doubt in vain.
 
-Campaigns of known truth are simulated, one mistake of a class is made in each, and the
+Studies of known truth are simulated, one mistake of a class is made in each, and the
 rules of that class must name what is wrong. The simulator is the tests' own.
 """
 
@@ -18,10 +18,10 @@ from tests.benchmarks.plausibility.simulation import clean_study
 
 __all__ = ["CLASSES", "FlagRow", "detection", "false_findings", "flag_table", "flags"]
 
-# A campaign takes about as long as this many repetitions of the other tables.
-CAMPAIGN_WEIGHT = 100
+# A study takes about as long as this many repetitions of the other tables.
+STUDY_WEIGHT = 100
 
-_campaign = lru_cache(maxsize=64)(clean_study)
+_study = lru_cache(maxsize=64)(clean_study)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class FlagRow:
 
 @dataclass(frozen=True)
 class FalseFindings:
-    """What the rules doubted in clean campaigns."""
+    """What the rules doubted in clean studies."""
 
     cells: int
     doubted_cells: int
@@ -50,14 +50,14 @@ class FalseFindings:
 
 
 def detection(name: str, *, repetitions: int, seed: int) -> tuple[int, int]:
-    """Return in how many campaigns a class of mistakes was found, of how many.
+    """Return in how many studies a class of mistakes was found, of how many.
 
     Found means that a rule of the class names a cell or run that is wrong.
     """
     inject, rules = CLASSES[name]
     found = tried = 0
     for number in range(seed, seed + repetitions):
-        made = inject(np.random.default_rng([number, 1]), _campaign(number))
+        made = inject(np.random.default_rng([number, 1]), _study(number))
         if made is not None:
             study, wrong = made
             named = {
@@ -71,11 +71,11 @@ def detection(name: str, *, repetitions: int, seed: int) -> tuple[int, int]:
 
 
 def false_findings(*, repetitions: int, seed: int) -> FalseFindings:
-    """Return what every rule together doubts in campaigns without a mistake."""
+    """Return what every rule together doubts in studies without a mistake."""
     cells = runs = doubted_cells = doubted_runs = 0
     by_rule: Counter[str] = Counter()
     for number in range(seed, seed + repetitions):
-        study = _campaign(number)
+        study = _study(number)
         findings = check(study)
         named = {each for finding in findings for each in finding.subjects}
         cells, runs = cells + len(study.cells), runs + len(study.runs)
@@ -86,7 +86,7 @@ def false_findings(*, repetitions: int, seed: int) -> FalseFindings:
 
 
 def flag_table(repetitions: int, seed: int) -> list[FlagRow]:
-    """Return one row for each class of mistakes and two for clean campaigns."""
+    """Return one row for each class of mistakes and two for clean studies."""
     rows = [
         FlagRow(name, *detection(name, repetitions=repetitions, seed=seed), ">= 95 %")
         for name in CLASSES
@@ -101,13 +101,13 @@ def flag_table(repetitions: int, seed: int) -> list[FlagRow]:
 
 def flags(generator: Generator, repetitions: int) -> Table:
     """Return mistakes found and false doubts as a table of the calibration report."""
-    campaigns = max(repetitions // CAMPAIGN_WEIGHT, 2)
-    rows = flag_table(campaigns, seed=int(generator.integers(2**31)))
+    studies = max(repetitions // STUDY_WEIGHT, 2)
+    rows = flag_table(studies, seed=int(generator.integers(2**31)))
     return Table(
         "Plausibility flags",
-        f"Each class of mistakes is made in {campaigns} simulated campaigns, where it "
+        f"Each class of mistakes is made in {studies} simulated studies, where it "
         "can be made; a flag must name what is wrong. Below, what is doubted in the "
-        "same campaigns without a mistake.",
+        "same studies without a mistake.",
         ("mistake", "found or doubted, %", "of"),
         tuple(
             (f"{row.what} (wanted {row.demanded})", f"{row.percent:.2f}", str(row.of))

@@ -17,7 +17,7 @@ from bench import wide
 from tests.dashboard.browsing import chromium
 from tests.product.conftest import Product
 
-COMPARE: Final = f"/campaigns/first-lab/{wide.CAMPAIGN}/compare/"
+COMPARE: Final = f"/studies/first-lab/{wide.STUDY}/compare/"
 EMPTY_PAGE: Final = "/login/"
 PAINT_MS: Final = 1000
 INTERACTION_MS: Final = 100
@@ -55,8 +55,8 @@ def bench_fluency(product: Product) -> Iterator[tuple[str, ...]]:
         paint_ms = _paint_ms(page, product.url + COMPARE)
         yield _row("first paint", paint_ms, PAINT_MS, f"empty page {empty_ms:.0f} ms")
         clock = Clock(page)
-        for name, deed in DEEDS.items():
-            said = deed(page)
+        for name, action in ACTIONS.items():
+            said = action(page)
             spent = clock.since()
             told = ", ".join(filter(None, [said, str(spent)]))
             yield _row(name, spent.longest_wait_ms, INTERACTION_MS, told)
@@ -177,7 +177,7 @@ def _order_columns(page: Page) -> str:
     return _choose(page, "order")
 
 
-DEEDS: Final[dict[str, Callable[[Page], str | None]]] = {
+ACTIONS: Final[dict[str, Callable[[Page], str | None]]] = {
     "typing into the search": _type,
     "clearing it": _clear,
     "clearing it at once": _clear_at_once,

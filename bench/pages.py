@@ -1,4 +1,4 @@
-"""How long every page of the reference campaigns takes, the worst of each kind.
+"""How long every page of the reference studies takes, the worst of each kind.
 
 Wall time is what a reader waits for: for a page that is made anew, as after any change
 of the database, and for one that is asked for again while nothing has changed
@@ -25,17 +25,17 @@ VIEWS: Final = 21
 WANTED_MS: Final = 50
 EMPTY_PAGE: Final = "/login/"  # the same web server and templates, no data
 KINDS: Final = {
-    "campaign": "",
+    "study": "",
     "compare": "compare/",
     "compare, all scenarios": "compare/?scenario=all",
     "cell": "cells/{cell}/",
     "card of a cell": "compare/cell/?cell={cell}",
-    "influence": "influence/",
+    "factor-effects": "factor-effects/",
     "co-runs": "co-runs/",
     "sweep": "sweep/",
     "network": "network/",
     "energy": "energy/",
-    "history": "history/",
+    "trend": "trend/",
     "flags": "flags/",
     "runs": "runs/",
     "report": "report/",
@@ -59,7 +59,7 @@ def bench_pages(product: Product) -> Iterator[tuple[str, ...]]:
     """Yield a row for every kind of page, beside an empty page of the same server."""
     with closing(Pages(product)) as pages:
         limit = pages.timing(EMPTY_PAGE)
-        for kind, addresses in addresses_of(pages, campaigns_of(product)):
+        for kind, addresses in addresses_of(pages, studies_of(product)):
             worst = max(map(pages.timing, addresses))
             yield _row(f"{kind}, worst of {len(addresses)}", worst, limit)
 
@@ -72,22 +72,22 @@ def _row(what: str, it: Timing, limit: Timing) -> tuple[str, ...]:
     return what, speed, said, f"{ratio}; of {WANTED_MS} ms: {shares}"
 
 
-def campaigns_of(product: Product) -> list[str]:
-    """Return each campaign of a product as lab/slug."""
-    found = product.client().get("campaigns/")["results"]
+def studies_of(product: Product) -> list[str]:
+    """Return each study of a product as lab/slug."""
+    found = product.client().get("studies/")["results"]
     return [f"{each['lab']}/{each['slug']}" for each in found]
 
 
 def addresses_of(pages: "Pages", slugs: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each kind of page with its addresses in the campaigns."""
-    cells = {slug: pages.first(f"/campaigns/{slug}/compare/", CELL) for slug in slugs}
-    run = pages.first(f"/campaigns/{slugs[0]}/runs/", RUN)
+    """Yield each kind of page with its addresses in the studies."""
+    cells = {slug: pages.first(f"/studies/{slug}/compare/", CELL) for slug in slugs}
+    run = pages.first(f"/studies/{slugs[0]}/runs/", RUN)
     for kind, address in LONE.items():
         yield kind, [address.format(run=run)]
     for kind, address in KINDS.items():
         yield (
             kind,
-            [f"/campaigns/{it}/{address.format(cell=cells[it])}" for it in slugs],
+            [f"/studies/{it}/{address.format(cell=cells[it])}" for it in slugs],
         )
 
 

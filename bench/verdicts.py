@@ -1,6 +1,6 @@
-"""How long it takes to judge a campaign of 20,000 cells, the database included.
+"""How long it takes to judge a study of 20,000 cells, the database included.
 
-Run by `python -m bench.verdicts CAMPAIGN` beside a product; prints milliseconds.
+Run by `python -m bench.verdicts STUDY` beside a product; prints milliseconds.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from agents.client import Client
 
-CAMPAIGN: Final = "bench-verdicts"
+STUDY: Final = "bench-verdicts"
 HOST: Final = "bench-verdicts-host"
 SYSTEMS: Final = 40
 CASES: Final = 500
@@ -24,8 +24,8 @@ REPEATS: Final = 15
 
 
 def upload(client: Client) -> None:
-    """Fill a campaign with 20,000 cells of five runs each, and wait for them."""
-    client.create_campaign({"slug": CAMPAIGN, "title": "20,000 cells"})
+    """Fill a study with 20,000 cells of five runs each, and wait for them."""
+    client.create_study({"slug": STUDY, "title": "20,000 cells"})
     client.register_host({"slug": HOST})
     runs = (_run(at, run) for run in range(RUNS) for at in range(SYSTEMS))
     for _ in client.upload(runs):
@@ -38,7 +38,7 @@ def service_ms(var: Path) -> float:
     """Return how long the service takes, measured in a process of its own."""
     command = [sys.executable, "-m", "running.command", sys.executable]
     answer = subprocess.run(
-        [*command, "-m", "bench.verdicts", CAMPAIGN],
+        [*command, "-m", "bench.verdicts", STUDY],
         env={**os.environ, "VAR": str(var)},
         capture_output=True,
         text=True,
@@ -52,7 +52,7 @@ def _run(at: int, run: int) -> dict[str, Any]:
     guest = {"hypervisor": "KVM", "options": {"variant": str(at)}}
     return {
         "key": str(uuid.uuid4()),
-        "campaign": CAMPAIGN,
+        "study": STUDY,
         "system": {
             "host": HOST,
             "guest_os": "Debian 12",
@@ -79,14 +79,14 @@ def _measure(slug: str) -> float:
     import django
 
     django.setup()
-    from benchmarks.comparing.verdicts import campaign_verdicts
-    from benchmarks.models import Campaign
+    from benchmarks.comparing.verdicts import study_verdicts
+    from benchmarks.models import Study
 
-    campaign = Campaign.objects.get(slug=slug)
+    study = Study.objects.get(slug=slug)
     times = []
     for _ in range(REPEATS):
         begun = time.perf_counter()
-        found = campaign_verdicts(campaign)
+        found = study_verdicts(study)
         times.append(time.perf_counter() - begun)
     assert len(found.rows) == SYSTEMS * CASES
     return statistics.median(times) * 1000

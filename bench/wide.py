@@ -1,4 +1,4 @@
-"""A campaign as wide and long as the compare page must stay fluent with."""
+"""A study as wide and long as the compare page must stay fluent with."""
 
 import time
 import uuid
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from agents.client import Client
 
-CAMPAIGN: Final = "bench-wide"
+STUDY: Final = "bench-wide"
 HOST: Final = "bench-wide-host"
 RUNS: Final = 3
 GUESTS: Final = tuple(product(("Debian 12", "Windows 2022"), (32, 64)))
@@ -27,10 +27,10 @@ SIZES: Final = tuple(f"{size} KiB" for size in range(4, 204, 4))
 
 
 def upload(client: Client) -> None:
-    """Fill the campaign: 40 systems, each in 200 cases, native partners among them."""
-    client.create_campaign(
+    """Fill the study: 40 systems, each in 200 cases, native partners among them."""
+    client.create_study(
         {
-            "slug": CAMPAIGN,
+            "slug": STUDY,
             "title": "40 systems, 200 cases",
             "visibility": "public",
         }
@@ -48,7 +48,7 @@ def _runs() -> Iterator[dict[str, Any]]:
     ):
         yield {
             "key": str(uuid.uuid4()),
-            "campaign": CAMPAIGN,
+            "study": STUDY,
             "system": {
                 "host": HOST,
                 "guest_os": system,

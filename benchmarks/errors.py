@@ -103,10 +103,10 @@ class UnknownToolError(UnknownNameError):
     remedy = Sentence("The list of tools is in docs/tools.md.")
 
 
-class UnknownCampaignError(UnknownNameError):
-    code = "unknown_campaign"
-    kind = Sentence("campaign")
-    remedy = Sentence("Create the campaign first: POST /api/v1/campaigns/.")
+class UnknownStudyError(UnknownNameError):
+    code = "unknown_study"
+    kind = Sentence("study")
+    remedy = Sentence("Create the study first: POST /api/v1/studies/.")
 
 
 class UnknownHostError(UnknownNameError):
@@ -167,10 +167,10 @@ class DecisionError(BenchmarksError):
     code = "decision"
 
 
-class SnapshotError(BenchmarksError):
-    """A campaign that cannot be frozen now, or a snapshot that cannot be changed so."""
+class VersionError(BenchmarksError):
+    """A study that cannot be frozen now, or a version that cannot be changed so."""
 
-    code = "snapshot"
+    code = "version"
 
 
 class WrongTokenError(BenchmarksError):
@@ -199,17 +199,17 @@ class NotFoundError(UnknownNameError):
         super().__init__(name)
 
 
-class AmbiguousCampaignError(BenchmarksError):
-    """A campaign's name that several labs use."""
+class AmbiguousStudyError(BenchmarksError):
+    """A study's name that several labs use."""
 
-    code = "ambiguous_campaign"
+    code = "ambiguous_study"
     status = 400
 
     def __init__(self, slug: str, labs: Iterable[str]) -> None:
         choices = either([f'"{lab}/{slug}"' for lab in sorted(labs)])
         super().__init__(
             Sentence(
-                'Several labs have a campaign "{slug}". Say {choices}.',
+                'Several labs have a study "{slug}". Say {choices}.',
                 slug=slug,
                 choices=choices,
             )
@@ -235,11 +235,11 @@ class AlreadyExistsError(BenchmarksError):
         )
 
 
-class CampaignExistsError(AlreadyExistsError):
-    code = "campaign_exists"
-    kind = Sentence("campaign")
+class StudyExistsError(AlreadyExistsError):
+    code = "study_exists"
+    kind = Sentence("study")
     remedy = Sentence(
-        "Change it with PATCH /api/v1/campaigns/<slug>/, or choose another slug."
+        "Change it with PATCH /api/v1/studies/<slug>/, or choose another slug."
     )
 
 

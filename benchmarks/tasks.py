@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 # thousand uploads in a second need a few messages, and each finishes a whole batch.
 HINT_SENT = "virtlab:hint-sent"
 HINT_IS_LOST_AFTER_S = 5
-# The dashboard writes the files of a snapshot; this package does not know it.
-FREEZE = "dashboard.tasks.freeze"
+# The dashboard writes the files of a version; this package does not know it.
+PUBLISH_VERSION = "dashboard.tasks.publish_version"
 
 
 @shared_task
@@ -38,14 +38,16 @@ def wake() -> None:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
 
 
-def send_forgotten_freezings() -> None:
+def send_forgotten_publishing_jobs() -> None:
     """Send what is to be frozen and lost its hint or its maker to a worker once more.
 
     A message nobody took until the next is sent is dropped: they do not pile up.
     """
     expires_s = jobs.UNTAKEN.total_seconds()
-    for pk in jobs.revive_freezings():
+    for pk in jobs.requeue_publishing_jobs():
         try:
-            current_app.send_task(FREEZE, (pk,), expires=expires_s, retry=False)
+            current_app.send_task(
+                PUBLISH_VERSION, (pk,), expires=expires_s, retry=False
+            )
         except (OperationalError, OSError) as error:
-            logger.warning("Redis took no snapshot to freeze (%s).", error)
+            logger.warning("Redis took no version to freeze (%s).", error)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Viewer:
-    """Somebody who sees public campaigns and those of these labs."""
+    """Somebody who sees public studies and those of these labs."""
 
     lab_ids: frozenset[int] = frozenset()
 

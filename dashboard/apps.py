@@ -1,4 +1,4 @@
-"""The pages: overview, campaign, compare, runs."""
+"""The pages: overview, study, compare, runs."""
 
 from django.apps import AppConfig
 

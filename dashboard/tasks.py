@@ -13,6 +13,6 @@ def make_report(report_id: int) -> None:
 
 
 @shared_task
-def freeze(freezing_id: int) -> None:
-    """Freeze a campaign that somebody asked for."""
-    publishing.freeze(freezing_id)
+def publish_version(job_id: int) -> None:
+    """Freeze a study that somebody asked for."""
+    publishing.publish(job_id)

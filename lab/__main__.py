@@ -13,7 +13,6 @@ from typing import Any, Final
 from agents.client import Client, RefusedError, UnreachableError
 from lab import needs
 from lab.boots import KINDS, Visit, chosen, itinerary
-from lab.campaigns import facts_of_machine, found_campaign, versions_here
 from lab.desk import Desk
 from lab.errors import LabError
 from lab.images import GUEST, TOWER, Image, image_of, own_sources
@@ -24,6 +23,7 @@ from lab.processes import Program
 from lab.recording import write_record
 from lab.results import await_read, found_of
 from lab.servers import Server, free_port, lab_folder, server_of
+from lab.studies import facts_of_machine, found_study, versions_here
 
 REPETITIONS: Final = 3
 
@@ -53,7 +53,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--short", action="store_true", help="the least that tells")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     parser.add_argument("--only", default="", help=f"of {','.join(KINDS)}")
-    parser.add_argument("--campaign", default=time.strftime("lab-%Y%m%d-%H%M%S"))
+    parser.add_argument("--study", default=time.strftime("lab-%Y%m%d-%H%M%S"))
     parser.add_argument("--record", type=Path, help="keep all uploads in this file")
     parser.add_argument(
         "--packages", action="store_true", help="print the packages that are missing"
@@ -89,14 +89,14 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
             stack.enter_context(_time_server(agent, folder)),
         )
         machine = environment.get("MACHINE", "lab-machine")
-        campaign = (options.campaign, machine)
-        laboratory = _laboratory(folder, agent, images, server, ports, campaign)
+        study = (options.study, machine)
+        laboratory = _laboratory(folder, agent, images, server, ports, study)
         try:
             failures = _measured(laboratory, visits)
         finally:
             if options.record:
                 _record(options, laboratory, desk)
-    _look_at(server, environment, folder, options.campaign)
+    _look_at(server, environment, folder, options.study)
     say(f"{time.monotonic() - begun_s:.0f} s, {len(failures)} failures")
     return 1 if failures else 0
 
@@ -107,9 +107,9 @@ def _laboratory(
     images: tuple[Image, Image | None],
     server: Server,
     ports: tuple[int, int],
-    campaign: tuple[str, str],
+    study: tuple[str, str],
 ) -> Laboratory:
-    """Write campaign and machine to the server; return the lab that measures them."""
+    """Write study and machine to the server; return the lab that measures them."""
     facts = facts_of_machine(agent, images[0].root, folder)
     return Laboratory(
         folder=folder,
@@ -119,12 +119,12 @@ def _laboratory(
         client=Client(server.url, server.token, patience_s=30),
         reader=Client(server.url, server.read_token, patience_s=30),
         token=server.token,
-        campaign=campaign[0],
-        machine=campaign[1],
-        session=campaign[0],
+        study=study[0],
+        machine=study[1],
+        session=study[0],
         desk_port=ports[0],
         time_port=ports[1],
-        beneath=found_campaign(server, facts, *campaign),
+        beneath=found_study(server, facts, *study),
         versions=versions_here(),
         say=say,
     )
@@ -141,7 +141,7 @@ def _measured(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
 def _record(options: argparse.Namespace, laboratory: Laboratory, desk: Desk) -> None:
     """Write what was uploaded, even if the lab was stopped."""
     uploads = list(desk.uploads.values())
-    write_record(options.record, laboratory.reader, options.campaign, uploads)
+    write_record(options.record, laboratory.reader, options.study, uploads)
     say(f"written: {options.record}, {len(uploads)} uploads")
 
 
@@ -172,8 +172,8 @@ def _time_server(agent: Path, folder: Path) -> Iterator[int]:
 
 def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
     """Print the table and what is wrong; return the latter."""
-    await_read(laboratory.reader, laboratory.campaign)
-    found = found_of(laboratory.reader, laboratory.campaign, visits)
+    await_read(laboratory.reader, laboratory.study)
+    found = found_of(laboratory.reader, laboratory.study, visits)
     named = {each.name: each for visit in visits for each in visit.systems}
     systems = list(named.values())
     said = laboratory.said
@@ -186,10 +186,10 @@ def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
 
 
 def _look_at(
-    server: Server, environment: Mapping[str, str], folder: Path, campaign: str
+    server: Server, environment: Mapping[str, str], folder: Path, study: str
 ) -> None:
     if "SERVER" in environment:
-        say(f"the results are on {server.url}, campaign {campaign}")
+        say(f"the results are on {server.url}, study {study}")
     else:
         say(f"to look at the results: VAR={folder / 'product'} make run")
 

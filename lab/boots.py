@@ -80,8 +80,8 @@ LIAR: Final = Boot(
 TRIO: Final = Boot(
     kind="trio",
     systems=tuple(
-        System(name=f"seat-{seat}", layers=("qemu-tcg",), seen=("qemu-tcg",))
-        for seat in (1, 2, 3)
+        System(name=f"slot-{slot}", layers=("qemu-tcg",), seen=("qemu-tcg",))
+        for slot in (1, 2, 3)
     ),
     start_s=240,
     is_plan=True,

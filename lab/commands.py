@@ -63,15 +63,15 @@ def system_words(
 
 
 def plan_document(
-    campaign: str, system: int, seats: int, repetitions: int
+    study: str, system: int, slots: int, repetitions: int
 ) -> dict[str, Any]:
     """Return the plan by which guests run LINPACK together."""
     return {
-        "campaign": campaign,
-        "title": f"LINPACK in {seats} guests at once",
-        "systems": [{"system": system, "seats": seats}],
+        "study": study,
+        "title": f"LINPACK in {slots} guests at once",
+        "systems": [{"system": system, "slots": slots}],
         "tools": [{"tool": "virtlab-linpack", "options": {"sizes": SIZES}}],
-        "scenarios": [{"kind": "parallel", "vms": seats}],
+        "scenarios": [{"kind": "parallel", "vms": slots}],
         "repetitions": repetitions,
         "budget_s": 60 + 60 * (repetitions + 1),
     }

@@ -1,4 +1,4 @@
-"""One lab: its images, its campaign, and the visits in which its systems measure."""
+"""One lab: its images, its study, and the visits in which its systems measure."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -35,7 +35,7 @@ class Laboratory:
     client: Client
     reader: Client
     token: str
-    campaign: str
+    study: str
     machine: str
     session: str
     desk_port: int
@@ -121,17 +121,17 @@ class Laboratory:
 
     def _plan(self, visit: Visit) -> dict[str, list[str]]:
         """Make the plan of a co-run for the system that the single guest was."""
-        seats = visit.systems
+        slots = visit.systems
         alone = self._system_of(note_of(System(name="qemu")))
-        plan = plan_document(self.campaign, alone, len(seats), visit.repetitions)
+        plan = plan_document(self.study, alone, len(slots), visit.repetitions)
         number = str(self.client.request("POST", "plans/", plan)["id"])
         return {
             each.name: ["plan", number, "--system", str(alone), "--as", each.name]
-            for each in seats
+            for each in slots
         }
 
     def _system_of(self, note: str) -> int:
-        for run in self.reader.get_all("runs/", campaign=self.campaign):
+        for run in self.reader.get_all("runs/", study=self.study):
             if run["note"] == note:
                 return int(run["system_id"])
         raise LabError(f"No run has the note {note}: its guest failed.")
@@ -140,7 +140,7 @@ class Laboratory:
         desk = Desk(
             server=f"http://{host}:{self.desk_port}",
             time_server=f"tcp://{host}:{self.time_port}",
-            campaign=self.campaign,
+            study=self.study,
             machine=self.machine,
         )
         return jobs.write_job(

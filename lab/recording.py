@@ -11,24 +11,24 @@ from lab.desk import Upload
 
 
 def write_record(
-    path: Path, client: Client, campaign: str, uploads: Iterable[Upload]
+    path: Path, client: Client, study: str, uploads: Iterable[Upload]
 ) -> None:
-    """Write campaign, machine and uploads as they were sent, in the order of time.
+    """Write study, machine and uploads as they were sent, in the order of time.
 
-    The campaign is called as the file is. Only a system that was named by its number
+    The study is called as the file is. Only a system that was named by its number
     on that server is written out: another server has other numbers.
     """
     name = path.name.partition(".")[0]
     systems = {
         each["id"]: _description(each)
-        for each in client.get_all("systems/", campaign=campaign)
+        for each in client.get_all("systems/", study=study)
     }
-    runs = [{**_named(upload, systems), "campaign": name} for upload in uploads]
+    runs = [{**_named(upload, systems), "study": name} for upload in uploads]
     runs.sort(key=lambda run: (run["started_at"], run["key"]))
     hosts = {run["system"]["host"] for run in runs}
     content = {
-        "campaign": {
-            **_kept(client.get(f"campaigns/{campaign}/"), CAMPAIGN),
+        "study": {
+            **_kept(client.get(f"studies/{study}/"), STUDY),
             "slug": name,
         },
         "hosts": [
@@ -42,7 +42,7 @@ def write_record(
     path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
-CAMPAIGN = ("slug", "title", "published", "note", "visibility")
+STUDY = ("slug", "title", "published", "note", "visibility")
 HOST = ("slug", "title", "facts")
 SYSTEM = (
     *("host", "hypervisor", "hypervisor_version", "virtualization", "guest_os"),

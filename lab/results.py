@@ -25,18 +25,16 @@ class Found:
     trusts: Counter[str] = field(default_factory=Counter)
 
 
-def await_read(client: Client, campaign: str) -> None:
+def await_read(client: Client, study: str) -> None:
     """Wait until the server has read all that was uploaded, and judged the clocks."""
     end_s = time.monotonic() + READ_S
-    while not (_is_read(client) and _is_judged(client, campaign)):
+    while not (_is_read(client) and _is_judged(client, study)):
         if time.monotonic() > end_s:
             raise LabError(f"The server did not read everything within {READ_S} s.")
         time.sleep(0.5)
 
 
-def found_of(
-    client: Client, campaign: str, visits: Iterable[Visit]
-) -> dict[str, Found]:
+def found_of(client: Client, study: str, visits: Iterable[Visit]) -> dict[str, Found]:
     """Return what the server has of each system of the visits."""
     visits = list(visits)
     found = {each.name: Found() for visit in visits for each in visit.systems}
@@ -44,11 +42,11 @@ def found_of(
         for system in visit.systems:
             found[system.name].wanted += _wanted(visit.boot, system, visit.repetitions)
     names = {note_of(System(name=name)): name for name in found}
-    for run in client.get_all("runs/", campaign=campaign):
-        name = names.get(run["note"], f"seat-{run['seat']}")
+    for run in client.get_all("runs/", study=study):
+        name = names.get(run["note"], f"slot-{run['slot']}")
         if name in found and run["status"] == "parsed":
             _add(found[name], run)
-    cells = list(client.get_all("cells/", campaign=campaign))
+    cells = list(client.get_all("cells/", study=study))
     for name, each in found.items():
         each.trusts.update(
             cell["clock_trust"]
@@ -62,16 +60,16 @@ def _is_read(client: Client) -> bool:
     return not client.get("health/")["outbox"]["waiting"]
 
 
-def _is_judged(client: Client, campaign: str) -> bool:
-    cells = client.get_all("cells/", campaign=campaign)
+def _is_judged(client: Client, study: str) -> bool:
+    cells = client.get_all("cells/", study=study)
     return all(cell["clock_trust"] for cell in cells)
 
 
 def _is_of(cell: dict[str, Any], name: str) -> bool:
-    """Tell a seat's cell from the same system's alone."""
-    seat = name.partition("seat-")[2]
+    """Tell a slot's cell from the same system's alone."""
+    slot = name.partition("slot-")[2]
     is_alone = cell["scenario"] == "single"
-    return is_alone if not seat else not is_alone and cell["seat"] == seat
+    return is_alone if not slot else not is_alone and cell["slot"] == slot
 
 
 def _wanted(boot: Boot, system: System, repetitions: int) -> int:

@@ -30,7 +30,7 @@ class Desk:
 
     server: str
     time_server: str
-    campaign: str
+    study: str
     machine: str
 
 
@@ -39,7 +39,7 @@ def measuring(
 ) -> str:
     """Return the script of a system that enrolls, detects and runs the agent."""
     enroll = ["enroll", "--server", desk.server, "--token", "-"]
-    enroll += ["--campaign", desk.campaign, "--host", desk.machine]
+    enroll += ["--study", desk.study, "--host", desk.machine]
     enroll += ["--time-server", desk.time_server]
     clock = f"python3 clock.py check {desk.time_server} {CLOCK_S}"
     done = [f"{AGENT} {shlex.join(enroll)} < token", clock, WARM_UP]

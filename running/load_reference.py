@@ -1,4 +1,4 @@
-"""Upload the reference campaigns as a lab would: `python -m running.load_reference`.
+"""Upload the reference studies as a lab would: `python -m running.load_reference`.
 
 Speaks to a running server through its public API, and only through it. Without Django,
 because a second start waits for it to find that nothing is missing.
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.client import Client, RefusedError, UnreachableError
-from benchmarks.reference.documents import ReferenceCampaign, reference_campaigns
-from benchmarks.reference.recorded import recorded_campaigns
+from benchmarks.reference.documents import ReferenceStudy, reference_studies
+from benchmarks.reference.recorded import recorded_studies
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -26,8 +26,8 @@ def load(client: Client) -> None:
     """Upload the studies of which runs are missing, and wait until all are compared."""
     missing = [
         study
-        for study in chain(reference_campaigns(), recorded_campaigns())
-        if _stored_runs(client, study.campaign["slug"]) < len(study.runs)
+        for study in chain(reference_studies(), recorded_studies())
+        if _stored_runs(client, study.document["slug"]) < len(study.runs)
     ]
     if not missing:
         return
@@ -39,7 +39,7 @@ def load(client: Client) -> None:
 
 def _stored_runs(client: Client, slug: str) -> int:
     try:
-        counts: dict[str, int] = client.get(f"campaigns/{slug}/")["counts"]
+        counts: dict[str, int] = client.get(f"studies/{slug}/")["counts"]
     except RefusedError as error:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
@@ -47,16 +47,16 @@ def _stored_runs(client: Client, slug: str) -> int:
     return counts["runs"]
 
 
-def _upload(client: Client, study: ReferenceCampaign, progress: "Progress") -> None:
-    slug = study.campaign["slug"]
+def _upload(client: Client, study: ReferenceStudy, progress: "Progress") -> None:
+    slug = study.document["slug"]
     bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
-    client.create_campaign(study.campaign)
+    client.create_study(study.document)
     for host in study.hosts:
         client.register_host(host)
-    # Runs come last: a campaign that has them all needs nothing more.
+    # Runs come last: a study that has them all needs nothing more.
     if study.reference_system:
         system = client.register_system(study.reference_system)
-        client.update_campaign(slug, {"reference_system": system["id"]})
+        client.update_study(slug, {"reference_system": system["id"]})
     for stored in client.upload(study.runs):
         progress.update(bar, completed=stored)
 
@@ -89,7 +89,7 @@ def main() -> int:
     try:
         load(Client(options.url, options.token_file.read_text().strip()))
     except (OSError, RefusedError, UnreachableError) as error:
-        sys.stderr.write(f"The reference campaigns could not be loaded: {error}\n")
+        sys.stderr.write(f"The reference studies could not be loaded: {error}\n")
         return 1
     return 0
 

@@ -1,6 +1,6 @@
 """Run the whole product on this machine: `python -m running.supervisor`.
 
-PostgreSQL and Valkey, migrations, web, worker and sweeper, the reference campaigns;
+PostgreSQL and Valkey, migrations, web, worker and sweeper, the reference studies;
 then it keeps all of them running until Ctrl-C or SIGTERM.
 """
 
@@ -102,7 +102,7 @@ class Product:
             )
 
     def _start(self, listener: int) -> None:
-        """Start web, worker and sweeper, and the upload of the reference campaigns.
+        """Start web, worker and sweeper, and the upload of the reference studies.
 
         Web comes first, being awaited; the loader's connection waits in our listener.
         """
@@ -144,7 +144,7 @@ class Product:
         return Child(self._program("load", *command, token_file, log=None))
 
     def _load_reference(self) -> None:
-        """Wait for the reference campaigns; what is there is not uploaded again."""
+        """Wait for the reference studies; what is there is not uploaded again."""
         if self.supervision.once is None:
             return
         for _ in range(LOAD_TRIES - 1):
@@ -152,7 +152,7 @@ class Product:
                 return
             self.supervision.begin(self._loader())
         if self.supervision.finish(LOAD_S) != 0:
-            say("The reference campaigns are not complete; the next start goes on.")
+            say("The reference studies are not complete; the next start goes on.")
 
     def _announce(self) -> None:
         say(f"ready: {self.options.url}")

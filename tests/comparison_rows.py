@@ -4,7 +4,7 @@ from benchmarks.comparing.row import ComparisonRow
 
 NATIVE = ComparisonRow(
     id=1,
-    campaign="study",
+    study="study",
     case="Network throughput · write",
     case_id=1,
     tool="iometer",
@@ -30,7 +30,7 @@ NATIVE = ComparisonRow(
     options={},
     scenario="single",
     vms=1,
-    seat="1",
+    slot="1",
     load="",
     clock="",
     value=52.97,

@@ -1,4 +1,4 @@
-"""A small cast for every test: two labs, their agents and tokens, one campaign."""
+"""A small cast for every test: two labs, their agents and tokens, one study."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,10 +12,10 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from benchmarks.labs import tokens
-from benchmarks.models import Agent, Campaign, Host, Lab, Membership, Snapshot
+from benchmarks.models import Agent, Host, Lab, Membership, Study, Version
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing
-from tests import documents, freezing, reference
+from tests import documents, publishing, reference
 
 # How long an example takes tells how busy a machine is, not whether the code is right.
 hypothesis.settings.register_profile("virtlab", deadline=None)
@@ -103,27 +103,27 @@ def host(lab: Lab) -> Host:
 
 
 @pytest.fixture
-def campaign(lab: Lab) -> Campaign:
+def study(lab: Lab) -> Study:
     """A public study of the lab."""
-    return Campaign.objects.create(
-        lab=lab, slug="study", title="A study", visibility=Campaign.Visibility.PUBLIC
+    return Study.objects.create(
+        lab=lab, slug="study", title="A study", visibility=Study.Visibility.PUBLIC
     )
 
 
 @pytest.fixture
-def private_campaign(lab: Lab) -> Campaign:
+def private_study(lab: Lab) -> Study:
     """A study nobody outside the lab may know of."""
-    return Campaign.objects.create(lab=lab, slug="secret-study", title="A secret")
+    return Study.objects.create(lab=lab, slug="secret-study", title="A secret")
 
 
 @pytest.fixture
-def run_document(host: Host, campaign: Campaign) -> Callable[..., dict[str, Any]]:
+def run_document(host: Host, study: Study) -> Callable[..., dict[str, Any]]:
     """Make an upload: one native network run, changed by what is given.
 
     ``system`` changes single properties of the system; ``value`` the only sample.
     """
 
-    return partial(documents.network_run, host=host.slug, campaign=campaign.slug)
+    return partial(documents.network_run, host=host.slug, study=study.slug)
 
 
 @pytest.fixture
@@ -145,17 +145,17 @@ def submit(agent: Agent) -> Callable[..., list[Any]]:
 
 
 @pytest.fixture
-def freeze(person: Any) -> Callable[..., Snapshot]:
-    """Freeze a campaign once its runs are processed and checked."""
+def freeze(person: Any) -> Callable[..., Version]:
+    """Freeze a study once its runs are processed and checked."""
 
-    def frozen(campaign: Campaign, **changes: Any) -> Snapshot:
-        checking.check_due_campaigns(timedelta(0))
-        return freezing.frozen(campaign, person, **changes)
+    def frozen(study: Study, **changes: Any) -> Version:
+        checking.check_due_studies(timedelta(0))
+        return publishing.frozen(study, person, **changes)
 
     return frozen
 
 
 @pytest.fixture
-def load_study(agent: Agent) -> Callable[..., Campaign]:
+def load_study(agent: Agent) -> Callable[..., Study]:
     """Load a published study, or those runs of it for which ``wanted`` says so."""
     return partial(reference.load_study, agent)

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def network_run(
-    value: float = 52.97, *, host: str, campaign: str, **changes: Any
+    value: float = 52.97, *, host: str, study: str, **changes: Any
 ) -> dict[str, Any]:
     """Return a native network run of one sample, changed by what is given.
 
@@ -26,7 +26,7 @@ def network_run(
     }
     return {
         "key": str(uuid.uuid4()),
-        "campaign": campaign,
+        "study": study,
         "system": system,
         "tool": "iometer",
         "samples": [sample],

@@ -3,21 +3,21 @@
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.models import Agent, Campaign
-from benchmarks.reference.documents import reference_campaign
+from benchmarks.models import Agent, Study
+from benchmarks.reference.documents import reference_study
 from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
 
 
 def load_study(
     agent: Agent, slug: str, wanted: Callable[[dict[str, Any]], bool] | None = None
-) -> Campaign:
+) -> Study:
     """Load a study into the agent's lab: all its runs, or those that are wanted."""
-    study = reference_campaign(slug)
-    campaign, _ = saving.save_campaign(lab=agent.lab, **study.campaign)
-    for host in study.hosts:
+    published = reference_study(slug)
+    study, _ = saving.save_study(lab=agent.lab, **published.document)
+    for host in published.hosts:
         systems.register_host(lab=agent.lab, **host)
-    runs = [run for run in study.runs if wanted is None or wanted(run)]
+    runs = [run for run in published.runs if wanted is None or wanted(run)]
     intake.submit_runs(agent=agent, documents=runs)
     processing.drain()
-    return campaign
+    return study

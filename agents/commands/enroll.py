@@ -5,7 +5,7 @@ read from standard input, so that it stands in no list of processes:
 
   virtlab-agent.pyz enroll --server https://virtlab.example.org --token - < token
 
-`--campaign` and `--host` are then taken for every push that names none. `--host` also
+`--study` and `--host` are then taken for every push that names none. `--host` also
 registers the machine; on a machine without a hypervisor its facts go with it.
 """
 
@@ -22,7 +22,7 @@ from agents.home import Enrolment, is_address, save_enrolment
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server", required=True, help="https://virtlab.example.org")
     parser.add_argument("--token", required=True, help="vl_..., or - to read it")
-    parser.add_argument("--campaign", default="", help="the slug of a campaign")
+    parser.add_argument("--study", default="", help="the slug of a study")
     parser.add_argument("--host", default="", help="the slug of this machine")
     parser.add_argument(
         "--time-server", default="", help="tcp://host:port; the server unless told"
@@ -56,7 +56,7 @@ def _enrolment(options: argparse.Namespace) -> Enrolment:
     token = sys.stdin.readline().strip() if options.token == "-" else options.token
     if not token:
         raise UsageError("The token is empty.")
-    return Enrolment(server, token, options.campaign, options.host, options.time_server)
+    return Enrolment(server, token, options.study, options.host, options.time_server)
 
 
 def _ask_time(address: str) -> None:

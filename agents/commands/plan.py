@@ -1,10 +1,10 @@
-"""Follow a plan of the server: take a seat, run its steps, meet the other seats.
+"""Follow a plan of the server: take a slot, run its steps, meet the other slots.
 
   virtlab-agent.pyz plan 7 --system 17
   virtlab-agent.pyz plan 7 --system 17 --as vm-b --time-server tcp://192.168.1.1
 
 The plan says what is run and in which order; this agent asks for its next step, does it
-as `run` does, and sends the results. Steps of several seats start together: all arrive,
+as `run` does, and sends the results. Steps of several slots start together: all arrive,
 then all begin at one moment of the time server's clock (the server's own unless told).
 Who carries on after being killed says the same words again.
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     from agents.measuring.bracket import TimePath
     from agents.planning.asking import PlanServer
     from agents.planning.following import Follower
-    from agents.planning.working import Seat
+    from agents.planning.working import Slot
     from agents.platform_facts import gather_platform
 
     enrolment, console = load_enrolment(), Console()
@@ -57,19 +57,19 @@ def run(options: argparse.Namespace) -> int:
     client = Client(enrolment.server, enrolment.token, options.patience_s)
     server = PlanServer(client, options.plan)
     joined = server.join(options.name or socket.gethostname(), system)
-    console.say("Seat %(number)d (%(name)s) of %(system)s." % joined)
+    console.say("Slot %(number)d (%(name)s) of %(system)s." % joined)
     time_server = options.time_server or enrolment.time_server
     signal.signal(signal.SIGTERM, _interrupt)
     _prepare(joined["work"], time_server, console)
-    seat = Seat(
-        campaign=joined["campaign"],
+    slot = Slot(
+        study=joined["study"],
         system=joined["system_id"],
         facts=facts,
         path=TimePath(time_server or enrolment.server),
         clock=own_clock(facts),
         time_server=time_server,
     )
-    failed = Follower(server, joined["id"], seat, spool).follow()
+    failed = Follower(server, joined["id"], slot, spool).follow()
     sent = deliver_and_say(enrolment, spool, console)
     return sent or (exits.FAILED if failed else exits.DONE)
 

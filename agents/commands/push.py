@@ -7,10 +7,10 @@ the next `push` sends it.
 The system is described from what was detected here; say it yourself where that is not
 certain or where the output comes from elsewhere:
 
-  sysbench cpu run | virtlab-agent.pyz push --campaign my-study --host athlon -
-  virtlab-agent.pyz push --campaign my-study --host athlon --hypervisor Xen \\
+  sysbench cpu run | virtlab-agent.pyz push --study my-study --host athlon -
+  virtlab-agent.pyz push --study my-study --host athlon --hypervisor Xen \\
       --hypervisor-version 4.17 --option hw_virt=on results/*.txt
-  virtlab-agent.pyz push --campaign my-study --system 17 old.txt
+  virtlab-agent.pyz push --study my-study --system 17 old.txt
 """
 
 import argparse
@@ -23,9 +23,9 @@ from agents import exits
 from agents.console import Console
 from agents.describing import (
     add_describing_arguments,
-    campaign_of,
     described_run,
     described_system,
+    study_of,
 )
 from agents.errors import UsageError
 
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from agents.platform_facts import gather_platform
 
     enrolment = load_enrolment()
-    campaign = campaign_of(options, enrolment.campaign)
+    study = study_of(options, enrolment.study)
     facts = gather_platform()
     system = described_system(options, facts, enrolment.host)
     own = {name: getattr(options, name) for name in _OWN}
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     spool, console = open_spool(), Console()
     for name, text in texts:
         stated = dict(facts, file=_file_facts(name))
-        key = spool.save(upload(text, campaign, system, stated, given))
+        key = spool.save(upload(text, study, system, stated, given))
         console.progress("kept %s as %s" % (name, key))
     if options.later:
         return exits.DONE

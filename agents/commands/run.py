@@ -20,10 +20,10 @@ from agents import exits
 from agents.console import Console
 from agents.describing import (
     add_describing_arguments,
-    campaign_of,
     described_run,
     described_system,
     own_clock,
+    study_of,
 )
 from agents.errors import UsageError
 from agents.limits import whole
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     job = Job(
         steps=steps,
         path=TimePath(enrolment.time_server or enrolment.server),
-        campaign=campaign_of(options, enrolment.campaign),
+        study=study_of(options, enrolment.study),
         system=described_system(options, facts, enrolment.host),
         facts=facts,
         given=_given(options, facts),

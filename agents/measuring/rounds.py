@@ -16,7 +16,7 @@ class Job(NamedTuple):
 
     steps: List[Step]
     path: TimePath
-    campaign: str
+    study: str
     system: Any
     facts: Dict[str, Any]
     given: Dict[str, Any]
@@ -79,7 +79,7 @@ def document_of(
         started_at=measured.execution.started_at,
     )
     text = decoded(measured.execution.output)
-    return upload(text, job.campaign, job.system, facts, given)
+    return upload(text, job.study, job.system, facts, given)
 
 
 def _version(tool: str) -> str:

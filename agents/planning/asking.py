@@ -23,13 +23,13 @@ class PlanServer:
         self.client, self.plan = client, plan
 
     def join(self, name: str, system: Any) -> Answer:
-        """Take the seat of a guest; the same one whenever it asks."""
+        """Take the slot of a guest; the same one whenever it asks."""
         said = {"name": name, "system": system, "instance": instance()}
-        return self._ask("plans/%d/seats/" % self.plan, said)
+        return self._ask("plans/%d/slots/" % self.plan, said)
 
-    def next_part(self, seat: int) -> Answer:
+    def next_part(self, slot: int) -> Answer:
         """Ask for the next step: run, wait or over."""
-        return self._ask("plans/%d/next/" % self.plan, {"seat": seat})
+        return self._ask("plans/%d/next/" % self.plan, {"slot": slot})
 
     def meet(self, part: Answer, **said: Any) -> Answer:
         """Arrive at a barrier: wait, start, stop or released."""

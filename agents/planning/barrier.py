@@ -1,6 +1,6 @@
-"""The barrier: seats of a co-run start at one moment of the time server's clock.
+"""The barrier: slots of a co-run start at one moment of the time server's clock.
 
-The server names the moment when the last seat has arrived. Each seat maps it to its own
+The server names the moment when the last slot has arrived. Each slot maps it to its own
 clock by stamps, the last of them half a second before; they show, too, how fast that
 clock runs, so that one which lies starts in time all the same.
 """
@@ -29,11 +29,11 @@ class ReleasedError(Exception):
 
 
 class MissedError(Exception):
-    """The moment had passed when this seat learnt of it."""
+    """The moment had passed when this slot learnt of it."""
 
 
 class Gate:
-    """What a seat passes before its program starts."""
+    """What a slot passes before its program starts."""
 
     def __init__(
         self, server: PlanServer, part: Dict[str, Any], limit_s: float, report: Report

@@ -7,20 +7,20 @@ from agents.console import Console
 from agents.planning.asking import PlanServer
 from agents.planning.barrier import ReleasedError
 from agents.planning.keeping import Held, Keeping
-from agents.planning.working import Part, Seat, work
+from agents.planning.working import Part, Slot, work
 from agents.sending import deliver
 from agents.spool import Spool
 
 
 class Follower:
-    """Follows one plan on one seat until nothing is left for it."""
+    """Follows one plan on one slot until nothing is left for it."""
 
     def __init__(
-        self, server: PlanServer, seat_id: int, seat: Seat, spool: Spool
+        self, server: PlanServer, slot_id: int, slot: Slot, spool: Spool
     ) -> None:
-        self.server, self.seat_id, self.seat = server, seat_id, seat
+        self.server, self.slot_id, self.slot = server, slot_id, slot
         self.spool, self.console = spool, Console()
-        self.keeping = Keeping(server.plan, seat_id)
+        self.keeping = Keeping(server.plan, slot_id)
         self.failed = 0
         self.said = ""
 
@@ -30,7 +30,7 @@ class Follower:
         if left:
             self._end(left)
         while True:
-            answer = self.server.next_part(self.seat_id)
+            answer = self.server.next_part(self.slot_id)
             if answer["state"] == "over":
                 self.console.say(answer["sentence"])
                 return self.failed
@@ -43,7 +43,7 @@ class Follower:
     def _do(self, part: Part) -> None:
         self._say(_shown(part))
         try:
-            held = work(part, self.seat, self.server, self._say)
+            held = work(part, self.slot, self.server, self._say)
         except ReleasedError as released:
             self.console.say("Nothing was started: %s" % released)
             return
@@ -90,5 +90,5 @@ def _shown(part: Part) -> str:
     what = "%s %s" % (part["tool"], part["program"])
     scenario = part["scenario"]
     if part["vms"] > 1:
-        scenario += ", seat %s of %d" % (part["seat"], part["vms"])
+        scenario += ", slot %s of %d" % (part["slot"], part["vms"])
     return "step %d, %s: %s (%s)" % (part["position"] + 1, which, what, scenario)

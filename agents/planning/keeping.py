@@ -1,8 +1,8 @@
 """What was measured and is not yet the spool's: kept until the server has said keep.
 
-    plan-<plan>-seat-<seat>.json     one seat's part, its report and its uploads
+    plan-<plan>-slot-<slot>.json     one slot's part, its report and its uploads
 
-A seat that is killed before the answer asks again when it is started again.
+A slot that is killed before the answer asks again when it is started again.
 """
 
 import json
@@ -25,10 +25,10 @@ class Held(NamedTuple):
 
 
 class Keeping:
-    """The file of one seat."""
+    """The file of one slot."""
 
-    def __init__(self, plan: int, seat: int) -> None:
-        self.path = os.path.join(home(), "plan-%d-seat-%d.json" % (plan, seat))
+    def __init__(self, plan: int, slot: int) -> None:
+        self.path = os.path.join(home(), "plan-%d-slot-%d.json" % (plan, slot))
 
     def hold(self, held: Held) -> None:
         """Write it down for good."""

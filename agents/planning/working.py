@@ -15,13 +15,13 @@ from agents.quiet import Quiet
 
 Part = Dict[str, Any]
 Report = Callable[[str], None]
-_RUN = ("scenario", "vms", "seat", "load", "corun", "session")
+_RUN = ("scenario", "vms", "slot", "load", "corun", "session")
 
 
-class Seat(NamedTuple):
-    """What all parts of one seat have in common."""
+class Slot(NamedTuple):
+    """What all parts of one slot have in common."""
 
-    campaign: str
+    study: str
     system: Any
     facts: Dict[str, Any]
     path: TimePath
@@ -29,25 +29,25 @@ class Seat(NamedTuple):
     time_server: str
 
 
-def work(part: Part, seat: Seat, server: Any, report: Report) -> Held:
+def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
     """Do a part and return its end. Raises ReleasedError where nobody is to start."""
     try:
-        step = step_of(part, seat.time_server)
+        step = step_of(part, slot.time_server)
     except UsageError as error:
         return _ended(part, "hopeless", reason=str(error))
     gate = Gate(server, part, step.limit_s, report)
     try:
         with Quiet():
             if part["role"] == "load":
-                return _load(part, step, seat, gate)
-            measured = measure(step, seat.path, pass_gate=gate)
+                return _load(part, step, slot, gate)
+            measured = measure(step, slot.path, pass_gate=gate)
     except MissedError as error:
         return _ended(part, "missed", reason=str(error))
     for warning in measured.warnings:
         report("%s %s: %s" % (step.tool, step.name, warning))
     if measured.execution.problem:
         return _ended(part, "failed", reason=failure_of(step, measured)[:2000])
-    return _measured(part, step, seat, measured)
+    return _measured(part, step, slot, measured)
 
 
 def step_of(part: Part, time_server: str) -> Step:
@@ -69,27 +69,27 @@ def wishes_of(options: Dict[str, Any], time_server: str) -> Wishes:
     return wishes._replace(**known)
 
 
-def _measured(part: Part, step: Step, seat: Seat, measured: Measured) -> Held:
+def _measured(part: Part, step: Step, slot: Slot, measured: Measured) -> Held:
     window = _window(measured)
     documents = []
     if not part["is_warm_up"]:
-        documents.append(_document(part, step, seat, measured, window))
+        documents.append(_document(part, step, slot, measured, window))
     keys = [document["key"] for document in documents]
     return _ended(part, "done", window, documents, keys=keys)
 
 
 def _document(
-    part: Part, step: Step, seat: Seat, measured: Measured, window: Optional[Window]
+    part: Part, step: Step, slot: Slot, measured: Measured, window: Optional[Window]
 ) -> Dict[str, Any]:
     given = {name: part[name] for name in _RUN}
-    given["clock"] = seat.clock
+    given["clock"] = slot.clock
     facts = dict(
-        seat.facts,
+        slot.facts,
         plan={name: part[name] for name in ("step", "attempt", "position", "role")},
     )
     if window:
         facts["elapsed_s"] = (window.ended_us - window.began_us) / 1e6
-    job = Job([step], seat.path, seat.campaign, seat.system, facts, given)
+    job = Job([step], slot.path, slot.study, slot.system, facts, given)
     this = Round(part["repetition"], part["repetitions"], part["sequence"] - 1)
     document = document_of(this, step, 0, measured, job)
     if window:
@@ -97,20 +97,20 @@ def _document(
     return document
 
 
-def _load(part: Part, step: Step, seat: Seat, gate: Gate) -> Held:
+def _load(part: Part, step: Step, slot: Slot, gate: Gate) -> Held:
     """Run a program again and again until told to stop."""
 
     def is_enough() -> bool:
         return bool(gate.server.meet(part)["state"] != "start")
 
-    first = measure(step, seat.path, pass_gate=gate, is_enough=is_enough)
+    first = measure(step, slot.path, pass_gate=gate, is_enough=is_enough)
     window, rounds, execution = _window(first), 1, first.execution
     while not is_enough():
         if execution.problem:
             return _ended(part, "failed", reason=failure_of(step, first)[:2000])
         execution = execute(step.argv, step.limit_s, is_enough=is_enough)
         rounds += 1
-    last, _ = stamp_or_silence(seat.path)
+    last, _ = stamp_or_silence(slot.path)
     if window and last:
         window = window._replace(ended_us=last.server_monotonic_us)
     return _ended(part, "done", window, rounds=rounds)

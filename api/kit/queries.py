@@ -95,14 +95,14 @@ class ListQuery(Query):
     )
 
 
-def campaign_parameter(*, required: bool = False) -> Pattern:
-    """The campaign of a list; another lab's can be named with its lab."""
+def study_parameter(*, required: bool = False) -> Pattern:
+    """The study of a list; another lab's can be named with its lab."""
     return Pattern(
         r"[-a-zA-Z0-9_]+(/[-a-zA-Z0-9_]+)?",
         "my-study or lab/my-study",
         required=required,
         max_length=151,
-        help_text='A campaign\'s slug, or "lab/slug" where several labs use it.',
+        help_text='A study\'s slug, or "lab/slug" where several labs use it.',
     )
 
 

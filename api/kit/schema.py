@@ -91,7 +91,7 @@ class ApiSchema(AutoSchema):
 
     def _errors(self) -> list[str]:
         statuses = set(ALWAYS)
-        if "{" in self.path or "campaign" in self._query()().fields:
+        if "{" in self.path or "study" in self._query()().fields:
             statuses.add("404")
         if self.method not in SAFE_METHODS:
             statuses |= WRITES

@@ -1,25 +1,25 @@
-"""What all addresses share that answer about one campaign as a whole."""
+"""What all addresses share that answer about one study as a whole."""
 
 from functools import cached_property
 
-from api.kit.queries import Query, campaign_parameter
+from api.kit.queries import Query, study_parameter
 from api.kit.views import ApiView
-from benchmarks.models import Campaign
-from benchmarks.studies.lists import find_campaign
+from benchmarks.models import Study
+from benchmarks.studies.lists import find_study
 
 
-class CampaignQuery(Query):
-    """The campaign; a subclass declares what else its view takes."""
+class StudyQuery(Query):
+    """The study; a subclass declares what else its view takes."""
 
-    campaign = campaign_parameter(required=True)
+    study = study_parameter(required=True)
 
 
-class CampaignView(ApiView):
-    """A view that answers about the campaign which its query names."""
+class StudyView(ApiView):
+    """A view that answers about the study which its query names."""
 
-    query_class: type[Query] = CampaignQuery
+    query_class: type[Query] = StudyQuery
 
     @cached_property
-    def campaign(self) -> Campaign:
-        """The campaign, if whoever asks may see it; else 404."""
-        return find_campaign(self.viewer, self.query["campaign"])
+    def study(self) -> Study:
+        """The study, if whoever asks may see it; else 404."""
+        return find_study(self.viewer, self.query["study"])

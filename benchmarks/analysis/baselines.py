@@ -29,11 +29,11 @@ class CellFacts:
     """What decides whether two cells may be compared.
 
     Empty texts and None: not stated; ``setting`` has what the machine itself ran.
-    ``case_label`` and ``campaign`` are for people and appear in sentences only.
+    ``case_label`` and ``study`` are for people and appear in sentences only.
     """
 
     id: Id
-    campaign_id: Id
+    study_id: Id
     host: str
     guest_os: str
     guest_bits: int | None
@@ -48,12 +48,12 @@ class CellFacts:
     session: Id | None = None
     first_at: datetime | None = None
     last_at: datetime | None = None
-    seat: str = ""
+    slot: str = ""
     vms: int | None = None
     load: str = ""
     setting: Mapping[str, str] = field(default_factory=dict)
     case_label: str = "this case"
-    campaign: str = ""
+    study: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +73,15 @@ def choose_baseline(
     cell: CellFacts,
     candidates: Sequence[CellFacts],
     *,
-    band_percent: float,
+    equivalence_margin_percent: float,
     max_age_days: float,
 ) -> BaselineChoice:
     """Find the native partner of a cell among the cells of its lab.
 
-    Native cells of the same campaign come first, others only if it has none. Of
+    Native cells of the same study come first, others only if it has none. Of
     several, those equal in vCPUs, memory and options are preferred; if those that
-    remain differ by at most ``band_percent`` the latest is taken, else the choice is
-    ambiguous.
+    remain differ by at most ``equivalence_margin_percent`` the latest is taken, else
+    the choice is ambiguous.
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native side."))
@@ -89,8 +89,8 @@ def choose_baseline(
     if not partners:
         return BaselineChoice("missing", None, _missing(cell))
     preferred = _preferred(cell, partners)
-    if _spread_percent(preferred) > band_percent:
-        reason = _ambiguous(preferred, band_percent)
+    if _spread_percent(preferred) > equivalence_margin_percent:
+        reason = _ambiguous(preferred, equivalence_margin_percent)
         return BaselineChoice("ambiguous", None, reason, _ids(partners))
     chosen = max(preferred, key=_recency)
     state, reason = _trust(cell, chosen, max_age_days)
@@ -103,7 +103,7 @@ def _ids(cells: Sequence[CellFacts], but: CellFacts | None = None) -> tuple[Id, 
 
 def _partners(cell: CellFacts, candidates: Sequence[CellFacts]) -> list[CellFacts]:
     partners = [each for each in candidates if _fits(cell, each)]
-    own = [each for each in partners if each.campaign_id == cell.campaign_id]
+    own = [each for each in partners if each.study_id == cell.study_id]
     return own or partners
 
 
@@ -121,7 +121,7 @@ def _machine_and_case(cell: CellFacts) -> tuple[object, ...]:
 
 def _circumstances(cell: CellFacts) -> tuple[str, ...]:
     if cell.scenario in PATHS:
-        return (cell.scenario, cell.load, cell.seat)
+        return (cell.scenario, cell.load, cell.slot)
     return (cell.scenario, cell.load)
 
 
@@ -171,7 +171,7 @@ def _trust(
 ) -> tuple[State, str]:
     reasons: list[Sentence] = []
     state: State = "paired"
-    if chosen.campaign_id != cell.campaign_id:
+    if chosen.study_id != cell.study_id:
         reasons.append(_elsewhere(chosen))
         state = "other_session"
     elif None not in (cell.session, chosen.session) and cell.session != chosen.session:
@@ -204,13 +204,11 @@ def _trust(
 
 
 def _elsewhere(chosen: CellFacts) -> Sentence:
-    if not chosen.campaign:
-        return Sentence(
-            "This campaign has no native run; this one is from another one."
-        )
+    if not chosen.study:
+        return Sentence("This study has no native run; this one is from another one.")
     return Sentence(
-        'This campaign has no native run; this one is from the campaign "{campaign}".',
-        campaign=chosen.campaign,
+        'This study has no native run; this one is from the study "{study}".',
+        study=chosen.study,
     )
 
 
@@ -239,11 +237,11 @@ def _missing(cell: CellFacts) -> str:
     )
 
 
-def _ambiguous(cells: Sequence[CellFacts], band_percent: float) -> str:
+def _ambiguous(cells: Sequence[CellFacts], equivalence_margin_percent: float) -> str:
     values = [Sentence("{mean:g}", mean=e.mean) for e in sorted(cells, key=_recency)]
     return Sentence(
         "{n} native runs fit and differ by more than {percent:g} %: {values}.",
         n=len(cells),
-        percent=band_percent,
+        percent=equivalence_margin_percent,
         values=joined(values, ", "),
     )

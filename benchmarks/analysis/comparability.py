@@ -52,7 +52,7 @@ def comparability(
     one_case: Facts | None = None,
     other_case: Facts | None = None,
 ) -> Comparability:
-    """Compare two systems' facts, given the dimensions that the campaign studies.
+    """Compare two systems' facts, given the dimensions that the study studies.
 
     ``studied`` are names of facts ("hypervisor", "guest_tools"). Facts are canonical
     texts; a fact that one side does not state differs from one that is stated. The

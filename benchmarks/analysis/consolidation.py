@@ -54,7 +54,7 @@ def consolidation(
 
     Adding VMs raised the sum if it grew over the best sum of fewer VMs by more than the
     band and by more than the noise of both sums, where they were repeated. ValueError
-    without co-runs, or where one of k VMs has not k seats.
+    without co-runs, or where one of k VMs has not k slots.
     """
     if not coruns_by_k:
         raise ValueError("a consolidation curve needs at least one co-run")
@@ -72,7 +72,7 @@ def consolidation(
 def _point(k: int, coruns: CoRuns, alone: float | None) -> Point:
     values = rates_of(coruns)
     if values.shape[1] != k:
-        raise ValueError(f"a co-run of {k} VMs has {values.shape[1]} seats")
+        raise ValueError(f"a co-run of {k} VMs has {values.shape[1]} slots")
     sums = values.sum(axis=1)
     total, mean = float(sums.mean()), float(values.mean())
     return Point(

@@ -1,6 +1,6 @@
 """Co-runs: what k virtual machines do together, and how fairly they share.
 
-Seats hold rates, where more is better; of a time, pass the reciprocal. The formulas are
+Slots hold rates, where more is better; of a time, pass the reciprocal. The formulas are
 those of ``docs/method.md``, co-runs.
 """
 
@@ -19,7 +19,7 @@ from benchmarks.analysis.rounding import last_place
 from benchmarks.sentences import Sentence, template
 
 Array = NDArray[np.float64]
-# One row a co-run, one column a seat.
+# One row a co-run, one column a slot.
 CoRuns = Sequence[Sequence[float]]
 
 MIN_OVERLAP: Final = 0.9
@@ -28,18 +28,18 @@ SMALLEST: Final = 1e-75
 
 
 MORE: Final = template(
-    "Printed {printed:.10g}, but the seats' sum is {recomputed:.10g}: {percent:.2g} % "
+    "Printed {printed:.10g}, but the slots' sum is {recomputed:.10g}: {percent:.2g} % "
     "more than they make."
 )
 LESS: Final = template(
-    "Printed {printed:.10g}, but the seats' sum is {recomputed:.10g}: {percent:.2g} % "
+    "Printed {printed:.10g}, but the slots' sum is {recomputed:.10g}: {percent:.2g} % "
     "less than they make."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Seats:
-    """One co-run; ``jain`` is 1 if all seats got the same, 1/k if one got all."""
+class Slots:
+    """One co-run; ``jain`` is 1 if all slots got the same, 1/k if one got all."""
 
     k: int
     sum: float
@@ -53,7 +53,7 @@ class Seats:
 class Fairness:
     """Jain's index over repeated co-runs with its 95 % interval.
 
-    ``low`` and ``high`` are None for a single co-run, and where all seats or all
+    ``low`` and ``high`` are None for a single co-run, and where all slots or all
     co-runs are equal.
     """
 
@@ -79,7 +79,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """The time all seats ran, and its part in the longest seat's time."""
+    """The time all slots ran, and its part in the longest slot's time."""
 
     start_s: float
     end_s: float
@@ -96,7 +96,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class SumCheck:
-    """A printed sum beside the seats' sum; ``rounding`` is what rounding explains."""
+    """A printed sum beside the slots' sum; ``rounding`` is what rounding explains."""
 
     printed: float
     recomputed: float
@@ -115,7 +115,7 @@ class SumCheck:
     def sentence(self) -> Sentence:
         if self.is_within_rounding:
             return Sentence(
-                "The seats' sum is {recomputed:g}, as printed.",
+                "The slots' sum is {recomputed:g}, as printed.",
                 recomputed=self.recomputed,
             )
         return Sentence(
@@ -126,16 +126,16 @@ class SumCheck:
         )
 
 
-def seats_of(seats: Sequence[float]) -> Seats:
+def slots_of(slots: Sequence[float]) -> Slots:
     """Sum, mean, minimum, maximum and Jain's index of one co-run."""
-    values = rates_of([seats])[0]
-    return Seats(
+    values = rates_of([slots])[0]
+    return Slots(
         k=values.size,
         sum=float(values.sum()),
         mean=float(values.mean()),
         minimum=float(values.min()),
         maximum=float(values.max()),
-        jain=fairness([seats]).jain,
+        jain=fairness([slots]).jain,
     )
 
 
@@ -144,7 +144,7 @@ def fairness(coruns: CoRuns) -> Fairness:
 
     R. Jain, D. Chiu and W. Hawe (DEC-TR-301, 1984). Numerator and denominator are added
     up over the co-runs. The jackknife (B. Efron, 1982) leaves out one co-run after the
-    other and works on ln(1/J - 1), the log of the seats' squared coefficient of
+    other and works on ln(1/J - 1), the log of the slots' squared coefficient of
     variation: there it covers 92 to 96 % [sim], on J itself as little as 82 %.
     """
     values = rates_of(coruns)
@@ -156,7 +156,7 @@ def fairness(coruns: CoRuns) -> Fairness:
     others = 1 - np.eye(n)
     left_out = (others @ squared) / (k * (others @ squares))
     unfairness = 1 / np.append(left_out, jain) - 1
-    # Equal seats have no logarithm, equal co-runs no spread: neither is certainty.
+    # Equal slots have no logarithm, equal co-runs no spread: neither is certainty.
     if (unfairness < 1e-12).any() or np.ptp(unfairness) < 1e-12:
         return Fairness(jain, None, None, n)
     logs = np.log(unfairness)
@@ -166,14 +166,14 @@ def fairness(coruns: CoRuns) -> Fairness:
     return Fairness(jain, max(float(low), 1 / k), float(high), n)
 
 
-def scaling(seats: Sequence[float], single: float) -> float:
+def scaling(slots: Sequence[float], single: float) -> float:
     """Sum / single: k on a machine that serves k VMs as well as one."""
-    return float(rates_of([seats]).sum()) / _positive("single run", single)
+    return float(rates_of([slots]).sum()) / _positive("single run", single)
 
 
-def slowdown(seats: Sequence[float], single: float) -> float:
+def slowdown(slots: Sequence[float], single: float) -> float:
     """Mean / single: below 1 for rates, above 1 for times, if sharing costs."""
-    return float(rates_of([seats]).mean()) / _positive("single run", single)
+    return float(rates_of([slots]).mean()) / _positive("single run", single)
 
 
 def interference(under_load: float, alone: float) -> float:
@@ -207,27 +207,27 @@ def cpu_target(
 
 
 def overlap(windows_s: Sequence[tuple[float, float]]) -> Overlap:
-    """The common window of (start, end) of all seats, on one clock.
+    """The common window of (start, end) of all slots, on one clock.
 
-    Its share is that of the longest seat: 0 where there is none. ValueError without
-    seats, or where one does not end after its start.
+    Its share is that of the longest slot: 0 where there is none. ValueError without
+    slots, or where one does not end after its start.
     """
     if not windows_s or any(not start < end for start, end in windows_s):
-        raise ValueError("every seat needs a start and a later end")
+        raise ValueError("every slot needs a start and a later end")
     start = max(start for start, _ in windows_s)
     end = max(start, min(end for _, end in windows_s))
     return Overlap(start, end, (end - start) / max(b - a for a, b in windows_s))
 
 
-def check_sum(seats: Sequence[float], printed: float) -> SumCheck:
-    """Add the seats up again; each number may be off by half its last decimal place.
+def check_sum(slots: Sequence[float], printed: float) -> SumCheck:
+    """Add the slots up again; each number may be off by half its last decimal place.
 
-    All seats must be there. A sum printed as 12.5 counts as rounded to one place.
+    All slots must be there. A sum printed as 12.5 counts as rounded to one place.
     """
-    values = rates_of([seats])[0]
-    step = min(last_place(each) for each in seats)
+    values = rates_of([slots])[0]
+    step = min(last_place(each) for each in slots)
     rounding = (values.size * step + last_place(printed)) / 2
-    return SumCheck(printed, math.fsum(seats), rounding)
+    return SumCheck(printed, math.fsum(slots), rounding)
 
 
 def half_width(values: Array) -> float:
@@ -237,20 +237,20 @@ def half_width(values: Array) -> float:
 
 
 def rates_of(coruns: CoRuns) -> Array:
-    """Co-runs as an array, a row each, a column a seat.
+    """Co-runs as an array, a row each, a column a slot.
 
-    A seat may have got 0, but not all of them. ValueError otherwise, also where rows
+    A slot may have got 0, but not all of them. ValueError otherwise, also where rows
     differ in length or there is nothing.
     """
     if not len(coruns) or not len(coruns[0]):
-        raise ValueError(Sentence("a co-run needs at least one seat"))
-    if len({len(seats) for seats in coruns}) > 1:
-        raise ValueError(Sentence("repeated co-runs need the same number of seats"))
+        raise ValueError(Sentence("a co-run needs at least one slot"))
+    if len({len(slots) for slots in coruns}) > 1:
+        raise ValueError(Sentence("repeated co-runs need the same number of slots"))
     values = np.asarray(coruns, dtype=float)
     is_rate = (values == 0) | ((values > SMALLEST) & (values < 1 / SMALLEST))
     if not is_rate.all() or not values.any(axis=1).all():
         raise ValueError(
-            Sentence("every seat needs a finite number, and one of them above 0")
+            Sentence("every slot needs a finite number, and one of them above 0")
         )
     return values
 

@@ -1,6 +1,6 @@
 """The reasons for which a verdict is refused: a bit each, a code, and a sentence.
 
-Bits, so that the reasons of all cells of a campaign are one array of integers.
+Bits, so that the reasons of all cells of a study are one array of integers.
 """
 
 from __future__ import annotations

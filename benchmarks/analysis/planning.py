@@ -1,6 +1,6 @@
 """A plan's steps in order: systems x scenarios x tools x repetitions. PURE.
 
-A step is one start of one program on one system, alone or on several seats at once. A
+A step is one start of one program on one system, alone or on several slots at once. A
 round is every step once, so that a slow change of the machine meets all alike; the
 order within a round is what a plan chooses.
 """
@@ -83,7 +83,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Alone, on ``vms`` seats at once, beside a load, or each seat its own tool."""
+    """Alone, on ``vms`` slots at once, beside a load, or each slot its own tool."""
 
     kind: Kind = "single"
     vms: int = 1
@@ -96,14 +96,14 @@ class Column:
     """A system of the plan and how many of its guests take part."""
 
     system: int
-    seats: int = 1
+    slots: int = 1
 
 
 @dataclass(frozen=True)
 class PartOfStep:
-    """What one seat does in a step."""
+    """What one slot does in a step."""
 
-    seat: int
+    slot: int
     role: str
     tool: str
     program: str
@@ -220,7 +220,7 @@ def _treatments(
     if scenario.kind == "combined":
         yield _mixed(column, scenario)
         return
-    _check_seats(column, scenario.vms, scenario.kind)
+    _check_slots(column, scenario.vms, scenario.kind)
     for work in tools:
         for program in work.starts():
             yield _of_one_tool(column, scenario, work, program)
@@ -229,12 +229,12 @@ def _treatments(
 def _of_one_tool(
     column: Column, scenario: Scenario, work: Work, program: str
 ) -> Treatment:
-    seats = range(1, scenario.vms + 1)
+    slots = range(1, scenario.vms + 1)
     if scenario.load is None:
-        parts = tuple(_part(seat, MEASURED, work, program) for seat in seats)
+        parts = tuple(_part(slot, MEASURED, work, program) for slot in slots)
         return Treatment(column.system, scenario.kind, scenario.vms, "", parts)
     beside = scenario.load.starts()[0]
-    loads = tuple(_part(seat, LOAD, scenario.load, beside) for seat in seats[1:])
+    loads = tuple(_part(slot, LOAD, scenario.load, beside) for slot in slots[1:])
     measured = _part(1, MEASURED, work, program)
     text = f"{scenario.load.tool} in {len(loads)} further VM{'s' * (len(loads) > 1)}"
     return Treatment(
@@ -244,36 +244,36 @@ def _of_one_tool(
 
 def _mixed(column: Column, scenario: Scenario) -> Treatment:
     vms = len(scenario.mix)
-    _check_seats(column, vms, scenario.kind)
+    _check_slots(column, vms, scenario.kind)
     parts = tuple(
-        _part(seat, MEASURED, work, work.starts()[0])
-        for seat, work in enumerate(scenario.mix, start=1)
+        _part(slot, MEASURED, work, work.starts()[0])
+        for slot, work in enumerate(scenario.mix, start=1)
     )
-    text = ", ".join(f"VM {part.seat}: {part.tool} {part.program}" for part in parts)
+    text = ", ".join(f"VM {part.slot}: {part.tool} {part.program}" for part in parts)
     return Treatment(column.system, "combined", vms, text[:200], parts)
 
 
-def _check_seats(column: Column, needed: int, kind: str) -> None:
-    if needed > column.seats:
+def _check_slots(column: Column, needed: int, kind: str) -> None:
+    if needed > column.slots:
         raise PlanError(
             Sentence(
-                'The scenario "{kind}" needs {needed} seats, but system '
-                "{system} has {seats}. Give the system more seats or the "
+                'The scenario "{kind}" needs {needed} slots, but system '
+                "{system} has {slots}. Give the system more slots or the "
                 "scenario fewer.",
                 kind=kind,
                 needed=needed,
                 system=column.system,
-                seats=column.seats,
+                slots=column.slots,
             )
         )
 
 
-def _part(seat: int, role: str, work: Work, program: str) -> PartOfStep:
-    return PartOfStep(seat, role, work.tool, program, dict(work.options))
+def _part(slot: int, role: str, work: Work, program: str) -> PartOfStep:
+    return PartOfStep(slot, role, work.tool, program, dict(work.options))
 
 
 def spread_us(began_us: Sequence[int | None]) -> int | None:
-    """Return how far apart seats began; None if that is not known of all."""
+    """Return how far apart slots began; None if that is not known of all."""
     known = [each for each in began_us if each is not None]
     if len(known) < 2 or len(known) < len(began_us):
         return None
@@ -281,7 +281,7 @@ def spread_us(began_us: Sequence[int | None]) -> int | None:
 
 
 def shared_part(windows_us: Sequence[tuple[int | None, int | None]]) -> float | None:
-    """Return the common window as a part of the longest seat's; None if not known."""
+    """Return the common window as a part of the longest slot's; None if not known."""
     known = [(a, b) for a, b in windows_us if a is not None and b is not None and a < b]
     if len(known) < 2 or len(known) < len(windows_us):
         return None

@@ -1,4 +1,4 @@
-"""What a campaign may be published as: rule set 1 of the method.
+"""What a study may be published as: rule set 1 of the method.
 
 Draft: anything. Lab: at least five runs a cell, dispersion within the limit of its
 component, and a complete disclosure. Verified: a second lab measured it too, or a
@@ -48,7 +48,7 @@ class MeasuredCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What a campaign may be published as, and all that is missing for the next level.
+    """What a study may be published as, and all that is missing for the next level.
 
     ``few_runs`` and ``dispersed`` are cells; ``undisclosed`` are things not stated, by
     what they belong to.
@@ -69,11 +69,11 @@ def assess(
     *,
     verified_by: Sequence[str] = (),
 ) -> Assessment:
-    """Judge a campaign by rule set 1.
+    """Judge a study by rule set 1.
 
     ``stated`` are the names of facts that are stated everywhere, by host, hypervisor,
     guest and benchmark; ``verified_by`` the other labs that replicated or signed it. A
-    campaign without cells is a draft.
+    study without cells is a draft.
     """
     few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
     dispersed = tuple(cell for cell in cells if _is_dispersed(cell))

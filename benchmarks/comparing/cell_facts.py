@@ -14,12 +14,12 @@ from benchmarks.analysis.comparability import (
 )
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Campaign, Cell, Run, System
+from benchmarks.models import Cell, Run, Study, System
 
 # What every comparison of a guest with its machine is about.
 ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
 SIZES = ("cores", "memory_bytes")
-# A campaign names its factors as people do.
+# A study names its factors as people do.
 OPTIONS_OF_FACTORS = {
     "amd_v": "hw_virt",
     "vt_x": "hw_virt",
@@ -33,9 +33,9 @@ OPTIONS_OF_FACTORS = {
 }
 
 
-def studied_facts(campaign: Campaign) -> frozenset[str]:
-    """Return the facts that a campaign varies on purpose."""
-    named = map(_fact_name, campaign.factors)
+def studied_facts(study: Study) -> frozenset[str]:
+    """Return the facts that a study varies on purpose."""
+    named = map(_fact_name, study.factors)
     found = (OPTIONS_OF_FACTORS.get(name, name) for name in named)
     return frozenset([*ALWAYS_STUDIED, *found])
 
@@ -49,7 +49,7 @@ def _fact_name(factor: str) -> str:
 def sides_compared(
     cell: Cell, baseline: Cell, runs: Iterable[Run], baseline_runs: Iterable[Run]
 ) -> Comparability:
-    """Compare what is known of both sides; what the campaign studies may differ.
+    """Compare what is known of both sides; what the study studies may differ.
 
     Facts that came with runs count where both sides state them: what only one side
     happened to send says nothing about the other.
@@ -59,14 +59,14 @@ def sides_compared(
     return comparability(
         {**_chosen(one, shared), **system_facts(cell.system)},
         {**_chosen(other, shared), **system_facts(baseline.system)},
-        studied=studied_facts(cell.campaign),
+        studied=studied_facts(cell.study),
     )
 
 
 def stated_differences(
     cell: Cell, baseline: Cell, found: Comparability
 ) -> tuple[Difference, ...]:
-    """Return what both sides state, differently, and the campaign does not study.
+    """Return what both sides state, differently, and the study does not study.
 
     Of what came with runs only how large the machines were; and not their hosts, for
     two machines are always named.
@@ -76,10 +76,10 @@ def stated_differences(
     return tuple(each for each in told if each.name in named - {"host"})
 
 
-def systems_compared(campaign: Campaign, one: System, other: System) -> Comparability:
+def systems_compared(study: Study, one: System, other: System) -> Comparability:
     """Compare two systems by what was stated of them; one studied thing may differ."""
     found = comparability(
-        system_facts(one), system_facts(other), studied=studied_facts(campaign)
+        system_facts(one), system_facts(other), studied=studied_facts(study)
     )
     return one_at_a_time(found, ALWAYS_STUDIED)
 

@@ -10,7 +10,7 @@ from benchmarks.sentences import Sentence, in_unit, kept_words
 
 KEPT = ("shape", "shape_codes", "minimum", "maximum")
 """What of a cell tells whether one figure describes its runs."""
-READ = ("system", "case", "scenario", "vms", "seat", "load", "n", "mean", *KEPT)
+READ = ("system", "case", "scenario", "vms", "slot", "load", "n", "mean", *KEPT)
 """What of a cell is read for its figure and its place; the rest is long."""
 
 

@@ -12,7 +12,7 @@ from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.models import Cell, Sample
 
 SAMPLES_SHOWN = 5_000
-KEY = ("campaign_id", "system_id", "scenario", "vms", "seat", "load")
+KEY = ("study_id", "system_id", "scenario", "vms", "slot", "load")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from benchmarks.comparing.row import (
     compared_row,
     system_fields,
 )
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Cell, Study
 from benchmarks.viewer import Viewer
 
 
@@ -32,25 +32,25 @@ class AnnotatedCell(Protocol):
 def compared_cells(
     viewer: Viewer,
     *,
-    campaign: Campaign | None = None,
+    study: Study | None = None,
     filters: Mapping[str, Any] | None = None,
 ) -> QuerySet[Cell]:
     """Return visible cells with all that a comparison row needs, in five queries.
 
-    Cases, systems, hosts and campaigns are few and shared by many cells: each is read
+    Cases, systems, hosts and studies are few and shared by many cells: each is read
     once, not once a cell as a join would. ``filters`` are Django look-ups on Cell
     ("case__component", "scenario", ...).
     """
     cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **(filters or {}))
-    if campaign is not None:
-        cells = cells.filter(campaign=campaign)
+    if study is not None:
+        cells = cells.filter(study=study)
     return (
         cells.select_related("efficiency")
         .annotate(
             baseline_system_id=F("efficiency__baseline__system_id"),
             baseline_doubts=F("efficiency__baseline__shape_codes"),
         )
-        .prefetch_related("case", "system__host", "campaign")
+        .prefetch_related("case", "system__host", "study")
         .order_by("pk")
     )
 
@@ -63,7 +63,7 @@ def comparison_row(
     """Return a cell as a row, against its own baseline or a chosen reference system."""
     own = {name: getattr(cell, name) for name in (*OWN, "shape")}
     shared = {
-        "campaign": cell.campaign.slug,
+        "study": cell.study.slug,
         "unit": cell.case.unit,
         **case_fields(cell.case),
         **system_fields(cell.system),

@@ -15,7 +15,7 @@ from benchmarks.comparing.corun_figures import (
     SINGLE,
     UNDER_LOAD,
 )
-from benchmarks.models import Campaign, Case, Cell, Efficiency, System
+from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.models.run import CELL_SAMPLES
 from benchmarks.models.study import NATIVE
 
@@ -32,12 +32,10 @@ Means = Mapping[int, Mapping[int, float]]
 
 
 def groups_of(
-    campaign: Campaign, filters: Mapping[str, Any]
+    study: Study, filters: Mapping[str, Any]
 ) -> dict[GroupKey, dict[str, Cell]]:
-    """Return the cells of each co-run by their seats; an aggregate alone is none."""
-    cells = Cell.objects.filter(
-        campaign=campaign, scenario__in=TOGETHER, n__gt=0, **filters
-    )
+    """Return the cells of each co-run by their slots; an aggregate alone is none."""
+    cells = Cell.objects.filter(study=study, scenario__in=TOGETHER, n__gt=0, **filters)
     found = list(cells.only(*READ).order_by("pk"))
     # Few, and shared by many cells: each is read once.
     cases = Case.objects.in_bulk({cell.case_id for cell in found})
@@ -46,37 +44,37 @@ def groups_of(
     groups: dict[GroupKey, dict[str, Cell]] = defaultdict(dict)
     for cell in found:
         cell.case, cell.system = cases[cell.case_id], known[cell.system_id]
-        if is_seat(cell.seat) or cell.seat in TOTALS:
+        if is_slot(cell.slot) or cell.slot in TOTALS:
             key = (cell.system_id, cell.case_id, cell.scenario, cell.vms, cell.load)
-            groups[key][cell.seat] = cell
+            groups[key][cell.slot] = cell
     return dict(groups)
 
 
-def is_seat(text: str) -> bool:
-    """Whether a seat is one of the VMs: 1, 2, ... in plain digits."""
+def is_slot(text: str) -> bool:
+    """Whether a slot is one of the VMs: 1, 2, ... in plain digits."""
     return text.isascii() and text.isdigit()
 
 
 def cells_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> Iterable[Cell]:
-    """Return the cells of all co-runs, seat by seat."""
-    return (cell for seats in groups.values() for cell in seats.values())
+    """Return the cells of all co-runs, slot by slot."""
+    return (cell for slots in groups.values() for cell in slots.values())
 
 
 def singles_of(
-    campaign: Campaign, groups: Iterable[Mapping[str, Cell]]
+    study: Study, groups: Iterable[Mapping[str, Cell]]
 ) -> dict[tuple[int, int], Cell]:
     """Return what each system did with one VM alone, by system and case."""
-    firsts = [next(iter(seats.values())) for seats in groups]
+    firsts = [next(iter(slots.values())) for slots in groups]
     cells = Cell.objects.filter(
-        campaign=campaign,
+        study=study,
         scenario=SINGLE,
-        seat__in=ALONE,
+        slot__in=ALONE,
         system__in={cell.system_id for cell in firsts},
         case__in={cell.case_id for cell in firsts},
         n__gt=0,
     )
     best = sorted(
-        cells.only(*READ), key=lambda cell: ALONE.index(cell.seat), reverse=True
+        cells.only(*READ), key=lambda cell: ALONE.index(cell.slot), reverse=True
     )
     return {(cell.system_id, cell.case_id): cell for cell in best}
 
@@ -97,38 +95,38 @@ def natives_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> dict[int, Cell]
 RUN_MEANS = f"""
     SELECT cell.id, coalesce(run.corun_id, -run.id), avg(sample.value)
     {CELL_SAMPLES}
-    WHERE cell.campaign_id = %s AND cell.id = ANY(%s)
+    WHERE cell.study_id = %s AND cell.id = ANY(%s)
     GROUP BY cell.id, coalesce(run.corun_id, -run.id)
     ORDER BY 1, 2
 """
 
 
-def run_means(campaign: Campaign, cells: Iterable[Cell]) -> dict[int, dict[int, float]]:
+def run_means(study: Study, cells: Iterable[Cell]) -> dict[int, dict[int, float]]:
     """Return the means of those cells that were repeated, by the co-run they are of.
 
     A run of no co-run has the negative of its own id instead: it has no partners.
     """
     several = [cell.pk for cell in cells if cell.n > 1]
     with connection.cursor() as cursor:
-        cursor.execute(RUN_MEANS, [campaign.pk, several])
+        cursor.execute(RUN_MEANS, [study.pk, several])
         means: dict[int, dict[int, float]] = defaultdict(dict)
         for cell_id, corun, mean in cursor.fetchall():
             means[cell_id][corun] = mean
     return dict(means)
 
 
-def together(seats: Sequence[Cell], means: Means) -> Rows:
+def together(slots: Sequence[Cell], means: Means) -> Rows:
     """Return one row a co-run; the means of all runs where they name no co-runs.
 
-    Every seat must be one figure.
+    Every slot must be one figure.
     """
-    each = [means.get(cell.pk, {}) for cell in seats]
+    each = [means.get(cell.pk, {}) for cell in slots]
     if not each:
         return ()
     shared = sorted(set(each[0]).intersection(*each[1:]))
     if len(shared) > 1:
         return tuple(tuple(of[key] for of in each) for key in shared)
-    return (tuple(cell.mean or 0.0 for cell in seats),)
+    return (tuple(cell.mean or 0.0 for cell in slots),)
 
 
 def mean_of(cell: Cell) -> float | None:

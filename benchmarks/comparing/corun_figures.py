@@ -1,4 +1,4 @@
-"""What follows from the seats of one co-run. PURE."""
+"""What follows from the slots of one co-run. PURE."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ NATIVE_ALONE = Sentence("the native machine")
 class Evidence:
     """What is known of one co-run; ``full`` has the mean time by number of VMs.
 
-    ``doubted`` names the sides that no single figure describes; there are no ``seats``
+    ``doubted`` names the sides that no single figure describes; there are no ``slots``
     where one of them is.
     """
 
@@ -40,7 +40,7 @@ class Evidence:
     vms: int
     vcpus: int | None
     host_facts: Mapping[str, Any]
-    seats: tuple[float, ...]
+    slots: tuple[float, ...]
     doubted: tuple[str, ...]
     is_whole: bool
     coruns: tuple[tuple[float, ...], ...]
@@ -56,7 +56,7 @@ class Evidence:
 class CoRunFigures:
     """None is what is not known; ``reasons`` says why for targets and fairness.
 
-    ``sum`` is recomputed where all seats are there, else the printed one; times have
+    ``sum`` is recomputed where all slots are there, else the printed one; times have
     none. ``virtual`` cores of all VMs share ``cores`` physical ones.
     """
 
@@ -83,18 +83,18 @@ class CoRunFigures:
 def corun_figures(of: Evidence) -> CoRunFigures:
     """Return the figures of method, section 5, as far as the evidence carries them."""
     reasons = _doubts(of)
-    is_whole = of.is_whole and bool(of.seats)
+    is_whole = of.is_whole and bool(of.slots)
     total, is_printed = _sum(of, is_whole)
-    mean = sum(of.seats) / len(of.seats) if is_whole else of.printed_mean
-    shares = _fairness(of, reasons) if is_whole and len(of.seats) > 1 else None
+    mean = sum(of.slots) / len(of.slots) if is_whole else of.printed_mean
+    shares = _fairness(of, reasons) if is_whole and len(of.slots) > 1 else None
     cores = host_facts.cores(of.host_facts)
     virtual = of.vms * of.vcpus if of.vcpus else None
     return CoRunFigures(
         sum=total,
         is_sum_printed=is_printed,
         mean=mean,
-        minimum=min(of.seats) if is_whole else None,
-        maximum=max(of.seats) if is_whole else None,
+        minimum=min(of.slots) if is_whole else None,
+        maximum=max(of.slots) if is_whole else None,
         jain=shares.jain if shares else None,
         jain_low=shares.low if shares else None,
         jain_high=shares.high if shares else None,
@@ -137,18 +137,18 @@ def _sum(of: Evidence, is_whole: bool) -> tuple[float | None, bool]:
     if of.better == "lower" or of.scenario in BESIDE_OTHER_WORK:
         return None, False
     if is_whole:
-        return sum(of.seats), False
+        return sum(of.slots), False
     return of.printed_sum, of.printed_sum is not None
 
 
 def _fairness(of: Evidence, reasons: list[str]) -> Any:
-    """Return how fairly seats shared; of times, their reciprocals did."""
+    """Return how fairly slots shared; of times, their reciprocals did."""
     if of.better == "neither":
         return None
     rows = of.coruns
     if of.better == "lower":
         if not all(value > 0 for row in rows for value in row):
-            reasons.append(Sentence("A seat reads 0: a time of 0 has no speed."))
+            reasons.append(Sentence("A slot reads 0: a time of 0 has no speed."))
             return None
         rows = tuple(tuple(1 / value for value in row) for row in rows)
     try:
@@ -159,11 +159,11 @@ def _fairness(of: Evidence, reasons: list[str]) -> Any:
 
 
 def _checked(of: Evidence) -> SumCheck | None:
-    if of.printed_sum is None or of.better == "lower" or not any(of.seats):
+    if of.printed_sum is None or of.better == "lower" or not any(of.slots):
         return None
     try:
-        return check_sum(of.seats, of.printed_sum)
-    except ValueError:  # a seat below 0 is nothing that could be added up
+        return check_sum(of.slots, of.printed_sum)
+    except ValueError:  # a slot below 0 is nothing that could be added up
         return None
 
 
@@ -181,7 +181,7 @@ def _ratio(
 def _interference(of: Evidence, total: float | None) -> float | None:
     """Set what is left under another load against the same without it."""
     if of.scenario in BESIDE_OTHER_WORK:
-        under, alone = (of.seats[0] if of.seats else None), of.single
+        under, alone = (of.slots[0] if of.slots else None), of.single
     elif of.scenario == COMBINED:
         under, alone = total, of.alone
     else:

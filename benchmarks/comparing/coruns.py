@@ -1,4 +1,4 @@
-"""What the virtual machines of a campaign did together: seats, sums, shares, curves."""
+"""What the virtual machines of a study did together: slots, sums, shares, curves."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from benchmarks.comparing.corun_cells import (
     Singles,
     cells_of,
     groups_of,
-    is_seat,
+    is_slot,
     mean_of,
     natives_of,
     run_means,
@@ -35,15 +35,15 @@ from benchmarks.comparing.corun_figures import (
     corun_figures,
 )
 from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
-from benchmarks.models import Campaign, Case, Cell, System
+from benchmarks.models import Case, Cell, Study, System
 from benchmarks.sentences import Sentence
 
 
 @dataclass(frozen=True)
-class SeatValue:
+class SlotValue:
     """The mean of one VM of a co-run over ``n`` runs, and the cell it stands in."""
 
-    seat: str
+    slot: str
     figure: CellFigure
     n: int
     cell_id: int
@@ -55,11 +55,11 @@ class SeatValue:
 
 
 @dataclass(frozen=True)
-class Seats:
+class Slots:
     """One case that several VMs of a system ran together.
 
-    ``seats`` are those that were reported, ``missing`` the others of ``vms``; a missing
-    seat is not 0. ``coruns`` has one row a co-run, empty while a seat is missing.
+    ``slots`` are those that were reported, ``missing`` the others of ``vms``; a missing
+    slot is not 0. ``coruns`` has one row a co-run, empty while a slot is missing.
     ``single`` is the same system with one VM alone, ``native`` the bare machine.
     """
 
@@ -69,18 +69,18 @@ class Seats:
     scenario: str
     vms: int
     load: str
-    seats: tuple[SeatValue, ...]
+    slots: tuple[SlotValue, ...]
     missing: tuple[str, ...]
     printed: Mapping[str, float]
-    single: SeatValue | None
-    native: SeatValue | None
+    single: SlotValue | None
+    native: SlotValue | None
     coruns: Rows
 
     @property
     def doubted(self) -> tuple[Sentence, ...]:
         """The sides whose runs no single figure describes, in words."""
         named = [
-            *((Sentence("VM {seat}", seat=it.seat), it) for it in self.seats),
+            *((Sentence("VM {slot}", slot=it.slot), it) for it in self.slots),
             (ONE_ALONE, self.single),
             (NATIVE_ALONE, self.native),
         ]
@@ -88,17 +88,17 @@ class Seats:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The means of the seats; none where one of them has none."""
-        found = [each.value for each in self.seats]
+        """The means of the slots; none where one of them has none."""
+        found = [each.value for each in self.slots]
         known = tuple(value for value in found if value is not None)
         return known if len(known) == len(found) else ()
 
 
 @dataclass(frozen=True)
 class CoRun:
-    """The seats of one case and what follows from them."""
+    """The slots of one case and what follows from them."""
 
-    of: Seats
+    of: Slots
     figures: CoRunFigures
 
 
@@ -113,25 +113,23 @@ class Curve:
 
 @dataclass(frozen=True)
 class CoRuns:
-    """Everything that ran together in a campaign, in the order of its pages."""
+    """Everything that ran together in a study, in the order of its pages."""
 
     coruns: tuple[CoRun, ...]
     curves: tuple[Curve, ...]
 
 
-def campaign_coruns(
-    campaign: Campaign, *, filters: Mapping[str, Any] | None = None
-) -> CoRuns:
-    """Return a campaign's co-runs, in seven queries.
+def study_coruns(study: Study, *, filters: Mapping[str, Any] | None = None) -> CoRuns:
+    """Return a study's co-runs, in seven queries.
 
     ``filters`` are look-ups on Cell. They narrow what is returned; a co-run under load
     is set against the one without it whether that is asked for or not.
     """
     chosen = dict(filters or {})
     scenario = chosen.pop("scenario", None)
-    groups = groups_of(campaign, chosen)
-    singles = singles_of(campaign, groups.values())
-    means = run_means(campaign, [*cells_of(groups), *singles.values()])
+    groups = groups_of(study, chosen)
+    singles = singles_of(study, groups.values())
+    means = run_means(study, [*cells_of(groups), *singles.values()])
     built = _Builder(groups, singles, natives_of(groups), means)
     found = sorted(map(built.corun, groups), key=_order)
     wanted = tuple(each for each in found if scenario in (None, each.of.scenario))
@@ -140,7 +138,7 @@ def campaign_coruns(
 
 @dataclass(frozen=True)
 class _Builder:
-    """All cells of a campaign that a co-run may lean on."""
+    """All cells of a study that a co-run may lean on."""
 
     groups: Groups
     singles: Singles
@@ -148,29 +146,29 @@ class _Builder:
     means: Means
 
     def corun(self, key: GroupKey) -> CoRun:
-        seats = self.groups[key]
-        parts = sorted(filter(is_seat, seats), key=int)
-        first = seats[parts[0]] if parts else next(iter(seats.values()))
+        slots = self.groups[key]
+        parts = sorted(filter(is_slot, slots), key=int)
+        first = slots[parts[0]] if parts else next(iter(slots.values()))
         single = self.singles.get((first.system_id, first.case_id))
-        whole = seats.get("sum") or seats.get("mean") or first
+        whole = slots.get("sum") or slots.get("mean") or first
         native = self.natives.get(whole.pk)
         missing = _missing(first, parts)
         unit = first.case.unit
-        values = tuple(_seat(seats[name], unit) for name in parts)
+        values = tuple(_slot(slots[name], unit) for name in parts)
         is_whole = not missing and all(each.value is not None for each in values)
-        rows = together([seats[p] for p in parts], self.means) if is_whole else ()
-        given = Seats(
+        rows = together([slots[p] for p in parts], self.means) if is_whole else ()
+        given = Slots(
             id=first.pk,
             case=first.case,
             system=first.system,
             scenario=first.scenario,
             vms=first.vms or len(parts),
             load=first.load,
-            seats=values,
+            slots=values,
             missing=missing,
-            printed=_printed(seats),
-            single=_seat(single, unit) if single else None,
-            native=_seat(native, unit) if native else None,
+            printed=_printed(slots),
+            single=_slot(single, unit) if single else None,
+            native=_slot(native, unit) if native else None,
             coruns=rows,
         )
         return CoRun(given, corun_figures(_evidence(given, *self._others(key))))
@@ -179,9 +177,9 @@ class _Builder:
     def _parallel(self) -> Mapping[tuple[int, int], Mapping[int, Mapping[str, Cell]]]:
         """What ran in parallel, by system and case, then by the number of VMs."""
         found: dict[tuple[int, int], dict[int, Mapping[str, Cell]]] = defaultdict(dict)
-        for (system, case, scenario, vms, _), seats in self.groups.items():
+        for (system, case, scenario, vms, _), slots in self.groups.items():
             if scenario == PARALLEL:
-                found[system, case][vms] = seats
+                found[system, case][vms] = slots
         return found
 
     def _others(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
@@ -189,11 +187,11 @@ class _Builder:
         system, case, scenario, vms, _ = key
         alike = self._parallel.get((system, case), {})
         alone = _total(alike[vms]) if vms in alike else None
-        full = {count: mean for count, seats in alike.items() if (mean := _of(seats))}
+        full = {count: mean for count, slots in alike.items() if (mean := _of(slots))}
         return (alone if scenario == COMBINED else None), full
 
 
-def _evidence(of: Seats, alone: float | None, full: Mapping[int, float]) -> Evidence:
+def _evidence(of: Slots, alone: float | None, full: Mapping[int, float]) -> Evidence:
     return Evidence(
         better=of.case.better,
         component=of.case.component,
@@ -202,7 +200,7 @@ def _evidence(of: Seats, alone: float | None, full: Mapping[int, float]) -> Evid
         vms=of.vms,
         vcpus=of.system.vcpus,
         host_facts=of.system.host.facts,
-        seats=of.values,
+        slots=of.values,
         doubted=of.doubted,
         is_whole=not of.missing,
         coruns=of.coruns,
@@ -215,30 +213,30 @@ def _evidence(of: Seats, alone: float | None, full: Mapping[int, float]) -> Evid
     )
 
 
-def _printed(seats: Mapping[str, Cell]) -> dict[str, float]:
+def _printed(slots: Mapping[str, Cell]) -> dict[str, float]:
     """Return what was published of all VMs together."""
-    found = {kind: mean_of(seats[kind]) for kind in TOTALS if kind in seats}
+    found = {kind: mean_of(slots[kind]) for kind in TOTALS if kind in slots}
     return {kind: value for kind, value in found.items() if value is not None}
 
 
 def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
-    """Return the seats that should be there; under load others do other work."""
+    """Return the slots that should be there; under load others do other work."""
     if cell.scenario in BESIDE_OTHER_WORK or not parts:
         return ()
     first = 0 if parts[0] == "0" else 1
     wanted = map(str, range(first, first + (cell.vms or 0)))
-    return tuple(seat for seat in wanted if seat not in parts)
+    return tuple(slot for slot in wanted if slot not in parts)
 
 
-def _seat(cell: Cell, unit: str) -> SeatValue:
-    return SeatValue(cell.seat, cell_figure(cell, unit), cell.n, cell.pk)
+def _slot(cell: Cell, unit: str) -> SlotValue:
+    return SlotValue(cell.slot, cell_figure(cell, unit), cell.n, cell.pk)
 
 
-def _total(seats: Mapping[str, Cell]) -> float | None:
-    if "sum" in seats:
-        return mean_of(seats["sum"])
-    parts = [cell for seat, cell in seats.items() if is_seat(seat)]
-    whole = parts and not _missing(parts[0], sorted(filter(is_seat, seats)))
+def _total(slots: Mapping[str, Cell]) -> float | None:
+    if "sum" in slots:
+        return mean_of(slots["sum"])
+    parts = [cell for slot, cell in slots.items() if is_slot(slot)]
+    whole = parts and not _missing(parts[0], sorted(filter(is_slot, slots)))
     return _added(parts) if whole else None
 
 
@@ -249,13 +247,13 @@ def _added(cells: Sequence[Cell]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _of(seats: Mapping[str, Cell]) -> float | None:
-    """Return the mean over the VMs: of the seats, or as it was printed."""
-    parts = [cell for seat, cell in seats.items() if is_seat(seat)]
+def _of(slots: Mapping[str, Cell]) -> float | None:
+    """Return the mean over the VMs: of the slots, or as it was printed."""
+    parts = [cell for slot, cell in slots.items() if is_slot(slot)]
     if parts:
         added = _added(parts)
         return None if added is None else added / len(parts)
-    return mean_of(seats["mean"]) if "mean" in seats else None
+    return mean_of(slots["mean"]) if "mean" in slots else None
 
 
 def _curves(
@@ -264,12 +262,12 @@ def _curves(
     singles: Singles,
 ) -> Iterable[Curve]:
     """Return the curves that have two points; times have no sum."""
-    curves: dict[tuple[int, int], list[Seats]] = defaultdict(list)
+    curves: dict[tuple[int, int], list[Slots]] = defaultdict(list)
     for each in coruns:
-        seats = each.of
-        is_rate = seats.case.better == "higher" and each.figures.jain is not None
-        if seats.scenario == PARALLEL and is_rate and len(seats.seats) == seats.vms:
-            curves[seats.system.pk, seats.case.pk].append(seats)
+        slots = each.of
+        is_rate = slots.case.better == "higher" and each.figures.jain is not None
+        if slots.scenario == PARALLEL and is_rate and len(slots.slots) == slots.vms:
+            curves[slots.system.pk, slots.case.pk].append(slots)
     for place, members in curves.items():
         points: dict[int, Rows] = {each.vms: each.coruns for each in members}
         single = singles.get(place)

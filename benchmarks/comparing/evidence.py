@@ -9,9 +9,9 @@ from benchmarks.comparing.cell_samples import CellSamples, cell_samples, samples
 from benchmarks.comparing.comparisons import compared_cells, comparison_row
 from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.verdicts import campaign_verdicts
+from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Cell, Flag, Run, System
+from benchmarks.models import Cell, Flag, Run, Study, System
 from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import visible_flags
 from benchmarks.uploads.run_lists import visible_runs
@@ -48,18 +48,18 @@ class Evidence:
 
 
 def evidence(
-    viewer: Viewer, campaign: Campaign, cell_id: int, reference_id: int | None
+    viewer: Viewer, study: Study, cell_id: int, reference_id: int | None
 ) -> Evidence:
     """Return a cell's evidence, against native or a chosen reference system.
 
-    Raises NotFoundError when the campaign has no such cell or system.
+    Raises NotFoundError when the study has no such cell or system.
     """
-    cells = compared_cells(viewer, campaign=campaign, filters={"pk": cell_id})
+    cells = compared_cells(viewer, study=study, filters={"pk": cell_id})
     cell = cells.first()
     if cell is None:
         raise NotFoundError(Sentence("cell"), cell_id)
     reference = None if reference_id is None else _reference(cell, reference_id)
-    verdicts = campaign_verdicts(campaign, reference.system if reference else None)
+    verdicts = study_verdicts(study, reference.system if reference else None)
     row = comparison_row(cell, reference, verdicts.of(cell.pk))
     baseline = _baseline(viewer, cell, reference)
     samples, baseline_samples = cell_samples(cell), cell_samples(baseline)
@@ -82,10 +82,10 @@ def evidence(
 
 
 def _reference(cell: Cell, system_id: int) -> Reference:
-    system = System.objects.filter(cells__campaign=cell.campaign, pk=system_id).first()
+    system = System.objects.filter(cells__study=cell.study, pk=system_id).first()
     if system is None:
         raise NotFoundError(Sentence("system"), system_id)
-    return Reference.of(cell.campaign, system)
+    return Reference.of(cell.study, system)
 
 
 def _baseline(viewer: Viewer, cell: Cell, reference: Reference | None) -> Cell | None:
@@ -94,11 +94,11 @@ def _baseline(viewer: Viewer, cell: Cell, reference: Reference | None) -> Cell |
         stored = getattr(cell, "efficiency", None)
         wanted = {"pk": stored.baseline_id if stored else None}
     else:
-        same = ("case_id", "campaign_id", "scenario", "vms", "seat", "load")
+        same = ("case_id", "study_id", "scenario", "vms", "slot", "load")
         wanted = {name: getattr(cell, name) for name in same}
         wanted["system_id"] = reference.system.pk
     cells = Cell.objects.visible_to(viewer).filter(**wanted).exclude(pk=cell.pk)
-    return cells.select_related("system__host", "campaign__lab", "case").first()
+    return cells.select_related("system__host", "study__lab", "case").first()
 
 
 def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float, int]]:

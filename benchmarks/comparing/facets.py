@@ -1,10 +1,10 @@
-"""What a campaign's comparison can be narrowed to."""
+"""What a study's comparison can be narrowed to."""
 
 from dataclasses import dataclass
 
 from benchmarks import tools
 from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
-from benchmarks.models import Campaign, Cell, System
+from benchmarks.models import Cell, Study, System
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Facets:
     systems: tuple[System, ...]
 
 
-def facets(campaign: Campaign) -> Facets:
-    """Return what occurs among a campaign's cells, in two queries."""
-    cells = Cell.objects.filter(campaign=campaign, n__gt=0).order_by()
+def facets(study: Study) -> Facets:
+    """Return what occurs among a study's cells, in two queries."""
+    cells = Cell.objects.filter(study=study, n__gt=0).order_by()
     names = ("scenario", "case__component", "case__tool", "system")
     found = list(cells.values_list(*names).distinct())
     scenarios, components, slugs, ids = ({row[at] for row in found} for at in range(4))

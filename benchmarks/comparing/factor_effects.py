@@ -1,4 +1,4 @@
-"""Which parameters moved a campaign's efficiencies, per component and per case."""
+"""Which parameters moved a study's efficiencies, per component and per case."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,8 +7,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from benchmarks.analysis.factor_effects.analysis import influence
-from benchmarks.analysis.factor_effects.effects import Influence
+from benchmarks.analysis.factor_effects.analysis import factor_effects
+from benchmarks.analysis.factor_effects.effects import FactorEffects
 from benchmarks.analysis.factor_effects.means import Means, pictures
 from benchmarks.analysis.factor_effects.noise import Observation
 from benchmarks.comparing.columns import Fact
@@ -25,7 +25,7 @@ from benchmarks.comparing.factor_responses import (
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import CaseGroup, comparison_table
-from benchmarks.models import Campaign, Cell, System
+from benchmarks.models import Cell, Study, System
 from benchmarks.models.study import NATIVE
 from benchmarks.viewer import Viewer
 
@@ -59,8 +59,8 @@ class Analysis:
     left_out: Mapping[Reason, int]
 
     @cached_property
-    def found(self) -> Influence:
-        return influence(self.observations)
+    def found(self) -> FactorEffects:
+        return factor_effects(self.observations)
 
     @cached_property
     def pictures(self) -> tuple[Means, ...]:
@@ -68,7 +68,7 @@ class Analysis:
 
 
 @dataclass(frozen=True)
-class ComponentInfluence:
+class ComponentEffects:
     """A component as a whole (None without any response), and its single cases."""
 
     component: str
@@ -77,39 +77,39 @@ class ComponentInfluence:
 
 
 @dataclass(frozen=True)
-class CampaignInfluence:
-    """The answer for one scenario of a campaign."""
+class StudyEffects:
+    """The answer for one scenario of a study."""
 
-    campaign: Campaign
+    study: Study
     scenario: str
     response: Response
     facets: Facets
-    components: tuple[ComponentInfluence, ...]
+    components: tuple[ComponentEffects, ...]
 
 
-def campaign_influence(
+def study_effects(
     viewer: Viewer,
-    campaign: Campaign,
+    study: Study,
     *,
     scenario: str = "",
     component: str = "",
     response: Response | None = None,
-) -> CampaignInfluence:
-    """Analyse the systems of a campaign, in five queries.
+) -> StudyEffects:
+    """Analyse the systems of a study, in five queries.
 
-    Without a scenario the campaign's first one is taken; without a response the
+    Without a scenario the study's first one is taken; without a response the
     efficiency where there is one, else the value. Native machines are what guests are
     set against: they belong to the design only where nothing else was measured.
     """
-    menu = facets(campaign)
+    menu = facets(study)
     chosen = scenario or next(iter(menu.scenarios), "")
     filters = {"scenario": chosen}
     if component:
         filters["case__component"] = component
-    measured = _measured(viewer, campaign, filters, menu.systems)
+    measured = _measured(viewer, study, filters, menu.systems)
     taken = response or _response(measured)
-    return CampaignInfluence(
-        campaign=campaign,
+    return StudyEffects(
+        study=study,
         scenario=chosen,
         response=taken,
         facets=menu,
@@ -119,16 +119,14 @@ def campaign_influence(
 
 def _measured(
     viewer: Viewer,
-    campaign: Campaign,
+    study: Study,
     filters: Mapping[str, Any],
     systems: Iterable[System],
 ) -> list[Measured]:
     """Return the cells with their scatter, from plain values, in three queries."""
-    cells = Cell.objects.visible_to(viewer).filter(
-        campaign=campaign, n__gt=0, **filters
-    )
+    cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0, **filters)
     scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
-    rows = comparison_rows(campaign, systems=systems, filters=filters)
+    rows = comparison_rows(study, systems=systems, filters=filters)
     found = [_with_scatter(row, *scatter[row.id]) for row in rows if row.id in scatter]
     guests = [each for each in found if each.row.hypervisor != NATIVE]
     return guests or found
@@ -152,7 +150,7 @@ def _response(measured: Sequence[Measured]) -> Response:
 
 def _components(
     measured: Sequence[Measured], response: Response
-) -> Iterator[ComponentInfluence]:
+) -> Iterator[ComponentEffects]:
     by_id = {each.row.id: each for each in measured}
     table = comparison_table([each.row for each in measured])
     for component, groups in groupby(table.groups, key=lambda group: group.component):
@@ -161,7 +159,7 @@ def _components(
             for group in groups
             for subject, rows in _cases(group)
         ]
-        yield ComponentInfluence(
+        yield ComponentEffects(
             component=component,
             whole=_whole(component, cases),
             cases=tuple(_single(component, *case) for case in cases),

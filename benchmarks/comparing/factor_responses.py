@@ -1,4 +1,4 @@
-"""Cells as the responses of an influence analysis. PURE.
+"""Cells as the responses of an factor effect analysis. PURE.
 
 Both responses point the same way: a factor above 1 is better, whatever the metric. An
 efficiency is against the native machine; a value is compared as it is, so that guests

@@ -1,4 +1,4 @@
-"""A campaign's network as matrices: what went from x to y, one matrix a setting."""
+"""A study's network as matrices: what went from x to y, one matrix a setting."""
 
 import json
 from collections import defaultdict
@@ -21,7 +21,7 @@ from benchmarks.comparing.cell_figures import READ, CellFigure, cell_figure
 from benchmarks.comparing.columns import PROPERTIES, Fact
 from benchmarks.comparing.ordering import OPTIONS, natural, rank
 from benchmarks.errors import UnitError
-from benchmarks.models import Campaign, Cell, Flag
+from benchmarks.models import Cell, Flag, Study
 from benchmarks.studies.flags import visible_flags
 from benchmarks.viewer import Viewer
 
@@ -105,14 +105,14 @@ class NetworkMetric:
     matrices: tuple[Matrix, ...]
 
 
-def campaign_network(viewer: Viewer, campaign: Campaign) -> tuple[NetworkMetric, ...]:
-    """Return the metrics of a campaign that know from where to where they were
+def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
+    """Return the metrics of a study that know from where to where they were
     measured, in five queries, or in one where there are none."""
-    measured = Cell.objects.visible_to(viewer).filter(campaign=campaign, n__gt=0)
+    measured = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     paths = measured.filter(case__parameters__has_keys=["from", "to"])
     shared = paths.prefetch_related("case", "system__host")
     cells = list(shared.only(*READ, "m2", "decimals").order_by("pk"))
-    flags = _flags(viewer, campaign, cells) if cells else {}
+    flags = _flags(viewer, study, cells) if cells else {}
     groups: dict[str, list[Path]] = defaultdict(list)
     for cell in cells:
         groups[_key(cell)].append(_path(cell, flags.get(cell.pk, ())))
@@ -121,10 +121,10 @@ def campaign_network(viewer: Viewer, campaign: Campaign) -> tuple[NetworkMetric,
 
 
 def _flags(
-    viewer: Viewer, campaign: Campaign, cells: Iterable[Cell]
+    viewer: Viewer, study: Study, cells: Iterable[Cell]
 ) -> dict[int, list[Flag]]:
     """Return the flags of these cells that nobody dismissed; others have thousands."""
-    standing = visible_flags(viewer, campaign=campaign).exclude(status="dismissed")
+    standing = visible_flags(viewer, study=study).exclude(status="dismissed")
     links = Flag.cells.through._default_manager.filter(
         cell__in=[cell.pk for cell in cells], flag__in=standing.order_by().values("pk")
     )
@@ -207,7 +207,7 @@ def _traits(path: Path) -> dict[str, str]:
     system = path.cell.system
     stated = {name: getattr(system, name) for name in TRAITS if name != "host"}
     stated |= {"host": system.host.slug, "scenario": _state(path.cell.scenario)}
-    stated |= {"vms": path.cell.vms, "seat": path.cell.seat} | dict(system.options)
+    stated |= {"vms": path.cell.vms, "slot": path.cell.slot} | dict(system.options)
     return {name: str(value) for name, value in stated.items() if value is not None}
 
 

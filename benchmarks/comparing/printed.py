@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchmarks.models import Campaign, Case, Run, Sample, System
+from benchmarks.models import Case, Run, Sample, Study, System
 from benchmarks.viewer import Viewer
 
 MOST_VALUES = 5_000
@@ -33,14 +33,14 @@ class PrintedTable:
     values: tuple[PrintedValue, ...]
 
 
-def printed_tables(viewer: Viewer, campaign: Campaign) -> tuple[PrintedTable, ...]:
-    """Return a campaign's numbers by document and table; live runs have neither."""
+def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:
+    """Return a study's numbers by document and table; live runs have neither."""
     runs = (
         Run.objects.visible_to(viewer)
-        .filter(campaign=campaign, status=Run.Status.PARSED)
+        .filter(study=study, status=Run.Status.PARSED)
         .exclude(document="")
     )
-    samples = Sample.objects.filter(lab=campaign.lab_id, run__in=runs)
+    samples = Sample.objects.filter(lab=study.lab_id, run__in=runs)
     found = samples.select_related("run__system__host", "case")
     by_place: dict[tuple[str, str], list[PrintedValue]] = {}
     for value in _values(found.order_by("run", "sequence")[:MOST_VALUES]):

@@ -1,7 +1,7 @@
-"""The overhead profile of a campaign: what each system costs, component by component.
+"""The overhead profile of a study: what each system costs, component by component.
 
 A system gets one geometric mean of its efficiencies a component, over the cases that
-all compared systems of the campaign have (`benchmarks.analysis.aggregation`): systems
+all compared systems of the study have (`benchmarks.analysis.aggregation`): systems
 that were measured in different cases are not compared at all.
 """
 
@@ -17,8 +17,8 @@ from benchmarks.comparing.ordering import COMPONENTS, rank
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.spectrum import NO_SPEED
-from benchmarks.comparing.verdicts import Verdicts, campaign_verdicts
-from benchmarks.models import Campaign, Cell, Efficiency, System
+from benchmarks.comparing.verdicts import Verdicts, study_verdicts
+from benchmarks.models import Cell, Efficiency, Study, System
 from benchmarks.viewer import Viewer
 
 SCENARIO = "single"
@@ -68,28 +68,28 @@ class ProfileRow:
 
 @dataclass(frozen=True)
 class Profile:
-    """All compared systems of a campaign, in the order of the compare page."""
+    """All compared systems of a study, in the order of the compare page."""
 
     components: tuple[str, ...]
     rows: tuple[ProfileRow, ...]
     is_relative: bool
-    """The ratios are to the campaign's reference system, not to native."""
+    """The ratios are to the study's reference system, not to native."""
 
 
-def campaign_profile(viewer: Viewer, campaign: Campaign) -> Profile:
-    """Return a campaign's profile from the cells a viewer may see."""
-    measured = Cell.objects.visible_to(viewer).filter(campaign=campaign, n__gt=0)
+def study_profile(viewer: Viewer, study: Study) -> Profile:
+    """Return a study's profile from the cells a viewer may see."""
+    measured = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     systems = System.objects.filter(pk__in=measured.values("system"))
     rows = comparison_rows(
-        campaign,
+        study,
         systems=systems.select_related("host"),
         filters={"scenario": SCENARIO},
     )
-    return judged_profile(rows, campaign_verdicts(campaign))
+    return judged_profile(rows, study_verdicts(study))
 
 
 def judged_profile(rows: Iterable[ComparisonRow], verdicts: Verdicts) -> Profile:
-    """Return the profile of a campaign's rows, which need not be judged in words."""
+    """Return the profile of a study's rows, which need not be judged in words."""
     errors = verdicts.judgements.intervals.standard_error
     alone = [row for row in rows if row.scenario == SCENARIO]
     noise = {
@@ -135,7 +135,7 @@ def _ratio(row: ComparisonRow) -> float | None:
 
 
 def _key(row: ComparisonRow) -> tuple[Any, ...]:
-    return (row.case_id, row.vms, row.load, row.seat)
+    return (row.case_id, row.vms, row.load, row.slot)
 
 
 def _shares(

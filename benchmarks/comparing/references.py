@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from benchmarks.comparing.row import CIRCUMSTANCES, Against, State
-from benchmarks.models import Campaign, Cell, System
+from benchmarks.models import Cell, Study, System
 from benchmarks.models.cell import ratio_of_means
 from benchmarks.parsing.contract import Better
 from benchmarks.sentences import Sentence
@@ -19,9 +19,9 @@ class Reference:
     measured: Mapping[tuple[Any, ...], tuple[float | None, int, str]]
 
     @classmethod
-    def of(cls, campaign: Campaign, system: System) -> "Reference":
-        """Look up a system's cells of a campaign, in one query."""
-        cells = Cell.objects.filter(campaign=campaign, system=system, n__gt=0)
+    def of(cls, study: Study, system: System) -> "Reference":
+        """Look up a system's cells of a study, in one query."""
+        cells = Cell.objects.filter(study=study, system=system, n__gt=0)
         found = cells.values_list(*CIRCUMSTANCES, "mean", "n", "shape_codes")
         return cls(system, {tuple(row[:-3]): tuple(row[-3:]) for row in found})
 

@@ -17,7 +17,7 @@ from benchmarks.sentences import Sentence, in_unit
 
 State = Efficiency.State
 NOT_YET = "waiting"
-CIRCUMSTANCES = ("case_id", "scenario", "vms", "seat", "load")
+CIRCUMSTANCES = ("case_id", "scenario", "vms", "slot", "load")
 OWN = (
     *CIRCUMSTANCES,
     *("pk", "system_id", "clock", "mean", "n", "document", "table"),
@@ -41,7 +41,7 @@ class ComparisonRow:
     """
 
     id: int
-    campaign: str
+    study: str
     case: str
     case_id: int
     tool: str
@@ -67,7 +67,7 @@ class ComparisonRow:
     options: Mapping[str, str]
     scenario: str
     vms: int | None
-    seat: str
+    slot: str
     load: str
     clock: str
     value: float | None
@@ -139,7 +139,7 @@ def compared_row(
         id=own["pk"],
         scenario=own["scenario"],
         vms=own["vms"],
-        seat=own["seat"],
+        slot=own["slot"],
         load=own["load"],
         clock=own["clock"],
         value=None if doubts else own["mean"],

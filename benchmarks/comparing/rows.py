@@ -1,4 +1,4 @@
-"""All rows of one campaign's comparison at once, for a table of thousands of cells."""
+"""All rows of one study's comparison at once, for a table of thousands of cells."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -17,7 +17,7 @@ from benchmarks.comparing.row import (
     system_fields,
 )
 from benchmarks.comparing.verdicts import Verdicts
-from benchmarks.models import Campaign, Case, Cell, System
+from benchmarks.models import Case, Cell, Study, System
 from benchmarks.parsing.contract import Better
 
 STORED = (
@@ -29,21 +29,21 @@ SHAPE = When(~Q(shape_codes=""), then=F("shape"))
 
 
 def comparison_rows(
-    campaign: Campaign,
+    study: Study,
     *,
     systems: Iterable[System],
     filters: Mapping[str, Any],
     reference: Reference | None = None,
     verdicts: Verdicts | None = None,
 ) -> list[ComparisonRow]:
-    """Return the campaign's cells of these systems as rows, in two queries.
+    """Return the study's cells of these systems as rows, in two queries.
 
     Cells come as plain values: an object each would cost more than all else.
     ``systems`` have their hosts with them. With ``verdicts`` every row is judged in
     words, too.
     """
     stored = (f"efficiency__{name}" for name in STORED)
-    cells = Cell.objects.filter(campaign=campaign, n__gt=0, **filters).order_by("pk")
+    cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
     doubted = Choice(SHAPE, default=None, output_field=JSONField())
     found = list(cells.annotate(doubted=doubted).values_list(*OWN, *stored, "doubted"))
     cases = Case.objects.in_bulk({values[0] for values in found})
@@ -57,7 +57,7 @@ def comparison_rows(
         rows.append(
             compared_row(
                 own,
-                {"campaign": campaign.slug, "unit": case.unit}
+                {"study": study.slug, "unit": case.unit}
                 | of_cases[case.pk]
                 | of_systems[own["system_id"]],
                 against,

@@ -1,4 +1,4 @@
-"""Every pair of the visible campaigns at its ratio: the overview's first picture."""
+"""Every pair of the visible studies at its ratio: the overview's first picture."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,7 +10,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Floor, Ln
 
 from benchmarks.comparing.ordering import COMPONENTS, rank
-from benchmarks.models import Campaign, Cell, Efficiency, Flag
+from benchmarks.models import Cell, Efficiency, Flag, Study
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.viewer import Viewer
 
@@ -23,9 +23,9 @@ NO_SPEED = ("%",)
 
 @dataclass(frozen=True)
 class Band:
-    """The pairs of one component and hypervisor of a campaign."""
+    """The pairs of one component and hypervisor of a study."""
 
-    campaign: Campaign
+    study: Study
     component: str
     hypervisor: str
     pairs: int
@@ -42,17 +42,17 @@ def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
     """Return the bands with the most pairs, by component, in two queries."""
     binned = list(_binned(viewer))
     groups = groupby(binned, key=lambda row: tuple(row[name] for name in GROUP))
-    campaigns = Campaign.objects.select_related("lab").in_bulk(
-        {row["campaign"] for row in binned}
+    studies = Study.objects.select_related("lab").in_bulk(
+        {row["study"] for row in binned}
     )
-    bands = [_band(campaigns[key[0]], key, list(rows)) for key, rows in groups]
+    bands = [_band(studies[key[0]], key, list(rows)) for key, rows in groups]
     most = sorted(bands, key=lambda band: -band.pairs)[:limit]
     return sorted(
         most, key=lambda band: (rank(COMPONENTS, band.component), band.hypervisor)
     )
 
 
-GROUP = ("campaign", "case__component", "platform", "version")
+GROUP = ("study", "case__component", "platform", "version")
 
 
 def _binned(viewer: Viewer) -> Any:
@@ -89,9 +89,9 @@ def _binned(viewer: Viewer) -> Any:
     )
 
 
-def _band(campaign: Campaign, key: tuple[Any, ...], rows: list[dict[str, Any]]) -> Band:
+def _band(study: Study, key: tuple[Any, ...], rows: list[dict[str, Any]]) -> Band:
     return Band(
-        campaign=campaign,
+        study=study,
         component=key[1],
         hypervisor=f"{key[2]} {key[3]}".strip(),
         pairs=sum(row["pairs"] for row in rows),

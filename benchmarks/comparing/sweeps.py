@@ -22,12 +22,12 @@ from benchmarks.comparing.columns import Column, column_head
 from benchmarks.comparing.comparisons import compared_cells, comparison_row
 from benchmarks.comparing.ordering import COMPONENTS, natural, rank
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.verdicts import Verdicts, campaign_verdicts
+from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Campaign, Case, Cell
+from benchmarks.models import Case, Cell, Study
 from benchmarks.viewer import Viewer
 
-PLACE = ("scenario", "vms", "seat", "load")
+PLACE = ("scenario", "vms", "slot", "load")
 Places = dict[int, dict[Level, int]]
 MEASURING = ("seconds", "seconds_each", "repetitions", "iterations")
 NAMES = ("version", "release", "build", "port", "seed")
@@ -88,17 +88,17 @@ class Family:
         return {cell for found in self.places.values() for cell in found.values()}
 
 
-def campaign_sweeps(viewer: Viewer, campaign: Campaign) -> tuple[Family, ...]:
-    """Return the families of a campaign with at least three levels, in nine queries.
+def study_sweeps(viewer: Viewer, study: Study) -> tuple[Family, ...]:
+    """Return the families of a study with at least three levels, in nine queries.
 
     Every line has at least two levels: a single point is no sweep.
     """
-    return with_lines(viewer, campaign, campaign_families(viewer, campaign))
+    return with_lines(viewer, study, study_families(viewer, study))
 
 
-def campaign_families(viewer: Viewer, campaign: Campaign) -> tuple[Family, ...]:
+def study_families(viewer: Viewer, study: Study) -> tuple[Family, ...]:
     """Return the same families without their lines, in two queries."""
-    cells = Cell.objects.visible_to(viewer).filter(campaign=campaign, n__gt=0)
+    cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     rows = list(cells.order_by("pk").values_list("pk", "system", "case", *PLACE))
     cases = Case.objects.in_bulk({row[2] for row in rows})
     steps = {pk: tuple(_steps(case)) for pk, case in cases.items()}
@@ -157,12 +157,12 @@ def _family(first: Step, place: Sequence[object], places: Places) -> Family | No
 
 
 def with_lines(
-    viewer: Viewer, campaign: Campaign, families: Sequence[Family]
+    viewer: Viewer, study: Study, families: Sequence[Family]
 ) -> tuple[Family, ...]:
     """Return these families with all their points, in seven queries."""
     wanted = {cell for family in families for cell in family.cell_ids}
-    cells = compared_cells(viewer, campaign=campaign, filters={"pk__in": wanted})
-    points = _points(list(cells), campaign_verdicts(campaign))
+    cells = compared_cells(viewer, study=study, filters={"pk__in": wanted})
+    points = _points(list(cells), study_verdicts(study))
     return tuple(replace(each, lines=_lines(each, points)) for each in families)
 
 

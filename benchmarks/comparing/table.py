@@ -23,7 +23,7 @@ from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.parsing.labels import case_details
 
-CIRCUMSTANCES = ("scenario", "vms", "load", "seat")
+CIRCUMSTANCES = ("scenario", "vms", "load", "slot")
 PART = " · "
 
 RowKey = tuple[Hashable, ...]
@@ -78,7 +78,7 @@ class ComparisonTable:
 def comparison_table(
     rows: Iterable[ComparisonRow], *, group: str = PLATFORM, order: str = ""
 ) -> ComparisonTable:
-    """Shape the cells of one campaign, in any order, into a table."""
+    """Shape the cells of one study, in any order, into a table."""
     found = list(rows)
     runs = {row.n for row in found}
     ratios = _median_ratios(found) if order == BY_RATIO else None
@@ -168,7 +168,7 @@ def _case_row(
 
 
 def _row_key(row: ComparisonRow) -> RowKey:
-    return (row.case_id, row.scenario, row.vms, row.load, row.seat)
+    return (row.case_id, row.scenario, row.vms, row.load, row.slot)
 
 
 def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
@@ -176,7 +176,7 @@ def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
     details = case_details(tools.get(row.tool), row.parameters)
     # One VM alone is the first of one: saying so tells nothing.
     alone = row.scenario == "single" and row.vms in (None, 1)
-    told = [name for name in named if not (alone and name in ("vms", "seat"))]
+    told = [name for name in named if not (alone and name in ("vms", "slot"))]
     stated = {name: getattr(row, name) for name in told}
     texts = {name: str(value) for name, value in stated.items() if value is not None}
     return {**details, **texts}
@@ -209,7 +209,7 @@ def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
         row.case_id,
         row.vms or 0,
         natural(row.load),
-        (not row.seat.isdigit(), natural(row.seat)),
+        (not row.slot.isdigit(), natural(row.slot)),
     )
 
 

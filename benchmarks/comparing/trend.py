@@ -1,4 +1,4 @@
-"""One case on one host over dates and hypervisor versions, across campaigns."""
+"""One case on one host over dates and hypervisor versions, across studies."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,11 +17,11 @@ from benchmarks.analysis.shape import MIN_RUNS, shape_of
 from benchmarks.analysis.trend import ChangePoint, change_points
 from benchmarks.comparing.cell_figures import CellFigure, cell_figure, shape_figure
 from benchmarks.comparing.ordering import natural
-from benchmarks.models import Campaign, Case, Cell, Run, Sample, System
-from benchmarks.models.study import visible_campaigns
+from benchmarks.models import Case, Cell, Run, Sample, Study, System
+from benchmarks.models.study import visible_studies
 from benchmarks.viewer import Viewer
 
-CIRCUMSTANCES = ("scenario", "vms", "seat", "load")
+CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
 IDENTITY = (
     "host_id",
     "hypervisor",
@@ -49,7 +49,7 @@ class Subject:
     is_dated: bool
 
     @property
-    def has_history(self) -> bool:
+    def has_trend(self) -> bool:
         return self.is_dated or self.versions > 1
 
 
@@ -111,7 +111,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class History:
+class Trend:
     """A subject's series, each as one line."""
 
     case: Case
@@ -121,12 +121,12 @@ class History:
     """How many runs began before those of the series, or do not say when."""
 
 
-def subjects(viewer: Viewer, campaign: Campaign) -> tuple[Subject, ...]:
-    """Return what was measured in a campaign, the richest history first.
+def subjects(viewer: Viewer, study: Study) -> tuple[Subject, ...]:
+    """Return what was measured in a study, the richest history first.
 
-    Other visible campaigns count where they measured the same case on the same host.
+    Other visible studies count where they measured the same case on the same host.
     """
-    own = Cell.objects.filter(campaign=campaign, n__gt=0)
+    own = Cell.objects.filter(study=study, n__gt=0)
     # By their ids: as parts of one query they would be looked up for every cell again.
     pairs = set(own.values_list("case", "system__host"))
     seen = Cell.objects.visible_to(viewer).filter(
@@ -174,7 +174,7 @@ def _richness(subject: Subject) -> tuple[object, ...]:
     )
 
 
-def history(viewer: Viewer, subject: Subject) -> History:
+def trend_of(viewer: Viewer, subject: Subject) -> Trend:
     """Return the latest runs of a subject, and how many older ones there are.
 
     In three queries, and a fourth that counts where there are older ones.
@@ -185,7 +185,7 @@ def history(viewer: Viewer, subject: Subject) -> History:
     ordered = sorted(lines, key=lambda it: (not it.system.is_native, it.system.label))
     older = runs.count() - len(found) if len(found) == MOST_RUNS else 0
     case = Case.objects.get(pk=subject.case_id)
-    return History(case, subject, tuple(ordered), older)
+    return Trend(case, subject, tuple(ordered), older)
 
 
 def _runs(viewer: Viewer, subject: Subject) -> QuerySet[Run]:
@@ -193,7 +193,7 @@ def _runs(viewer: Viewer, subject: Subject) -> QuerySet[Run]:
         case_id=subject.case_id, lab=OuterRef("lab"), run=OuterRef("pk")
     )
     return Run.objects.filter(
-        Q(visible_campaigns(viewer, "campaign__")),
+        Q(visible_studies(viewer, "study__")),
         Exists(measured),
         system__host_id=subject.host_id,
         **dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True)),
@@ -201,14 +201,12 @@ def _runs(viewer: Viewer, subject: Subject) -> QuerySet[Run]:
 
 
 def _run_means(runs: QuerySet[Run], subject: Subject) -> list[tuple[Any, ...]]:
-    """Return run, system, campaign, beginning, mean of the latest, in their order."""
+    """Return run, system, study, beginning, mean of the latest, in their order."""
     latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
     samples = Sample.objects.filter(
         case_id=subject.case_id, run__in=latest.values("pk")
     )
-    named = samples.values_list(
-        "run", "run__system", "run__campaign", "run__started_at"
-    )
+    named = samples.values_list("run", "run__system", "run__study", "run__started_at")
     return list(named.annotate(Avg("value")).order_by("run__started_at", "run"))
 
 
@@ -217,8 +215,8 @@ def _lines(
 ) -> Iterator[Series]:
     """Return the runs of each system, whatever the version of its hypervisor."""
     lines: dict[object, list[DatedRun]] = defaultdict(list)
-    for _run, system_id, campaign_id, started_at, mean in found:
-        cell = cells.get((campaign_id, system_id))
+    for _run, system_id, study_id, started_at, mean in found:
+        cell = cells.get((study_id, system_id))
         if cell is None:  # taken away since its runs were read
             continue
         run = DatedRun(started_at, mean, cell.system.hypervisor_version, cell)
@@ -228,13 +226,13 @@ def _lines(
 
 
 def _cells(viewer: Viewer, subject: Subject) -> dict[tuple[int, int], Cell]:
-    """Return the cells that a subject's runs are of, by campaign and system."""
+    """Return the cells that a subject's runs are of, by study and system."""
     circumstances = zip(CIRCUMSTANCES, subject.circumstances, strict=True)
     cells = Cell.objects.visible_to(viewer).filter(
         case_id=subject.case_id, system__host_id=subject.host_id, **dict(circumstances)
     )
     found = cells.select_related("system")
-    return {(cell.campaign_id, cell.system_id): cell for cell in found}
+    return {(cell.study_id, cell.system_id): cell for cell in found}
 
 
 def _identity(system: System) -> tuple[object, ...]:

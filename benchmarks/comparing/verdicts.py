@@ -1,4 +1,4 @@
-"""What may be said of each cell of a campaign: intervals, verdicts, refusals.
+"""What may be said of each cell of a study: intervals, verdicts, refusals.
 
 Computed from the rollups whenever it is asked for: a verdict depends on all cells that
 are looked at together, on flags and on the reference, so there is nothing to store that
@@ -21,7 +21,7 @@ from benchmarks.analysis.judgement import Judgement, judgement_of
 from benchmarks.analysis.multiplicity import correct
 from benchmarks.analysis.student import Floats
 from benchmarks.analysis.verdicts import Judgements, Verdict, judge
-from benchmarks.models import Campaign, Case, Cell, Efficiency, System
+from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.studies.flags import withheld_cells
 
 STATISTICS = ("n", "mean", "m2", "decimals")
@@ -49,7 +49,7 @@ MARKS = {
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The judgements of a campaign's cells; ``rows`` says where each cell stands."""
+    """The judgements of a study's cells; ``rows`` says where each cell stands."""
 
     rows: Mapping[int, int]
     judgements: Judgements
@@ -72,23 +72,25 @@ class Verdicts:
         return self.judgements.tested
 
 
-def campaign_verdicts(campaign: Campaign, reference: System | None = None) -> Verdicts:
-    """Judge all cells of a campaign together, in two queries.
+def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
+    """Judge all cells of a study together, in two queries.
 
     Against their own baselines, or directly against those of a chosen system: then
     the noise of a shared native baseline is not in it.
     """
-    columns = _columns(campaign, reference)
+    columns = _columns(study, reference)
     if columns is None:
         return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
-    judged = _judged(columns, withheld_cells(campaign), campaign.band_percent / 100)
+    judged = _judged(
+        columns, withheld_cells(study), study.equivalence_margin_percent / 100
+    )
     ids = columns.ids.tolist()
     return Verdicts(dict(zip(ids, range(len(ids)), strict=True)), correct(judged))
 
 
 @dataclass(frozen=True)
 class Columns:
-    """All cells of a campaign beside their baselines, a column each."""
+    """All cells of a study beside their baselines, a column each."""
 
     ids: NDArray[np.int64]
     baseline_ids: NDArray[np.int64]
@@ -152,7 +154,7 @@ def _select(baseline: str, state: str) -> str:
         FROM {Cell._meta.db_table} AS cell
         JOIN {Case._meta.db_table} AS kase ON kase.id = cell.case_id
         {baseline}
-        WHERE cell.campaign_id = %(campaign)s AND cell.n > 0
+        WHERE cell.study_id = %(study)s AND cell.n > 0
     """
 
 
@@ -183,10 +185,10 @@ OWN = _select(
 )
 AGAINST = _select(
     f"""LEFT JOIN {Cell._meta.db_table} AS baseline
-          ON baseline.campaign_id = cell.campaign_id AND baseline.n > 0
+          ON baseline.study_id = cell.study_id AND baseline.n > 0
          AND baseline.system_id = %(reference)s AND baseline.case_id = cell.case_id
          AND baseline.scenario = cell.scenario AND baseline.load = cell.load
-         AND baseline.seat = cell.seat AND baseline.vms IS NOT DISTINCT FROM cell.vms
+         AND baseline.slot = cell.slot AND baseline.vms IS NOT DISTINCT FROM cell.vms
          AND cell.system_id <> %(reference)s""",
     f"""CASE WHEN cell.system_id = %(reference)s THEN 'reference'
              WHEN kase.better = 'neither' THEN 'undirected'
@@ -197,11 +199,11 @@ AGAINST = _select(
 )
 
 
-def _columns(campaign: Campaign, reference: System | None) -> Columns | None:
+def _columns(study: Study, reference: System | None) -> Columns | None:
     """Return what is to be judged, or None where there is nothing."""
-    named = {"campaign": campaign.pk}
+    named = {"study": study.pk}
     if reference is not None:
-        named |= _chosen(campaign, reference)
+        named |= _chosen(study, reference)
     with connection.cursor() as cursor:
         cursor.execute(OWN if reference is None else AGAINST, named)
         found = cursor.fetchone()
@@ -222,12 +224,12 @@ def _columns(campaign: Campaign, reference: System | None) -> Columns | None:
     )
 
 
-def _chosen(campaign: Campaign, reference: System) -> dict[str, Any]:
+def _chosen(study: Study, reference: System) -> dict[str, Any]:
     """Return what the query for a chosen reference names."""
     return {
         "reference": reference.pk,
         "native_host": reference.host_id if reference.is_native else None,
-        "limit_s": campaign.baseline_max_age_days * DAY_S,
+        "limit_s": study.baseline_max_age_days * DAY_S,
     }
 
 

@@ -2,11 +2,13 @@
 
 from django.contrib.auth.models import User
 
-from benchmarks.models import Deed, Lab
+from benchmarks.models import AuditEntry, Lab
 
 
-def note_deed(*, lab: Lab, person: User, kind: Deed.Kind, about: str) -> Deed:
+def log_action(
+    *, lab: Lab, person: User, kind: AuditEntry.Kind, about: str
+) -> AuditEntry:
     """Note that a person did something; the caller's transaction keeps both or none."""
-    return Deed.objects.create(
+    return AuditEntry.objects.create(
         lab=lab, kind=kind, person=person, who=person.get_username(), about=about[:300]
     )

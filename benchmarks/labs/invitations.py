@@ -7,10 +7,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.errors import InvitationError, PlaceError
-from benchmarks.labs.audit import note_deed
+from benchmarks.labs.audit import log_action
 from benchmarks.labs.members import check_authority
 from benchmarks.labs.secrets import digest, fits, new_prefix, new_secret
-from benchmarks.models import Deed, Invitation, Lab, Membership
+from benchmarks.models import AuditEntry, Invitation, Lab, Membership
 from benchmarks.sentences import Sentence
 from benchmarks.text import clean_text, collapse
 
@@ -40,7 +40,9 @@ def invite_person(
         invited_by=by,
         expires_at=timezone.now() + LASTS,
     )
-    note_deed(lab=lab, person=by, kind=Deed.Kind.INVITED, about=f"{name} ({role})")
+    log_action(
+        lab=lab, person=by, kind=AuditEntry.Kind.INVITED, about=f"{name} ({role})"
+    )
     return invitation, f"{prefix}_{secret}"
 
 
@@ -80,7 +82,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
     locked.accepted_at = timezone.now()
     locked.save(update_fields=["accepted_at"])
     about = f"{locked.name} ({locked.role})"
-    note_deed(lab=locked.lab, person=person, kind=Deed.Kind.JOINED, about=about)
+    log_action(lab=locked.lab, person=person, kind=AuditEntry.Kind.JOINED, about=about)
     return place
 
 
@@ -92,4 +94,4 @@ def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
     standing = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)
     if standing.filter(accepted_at=None).update(withdrawn_at=timezone.now()):
         about = f"{invitation.name} ({role})"
-        note_deed(lab=lab, person=by, kind=Deed.Kind.WITHDREW, about=about)
+        log_action(lab=lab, person=by, kind=AuditEntry.Kind.WITHDREW, about=about)

@@ -4,8 +4,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from benchmarks.errors import NotFoundError, PlaceError
-from benchmarks.labs.audit import note_deed
-from benchmarks.models import Deed, Lab, Membership
+from benchmarks.labs.audit import log_action
+from benchmarks.models import AuditEntry, Lab, Membership
 from benchmarks.sentences import Sentence
 
 RANKS = {role: at for at, role in enumerate(Membership.Role.values)}
@@ -25,7 +25,7 @@ def change_role(*, lab: Lab, by: User, member: User, role: str) -> Membership:
     about = f"{member.get_username()}: {place.role} → {role}"
     place.role = role
     place.save(update_fields=["role"])
-    note_deed(lab=lab, person=by, kind=Deed.Kind.CHANGED_ROLE, about=about)
+    log_action(lab=lab, person=by, kind=AuditEntry.Kind.CHANGED_ROLE, about=about)
     return place
 
 
@@ -37,8 +37,8 @@ def remove_member(*, lab: Lab, by: User, member: User) -> None:
         check_authority(lab=lab, by=by, roles=(place.role,))
     _check_that_others_keep(lab, place, becomes="")
     place.delete()
-    kind = Deed.Kind.LEFT if by == member else Deed.Kind.REMOVED
-    note_deed(lab=lab, person=by, kind=kind, about=member.get_username())
+    kind = AuditEntry.Kind.LEFT if by == member else AuditEntry.Kind.REMOVED
+    log_action(lab=lab, person=by, kind=kind, about=member.get_username())
 
 
 def check_authority(*, lab: Lab, by: User, roles: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Labs as their pages show them: campaigns, machines, agents, people, deeds."""
+"""Labs as their pages show them: studies, machines, agents, people, audit log."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,42 +18,42 @@ from django.db.models.functions import Coalesce
 from benchmarks.errors import NotFoundError
 from benchmarks.models import (
     Agent,
-    Campaign,
+    AuditEntry,
     Decision,
-    Deed,
     Host,
     Invitation,
     Lab,
     Membership,
     Reread,
     Run,
+    Study,
     Token,
 )
 from benchmarks.sentences import Sentence
 from benchmarks.studies.lists import visible
 from benchmarks.viewer import Viewer
 
-DEEDS_AT_MOST = 200
+ENTRIES_AT_MOST = 200
 CHECKSUM_DIGITS = 12
 
 
 def visible_labs(viewer: Viewer) -> QuerySet[Lab]:
-    """Return the labs that have something for a viewer: a public campaign, or a place.
+    """Return the labs that have something for a viewer: a public study, or a place.
 
     A lab that published nothing is not there at all for others.
     """
-    public = Campaign.objects.filter(
-        lab=OuterRef("pk"), visibility=Campaign.Visibility.PUBLIC
+    public = Study.objects.filter(
+        lab=OuterRef("pk"), visibility=Study.Visibility.PUBLIC
     )
     seen = Lab.objects.filter(Exists(public) | Q(pk__in=viewer.lab_ids))
     return seen.order_by("name")
 
 
 def labs_with_counts(viewer: Viewer) -> QuerySet[Lab]:
-    """Return the visible labs with how many campaigns of each the viewer sees."""
+    """Return the visible labs with how many studies of each the viewer sees."""
     seen = visible(viewer).filter(lab=OuterRef("pk")).order_by().values("lab")
     count = Subquery(seen.annotate(count=Count("pk")).values("count"))
-    return visible_labs(viewer).annotate(campaigns_count=Coalesce(count, 0))
+    return visible_labs(viewer).annotate(studies_count=Coalesce(count, 0))
 
 
 def find_lab(viewer: Viewer, slug: str) -> Lab:
@@ -129,36 +129,36 @@ def _last_run(run: Run) -> LastRun:
 
 
 @dataclass(frozen=True)
-class DeedLine:
+class AuditLine:
     """What somebody did, whatever table keeps it."""
 
     at: datetime
     who: str
     kind: str
     about: str
-    campaign: Campaign | None = None
+    study: Study | None = None
 
 
-def lab_deeds(lab: Lab) -> list[DeedLine]:
+def lab_audit_log(lab: Lab) -> list[AuditLine]:
     """Return what people did in a lab, newest first: people, tokens, flags, rereads."""
-    deeds = Deed.objects.filter(lab=lab).order_by("-pk")[:DEEDS_AT_MOST]
-    lines = [DeedLine(each.at, each.who, each.kind, each.about) for each in deeds]
+    entries = AuditEntry.objects.filter(lab=lab).order_by("-pk")[:ENTRIES_AT_MOST]
+    lines = [AuditLine(each.at, each.who, each.kind, each.about) for each in entries]
     lines += [*_decisions(lab), *_rereads(lab)]
-    return sorted(lines, key=lambda line: line.at, reverse=True)[:DEEDS_AT_MOST]
+    return sorted(lines, key=lambda line: line.at, reverse=True)[:ENTRIES_AT_MOST]
 
 
-def _decisions(lab: Lab) -> list[DeedLine]:
-    rows = Decision.objects.filter(flag__lab=lab).select_related("flag__campaign__lab")
+def _decisions(lab: Lab) -> list[AuditLine]:
+    rows = Decision.objects.filter(flag__lab=lab).select_related("flag__study__lab")
     return [
-        DeedLine(row.at, row.who, row.status, row.note, row.flag.campaign)
-        for row in rows.order_by("-pk")[:DEEDS_AT_MOST]
+        AuditLine(row.at, row.who, row.status, row.note, row.flag.study)
+        for row in rows.order_by("-pk")[:ENTRIES_AT_MOST]
     ]
 
 
-def _rereads(lab: Lab) -> list[DeedLine]:
-    rows = Reread.objects.filter(campaign__lab=lab).exclude(person=None)
+def _rereads(lab: Lab) -> list[AuditLine]:
+    rows = Reread.objects.filter(study__lab=lab).exclude(person=None)
     return [
-        DeedLine(row.created_at, row.person.get_username(), "reread", "", row.campaign)
-        for row in rows.select_related("person", "campaign__lab").order_by("-pk")[:50]
+        AuditLine(row.created_at, row.person.get_username(), "reread", "", row.study)
+        for row in rows.select_related("person", "study__lab").order_by("-pk")[:50]
         if row.person is not None
     ]

@@ -8,9 +8,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.errors import TokenRefusedError, WrongTokenError
-from benchmarks.labs.audit import note_deed
+from benchmarks.labs.audit import log_action
 from benchmarks.labs.secrets import digest, fits, new_prefix, new_secret
-from benchmarks.models import Agent, Deed, Lab, Token
+from benchmarks.models import Agent, AuditEntry, Lab, Token
 from benchmarks.sentences import Sentence
 
 SCOPES = frozenset({"upload", "read"})
@@ -87,7 +87,7 @@ def hand_out_token(
         expires_at=expires_at,
     )
     about = f"{token} ({known}, {', '.join(sorted(scopes & SCOPES))})"
-    note_deed(lab=lab, person=person, kind=Deed.Kind.ISSUED, about=about)
+    log_action(lab=lab, person=person, kind=AuditEntry.Kind.ISSUED, about=about)
     return token, secret
 
 
@@ -97,7 +97,9 @@ def revoke_token(*, token: Token, person: User | None = None) -> None:
     standing = Token.objects.filter(pk=token.pk, revoked_at=None)
     if standing.update(revoked_at=timezone.now()) and person is not None:
         about = f"{token} ({token.agent})"
-        note_deed(lab=token.lab, person=person, kind=Deed.Kind.REVOKED, about=about)
+        log_action(
+            lab=token.lab, person=person, kind=AuditEntry.Kind.REVOKED, about=about
+        )
 
 
 def _token_with(prefix: str) -> Token | None:

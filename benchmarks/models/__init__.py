@@ -2,10 +2,9 @@
 
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
-from benchmarks.models.freezing import Freezing
-from benchmarks.models.lab import Agent, Deed, Invitation, Lab, Membership, Token
-from benchmarks.models.made import Made
-from benchmarks.models.plan import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.models.job import Job
+from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
+from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import (
     DueEnergy,
     Meter,
@@ -13,37 +12,37 @@ from benchmarks.models.power import (
     RunEnergy,
     RunWindow,
 )
+from benchmarks.models.publishing_job import PublishingJob
 from benchmarks.models.report import Report
 from benchmarks.models.reread import Reread
 from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
-from benchmarks.models.snapshot import Signature, Snapshot, SnapshotFile
-from benchmarks.models.study import Campaign, CoRun, Host, Session, System
+from benchmarks.models.study import CoRun, Host, Session, Study, System
+from benchmarks.models.version import Signature, Version, VersionFile
 
 __all__ = [
     "Agent",
-    "Campaign",
+    "AuditEntry",
     "Case",
     "Cell",
     "CoRun",
     "Decision",
-    "Deed",
     "DueCheck",
     "DueEnergy",
     "Efficiency",
     "Flag",
-    "Freezing",
     "Host",
     "Invitation",
+    "Job",
     "Lab",
-    "Made",
     "Membership",
     "Meter",
     "OutboxItem",
     "Plan",
     "PlanPart",
-    "PlanSeat",
+    "PlanSlot",
     "PlanStep",
     "PowerChunk",
+    "PublishingJob",
     "Report",
     "Reread",
     "Run",
@@ -53,8 +52,9 @@ __all__ = [
     "Sample",
     "Session",
     "Signature",
-    "Snapshot",
-    "SnapshotFile",
+    "Study",
     "System",
     "Token",
+    "Version",
+    "VersionFile",
 ]

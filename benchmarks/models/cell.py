@@ -9,7 +9,7 @@ from benchmarks.analysis.efficiency import efficiency
 from benchmarks.errors import ValueRefusedError, ZeroReadingError
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Campaign, Session, System, visible_campaigns
+from benchmarks.models.study import Session, Study, System, visible_studies
 from benchmarks.parsing.contract import Better
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
@@ -48,23 +48,23 @@ class CellQuerySet(models.QuerySet["Cell"]):
     """Cells, scoped."""
 
     def visible_to(self, viewer: Viewer) -> "CellQuerySet":
-        return self.filter(visible_campaigns(viewer, "campaign__"))
+        return self.filter(visible_studies(viewer, "study__"))
 
 
 class Cell(models.Model):
-    """System x case x scenario x seat of a campaign: the summary of its runs.
+    """System x case x scenario x slot of a study: the summary of its runs.
 
     All statistics are over run means, in the unit of the case; ``m2`` is the sum of
     squared deviations from the mean.
     """
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="cells")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="cells")
     system = models.ForeignKey(System, models.PROTECT, related_name="cells")
     case = models.ForeignKey(Case, models.PROTECT, related_name="cells")
     scenario = models.CharField(max_length=50)
     vms = models.PositiveSmallIntegerField(null=True, blank=True)
-    seat = models.CharField(max_length=20, blank=True)
+    slot = models.CharField(max_length=20, blank=True)
     load = models.CharField(max_length=200, blank=True)
 
     n = models.PositiveIntegerField(default=0)
@@ -104,12 +104,12 @@ class Cell(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=[
-                    "campaign",
+                    "study",
                     "system",
                     "case",
                     "scenario",
                     "vms",
-                    "seat",
+                    "slot",
                     "load",
                 ],
                 nulls_distinct=False,

@@ -8,7 +8,7 @@ from benchmarks.models.cell import Cell
 from benchmarks.models.lab import Lab
 from benchmarks.models.run import Run
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Campaign, visible_campaigns
+from benchmarks.models.study import Study, visible_studies
 from benchmarks.viewer import Viewer
 
 
@@ -16,7 +16,7 @@ class FlagQuerySet(models.QuerySet["Flag"]):
     """Flags, scoped."""
 
     def visible_to(self, viewer: Viewer) -> "FlagQuerySet":
-        return self.filter(visible_campaigns(viewer, "campaign__"))
+        return self.filter(visible_studies(viewer, "study__"))
 
     def standing(self) -> "FlagQuerySet":
         """Return those that still hold: found by the last check."""
@@ -29,14 +29,14 @@ class FlagQuerySet(models.QuerySet["Flag"]):
 
 
 class Flag(models.Model):
-    """A finding about a campaign; open until a person confirms or dismisses it.
+    """A finding about a study; open until a person confirms or dismisses it.
 
     The same finding about the same values is the same flag for ever: its
     ``fingerprint`` says so. One that a later check no longer makes is ``gone``; it is
     kept only if somebody decided about it.
     """
 
-    GRAVE = ("error", "warning")
+    GRAVE = ("impossible", "implausible")
 
     class Status(models.TextChoices):
         OPEN = "open"
@@ -44,9 +44,9 @@ class Flag(models.Model):
         DISMISSED = "dismissed"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="flags")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="flags")
     rule = models.SlugField(max_length=50)
-    severity = models.CharField(max_length=10)
+    severity = models.CharField(max_length=12)
     sentence = SentenceField()
     fingerprint = models.CharField(max_length=64)
     evidence = models.JSONField(default=dict)
@@ -64,7 +64,7 @@ class Flag(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "fingerprint"], name="finding_is_flagged_once"
+                fields=["study", "fingerprint"], name="finding_is_flagged_once"
             )
         ]
 
@@ -89,15 +89,15 @@ class Decision(models.Model):
 
 
 class DueCheck(models.Model):
-    """A note that a campaign changed and is to be checked.
+    """A note that a study changed and is to be checked.
 
     Only inserted and deleted, never updated: writers do not wait for each other. The
     check deletes the notes it saw; those of transactions that were not yet committed
     stay for the next one.
     """
 
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="+")
     noted_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
-        return f"check of {self.campaign_id}"
+        return f"check of {self.study_id}"

@@ -124,7 +124,7 @@ class Invitation(models.Model):
         return not is_over and self.expires_at > timezone.now()
 
 
-class Deed(models.Model):
+class AuditEntry(models.Model):
     """What a person did to a lab's people or tokens. Never changed, never deleted.
 
     ``who`` outlives the account; ``about`` names the person, the token or the role.
@@ -140,7 +140,7 @@ class Deed(models.Model):
         ISSUED = "issued"
         REVOKED = "revoked"
 
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="deeds")
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="audit_entries")
     kind = models.CharField(max_length=20, choices=Kind)
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"

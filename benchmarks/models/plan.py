@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Campaign, System, visible_campaigns
+from benchmarks.models.study import Study, System, visible_studies
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -16,11 +16,11 @@ class PlanQuerySet(models.QuerySet["Plan"]):
     """Plans, scoped."""
 
     def visible_to(self, viewer: Viewer) -> "PlanQuerySet":
-        return self.filter(visible_campaigns(viewer, "campaign__"))
+        return self.filter(visible_studies(viewer, "study__"))
 
 
 class Plan(models.Model):
-    """A campaign's plan: agents pull its steps one after the other.
+    """A study's plan: agents pull its steps one after the other.
 
     ``design`` is what was asked for, as the API shows it. The budget begins with the
     first step. With ``width_percent`` rounds are added, up to ``most_repetitions``.
@@ -32,7 +32,7 @@ class Plan(models.Model):
         STOPPED = "stopped"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="plans")
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="plans")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="plans")
     title = models.CharField(max_length=200)
     design = models.JSONField()
     seed = models.PositiveBigIntegerField()
@@ -71,10 +71,10 @@ class Plan(models.Model):
         return self.started_at and self.started_at + timedelta(seconds=self.budget_s)
 
 
-class PlanSeat(models.Model):
+class PlanSlot(models.Model):
     """A place on a system that one guest's agent takes, under the guest's name."""
 
-    plan = models.ForeignKey(Plan, models.CASCADE, related_name="seats")
+    plan = models.ForeignKey(Plan, models.CASCADE, related_name="slots")
     system = models.ForeignKey(System, models.PROTECT, related_name="+")
     number = models.PositiveSmallIntegerField()
     name = models.CharField(max_length=100, blank=True)
@@ -87,19 +87,19 @@ class PlanSeat(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["plan", "system", "number"], name="seat_is_there_once_in_a_plan"
+                fields=["plan", "system", "number"], name="slot_is_there_once_in_a_plan"
             ),
             models.UniqueConstraint(
                 fields=["plan", "system", "name"],
                 condition=~models.Q(name=""),
-                name="guest_has_one_seat_of_a_system",
+                name="guest_has_one_slot_of_a_system",
             ),
         ]
 
     def __str__(self) -> str:
         if self.name:
-            return Sentence("seat {n} ({name})", n=self.number, name=self.name)
-        return Sentence("seat {n}", n=self.number)
+            return Sentence("slot {n} ({name})", n=self.number, name=self.name)
+        return Sentence("slot {n}", n=self.number)
 
 
 class Start(models.Model):
@@ -118,7 +118,7 @@ class Start(models.Model):
 
 
 class PlanStep(Start):
-    """One start of one program on one system, on as many seats as take part.
+    """One start of one program on one system, on as many slots as take part.
 
     ``attempt`` counts how often it was begun; ``reason`` says why the last attempt came
     to nothing. ``starts_at_us`` is on the time server's clock called ``clock``.
@@ -180,10 +180,10 @@ class PlanStep(Start):
 
 
 class PlanPart(Start):
-    """What one seat does in a step, and how far it is with the step's last attempt.
+    """What one slot does in a step, and how far it is with the step's last attempt.
 
     ``began_us`` and ``ended_us`` are on the clock of the time server; ``keys`` are
-    those of the uploads that the seat's agent sends of it.
+    those of the uploads that the slot's agent sends of it.
     """
 
     class Status(models.TextChoices):
@@ -197,7 +197,7 @@ class PlanPart(Start):
     AT_WORK = (Status.CALLED, Status.ARRIVED, Status.STARTED)
 
     step = models.ForeignKey(PlanStep, models.CASCADE, related_name="parts")
-    seat = models.ForeignKey(PlanSeat, models.CASCADE, related_name="parts")
+    slot = models.ForeignKey(PlanSlot, models.CASCADE, related_name="parts")
     role = models.CharField(max_length=20)
     options = models.JSONField(default=dict)
     status = models.CharField(max_length=20, choices=Status, default=Status.WAITING)
@@ -214,9 +214,9 @@ class PlanPart(Start):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["step", "seat"], name="seat_has_one_part_in_a_step"
+                fields=["step", "slot"], name="slot_has_one_part_in_a_step"
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.seat}: {self.tool} {self.program}"
+        return f"{self.slot}: {self.tool} {self.program}"

@@ -7,7 +7,7 @@ from benchmarks.analysis.energy import MIN_COVERAGE, PerWork, per_work
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.run import Run
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Host, visible_campaigns
+from benchmarks.models.study import Host, visible_studies
 from benchmarks.viewer import Viewer
 
 
@@ -108,7 +108,7 @@ class RunEnergyQuerySet(models.QuerySet["RunEnergy"]):
     """Energies, scoped."""
 
     def visible_to(self, viewer: Viewer) -> "RunEnergyQuerySet":
-        return self.filter(visible_campaigns(viewer, "run__campaign__"))
+        return self.filter(visible_studies(viewer, "run__study__"))
 
 
 class RunEnergy(models.Model):

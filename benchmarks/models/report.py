@@ -3,21 +3,21 @@
 from django.conf import settings
 from django.db import models
 
-from benchmarks.models.made import Made
-from benchmarks.models.study import Campaign
+from benchmarks.models.job import Job
+from benchmarks.models.study import Study
 
 
-class Report(Made):
-    """A campaign's report as a file, for one reader.
+class Report(Job):
+    """A study's report as a file, for one reader.
 
-    ``stamp`` is a digest of all that it says and of whom it says it to: a campaign that
+    ``stamp`` is a digest of all that it says and of whom it says it to: a study that
     changed has another one.
     """
 
     # Without a constraint in the database: to note one, PostgreSQL would wait for the
-    # campaign's row, which the check of a wide campaign holds for a while.
-    campaign = models.ForeignKey(
-        Campaign, models.CASCADE, db_constraint=False, related_name="reports"
+    # study's row, which the check of a wide study holds for a while.
+    study = models.ForeignKey(
+        Study, models.CASCADE, db_constraint=False, related_name="reports"
     )
     stamp = models.CharField(max_length=64)
     person = models.ForeignKey(
@@ -28,7 +28,7 @@ class Report(Made):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "stamp"], name="report_is_made_once"
+                fields=["study", "stamp"], name="report_is_made_once"
             )
         ]
 

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from benchmarks.models.study import Campaign
+from benchmarks.models.study import Study
 
 
 class Reread(models.Model):
@@ -15,8 +15,8 @@ class Reread(models.Model):
     keep the first of each as evidence.
     """
 
-    campaign = models.ForeignKey(
-        Campaign, models.CASCADE, null=True, blank=True, related_name="rereads"
+    study = models.ForeignKey(
+        Study, models.CASCADE, null=True, blank=True, related_name="rereads"
     )
     tool = models.SlugField(max_length=50, blank=True)
     person = models.ForeignKey(

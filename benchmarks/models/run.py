@@ -6,7 +6,7 @@ from django.utils import timezone
 from benchmarks.models.cell import Case, Cell
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.sentence import SentenceField
-from benchmarks.models.study import Campaign, CoRun, Session, System, visible_campaigns
+from benchmarks.models.study import CoRun, Session, Study, System, visible_studies
 from benchmarks.viewer import Viewer
 
 
@@ -14,7 +14,7 @@ class RunQuerySet(models.QuerySet["Run"]):
     """Runs, scoped."""
 
     def visible_to(self, viewer: Viewer) -> "RunQuerySet":
-        return self.filter(visible_campaigns(viewer, "campaign__"))
+        return self.filter(visible_studies(viewer, "study__"))
 
 
 class Run(models.Model):
@@ -31,7 +31,7 @@ class Run(models.Model):
         QUARANTINED = "quarantined"
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="runs")
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="runs")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="runs")
     system = models.ForeignKey(System, models.PROTECT, related_name="runs")
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="runs")
     key = models.UUIDField()
@@ -45,7 +45,7 @@ class Run(models.Model):
     parser_version = models.PositiveSmallIntegerField(null=True, blank=True)
     scenario = models.CharField(max_length=50)
     vms = models.PositiveSmallIntegerField(null=True, blank=True)
-    seat = models.CharField(max_length=20, blank=True)
+    slot = models.CharField(max_length=20, blank=True)
     load = models.CharField(max_length=200, blank=True)
     corun = models.ForeignKey(
         CoRun, models.SET_NULL, null=True, blank=True, related_name="runs"
@@ -78,9 +78,7 @@ class Run(models.Model):
             )
         ]
         indexes = [
-            models.Index(
-                fields=["campaign", "system", "scenario"], name="run_by_cell_key"
-            )
+            models.Index(fields=["study", "system", "scenario"], name="run_by_cell_key")
         ]
 
     def __str__(self) -> str:
@@ -128,9 +126,9 @@ class Sample(models.Model):
 CELL_SAMPLES = f"""
     FROM {Cell._meta.db_table} AS cell
     JOIN {Run._meta.db_table} AS run
-      ON run.campaign_id = cell.campaign_id AND run.system_id = cell.system_id
+      ON run.study_id = cell.study_id AND run.system_id = cell.system_id
      AND run.scenario = cell.scenario AND run.vms IS NOT DISTINCT FROM cell.vms
-     AND run.seat = cell.seat AND run.load = cell.load
+     AND run.slot = cell.slot AND run.load = cell.load
     JOIN {Sample._meta.db_table} AS sample
       ON sample.lab_id = cell.lab_id AND sample.run_id = run.id
      AND sample.case_id = cell.case_id

@@ -1,4 +1,4 @@
-"""What is studied: campaigns, the machines, and the systems under test."""
+"""What is studied: studies, the machines, and the systems under test."""
 
 from typing import Any
 
@@ -13,27 +13,27 @@ from benchmarks.viewer import Viewer
 NATIVE = "native"
 
 
-def visible_campaigns(viewer: Viewer, prefix: str = "") -> Q:
-    """Return the condition under which a campaign may be seen."""
-    public = Q(**{f"{prefix}visibility": Campaign.Visibility.PUBLIC})
+def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
+    """Return the condition under which a study may be seen."""
+    public = Q(**{f"{prefix}visibility": Study.Visibility.PUBLIC})
     return public | Q(**{f"{prefix}lab_id__in": viewer.lab_ids})
 
 
-class CampaignQuerySet(models.QuerySet["Campaign"]):
-    """Campaigns, scoped."""
+class StudyQuerySet(models.QuerySet["Study"]):
+    """Studies, scoped."""
 
-    def visible_to(self, viewer: Viewer) -> "CampaignQuerySet":
-        return self.filter(visible_campaigns(viewer))
+    def visible_to(self, viewer: Viewer) -> "StudyQuerySet":
+        return self.filter(visible_studies(viewer))
 
 
-class Campaign(models.Model):
+class Study(models.Model):
     """A study of a lab: its systems, runs, text and visibility."""
 
     class Visibility(models.TextChoices):
         PRIVATE = "private"
         PUBLIC = "public"
 
-    lab = models.ForeignKey(Lab, models.CASCADE, related_name="campaigns")
+    lab = models.ForeignKey(Lab, models.CASCADE, related_name="studies")
     slug = models.SlugField(max_length=100)
     title = models.CharField(max_length=300)
     author = models.CharField(max_length=200, blank=True)
@@ -45,19 +45,19 @@ class Campaign(models.Model):
     visibility = models.CharField(
         max_length=20, choices=Visibility, default=Visibility.PRIVATE
     )
-    band_percent = models.FloatField(default=2.0)
+    equivalence_margin_percent = models.FloatField(default=2.0)
     baseline_max_age_days = models.PositiveIntegerField(default=30)
     reference_system = models.ForeignKey(
         "System", models.SET_NULL, null=True, blank=True, related_name="+"
     )
     created_at = models.DateTimeField(default=timezone.now)
 
-    objects = CampaignQuerySet.as_manager()
+    objects = StudyQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["lab", "slug"], name="campaign_slug_is_unique_in_a_lab"
+                fields=["lab", "slug"], name="study_slug_is_unique_in_a_lab"
             )
         ]
 
@@ -96,13 +96,13 @@ class Host(models.Model):
 
 
 class SystemQuerySet(models.QuerySet["System"]):
-    """Systems, scoped: a lab's own, and those a visible campaign measured."""
+    """Systems, scoped: a lab's own, and those a visible study measured."""
 
     def visible_to(self, viewer: Viewer) -> "SystemQuerySet":
         from benchmarks.models.cell import Cell
 
         measured = Cell.objects.filter(
-            visible_campaigns(viewer, "campaign__"), system_id=models.OuterRef("id")
+            visible_studies(viewer, "study__"), system_id=models.OuterRef("id")
         )
         return self.filter(Q(lab_id__in=viewer.lab_ids) | models.Exists(measured))
 
@@ -180,13 +180,13 @@ class Session(models.Model):
     """Runs done in one sitting."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="sessions")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="sessions")
     name = models.CharField(max_length=200)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "name"], name="session_name_is_unique_in_a_campaign"
+                fields=["study", "name"], name="session_name_is_unique_in_a_study"
             )
         ]
 
@@ -195,16 +195,16 @@ class Session(models.Model):
 
 
 class CoRun(models.Model):
-    """The group of runs that ran together; a run's seat is its place in it."""
+    """The group of runs that ran together; a run's slot is its place in it."""
 
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+")
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="coruns")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="coruns")
     name = models.CharField(max_length=200)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "name"], name="corun_name_is_unique_in_a_campaign"
+                fields=["study", "name"], name="corun_name_is_unique_in_a_study"
             )
         ]
 

@@ -1,4 +1,4 @@
-"""The barrier of a step: seats arrive, start at one moment, and report their ends.
+"""The barrier of a step: slots arrive, start at one moment, and report their ends.
 
 Every question can be asked again: the answer is the same. An attempt that ended
 meanwhile answers "released", and its results are not kept.
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from benchmarks.analysis.planning import LOAD
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Lab, Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.models import Lab, Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.plans.progress import advance
 from benchmarks.plans.slots import locked_plan
 from benchmarks.plans.steps import (
@@ -70,9 +70,9 @@ def meet(
 def finish(
     *, lab: Lab, part_id: int, attempt: int, outcome: str, report: Mapping[str, Any]
 ) -> Answer:
-    """Take a seat's end; say whether to keep what it measured.
+    """Take a slot's end; say whether to keep what it measured.
 
-    What a seat alone measured counts however late it comes. Seats of a co-run wait for
+    What a slot alone measured counts however late it comes. Slots of a co-run wait for
     each other: kept is what all of them measured together.
     """
     plan, part, now = _part(lab, part_id)
@@ -90,7 +90,7 @@ def finish(
         return Answer("discard", step.reason or "This attempt has ended.")
     if step.status == Step.DONE:
         return Answer("keep")
-    return Answer("held", "The other seats have not ended yet.", HELD_AGAIN_S)
+    return Answer("held", "The other slots have not ended yet.", HELD_AGAIN_S)
 
 
 def _note_end(
@@ -109,7 +109,7 @@ def _note_end(
     part.status = Part.FAILED
     part.save()
     why = report.get("reason") or Sentence("it failed")
-    said = Sentence("{seat}: {why}", seat=capital(part.seat), why=why)
+    said = Sentence("{slot}: {why}", slot=capital(part.slot), why=why)
     break_attempt(plan, step, said, now, hopeless=outcome == "hopeless")
 
 
@@ -118,15 +118,15 @@ def _is_open_to_late(step: PlanStep) -> bool:
 
 
 def _begin(plan: Plan, step: PlanStep, now_us: int | None, now: datetime) -> bool:
-    """Start a step whose seats have all arrived; refuse clocks that differ."""
-    parts = list(step.parts.select_related("seat").order_by("seat__number"))
+    """Start a step whose slots have all arrived; refuse clocks that differ."""
+    parts = list(step.parts.select_related("slot").order_by("slot__number"))
     if any(part.status != Part.ARRIVED for part in parts):
         return False
     clocks = {part.clock for part in parts}
     if step.vms > 1 and (len(clocks) > 1 or "" in clocks):
         told = joined([_clock_of(part) for part in parts], ", ")
         reason = Sentence(
-            "The seats do not ask one and the same time server ({told}).", told=told
+            "The slots do not ask one and the same time server ({told}).", told=told
         )
         break_attempt(plan, step, reason, now, hopeless=True)
         return False
@@ -137,14 +137,14 @@ def _begin(plan: Plan, step: PlanStep, now_us: int | None, now: datetime) -> boo
 
 def _clock_of(part: PlanPart) -> Sentence:
     clock = part.clock or Sentence("none")
-    return Sentence("{seat}: {clock}", seat=str(part.seat), clock=clock)
+    return Sentence("{slot}: {clock}", slot=str(part.slot), clock=clock)
 
 
 def _awaited(step: PlanStep) -> Answer:
     if step.status != Step.GATHERING:
         return Answer("released", step.reason)
-    missing = step.parts.exclude(status=Part.ARRIVED).select_related("seat")
-    names = ", ".join(str(part.seat) for part in missing.order_by("seat__number"))
+    missing = step.parts.exclude(status=Part.ARRIVED).select_related("slot")
+    names = ", ".join(str(part.slot) for part in missing.order_by("slot__number"))
     return Answer("wait", f"Waiting for {names}.", MEET_AGAIN_S)
 
 
@@ -156,5 +156,5 @@ def _part(lab: Lab, part_id: int) -> tuple[Plan, PlanPart, datetime]:
         raise NotFoundError(Sentence("part"), part_id)
     plan = locked_plan(lab, plan_id)
     part, now = read_part(part_id), timezone.now()
-    PlanSeat.objects.filter(pk=part.seat_id).update(seen_at=now)
+    PlanSlot.objects.filter(pk=part.slot_id).update(seen_at=now)
     return plan, part, now

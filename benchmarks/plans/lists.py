@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Prefetch, QuerySet
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -15,11 +15,11 @@ Step, Part = PlanStep.Status, PlanPart.Status
 
 @dataclass(frozen=True)
 class Barrier:
-    """A step at which seats wait for each other."""
+    """A step at which slots wait for each other."""
 
     step: PlanStep
-    arrived: tuple[PlanSeat, ...]
-    awaited: tuple[PlanSeat, ...]
+    arrived: tuple[PlanSlot, ...]
+    awaited: tuple[PlanSlot, ...]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PlanState:
 
     plan: Plan
     counts: dict[str, int]
-    seats: tuple[PlanSeat, ...]
+    slots: tuple[PlanSlot, ...]
     busy: tuple[PlanStep, ...]
     barriers: tuple[Barrier, ...]
     spreads_us: tuple[int, ...]
@@ -47,8 +47,8 @@ class PlanState:
 
 
 def visible_plans(viewer: Viewer) -> QuerySet[Plan]:
-    """Return the plans of campaigns that a viewer may see, the newest first."""
-    plans = Plan.objects.visible_to(viewer).select_related("campaign__lab")
+    """Return the plans of studies that a viewer may see, the newest first."""
+    plans = Plan.objects.visible_to(viewer).select_related("study__lab")
     return plans.order_by("-pk")
 
 
@@ -72,14 +72,14 @@ def step_counts(plans: Sequence[Plan]) -> dict[int, dict[str, int]]:
 
 def state_of(plan: Plan) -> PlanState:
     """Return how far a plan is, in a fixed number of queries."""
-    seats = plan.seats.select_related("system__host").order_by("system", "number")
+    slots = plan.slots.select_related("system__host").order_by("system", "number")
     busy = tuple(steps_of(plan).filter(status__in=PlanStep.BUSY))
     together = plan.steps.filter(vms__gt=1, status=Step.DONE).order_by("sequence")
     measured = list(together.values_list("spread_us", "overlap"))
     return PlanState(
         plan=plan,
         counts=step_counts([plan])[plan.pk],
-        seats=tuple(seats),
+        slots=tuple(slots),
         busy=busy,
         barriers=tuple(
             _barrier(step) for step in busy if step.status == Step.GATHERING
@@ -91,13 +91,13 @@ def state_of(plan: Plan) -> PlanState:
 
 def steps_of(plan: Plan) -> QuerySet[PlanStep]:
     """Return the steps of a plan with their parts, in the planned order."""
-    parts = PlanPart.objects.select_related("seat").order_by("seat__number")
+    parts = PlanPart.objects.select_related("slot").order_by("slot__number")
     steps = plan.steps.select_related("system", "plan")
     return steps.prefetch_related(Prefetch("parts", parts)).order_by("position")
 
 
 def _barrier(step: PlanStep) -> Barrier:
     parts = list(step.parts.all())
-    arrived = tuple(part.seat for part in parts if part.status == Part.ARRIVED)
-    awaited = tuple(part.seat for part in parts if part.status != Part.ARRIVED)
+    arrived = tuple(part.slot for part in parts if part.status == Part.ARRIVED)
+    awaited = tuple(part.slot for part in parts if part.status != Part.ARRIVED)
     return Barrier(step, arrived, awaited)

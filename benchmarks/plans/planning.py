@@ -18,7 +18,7 @@ from benchmarks.analysis.planning import (
     expand,
 )
 from benchmarks.errors import BenchmarksError, UnknownSystemError
-from benchmarks.models import Campaign, Plan, PlanPart, PlanSeat, PlanStep, System
+from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Study, System
 from benchmarks.sentences import Sentence
 from benchmarks.studies.systems import register_system
 from benchmarks.text import clean_text
@@ -37,7 +37,7 @@ class PlanOverError(BenchmarksError):
 @transaction.atomic
 def create_plan(
     *,
-    campaign: Campaign,
+    study: Study,
     who: str,
     title: str,
     design: Mapping[str, Any],
@@ -46,28 +46,28 @@ def create_plan(
 ) -> Plan:
     """Store a plan with all its steps in their order.
 
-    ``design`` has ``systems`` (each an id or a description, with its seats), ``tools``,
+    ``design`` has ``systems`` (each an id or a description, with its slots), ``tools``,
     ``scenarios``, ``repetitions``, ``warm_up`` and ``order``; ``limits`` are the plan's
     own fields. Raises PlanError if nobody could follow it.
     """
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
-    kept = {**design, "systems": _columns(campaign, design["systems"])}
+    kept = {**design, "systems": _columns(study, design["systems"])}
     asked = read_design(kept, seed)
     _check_width(asked, limits)
     steps = expand(asked)
     plan = Plan.objects.create(
-        lab=campaign.lab,
-        campaign=campaign,
+        lab=study.lab,
+        study=study,
         who=who,
         title=clean_text(title.strip(), what=Sentence("title")),
         design=kept,
         seed=seed,
         **limits,
     )
-    PlanSeat.objects.bulk_create(
-        PlanSeat(plan=plan, system_id=column.system, number=number)
+    PlanSlot.objects.bulk_create(
+        PlanSlot(plan=plan, system_id=column.system, number=number)
         for column in asked.columns
-        for number in range(1, column.seats + 1)
+        for number in range(1, column.slots + 1)
     )
     add_steps(plan, steps)
     return plan
@@ -99,11 +99,11 @@ def add_steps(plan: Plan, planned: Iterable[Planned]) -> None:
         _step(plan, position, each)
         for position, each in enumerate(ordered, start=first)
     )
-    seats = {(seat.system_id, seat.number): seat for seat in plan.seats.all()}
+    slots = {(slot.system_id, slot.number): slot for slot in plan.slots.all()}
     PlanPart.objects.bulk_create(
         PlanPart(
             step=step,
-            seat=seats[step.system_id, part.seat],
+            slot=slots[step.system_id, part.slot],
             role=part.role,
             tool=part.tool,
             program=part.program,
@@ -153,27 +153,27 @@ def _step(plan: Plan, position: int, planned: Planned) -> PlanStep:
 
 
 def _columns(
-    campaign: Campaign, systems: Iterable[Mapping[str, Any]]
+    study: Study, systems: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, int]]:
     """Return the systems by their ids, those described registered; each once."""
     columns = [
-        {"system": _system(campaign, each["system"]), "seats": each.get("seats", 1)}
+        {"system": _system(study, each["system"]), "slots": each.get("slots", 1)}
         for each in systems
     ]
     ids = [column["system"] for column in columns]
     if len(set(ids)) < len(ids):
         raise PlanError(
             Sentence(
-                "A system stands twice in the plan. Name it once, with all its seats."
+                "A system stands twice in the plan. Name it once, with all its slots."
             )
         )
     return columns
 
 
-def _system(campaign: Campaign, described: int | dict[str, Any]) -> int:
+def _system(study: Study, described: int | dict[str, Any]) -> int:
     if isinstance(described, dict):
-        return register_system(lab=campaign.lab, description=described)[0].pk
-    if not System.objects.filter(lab=campaign.lab_id, pk=described).exists():
+        return register_system(lab=study.lab, description=described)[0].pk
+    if not System.objects.filter(lab=study.lab_id, pk=described).exists():
         raise UnknownSystemError(described)
     return described
 

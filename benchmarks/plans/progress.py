@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.plans.further_rounds import add_rounds
 from benchmarks.plans.planning import leave_undone
 from benchmarks.plans.steps import break_attempt, capital, silent_loads
@@ -56,7 +56,7 @@ def _end_budget(plan: Plan, now: datetime) -> None:
 
 def _time_out(plan: Plan, step: PlanStep, now: datetime) -> None:
     if silent := silent_loads(step, now - SILENT_AFTER):
-        names = joined([str(part.seat) for part in silent], ", ")
+        names = joined([str(part.slot) for part in silent], ", ")
         wait_s = SILENT_AFTER.total_seconds()
         reason = Sentence(
             "The load of {names} was not heard of for {wait:.0f} s.",
@@ -69,27 +69,27 @@ def _time_out(plan: Plan, step: PlanStep, now: datetime) -> None:
 
 
 def _too_late(plan: Plan, step: PlanStep) -> str:
-    parts = step.parts.select_related("seat").order_by("seat__number")
+    parts = step.parts.select_related("slot").order_by("slot__number")
     if step.status == PlanStep.Status.GATHERING:
-        missing = [p.seat for p in parts if p.status != PlanPart.Status.ARRIVED]
-        if not all(seat.joined_at for seat in missing):
-            never = _listed([seat for seat in missing if not seat.joined_at])
+        missing = [p.slot for p in parts if p.status != PlanPart.Status.ARRIVED]
+        if not all(slot.joined_at for slot in missing):
+            never = _listed([slot for slot in missing if not slot.joined_at])
             return Sentence(
-                "{seats} never joined, for {wait} s.", seats=never, wait=plan.join_s
+                "{slots} never joined, for {wait} s.", slots=never, wait=plan.join_s
             )
         return Sentence(
-            "{seats} did not arrive within {wait} s.",
-            seats=_listed(missing),
+            "{slots} did not arrive within {wait} s.",
+            slots=_listed(missing),
             wait=plan.barrier_s,
         )
-    silent = [p.seat for p in parts if p.status == PlanPart.Status.STARTED]
+    silent = [p.slot for p in parts if p.status == PlanPart.Status.STARTED]
     return Sentence(
-        "{seats} began and did not report an end in time.", seats=_listed(silent)
+        "{slots} began and did not report an end in time.", slots=_listed(silent)
     )
 
 
-def _listed(seats: list[PlanSeat]) -> str:
-    first, *others = seats
+def _listed(slots: list[PlanSlot]) -> str:
+    first, *others = slots
     return joined([capital(first), *map(str, others)], ", ")
 
 

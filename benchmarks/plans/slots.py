@@ -1,4 +1,4 @@
-"""Who takes part in a plan: each guest has its seat, under its name."""
+"""Who takes part in a plan: each guest has its slot, under its name."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -9,17 +9,17 @@ from django.utils import timezone
 
 from benchmarks.analysis.planning import PlanError
 from benchmarks.errors import BenchmarksError, NotFoundError, UnknownSystemError
-from benchmarks.models import Agent, Lab, Plan, PlanSeat, System
+from benchmarks.models import Agent, Lab, Plan, PlanSlot, System
 from benchmarks.sentences import Sentence
 from benchmarks.studies.systems import describe_system, hosts_by_slug
 
 PRESENT_FOR = timedelta(seconds=15)
 
 
-class SeatsTakenError(BenchmarksError):
-    """All seats of a system, or the one that was asked for, have other guests."""
+class SlotsTakenError(BenchmarksError):
+    """All slots of a system, or the one that was asked for, have other guests."""
 
-    code = "seats_taken"
+    code = "slots_taken"
     status = 409
 
 
@@ -31,24 +31,24 @@ def join_plan(
     name: str,
     system: int | dict[str, Any],
     instance: str = "",
-) -> PlanSeat:
-    """Give a guest its seat on its system, the same one whenever it asks.
+) -> PlanSlot:
+    """Give a guest its slot on its system, the same one whenever it asks.
 
     Another guest of the same name, told by its ``instance``, is refused while the
     first one is heard of.
     """
     plan = locked_plan(agent.lab, plan_id)
     system_id = _system(agent.lab, system)
-    seats = list(plan.seats.filter(system=system_id).order_by("number"))
-    if not seats:
+    slots = list(plan.slots.filter(system=system_id).order_by("number"))
+    if not slots:
         raise _not_of_plan(plan, system_id)
-    seat = _seat_for(name, seats)
+    slot = _slot_for(name, slots)
     now = timezone.now()
-    _check_instance(seat, instance, now)
-    seat.name, seat.agent, seat.seen_at, seat.instance = name, agent, now, instance
-    seat.joined_at = seat.joined_at or now
-    seat.save()
-    return seat
+    _check_instance(slot, instance, now)
+    slot.name, slot.agent, slot.seen_at, slot.instance = name, agent, now, instance
+    slot.joined_at = slot.joined_at or now
+    slot.save()
+    return slot
 
 
 def locked_plan(lab: Lab, plan_id: int) -> Plan:
@@ -62,34 +62,34 @@ def locked_plan(lab: Lab, plan_id: int) -> Plan:
     return plan
 
 
-def _seat_for(name: str, seats: Sequence[PlanSeat]) -> PlanSeat:
-    """Return a guest's own seat, else the first free one."""
-    own = next((seat for seat in seats if seat.name == name), None)
-    seat = own or next((seat for seat in seats if not seat.name), None)
-    if seat is None:
-        taken = ", ".join(seat.name for seat in seats)
-        raise SeatsTakenError(
+def _slot_for(name: str, slots: Sequence[PlanSlot]) -> PlanSlot:
+    """Return a guest's own slot, else the first free one."""
+    own = next((slot for slot in slots if slot.name == name), None)
+    slot = own or next((slot for slot in slots if not slot.name), None)
+    if slot is None:
+        taken = ", ".join(slot.name for slot in slots)
+        raise SlotsTakenError(
             Sentence(
-                "All {n} seats of this system are taken, by {taken}. Give "
+                "All {n} slots of this system are taken, by {taken}. Give "
                 "this guest one of these names to take its place.",
-                n=len(seats),
+                n=len(slots),
                 taken=taken,
             )
         )
-    return seat
+    return slot
 
 
-def _check_instance(seat: PlanSeat, instance: str, now: datetime) -> None:
-    is_other = seat.instance and instance and seat.instance != instance
-    if is_other and seat.seen_at and seat.seen_at > now - PRESENT_FOR:
+def _check_instance(slot: PlanSlot, instance: str, now: datetime) -> None:
+    is_other = slot.instance and instance and slot.instance != instance
+    if is_other and slot.seen_at and slot.seen_at > now - PRESENT_FOR:
         wait_s = PRESENT_FOR.total_seconds()
-        raise SeatsTakenError(
+        raise SlotsTakenError(
             Sentence(
                 'Another guest follows this plan as "{name}" at this moment. '
                 "Give this one a name of its own (--as NAME), or wait "
                 "{wait:.0f} s if that was this guest before it was started "
                 "anew.",
-                name=seat.name,
+                name=slot.name,
                 wait=wait_s,
             )
         )
@@ -108,7 +108,7 @@ def _system(lab: Lab, said: int | dict[str, Any]) -> int:
 
 
 def _not_of_plan(plan: Plan, system_id: int) -> PlanError:
-    systems = System.objects.filter(pk__in=plan.seats.values("system"))
+    systems = System.objects.filter(pk__in=plan.slots.values("system"))
     known = "; ".join(f"{each.pk} ({each.label})" for each in systems.order_by("pk"))
     which = (
         Sentence("system {system}", system=system_id)

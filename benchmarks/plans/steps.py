@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import F, Max
 
 from benchmarks.analysis.planning import LOAD, MEASURED, shared_part, spread_us
-from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.sentences import Sentence
 
 # From the last arrival to the start: every agent asks several times in it.
@@ -24,9 +24,9 @@ Part, Step = PlanPart.Status, PlanStep.Status
 
 
 def gather(plan: Plan, step: PlanStep, now: datetime) -> None:
-    """Begin an attempt: every seat is to arrive until the deadline."""
-    parts = list(step.parts.select_related("seat"))
-    is_known = all(part.seat.joined_at for part in parts)
+    """Begin an attempt: every slot is to arrive until the deadline."""
+    parts = list(step.parts.select_related("slot"))
+    is_known = all(part.slot.joined_at for part in parts)
     patience_s = plan.barrier_s if is_known else max(plan.join_s, plan.barrier_s)
     step.status, step.attempt = Step.GATHERING, step.attempt + 1
     step.deadline = now + timedelta(seconds=patience_s)
@@ -52,7 +52,7 @@ def gather(plan: Plan, step: PlanStep, now: datetime) -> None:
 
 
 def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
-    """Let all seats begin at one moment; a seat alone begins at once.
+    """Let all slots begin at one moment; a slot alone begins at once.
 
     ``now_us`` is what the time server's clock shows at this moment.
     """
@@ -68,7 +68,7 @@ def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
 
 
 def expect_others(step: PlanStep, now: datetime) -> None:
-    """Give the other seats as long again as the first to end took, and no longer.
+    """Give the other slots as long again as the first to end took, and no longer.
 
     Who took more than that did not share half of the time: it would be no co-run.
     """
@@ -81,9 +81,9 @@ def expect_others(step: PlanStep, now: datetime) -> None:
 
 
 def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
-    """End a step when all its seats have: with the spread of their starts.
+    """End a step when all its slots have: with the spread of their starts.
 
-    Seats that began too far apart try again; what the last attempt gave is kept, and
+    Slots that began too far apart try again; what the last attempt gave is kept, and
     its spread says what it is.
     """
     parts = list(step.parts.all())
@@ -93,7 +93,7 @@ def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
     spread = spread_us([part.began_us for part in parts])
     if (spread or 0) > MOST_SPREAD_US and step.attempt < plan.most_attempts:
         said = Sentence(
-            "The seats began {apart:.0f} ms apart; {limit:.0f} ms are allowed.",
+            "The slots began {apart:.0f} ms apart; {limit:.0f} ms are allowed.",
             apart=(spread or 0) / 1000,
             limit=MOST_SPREAD_US / 1000,
         )
@@ -106,11 +106,11 @@ def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
     step.save()
 
 
-def capital(seat: PlanSeat) -> Sentence:
-    """Name a seat where a sentence begins."""
-    if seat.name:
-        return Sentence("Seat {n} ({name})", n=seat.number, name=seat.name)
-    return Sentence("Seat {n}", n=seat.number)
+def capital(slot: PlanSlot) -> Sentence:
+    """Name a slot where a sentence begins."""
+    if slot.name:
+        return Sentence("Slot {n} ({name})", n=slot.number, name=slot.name)
+    return Sentence("Slot {n}", n=slot.number)
 
 
 def break_attempt(
@@ -142,4 +142,4 @@ def longest_s(plan: Plan) -> dict[int, float]:
 def silent_loads(step: PlanStep, since: datetime) -> list[PlanPart]:
     """Return the load companions that have not been heard of for too long."""
     loads = step.parts.filter(role=LOAD, status=Part.STARTED, seen_at__lt=since)
-    return list(loads.select_related("seat"))
+    return list(loads.select_related("slot"))

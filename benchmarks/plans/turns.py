@@ -1,4 +1,4 @@
-"""Whose turn it is: the next step of a seat, or how long to wait for it."""
+"""Whose turn it is: the next step of a slot, or how long to wait for it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from benchmarks.analysis.planning import fits
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Lab, Plan, PlanPart, PlanSeat, PlanStep
+from benchmarks.models import Lab, Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.plans.progress import advance
 from benchmarks.plans.slots import PRESENT_FOR, locked_plan
 from benchmarks.plans.steps import break_attempt, capital, gather, longest_s
@@ -32,18 +32,18 @@ class Answer:
 
 
 @transaction.atomic
-def next_part(*, lab: Lab, plan_id: int, seat_id: int) -> Answer:
-    """Call a seat to its next step, or say how long to wait.
+def next_part(*, lab: Lab, plan_id: int, slot_id: int) -> Answer:
+    """Call a slot to its next step, or say how long to wait.
 
-    A seat that asks while its program should run has lost it: the attempt is broken.
+    A slot that asks while its program should run has lost it: the attempt is broken.
     """
     plan = locked_plan(lab, plan_id)
-    seat, now = _seen(plan, seat_id), timezone.now()
+    slot, now = _seen(plan, slot_id), timezone.now()
     advance(plan, now)
-    held = _at_work(seat)
+    held = _at_work(slot)
     if held and held.status == Part.STARTED:
         reason = Sentence(
-            "{seat} was interrupted while its program ran.", seat=capital(seat)
+            "{slot} was interrupted while its program ran.", slot=capital(slot)
         )
         break_attempt(plan, held.step, reason, now)
         held = None
@@ -51,12 +51,12 @@ def next_part(*, lab: Lab, plan_id: int, seat_id: int) -> Answer:
         return _called_again(held)
     if plan.status != Plan.Status.OPEN:
         return Answer("over", f"The plan is {plan.status}.")
-    return _turn(plan, seat, now)
+    return _turn(plan, slot, now)
 
 
 def read_part(part_id: int) -> PlanPart:
     """Return a part with all that an answer says of it, in one query."""
-    return PlanPart.objects.select_related("step__plan", "seat__system").get(pk=part_id)
+    return PlanPart.objects.select_related("step__plan", "slot__system").get(pk=part_id)
 
 
 def _called_again(part: PlanPart) -> Answer:
@@ -66,16 +66,16 @@ def _called_again(part: PlanPart) -> Answer:
     return Answer("run", part=part)
 
 
-def _turn(plan: Plan, seat: PlanSeat, now: datetime) -> Answer:
-    here = plan.steps.filter(system__host=seat.system.host_id)
+def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
+    here = plan.steps.filter(system__host=slot.system.host_id)
     busy = here.filter(status__in=PlanStep.BUSY).first()
     if busy is None:
-        busy = _chosen(plan, here, seat, now)
+        busy = _chosen(plan, here, slot, now)
         if busy is not None:
             gather(plan, busy, now)
     if busy is None:
-        return _idle(plan, seat)
-    own = busy.parts.filter(seat=seat, status=Part.WAITING).first()
+        return _idle(plan, slot)
+    own = busy.parts.filter(slot=slot, status=Part.WAITING).first()
     if own is None or busy.status != Step.GATHERING:
         return Answer("wait", f"Others are at step {busy.position + 1}.", LOOK_AGAIN_S)
     own.status, own.seen_at = Part.CALLED, now
@@ -84,17 +84,17 @@ def _turn(plan: Plan, seat: PlanSeat, now: datetime) -> Answer:
 
 
 def _chosen(
-    plan: Plan, here: QuerySet[PlanStep], seat: PlanSeat, now: datetime
+    plan: Plan, here: QuerySet[PlanStep], slot: PlanSlot, now: datetime
 ) -> PlanStep | None:
-    """Return the first step that all of its seats are there for, else one of ours.
+    """Return the first step that all of its slots are there for, else one of ours.
 
     Steps that no longer fit into the budget are given up on the way.
     """
     waiting = here.filter(status=Step.WAITING).order_by("position")
     _give_up(plan, waiting, now)
-    absent = plan.seats.filter(Q(seen_at=None) | Q(seen_at__lt=now - PRESENT_FOR))
-    ready = waiting.exclude(parts__seat__in=absent)
-    return ready.first() or waiting.filter(parts__seat=seat).first()
+    absent = plan.slots.filter(Q(seen_at=None) | Q(seen_at__lt=now - PRESENT_FOR))
+    ready = waiting.exclude(parts__slot__in=absent)
+    return ready.first() or waiting.filter(parts__slot=slot).first()
 
 
 def _give_up(plan: Plan, waiting: QuerySet[PlanStep], now: datetime) -> None:
@@ -114,27 +114,27 @@ def _give_up(plan: Plan, waiting: QuerySet[PlanStep], now: datetime) -> None:
             )
 
 
-def _idle(plan: Plan, seat: PlanSeat) -> Answer:
+def _idle(plan: Plan, slot: PlanSlot) -> Answer:
     advance(plan, timezone.now())
     if plan.status != Plan.Status.OPEN:
         return Answer("over", f"The plan is {plan.status}.")
     unfinished = plan.steps.filter(status__in=PlanStep.UNFINISHED)
-    if plan.width_percent is None and not unfinished.filter(parts__seat=seat).exists():
-        return Answer("over", f"Nothing is left for {seat}.")
+    if plan.width_percent is None and not unfinished.filter(parts__slot=slot).exists():
+        return Answer("over", f"Nothing is left for {slot}.")
     return Answer("wait", "Nothing can be begun now.", LOOK_AGAIN_S)
 
 
-def _at_work(seat: PlanSeat) -> PlanPart | None:
-    held = seat.parts.filter(
+def _at_work(slot: PlanSlot) -> PlanPart | None:
+    held = slot.parts.filter(
         status__in=PlanPart.AT_WORK, step__status__in=PlanStep.BUSY
     )
-    return held.select_related("step__plan", "seat__system").first()
+    return held.select_related("step__plan", "slot__system").first()
 
 
-def _seen(plan: Plan, seat_id: int) -> PlanSeat:
-    seat = plan.seats.filter(pk=seat_id).select_related("system").first()
-    if seat is None:
-        raise NotFoundError(Sentence("seat"), seat_id)
-    seat.seen_at = timezone.now()
-    seat.save(update_fields=["seen_at"])
-    return seat
+def _seen(plan: Plan, slot_id: int) -> PlanSlot:
+    slot = plan.slots.filter(pk=slot_id).select_related("system").first()
+    if slot is None:
+        raise NotFoundError(Sentence("slot"), slot_id)
+    slot.seen_at = timezone.now()
+    slot.save(update_fields=["seen_at"])
+    return slot

@@ -15,7 +15,7 @@ from benchmarks.models.run import CELL_SAMPLES
 
 PLANNED_CELLS = f"""
     SELECT DISTINCT cell.id, run.key::text {CELL_SAMPLES}
-    WHERE cell.campaign_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])
+    WHERE cell.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])
 """
 
 
@@ -96,7 +96,7 @@ def _need(width: Width) -> int:
 
 def _treatments(plan: Plan, keys: Mapping[str, int]) -> dict[int, int]:
     with connection.cursor() as cursor:
-        cursor.execute(PLANNED_CELLS, [plan.campaign_id, plan.lab_id, list(keys)])
+        cursor.execute(PLANNED_CELLS, [plan.study_id, plan.lab_id, list(keys)])
         return {cell_id: keys[key] for cell_id, key in cursor.fetchall()}
 
 

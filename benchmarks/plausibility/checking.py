@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from benchmarks.plausibility import rules as families
-from benchmarks.plausibility.facts import Study
+from benchmarks.plausibility.facts import StudyFacts
 from benchmarks.plausibility.findings import SEVERITIES, Finding
 from benchmarks.plausibility.registry import REGISTERED, Rule
 
@@ -22,7 +22,9 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
 )
 
 
-def check(study: Study, rules: Iterable[Rule] = RULES.values()) -> tuple[Finding, ...]:
+def check(
+    study: StudyFacts, rules: Iterable[Rule] = RULES.values()
+) -> tuple[Finding, ...]:
     """All findings about a study: errors first, then in the order of the rules.
 
     Finding the same thing twice is finding it once.

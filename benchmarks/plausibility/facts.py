@@ -1,4 +1,4 @@
-"""What the rules look at: the cells and runs of one campaign, as plain values."""
+"""What the rules look at: the cells and runs of one study, as plain values."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class CellFact:
     """One cell with its system, its case, its run means and its baseline.
 
     Empty texts, empty tuples and None: not known; a cell without runs is no cell.
-    ``host`` is the same text for the same machine, in other campaigns too. ``means``
+    ``host`` is the same text for the same machine, in other studies too. ``means``
     are the run means in the order of the runs, in ``unit``; ``decimals`` is how many
     decimals the most precise of its samples was printed with. ``efficiency`` with its
-    interval is what the campaign shows; ``baseline`` names the cell it was formed with.
+    interval is what the study shows; ``baseline`` names the cell it was formed with.
     """
 
     id: Id
-    campaign: Id
+    study: Id
     lab: Id = ""
-    campaign_label: str = ""
+    study_label: str = ""
 
     host: str
     system: Id
@@ -60,7 +60,7 @@ class CellFact:
 
     scenario: str = "single"
     vms: int | None = None
-    seat: str = ""
+    slot: str = ""
     load: str = ""
 
     n: int
@@ -92,8 +92,8 @@ class CellFact:
     @property
     def column(self) -> Column:
         """In which column of a comparison the cell stands; its row is the case."""
-        place = (self.scenario, self.vms, self.seat, self.load)
-        return (self.campaign, self.system, *place)
+        place = (self.scenario, self.vms, self.slot, self.load)
+        return (self.study, self.system, *place)
 
     @property
     def kind(self) -> tuple[str, str, str]:
@@ -114,9 +114,9 @@ class CellFact:
 
     @property
     def name(self) -> str:
-        """Case, system and seat for a sentence."""
+        """Case, system and slot for a sentence."""
         case = self.case_label or f"{self.tool} {self.metric}"
-        return _on(case, self.where, "" if self.scenario == "single" else self.seat)
+        return _on(case, self.where, "" if self.scenario == "single" else self.slot)
 
     @property
     def where(self) -> str:
@@ -147,7 +147,7 @@ class RunFact:
     """
 
     id: Id
-    campaign: Id
+    study: Id
     host: str = ""
     system: Id
     system_label: str = ""
@@ -158,7 +158,7 @@ class RunFact:
     tool: str
     scenario: str = "single"
     vms: int | None = None
-    seat: str = ""
+    slot: str = ""
     load: str = ""
     corun: str = ""
     clock: str = ""
@@ -180,9 +180,9 @@ class RunFact:
 
     @property
     def name(self) -> str:
-        """Tool, system and seat for a sentence."""
-        seat = "" if self.scenario == "single" else self.seat
-        return _on(self.tool, self.where, seat)
+        """Tool, system and slot for a sentence."""
+        slot = "" if self.scenario == "single" else self.slot
+        return _on(self.tool, self.where, slot)
 
     @property
     def where(self) -> str:
@@ -190,16 +190,16 @@ class RunFact:
         return self.system_label or str(self.system)
 
 
-def _on(what: str, where: str, seat: str) -> Sentence:
-    if not seat:
+def _on(what: str, where: str, slot: str) -> Sentence:
+    if not slot:
         return Sentence("{what} on {system}", what=what, system=where)
     return Sentence(
-        "{what} on {system}, seat {seat}", what=what, system=where, seat=seat
+        "{what} on {system}, slot {slot}", what=what, system=where, slot=slot
     )
 
 
 Column = tuple[Id, Id, str, int | None, str, str]
-"""Campaign, system, scenario, VMs, seat and load: one column of a comparison."""
+"""Study, system, scenario, VMs, slot and load: one column of a comparison."""
 
 
 def by_column(cells: Iterable[CellFact]) -> Mapping[Column, Mapping[Id, CellFact]]:
@@ -211,15 +211,15 @@ def by_column(cells: Iterable[CellFact]) -> Mapping[Column, Mapping[Id, CellFact
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Study:
-    """What is checked: a campaign's cells and runs, beside the cells of others.
+class StudyFacts:
+    """What is checked: a study's cells and runs, beside the cells of others.
 
-    ``others`` are cells of other campaigns that may be shown to whoever sees these
+    ``others`` are cells of other studies that may be shown to whoever sees these
     findings; they are compared with, never judged. ``varied`` names the dimensions in
-    which the campaign's systems differ on purpose.
+    which the study's systems differ on purpose.
     """
 
-    campaign: Id
+    id: Id
     label: str = ""
     cells: tuple[CellFact, ...] = ()
     runs: tuple[RunFact, ...] = ()

@@ -10,15 +10,15 @@ from typing import Final, Literal
 from uuid import UUID
 
 Id = int | str | UUID
-Severity = Literal["error", "warning", "notice"]
-Kind = Literal["cell", "run", "system", "campaign"]
+Severity = Literal["impossible", "implausible", "check"]
+Kind = Literal["cell", "run", "system", "study"]
 Evidence = (
     bool | int | float | str | Sequence["Evidence"] | Mapping[str, "Evidence"] | None
 )
 
-SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "notice")
-"""From a number that cannot be right to one that needs a word of explanation. Errors
-and warnings withhold the verdict until a person decides; notices are only shown."""
+SEVERITIES: Final[tuple[Severity, ...]] = ("impossible", "implausible", "check")
+"""From a number that cannot be right to one that needs a word of explanation. The
+first two withhold the verdict until a person decides; a check is only shown."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,16 +7,17 @@ from benchmarks.plausibility.registry import Rule
 
 _HEAD = """# Flags
 
-Made from `benchmarks/analysis/plausibility/`: change a rule there, not here.
+Made from `benchmarks/plausibility/rules/`: change a rule there, not here.
 
-A flag is a doubt about numbers, with its evidence. It never changes a number. An error
-is a number that cannot be right, a warning one that hardly can, a notice one that needs
-a word of explanation. Errors and warnings withhold the verdict of the cells they name
-until a person confirms or dismisses them with a note. That decision stays as long as
-the values do: if one of them changes, the flag is open again.
+A flag is a doubt about numbers, with its evidence. It never changes a number. Its
+severity is *impossible* (a number that cannot be right), *implausible* (one that hardly
+can) or *check* (one that needs a word of explanation). The first two withhold the
+verdict of the cells they name until a person confirms or dismisses them with a note.
+That decision stays as long as the values do: if one of them changes, the flag is open
+again.
 
 What is called noise below is the scatter of the runs. Where a cell has only one run, it
-is the scatter of the campaign's other cells of the same tool and metric; where there is
+is the scatter of the study's other cells of the same tool and metric; where there is
 none, the dispersion up to which a lab may publish: CPU 2 %, memory 3 %, network 5 %,
 disk 10 %.
 """

@@ -28,7 +28,7 @@ NORMAL: Final = 1.4826
 PRIOR_RUNS: Final = 4
 """The degrees of freedom that the noise of a kind counts for beside a cell's own."""
 ENOUGH: Final = 8
-"""The degrees of freedom from which on a campaign's own scatter replaces TYPICAL."""
+"""The degrees of freedom from which on a study's own scatter replaces TYPICAL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Noise:
     """The relative standard deviation of one run, per kind of cell.
 
     A single value has no scatter of its own, and that of two or three is off by a
-    factor 2 every other time. So the scatter of the campaign's cells of the same tool
+    factor 2 every other time. So the scatter of the study's cells of the same tool
     and metric (with 8 degrees of freedom or more), else of the same component, else
     ``TYPICAL``, counts as ``PRIOR_RUNS`` more degrees of freedom beside a cell's own.
     """

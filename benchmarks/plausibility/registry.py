@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import (
     Evidence,
     Finding,
@@ -32,7 +32,7 @@ class Doubt:
     severity: Severity | None = None
 
 
-Check = Callable[[Study], Iterator[Doubt]]
+Check = Callable[[StudyFacts], Iterator[Doubt]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Rule:
         """Where it stands among the others: by its family."""
         return (self.family, self.id)
 
-    def findings(self, study: Study) -> Iterator[Finding]:
+    def findings(self, study: StudyFacts) -> Iterator[Finding]:
         """What this rule doubts about a study."""
         for doubt in self.check(study):
             yield Finding(

@@ -10,7 +10,7 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Id
 from benchmarks.plausibility.relations import ORDER
 
@@ -40,9 +40,9 @@ def _same(one: CellFact, other: CellFact) -> bool:
 @dataclass(frozen=True)
 class Starts:
     """What each start of a tool read in every cell; built when it is first asked for,
-    for hardly any campaign has a run that is far off."""
+    for hardly any study has a run that is far off."""
 
-    study: Study
+    study: StudyFacts
 
     def was_another_speed(
         self, cell: CellFact, run: int, off: float, near: float

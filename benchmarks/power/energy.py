@@ -1,4 +1,4 @@
-"""Energy of a campaign: the printed totals of meters, and the energy of the work."""
+"""Energy of a study: the printed totals of meters, and the energy of the work."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.analysis.meter_totals import EnergyRow, MeterTotal, energy_table
 from benchmarks.comparing.ordering import natural
-from benchmarks.models import Campaign, System
+from benchmarks.models import Study, System
 from benchmarks.power.meters import MeterReading, meter_readings
 from benchmarks.sentences import Sentence
 
@@ -72,26 +72,26 @@ class Refused:
 
 @dataclass(frozen=True)
 class Energy:
-    """What a campaign's meters say; ``metered`` are all readings."""
+    """What a study's meters say; ``metered`` are all readings."""
 
     tables: tuple[EnergyTable, ...]
     refused: tuple[Refused, ...]
     metered: tuple[MeterReading, ...]
 
 
-def campaign_energy(campaign: Campaign, waiting_w: float | None = None) -> Energy:
+def study_energy(study: Study, waiting_w: float | None = None) -> Energy:
     """Return the energy of every workload, in a fixed number of queries.
 
     ``waiting_w`` is the power of the machine while the meter ran on after the work.
     """
-    readings = meter_readings(campaign)
+    readings = meter_readings(study)
     groups: dict[Any, list[MeterReading]] = defaultdict(list)
     for each in readings:
         if not _refusal(each):
             groups[_key(each)].append(each)
     return Energy(
         tables=tuple(
-            _table(campaign, members, waiting_w)
+            _table(study, members, waiting_w)
             for _, members in sorted(groups.items(), key=_rank)
         ),
         refused=tuple(
@@ -125,14 +125,14 @@ def _refusal(reading: MeterReading) -> str:
 
 
 def _table(
-    campaign: Campaign, readings: Sequence[MeterReading], waiting_w: float | None
+    study: Study, readings: Sequence[MeterReading], waiting_w: float | None
 ) -> EnergyTable:
     by_system: dict[int, list[MeterReading]] = defaultdict(list)
     for each in readings:
         by_system[each.run.system_id].append(each)
     systems = [_of_system(members, waiting_w) for members in by_system.values()]
     systems.sort(key=lambda each: natural(each.system.label))
-    base = _reference(campaign, systems)
+    base = _reference(study, systems)
     ordered = [base, *(each for each in systems if each is not base)]
     first = readings[0]
     return EnergyTable(
@@ -143,15 +143,15 @@ def _table(
     )
 
 
-def _reference(campaign: Campaign, systems: Sequence[SystemEnergy]) -> SystemEnergy:
-    """Return the campaign's reference, else the native machine, else the first."""
-    chosen = (each for each in systems if _is_chosen(campaign, each))
+def _reference(study: Study, systems: Sequence[SystemEnergy]) -> SystemEnergy:
+    """Return the study's reference, else the native machine, else the first."""
+    chosen = (each for each in systems if _is_chosen(study, each))
     native = (each for each in systems if each.system.is_native)
     return next(chosen, None) or next(native, None) or systems[0]
 
 
-def _is_chosen(campaign: Campaign, energy: SystemEnergy) -> bool:
-    return energy.system.pk == campaign.reference_system_id
+def _is_chosen(study: Study, energy: SystemEnergy) -> bool:
+    return energy.system.pk == study.reference_system_id
 
 
 def _of_system(

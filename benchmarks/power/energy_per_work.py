@@ -15,12 +15,12 @@ from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.work_cost import cost_unit, work_cost
 from benchmarks.comparing.row import CIRCUMSTANCES, State
 from benchmarks.models import (
-    Campaign,
     Case,
     Cell,
     Efficiency,
     RunEnergy,
     Sample,
+    Study,
     System,
 )
 from benchmarks.models.run import CELL_SAMPLES
@@ -88,14 +88,14 @@ class RunPower:
 
 
 def cell_energies(
-    campaign: Campaign, reference: System | None = None
+    study: Study, reference: System | None = None
 ) -> Mapping[int, CellEnergy]:
-    """Return the energy per work of a campaign's cells, by the cell's id.
+    """Return the energy per work of a study's cells, by the cell's id.
 
     Against the cells of their own baselines, or against those of a chosen system.
     """
-    bases = _chosen_bases(campaign, reference) if reference else _own_bases(campaign)
-    power = _run_powers(campaign)
+    bases = _chosen_bases(study, reference) if reference else _own_bases(study)
+    power = _run_powers(study)
     wanted = {*bases, *(base.cell_id for base in bases.values() if base.cell_id)}
     costs = _cell_costs(wanted, power) if power else {}
     told = {
@@ -103,7 +103,7 @@ def cell_energies(
         for cell_id, base in bases.items()
         if (own := costs.get(cell_id))
     }
-    return told | _judged(campaign, told, bases, costs)
+    return told | _judged(study, told, bases, costs)
 
 
 def tested(energies: Mapping[int, CellEnergy]) -> int:
@@ -113,7 +113,7 @@ def tested(energies: Mapping[int, CellEnergy]) -> int:
 
 
 def _judged(
-    campaign: Campaign,
+    study: Study,
     told: Mapping[int, CellEnergy],
     bases: Mapping[int, Base],
     costs: Mapping[int, CellEnergy],
@@ -126,7 +126,7 @@ def _judged(
     }
     if not allowed:
         return {}
-    withheld, pairs = withheld_cells(campaign), []
+    withheld, pairs = withheld_cells(study), []
     for cell_id, own in allowed.items():
         at = bases[cell_id]
         base = costs[at.cell_id or 0]
@@ -134,7 +134,7 @@ def _judged(
         gates = int(gates_of_states([at.state])[0]) | own.gates | base.gates | flagged
         meters = (own.meter, base.meter)
         pairs.append(EnergyPair(own.costs, base.costs, meters, gates))
-    judgements = energy_judgements(pairs, campaign.band_percent / 100)
+    judgements = energy_judgements(pairs, study.equivalence_margin_percent / 100)
     return {
         cell_id: replace(energy, judgement=judgement)
         for (cell_id, energy), judgement in zip(
@@ -143,14 +143,14 @@ def _judged(
     }
 
 
-def _own_bases(campaign: Campaign) -> dict[int, Base]:
-    found = Efficiency.objects.filter(cell__campaign=campaign, cell__n__gt=0)
+def _own_bases(study: Study) -> dict[int, Base]:
+    found = Efficiency.objects.filter(cell__study=study, cell__n__gt=0)
     rows = found.values_list("cell_id", "baseline_id", "state")
     return {cell_id: Base(base_id, state) for cell_id, base_id, state in rows}
 
 
-def _chosen_bases(campaign: Campaign, system: System) -> dict[int, Base]:
-    cells = Cell.objects.filter(campaign=campaign, n__gt=0)
+def _chosen_bases(study: Study, system: System) -> dict[int, Base]:
+    cells = Cell.objects.filter(study=study, n__gt=0)
     rows = list(cells.values_list("pk", "system_id", *CIRCUMSTANCES))
     at_reference = {row[2:]: row[0] for row in rows if row[1] == system.pk}
     return {
@@ -161,17 +161,17 @@ def _chosen_bases(campaign: Campaign, system: System) -> dict[int, Base]:
     }
 
 
-def _run_powers(campaign: Campaign) -> Mapping[int, RunPower]:
+def _run_powers(study: Study) -> Mapping[int, RunPower]:
     """Return the power of each run of the lab that a meter saw alone.
 
     A log goes before a printed total, the wall before the processor's own counter.
     """
     found: dict[int, RunPower] = {}
-    for reading in meter_readings(campaign):
-        facts = _printed(campaign, reading.run)
+    for reading in meter_readings(study):
+        facts = _printed(study, reading.run)
         if reading.mean_w and len(reading.work.runs) == 1:
             found[reading.work.runs[0].pk] = RunPower(reading.mean_w, facts)
-    hosts = System.objects.filter(cells__campaign=campaign).values("host")
+    hosts = System.objects.filter(cells__study=study).values("host")
     rows = RunEnergy.objects.filter(
         run__system__host__in=hosts, together=1, mean_w__gt=0
     ).select_related("meter")
@@ -181,9 +181,9 @@ def _run_powers(campaign: Campaign) -> Mapping[int, RunPower]:
     return found
 
 
-def _printed(campaign: Campaign, run: Any) -> MeterFacts:
+def _printed(study: Study, run: Any) -> MeterFacts:
     """Return what is known of a meter whose total was uploaded as a run."""
-    name = str(run.facts.get("meter") or f"{run.tool} of {campaign.pk}")
+    name = str(run.facts.get("meter") or f"{run.tool} of {study.pk}")
     gain_error = GAIN_ERROR if run.tool == "watts-up" else None
     return MeterFacts(name, gain_error, run.tool == "rapl")
 

@@ -62,7 +62,7 @@ def energy_rows(
 
 
 def _line(row: ComparisonRow) -> tuple[object, ...]:
-    return (row.case_id, row.scenario, row.vms, row.load, row.seat)
+    return (row.case_id, row.scenario, row.vms, row.load, row.slot)
 
 
 def energy_row(

@@ -1,4 +1,4 @@
-"""The energy of a campaign's work as its machines' meters logged it, by system."""
+"""The energy of a study's work as its machines' meters logged it, by system."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks import tools
 from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts, energy_ratio
 from benchmarks.comparing.ordering import natural
-from benchmarks.models import Campaign, Meter, Sample, System
+from benchmarks.models import Meter, Sample, Study, System
 from benchmarks.power.energy import known_mean
 from benchmarks.power.run_energies import MeteredWork
 
@@ -56,7 +56,7 @@ class LoggedTable:
 
 
 def logged_energy(
-    campaign: Campaign, works: Sequence[MeteredWork]
+    study: Study, works: Sequence[MeteredWork]
 ) -> tuple[LoggedTable, ...]:
     """Return a table for each workload, in one query; what ran together is no table."""
     alone = [work for work in works if not work.energy.is_shared]
@@ -64,7 +64,7 @@ def logged_energy(
     groups: dict[Any, list[MeteredWork]] = defaultdict(list)
     for work in alone:
         groups[_key(work, cases)].append(work)
-    return tuple(_table(campaign, groups[key]) for key in sorted(groups, key=str))
+    return tuple(_table(study, groups[key]) for key in sorted(groups, key=str))
 
 
 def meter_facts(meter: Meter) -> MeterFacts:
@@ -96,13 +96,13 @@ def _step(work: MeteredWork) -> str:
     return step if isinstance(step, str) else ""
 
 
-def _table(campaign: Campaign, works: Sequence[MeteredWork]) -> LoggedTable:
+def _table(study: Study, works: Sequence[MeteredWork]) -> LoggedTable:
     by_place: dict[tuple[int, int], list[MeteredWork]] = defaultdict(list)
     for work in works:
         by_place[work.lead.system_id, work.meter.pk].append(work)
     systems = [_system(members) for members in by_place.values()]
     systems.sort(key=lambda each: (natural(each.system.label), each.meter.name))
-    base = _reference(campaign, systems)
+    base = _reference(study, systems)
     ordered = [base, *(each for each in systems if each is not base)]
     first = works[0]
     title = tools.get(first.lead.tool).title
@@ -113,9 +113,9 @@ def _table(campaign: Campaign, works: Sequence[MeteredWork]) -> LoggedTable:
     )
 
 
-def _reference(campaign: Campaign, systems: Sequence[LoggedSystem]) -> LoggedSystem:
-    """Return the campaign's reference, else the native machine, else the first."""
-    wanted = campaign.reference_system_id
+def _reference(study: Study, systems: Sequence[LoggedSystem]) -> LoggedSystem:
+    """Return the study's reference, else the native machine, else the first."""
+    wanted = study.reference_system_id
     chosen = (each for each in systems if each.system.pk == wanted)
     native = (each for each in systems if each.system.is_native)
     return next(chosen, None) or next(native, None) or systems[0]

@@ -1,4 +1,4 @@
-"""What power meters read in a campaign, and the work that they were read for."""
+"""What power meters read in a study, and the work that they were read for."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q
 
 from benchmarks import tools
-from benchmarks.models import Campaign, Case, Run, Sample
+from benchmarks.models import Case, Run, Sample, Study
 from benchmarks.plausibility.rules.coruns import METERS, WORK_TIMES
 
 METER_TOOLS = METERS | {"rapl"}
@@ -51,14 +51,14 @@ class MeterReading:
         return stated or ", ".join(titles) or self.case.label
 
 
-def meter_readings(campaign: Campaign) -> tuple[MeterReading, ...]:
+def meter_readings(study: Study) -> tuple[MeterReading, ...]:
     """Return every reading with its work, in four queries.
 
     A meter belongs to the work of its co-run; without one, to that of its session on
     the same system, if no other meter was read there.
     """
-    meters = list(_runs(campaign).filter(tool__in=METER_TOOLS))
-    partners = _partners(campaign, meters)
+    meters = list(_runs(study).filter(tool__in=METER_TOOLS))
+    partners = _partners(study, meters)
     work_runs = {run.pk: run for runs in partners.values() for run in runs}
     wanted = (*WORK_TIMES, *OPERATIONS)
     read = _samples(meters, (ENERGY, METER_TIME, POWER))
@@ -82,20 +82,18 @@ def took_s(run: Run, samples: Iterable[Sample]) -> float | None:
     return max((time for time in times if time > 0), default=None)
 
 
-def _runs(campaign: Campaign) -> Any:
-    runs = Run.objects.filter(campaign=campaign, status=Run.Status.PARSED)
+def _runs(study: Study) -> Any:
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
     return runs.select_related("system__host").order_by("pk")
 
 
-def _partners(
-    campaign: Campaign, meters: Sequence[Run]
-) -> Mapping[int, tuple[Run, ...]]:
+def _partners(study: Study, meters: Sequence[Run]) -> Mapping[int, tuple[Run, ...]]:
     """Return the runs of work beside each meter's run."""
     coruns = {meter.corun_id for meter in meters if meter.corun_id}
     sessions = {meter.session_id for meter in meters if meter.session_id}
     near = Q(corun__in=coruns) | Q(corun=None, session__in=sessions)
     by_place: dict[Place, list[Run]] = defaultdict(list)
-    for run in _runs(campaign).filter(near).exclude(tool__in=METER_TOOLS):
+    for run in _runs(study).filter(near).exclude(tool__in=METER_TOOLS):
         by_place[_place(run)].append(run)
     met: dict[Place, list[Run]] = defaultdict(list)
     for meter in meters:

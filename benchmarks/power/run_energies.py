@@ -1,11 +1,11 @@
-"""What the meters of the machines say of a campaign's runs, and why not more."""
+"""What the meters of the machines say of a study's runs, and why not more."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from benchmarks.models import Campaign, Meter, Run, RunEnergy
+from benchmarks.models import Meter, Run, RunEnergy, Study
 
 
 class Remark(NamedTuple):
@@ -57,10 +57,10 @@ class MeteredWork:
         return " ".join(map(str, self.remarks))
 
 
-def run_energies(campaign: Campaign) -> tuple[MeteredWork, ...]:
-    """Return the energy of a campaign's work by each meter, in one query."""
+def run_energies(study: Study) -> tuple[MeteredWork, ...]:
+    """Return the energy of a study's work by each meter, in one query."""
     rows = (
-        RunEnergy.objects.filter(run__campaign=campaign, run__status=Run.Status.PARSED)
+        RunEnergy.objects.filter(run__study=study, run__status=Run.Status.PARSED)
         .select_related("run__system__host", "run__corun", "meter__host")
         .order_by("lead", "meter__name", "meter", "run")
     )

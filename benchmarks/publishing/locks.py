@@ -2,7 +2,7 @@
 
 An advisory lock of the maker's connection says so. It ends with the connection, however
 that ended, so nobody has to guess from a clock whether a maker is only slow or dead
-(`docs/decisions/snapshots.md`).
+(`docs/decisions/versions.md`).
 """
 
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from django.db import connection
 from django.db.models import Model
 from django.utils import timezone
 
-from benchmarks.models import Made
+from benchmarks.models import Job
 
-M = TypeVar("M", bound=Made)
+M = TypeVar("M", bound=Job)
 UNHELD = timedelta(seconds=2)
 """How long a maker may need between beginning its work and being seen to hold it."""
 
@@ -48,21 +48,21 @@ def held(work: type[Model], pk: int) -> Iterator[bool]:
 
 def begin(work: type[M], pk: int, **news: Any) -> M | None:
     """Begin with what waits; None where somebody has, or it is over."""
-    waiting = work._default_manager.filter(pk=pk, stage=Made.Stage.WAITING)
-    if not waiting.update(**news, stage=Made.Stage.COLLECTING, seen_at=timezone.now()):
+    waiting = work._default_manager.filter(pk=pk, stage=Job.Stage.WAITING)
+    if not waiting.update(**news, stage=Job.Stage.COLLECTING, seen_at=timezone.now()):
         return None
-    return work._default_manager.select_related("campaign__lab", "person").get(pk=pk)
+    return work._default_manager.select_related("study__lab", "person").get(pk=pk)
 
 
-def is_lost(made: Made, untaken: timedelta) -> bool:
+def is_lost(job: Job, untaken: timedelta) -> bool:
     """Return whether nobody makes it: its hint was lost, or its maker was killed.
 
     ``untaken`` is how long a hint may be under way.
     """
-    silence = timezone.now() - made.seen_at
-    if made.stage == Made.Stage.WAITING:
+    silence = timezone.now() - job.seen_at
+    if job.stage == Job.Stage.WAITING:
         return silence > untaken
-    return made.is_unfinished and silence > UNHELD and not is_held(made)
+    return job.is_unfinished and silence > UNHELD and not is_held(job)
 
 
 def is_held(work: Model) -> bool:

@@ -1,4 +1,4 @@
-"""What a campaign may be published as, by what it states and how often it measured."""
+"""What a study may be published as, by what it states and how often it measured."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Q
 
 from benchmarks.analysis.publishing import Assessment, MeasuredCell, assess
-from benchmarks.models import Campaign, Cell, Run, System
+from benchmarks.models import Cell, Run, Study, System
 
 STATED_OF_SYSTEM = (
     "hypervisor",
@@ -18,31 +18,27 @@ STATED_OF_SYSTEM = (
 )
 
 
-def campaign_assessment(campaign: Campaign) -> Assessment:
-    """Judge a campaign by rule set 1, in four queries."""
+def study_assessment(study: Study) -> Assessment:
+    """Judge a study by rule set 1, in four queries."""
     systems = list(
-        System.objects.filter(cells__campaign=campaign)
-        .select_related("host")
-        .distinct()
+        System.objects.filter(cells__study=study).select_related("host").distinct()
     )
-    of_runs = _stated_by_all_runs(campaign)
+    of_runs = _stated_by_all_runs(study)
     guests = [system for system in systems if not system.is_native]
     return assess(
-        list(_measured(campaign)),
+        list(_measured(study)),
         {
             "host": _common(_names(each.host.facts) for each in systems) | of_runs,
             "hypervisor": _common(map(_stated, guests)) | of_runs,
             "guest": _common(_names(each.options) for each in guests) | of_runs,
-            "benchmark": of_runs | _of_campaign(campaign),
+            "benchmark": of_runs | _of_study(study),
         },
     )
 
 
-def _measured(campaign: Campaign) -> Iterable[MeasuredCell]:
+def _measured(study: Study) -> Iterable[MeasuredCell]:
     """Return what is counted, from plain values: an object each would cost more."""
-    cells = Cell.objects.filter(campaign=campaign, n__gt=0).exclude(
-        case__better="neither"
-    )
+    cells = Cell.objects.filter(study=study, n__gt=0).exclude(case__better="neither")
     names = ("pk", "case__label", "case__component", "n", "mean", "m2")
     for pk, label, component, n, mean, m2 in cells.order_by("pk").values_list(*names):
         yield MeasuredCell(
@@ -55,22 +51,22 @@ def _measured(campaign: Campaign) -> Iterable[MeasuredCell]:
         )
 
 
-def _stated_by_all_runs(campaign: Campaign) -> frozenset[str]:
-    """Return the facts that every run of the campaign states."""
+def _stated_by_all_runs(study: Study) -> frozenset[str]:
+    """Return the facts that every run of the study states."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT name FROM {Run._meta.db_table}, jsonb_object_keys(facts) AS name
-                WHERE campaign_id = %(campaign)s AND status = 'parsed'
+                WHERE study_id = %(study)s AND status = 'parsed'
                 GROUP BY name HAVING count(*) = (
                     SELECT count(*) FROM {Run._meta.db_table}
-                    WHERE campaign_id = %(campaign)s AND status = 'parsed')""",
-            {"campaign": campaign.pk},
+                    WHERE study_id = %(study)s AND status = 'parsed')""",
+            {"study": study.pk},
         )
         return frozenset(name for (name,) in cursor.fetchall())
 
 
-def _of_campaign(campaign: Campaign) -> frozenset[str]:
-    runs = Run.objects.filter(campaign=campaign, status=Run.Status.PARSED)
+def _of_study(study: Study) -> frozenset[str]:
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
     silent = runs.filter(Q(tool_version="") | Q(started_at=None)).values_list(
         "tool_version", "started_at"
     )
@@ -78,7 +74,7 @@ def _of_campaign(campaign: Campaign) -> frozenset[str]:
     said = {
         "tool_version": all(version for version, _ in rows),
         "started_at": all(started for _, started in rows),
-        "author": bool(campaign.author),
+        "author": bool(study.author),
     }
     return frozenset(name for name, is_said in said.items() if is_said)
 

@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from benchmarks.models import Campaign, Report
+from benchmarks.models import Report, Study
 from benchmarks.publishing.locks import begin, is_lost
-from benchmarks.studies.data_versions import campaign_version
+from benchmarks.studies.data_versions import study_version
 
 KEPT = 50
 UNTAKEN = timedelta(seconds=30)
@@ -19,17 +19,17 @@ Stage = Report.Stage
 
 @transaction.atomic
 def ask_report(
-    *, campaign: Campaign, person: User | None, site: str, edition: str
+    *, study: Study, person: User | None, site: str, edition: str
 ) -> tuple[Report, bool]:
     """Return the report for a reader, and whether somebody has to make it.
 
-    ``edition`` is what the report depends on beside the campaign: day, version of the
+    ``edition`` is what the report depends on beside the study: day, version of the
     product, language. One that failed, or whose maker fell silent, is made anew.
     """
-    stamp = _stamp(campaign, person, site, edition)
+    stamp = _stamp(study, person, site, edition)
     now = timezone.now()
     report, is_new = Report.objects.get_or_create(
-        campaign=campaign, stamp=stamp, defaults={"person": person, "site": site}
+        study=study, stamp=stamp, defaults={"person": person, "site": site}
     )
     is_to_make = is_new or report.stage == Stage.FAILED or revive(report)
     if is_to_make:
@@ -61,8 +61,8 @@ def note_stage(*, report: Report, stage: str, content: bytes = b"") -> None:
     report.save(update_fields=["stage", "content", "seen_at"])
 
 
-def _stamp(campaign: Campaign, person: User | None, site: str, edition: str) -> str:
-    said = (campaign_version(campaign), person.pk if person else 0, site, edition)
+def _stamp(study: Study, person: User | None, site: str, edition: str) -> str:
+    said = (study_version(study), person.pk if person else 0, site, edition)
     return hashlib.sha256(repr(said).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Freeze a campaign so that it can be cited; withdraw it; sign another lab's."""
+"""Freeze a study so that it can be cited; withdraw it; sign another lab's."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -9,54 +9,54 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from benchmarks.errors import SnapshotError
+from benchmarks.errors import VersionError
 from benchmarks.models import (
-    Campaign,
-    Freezing,
     Lab,
+    PublishingJob,
     Signature,
-    Snapshot,
-    SnapshotFile,
+    Study,
+    Version,
+    VersionFile,
 )
 from benchmarks.publishing.jobs import check_settled
-from benchmarks.publishing.readiness import campaign_assessment
+from benchmarks.publishing.readiness import study_assessment
 from benchmarks.sentences import Sentence
-from benchmarks.studies.data_versions import campaign_version
+from benchmarks.studies.data_versions import study_version
 from benchmarks.text import clean_text
 
-Write = Callable[[Snapshot], Mapping[str, bytes]]
+Write = Callable[[Version], Mapping[str, bytes]]
 
 
-def freeze_campaign(*, freezing: Freezing, write: Write) -> Snapshot:
-    """Freeze what a campaign says: all forms of it, with their digests.
+def publish_version(*, job: PublishingJob, write: Write) -> Version:
+    """Freeze what a study says: all forms of it, with their digests.
 
-    ``write`` makes the files, once the snapshot has its number and address; only then
-    is it stored, whole, in one short transaction, so that uploads into the campaign do
-    not wait for a typesetter. Raises SnapshotError where the campaign has runs that
+    ``write`` makes the files, once the version has its number and address; only then
+    is it stored, whole, in one short transaction, so that uploads into the study do
+    not wait for a typesetter. Raises VersionError where the study has runs that
     wait, or is not what it was when somebody asked for this.
     """
-    _check_unchanged(freezing)
-    check_settled(freezing.campaign)
-    snapshot = _begun(freezing)
-    files = write(snapshot)
+    _check_unchanged(job)
+    check_settled(job.study)
+    version = _begun(job)
+    files = write(version)
     with transaction.atomic():
-        _take_over(freezing)
-        _store(snapshot, files)
-        news = {"stage": Freezing.Stage.DONE, "snapshot": snapshot}
-        Freezing.objects.filter(pk=freezing.pk).update(**news, seen_at=timezone.now())
-    return snapshot
+        _take_over(job)
+        _store(version, files)
+        news = {"stage": PublishingJob.Stage.DONE, "version": version}
+        PublishingJob.objects.filter(pk=job.pk).update(**news, seen_at=timezone.now())
+    return version
 
 
 @transaction.atomic
-def withdraw_snapshot(*, snapshot: Snapshot, who: str, reason: str) -> Snapshot:
-    """Withdraw a snapshot with a reason; its page and its files stay where they are."""
+def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
+    """Withdraw a version with a reason; its page and its files stay where they are."""
     reason = _said(reason, "reason")
     if not reason:
-        raise SnapshotError(Sentence("Say why: whoever follows the link must find it."))
-    locked = Snapshot.objects.select_for_update().get(pk=snapshot.pk)
+        raise VersionError(Sentence("Say why: whoever follows the link must find it."))
+    locked = Version.objects.select_for_update().get(pk=version.pk)
     if locked.withdrawn_at:
-        raise SnapshotError(
-            Sentence("The snapshot was withdrawn before; the reason stays.")
+        raise VersionError(
+            Sentence("The version was withdrawn before; the reason stays.")
         )
     locked.withdrawn_at, locked.withdrawn_by = timezone.now(), who
     locked.withdrawn_reason = reason
@@ -65,25 +65,23 @@ def withdraw_snapshot(*, snapshot: Snapshot, who: str, reason: str) -> Snapshot:
 
 
 @transaction.atomic
-def sign_snapshot(
-    *, snapshot: Snapshot, lab: Lab, person: User, note: str
-) -> Signature:
-    """Stand for another lab's snapshot, with a note what was looked at or repeated."""
+def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Signature:
+    """Stand for another lab's version, with a note what was looked at or repeated."""
     note = _said(note, "note")
     if not note:
-        raise SnapshotError(Sentence("Say what you looked at or repeated."))
-    locked = Snapshot.objects.select_for_update().get(pk=snapshot.pk)
+        raise VersionError(Sentence("Say what you looked at or repeated."))
+    locked = Version.objects.select_for_update().get(pk=version.pk)
     if lab.pk == locked.lab_id:
-        raise SnapshotError(
-            Sentence("A lab cannot sign its own snapshot: another one must.")
+        raise VersionError(
+            Sentence("A lab cannot sign its own version: another one must.")
         )
     if locked.withdrawn_at:
-        raise SnapshotError(
-            Sentence("The snapshot is withdrawn: there is nothing to sign.")
+        raise VersionError(
+            Sentence("The version is withdrawn: there is nothing to sign.")
         )
     if locked.signatures.filter(lab=lab).exists():
-        raise SnapshotError(
-            Sentence("{lab} has signed this snapshot already.", lab=lab.name)
+        raise VersionError(
+            Sentence("{lab} has signed this version already.", lab=lab.name)
         )
     who = person.get_username()
     return locked.signatures.create(lab=lab, person=person, who=who, note=note)
@@ -93,57 +91,57 @@ def _said(text: str, what: str) -> str:
     return clean_text(text.strip(), what=what, multiline=True)
 
 
-def _check_unchanged(freezing: Freezing) -> None:
-    if campaign_version(freezing.campaign) != freezing.version:
-        raise SnapshotError(
-            Sentence("The campaign changed meanwhile. Look at it and freeze it again.")
+def _check_unchanged(job: PublishingJob) -> None:
+    if study_version(job.study) != job.data_version:
+        raise VersionError(
+            Sentence("The study changed meanwhile. Look at it and freeze it again.")
         )
 
 
-def _take_over(freezing: Freezing) -> None:
+def _take_over(job: PublishingJob) -> None:
     """See to it, until the transaction ends, that this maker is the one that stores."""
-    locked = Freezing.objects.select_for_update().get(pk=freezing.pk)
-    if not locked.is_unfinished or locked.attempts != freezing.attempts:
-        raise SnapshotError(Sentence("Another worker has taken it over meanwhile."))
-    Campaign.objects.select_for_update().get(pk=freezing.campaign_id)
-    _check_unchanged(freezing)
+    locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
+    if not locked.is_unfinished or locked.attempts != job.attempts:
+        raise VersionError(Sentence("Another worker has taken it over meanwhile."))
+    Study.objects.select_for_update().get(pk=job.study_id)
+    _check_unchanged(job)
 
 
-def _begun(freezing: Freezing) -> Snapshot:
-    """Return a snapshot with its address and number; it is stored with its files."""
-    campaign, person = freezing.campaign, freezing.person
-    judged = campaign_assessment(campaign)
-    others = Snapshot.objects.filter(campaign=campaign)
+def _begun(job: PublishingJob) -> Version:
+    """Return a version with its address and number; it is stored with its files."""
+    study, person = job.study, job.person
+    judged = study_assessment(study)
+    others = Version.objects.filter(study=study)
     latest = others.aggregate(latest=Max("number"))["latest"] or 0
-    return Snapshot(
+    return Version(
         pk=_next_address(),
-        lab=campaign.lab,
-        campaign=campaign,
+        lab=study.lab,
+        study=study,
         number=latest + 1,
-        title=campaign.title,
+        title=study.title,
         person=person,
         who=person.get_username(),
-        version=settings.VERSION,
+        product_version=settings.VERSION,
         rule_set=judged.rule_set,
         judged=judged.level,
         undisclosed={group: list(names) for group, names in judged.undisclosed.items()},
-        licence=freezing.licence,
-        licence_note=freezing.licence_note,
+        licence=job.licence,
+        licence_note=job.licence_note,
     )
 
 
 def _next_address() -> int:
-    """Return a number that no other snapshot gets: its files say their address."""
-    table = Snapshot._meta.db_table
+    """Return a number that no other version gets: its files say their address."""
+    table = Version._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table])
         return int(cursor.fetchone()[0])
 
 
-def _store(snapshot: Snapshot, files: Mapping[str, bytes]) -> None:
+def _store(version: Version, files: Mapping[str, bytes]) -> None:
     kept = [
-        SnapshotFile(
-            snapshot=snapshot,
+        VersionFile(
+            version=version,
             form=form,
             content=content,
             size=len(content),
@@ -151,12 +149,12 @@ def _store(snapshot: Snapshot, files: Mapping[str, bytes]) -> None:
         )
         for form, content in files.items()
     ]
-    snapshot.digest = digest_of({each.form: each.digest for each in kept})
-    snapshot.save(force_insert=True)
-    SnapshotFile.objects.bulk_create(kept)
+    version.digest = digest_of({each.form: each.digest for each in kept})
+    version.save(force_insert=True)
+    VersionFile.objects.bulk_create(kept)
 
 
 def digest_of(files: Mapping[str, str]) -> str:
-    """Return the digest of a snapshot: SHA-256 of lines ``digest  form``, by form."""
+    """Return the digest of a version: SHA-256 of lines ``digest  form``, by form."""
     lines = "".join(f"{files[form]}  {form}\n" for form in sorted(files))
     return hashlib.sha256(lines.encode()).hexdigest()

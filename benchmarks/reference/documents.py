@@ -1,4 +1,4 @@
-"""The reference campaigns as the documents that the REST API takes."""
+"""The reference studies as the documents that the REST API takes."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ HOST_TITLES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceCampaign:
-    """One study: upload ``campaign``, then ``hosts``, then ``runs``, in this order.
+class ReferenceStudy:
+    """One study: upload its ``document``, then ``hosts``, then ``runs``, in this order.
 
     ``reference_system`` describes the system that stands in for a native baseline where
     the study has none; it is among the systems of the runs.
     """
 
-    campaign: dict[str, Any]
+    document: dict[str, Any]
     hosts: tuple[dict[str, Any], ...]
     runs: tuple[dict[str, Any], ...]
     reference_system: dict[str, Any] | None
 
 
-def reference_campaigns() -> Iterator[ReferenceCampaign]:
-    """All studies, in the order of ``campaigns.json``."""
-    return map(reference_campaign, studies()["campaigns"])
+def reference_studies() -> Iterator[ReferenceStudy]:
+    """All studies, in the order of ``studies.json``."""
+    return map(reference_study, studies()["studies"])
 
 
-def reference_campaign(slug: str) -> ReferenceCampaign:
+def reference_study(slug: str) -> ReferenceStudy:
     """One study by its slug."""
     rows = read_rows(slug)
-    return ReferenceCampaign(
-        campaign=campaign_document(slug),
+    return ReferenceStudy(
+        document=study_document(slug),
         hosts=tuple(map(host_document, dict.fromkeys(row.machine for row in rows))),
         runs=tuple(run_documents(slug, rows)),
         reference_system=reference_system(slug, rows),
     )
 
 
-def campaign_document(slug: str) -> dict[str, Any]:
+def study_document(slug: str) -> dict[str, Any]:
     """Who published the study, when and what was varied."""
-    study = studies()["campaigns"][slug]
+    study = studies()["studies"][slug]
     kept = ("title", "author", "institution", "language", "note", "factors")
     return {
         "slug": slug,

@@ -12,21 +12,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from benchmarks.reference.documents import ReferenceCampaign
+from benchmarks.reference.documents import ReferenceStudy
 
 RECORDS: Final = Path(__file__).parent / "data"
 
 
-def recorded_campaigns() -> Iterator[ReferenceCampaign]:
+def recorded_studies() -> Iterator[ReferenceStudy]:
     """All recorded results, in the order of their files' names."""
-    return map(recorded_campaign, sorted(RECORDS.glob("*.json.xz")))
+    return map(recorded_study, sorted(RECORDS.glob("*.json.xz")))
 
 
-def recorded_campaign(path: Path) -> ReferenceCampaign:
+def recorded_study(path: Path) -> ReferenceStudy:
     """One recorded result; the keys of its runs are those of its agents."""
     content = json.loads(lzma.decompress(path.read_bytes()))
-    return ReferenceCampaign(
-        campaign=content["campaign"],
+    return ReferenceStudy(
+        document=content["study"],
         hosts=tuple(content["hosts"]),
         runs=tuple(content["runs"]),
         reference_system=None,

@@ -47,9 +47,9 @@ class Row:
         return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def read_rows(campaign: str) -> list[Row]:
-    """Every number of a campaign, in the file's order."""
-    with (DATA / f"{campaign}.csv").open(encoding="utf-8", newline="") as file:
+def read_rows(study: str) -> list[Row]:
+    """Every number of a study, in the file's order."""
+    with (DATA / f"{study}.csv").open(encoding="utf-8", newline="") as file:
         return [Row(**line) for line in _lines(file.name, csv.DictReader(file))]
 
 
@@ -62,7 +62,7 @@ def _lines(name: str, reader: csv.DictReader[str]) -> list[dict[str, str]]:
 
 @cache
 def studies() -> Mapping[str, Any]:
-    """What the rows cannot hold: ``machines`` and ``campaigns`` by their slugs."""
-    text = (DATA / "campaigns.json").read_text(encoding="utf-8")
+    """What the rows cannot hold: ``machines`` and ``studies`` by their slugs."""
+    text = (DATA / "studies.json").read_text(encoding="utf-8")
     content: Mapping[str, Any] = json.loads(text)
     return content

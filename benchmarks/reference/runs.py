@@ -1,7 +1,7 @@
 """Rows of one execution of a tool become one run with several samples.
 
 Rows belong to one execution if all of this is equal: document, table, system, scenario,
-VM and its seat, tool, clock, note and every parameter except those that a tool varies
+VM and its slot, tool, clock, note and every parameter except those that a tool varies
 within one execution (``VARIED``). A ``repetition`` is a fresh start of the tool, so
 each is a run of its own: eleven hdparm readings are eleven runs.
 """
@@ -37,7 +37,7 @@ WORKLOADS: Final = {
     "linpack": "LINPACK n={n}",
 }
 
-# vCPUs and memory of the guests, as campaigns.json states them in words.
+# vCPUs and memory of the guests, as studies.json states them in words.
 GUEST_SIZES: Final = {
     "lmu-2010-esxi": {"vcpus": 1},
     "lmu-2010-xen": {"vcpus": 1, "memory_bytes": 2**30},
@@ -45,23 +45,23 @@ GUEST_SIZES: Final = {
 }
 
 
-def run_documents(campaign: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
-    """The uploads of a campaign, each with a key that is the same every time."""
+def run_documents(study: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
+    """The uploads of a study, each with a key that is the same every time."""
     executions: dict[str, list[Row]] = {}
     for row in rows:
         executions.setdefault(_execution(row), []).append(row)
     for execution, members in executions.items():
-        key = uuid5(NAMESPACE, f"{campaign}\n{execution}")
+        key = uuid5(NAMESPACE, f"{study}\n{execution}")
         yield {
             "key": str(key),
-            **_run(campaign, members[0]),
+            **_run(study, members[0]),
             "samples": _samples(members),
         }
 
 
-def system_document(campaign: str, row: Row) -> dict[str, Any]:
+def system_document(study: str, row: Row) -> dict[str, Any]:
     """The system under test; what the study does not state is left out."""
-    sizes = {} if row.hypervisor == "native" else GUEST_SIZES.get(campaign, {})
+    sizes = {} if row.hypervisor == "native" else GUEST_SIZES.get(study, {})
     return _stated(
         host=row.machine,
         hypervisor=row.hypervisor,
@@ -86,16 +86,16 @@ def _execution(row: Row) -> str:
     return json.dumps([identity, fixed], sort_keys=True, ensure_ascii=False)
 
 
-def _run(campaign: str, row: Row) -> dict[str, Any]:
+def _run(study: str, row: Row) -> dict[str, Any]:
     parameters = row.parameters
     elapsed = parameters.get("elapsed_s")
     return _stated(
-        campaign=campaign,
-        system=system_document(campaign, row),
+        study=study,
+        system=system_document(study, row),
         tool=tools.get(row.tool).slug,
         scenario=row.scenario,
         vms=int(row.vms) if row.vms else None,
-        seat=row.vm,
+        slot=row.vm,
         load=parameters.get("load"),
         corun=_corun(row),
         clock=row.clock,

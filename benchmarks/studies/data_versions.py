@@ -1,11 +1,11 @@
-"""Which version of a campaign, or of everything, the database holds: keys.
+"""Which version of a study, or of everything, the database holds: keys.
 
 Of everything: the snapshot of a query begun now, PostgreSQL's own word for which
 transactions it sees.
 
-Of a campaign: PostgreSQL marks every row with the transaction that wrote it (``xmin``)
+Of a study: PostgreSQL marks every row with the transaction that wrote it (``xmin``)
 and its place (``ctid``), and writes a changed row to another place. The marks of all
-rows that a campaign's pages are made of, put together, change with each of them,
+rows that a study's pages are made of, put together, change with each of them,
 whoever wrote it and however: there is no counter that somebody could forget to raise.
 `docs/decisions/caching.md` says why, and what may be kept under such a key.
 """
@@ -13,7 +13,6 @@ whoever wrote it and however: there is no counter that somebody could forget to 
 from django.db import connection
 
 from benchmarks.models import (
-    Campaign,
     Case,
     Cell,
     CoRun,
@@ -26,26 +25,27 @@ from benchmarks.models import (
     Run,
     RunEnergy,
     Session,
+    Study,
     System,
 )
 
 _CELL, _RUN, _FLAG = (model._meta.db_table for model in (Cell, Run, Flag))
-_CELLS = f"SELECT id FROM {_CELL} WHERE campaign_id = %(campaign)s"
+_CELLS = f"SELECT id FROM {_CELL} WHERE study_id = %(study)s"
 _SYSTEMS = f"""
-    SELECT system_id FROM {_CELL} WHERE campaign_id = %(campaign)s
-    UNION SELECT system_id FROM {_RUN} WHERE campaign_id = %(campaign)s
+    SELECT system_id FROM {_CELL} WHERE study_id = %(study)s
+    UNION SELECT system_id FROM {_RUN} WHERE study_id = %(study)s
 """
 _BASELINES = f"""
     SELECT baseline_id FROM {Efficiency._meta.db_table} WHERE cell_id IN ({_CELLS})
 """
-_FLAGS = f"SELECT id FROM {_FLAG} WHERE campaign_id = %(campaign)s"
-_OWN = "campaign_id = %(campaign)s"
+_FLAGS = f"SELECT id FROM {_FLAG} WHERE study_id = %(study)s"
+_OWN = "study_id = %(study)s"
 _MEASURED = f"run_id IN (SELECT id FROM {_RUN} WHERE {_OWN})"
 _ENERGY = RunEnergy._meta.db_table
 _METERS = f"SELECT meter_id FROM {_ENERGY} WHERE {_MEASURED}"
-# The table, what tells its rows apart, and which of them belong to a campaign.
+# The table, what tells its rows apart, and which of them belong to a study.
 READ = (
-    (Campaign._meta.db_table, "id", "id = %(campaign)s"),
+    (Study._meta.db_table, "id", "id = %(study)s"),
     (Lab._meta.db_table, "id", "id = %(lab)s"),
     (_CELL, "id", f"{_OWN} OR id IN ({_BASELINES})"),
     (Efficiency._meta.db_table, "cell_id", f"cell_id IN ({_CELLS})"),
@@ -106,12 +106,12 @@ def database_version() -> str | None:
     return str(row[0]) if row else None
 
 
-def campaign_version(campaign: Campaign) -> str:
-    """Return a text that is another one after any change of a campaign, in one query.
+def study_version(study: Study) -> str:
+    """Return a text that is another one after any change of a study, in one query.
 
     Ask for it before what is to be kept is read: what is changed in between is then
     kept under a version that nobody will ever ask for again.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_VERSION, {"campaign": campaign.pk, "lab": campaign.lab_id})
+        cursor.execute(_VERSION, {"study": study.pk, "lab": study.lab_id})
         return str(cursor.fetchone()[0])

@@ -1,4 +1,4 @@
-"""One campaign as its page shows it."""
+"""One study as its page shows it."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from django.db.models import Count, Q
 
 from benchmarks import tools
 from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
-from benchmarks.models import Campaign, Cell, Host, Run, System
+from benchmarks.models import Cell, Host, Run, Study, System
 from benchmarks.studies.lists import Tally, tally_of
 
 TROUBLE_SHOWN = 10
@@ -22,8 +22,8 @@ class Coverage:
 
 
 @dataclass(frozen=True)
-class CampaignDetail:
-    """A campaign, what was measured on what, and what still has to be looked at."""
+class StudyDetail:
+    """A study, what was measured on what, and what still has to be looked at."""
 
     tally: Tally
     systems: tuple[System, ...]
@@ -34,27 +34,27 @@ class CampaignDetail:
     trouble: tuple[Run, ...]
 
 
-def campaign_detail(campaign: Campaign) -> CampaignDetail:
-    """Return a campaign with all that its page says, in a fixed number of queries."""
-    systems = _systems(campaign)
-    scenarios, coverage = _coverage(campaign)
+def study_detail(study: Study) -> StudyDetail:
+    """Return a study with all that its page says, in a fixed number of queries."""
+    systems = _systems(study)
+    scenarios, coverage = _coverage(study)
     hosts = {system.host_id: system.host for system in systems}
-    return CampaignDetail(
-        tally=tally_of(campaign),
+    return StudyDetail(
+        tally=tally_of(study),
         systems=systems,
         hosts=tuple(sorted(hosts.values(), key=lambda host: host.slug)),
         scenarios=scenarios,
         coverage=coverage,
-        sources=_sources(campaign),
-        trouble=_trouble(campaign),
+        sources=_sources(study),
+        trouble=_trouble(study),
     )
 
 
-def _systems(campaign: Campaign) -> tuple[System, ...]:
+def _systems(study: Study) -> tuple[System, ...]:
     """Return the systems measured, each with ``cell_count`` and ``run_count``."""
-    cells = Count("cells", filter=Q(cells__campaign=campaign, cells__n__gt=0))
+    cells = Count("cells", filter=Q(cells__study=study, cells__n__gt=0))
     found = (
-        System.objects.filter(cells__campaign=campaign)
+        System.objects.filter(cells__study=study)
         .annotate(cell_count=cells)
         .select_related("host")
     )
@@ -64,9 +64,9 @@ def _systems(campaign: Campaign) -> tuple[System, ...]:
 
 
 def _coverage(
-    campaign: Campaign,
+    study: Study,
 ) -> tuple[tuple[str, ...], tuple[Coverage, ...]]:
-    cells = Cell.objects.filter(campaign=campaign, n__gt=0).order_by()
+    cells = Cell.objects.filter(study=study, n__gt=0).order_by()
     names = ("case__component", "scenario", "case__tool")
     counted = list(cells.values_list(*names).annotate(Count("pk")))
     found = {row[1] for row in counted}
@@ -89,9 +89,9 @@ def _line(
     return Coverage(component, tuple(titles), tuple(sums.items()))
 
 
-def tool_versions(campaign: Campaign) -> dict[str, tuple[str, ...]]:
+def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
     """Return the versions of each tool; an empty one where runs do not state it."""
-    runs = Run.objects.filter(campaign=campaign, status=Run.Status.PARSED)
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
     names = runs.order_by("tool", "tool_version").values_list("tool", "tool_version")
     versions: dict[str, tuple[str, ...]] = {}
     for tool, version in names.distinct():
@@ -99,16 +99,16 @@ def tool_versions(campaign: Campaign) -> dict[str, tuple[str, ...]]:
     return versions
 
 
-def _sources(campaign: Campaign) -> tuple[tuple[str, int], ...]:
+def _sources(study: Study) -> tuple[tuple[str, int], ...]:
     """Return the documents the runs were taken from, and how many from each."""
-    runs = Run.objects.filter(campaign=campaign).exclude(document="")
+    runs = Run.objects.filter(study=study).exclude(document="")
     counted = runs.values_list("document").annotate(count=Count("pk"))
     return tuple(counted.order_by("-count", "document")[:TROUBLE_SHOWN])
 
 
-def _trouble(campaign: Campaign) -> tuple[Run, ...]:
+def _trouble(study: Study) -> tuple[Run, ...]:
     """Return the latest runs that were not taken, or not yet."""
     status = Run.Status
-    runs = Run.objects.filter(campaign=campaign).exclude(status=status.PARSED)
+    runs = Run.objects.filter(study=study).exclude(status=status.PARSED)
     related = ("outbox_item", "system")
     return tuple(runs.select_related(*related).order_by("-pk")[:TROUBLE_SHOWN])

@@ -1,4 +1,4 @@
-"""Telling places in the reference campaigns: what a first visit is shown."""
+"""Telling places in the reference studies: what a first visit is shown."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from benchmarks.models import Campaign, Cell, Efficiency, Flag
+from benchmarks.models import Cell, Efficiency, Flag, Study
 from benchmarks.viewer import Viewer
 
 XEN, ESXI, DISK = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
@@ -16,37 +16,37 @@ TWO_SPEEDS, UNIT_SLIP = "two_speeds", "unit-slip"
 
 @dataclass(frozen=True)
 class Place:
-    """A cell or a flag of a campaign."""
+    """A cell or a flag of a study."""
 
-    campaign: Campaign
+    study: Study
     pk: int
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Each is None where its campaign is not there, not to be seen, or without it."""
+    """Each is None where its study is not there, not to be seen, or without it."""
 
-    memory: Campaign | None = None
+    memory: Study | None = None
     """A hypervisor's memory against the native machine's."""
     single_run: Place | None = None
     """A ratio that may not be judged."""
-    settings: Campaign | None = None
+    settings: Study | None = None
     """Settings that moved the network."""
     mistake: Place | None = None
     """The flag about a slip of a unit that the study printed."""
     two_speeds: Place | None = None
-    report: Campaign | None = None
+    report: Study | None = None
 
 
 def visible_examples(viewer: Viewer) -> Examples:
     """Return what a viewer can be shown, in five queries at most."""
-    studies = Campaign.objects.visible_to(viewer).filter(slug__in=STUDIES)
+    studies = Study.objects.visible_to(viewer).filter(slug__in=STUDIES)
     return examples(studies.select_related("lab"))
 
 
-def examples(campaigns: Iterable[Campaign]) -> Examples:
-    """Return what these campaigns have to show, in four queries at most."""
-    found = {each.slug: each for each in campaigns if each.slug in STUDIES}
+def examples(studies: Iterable[Study]) -> Examples:
+    """Return what these studies have to show, in four queries at most."""
+    found = {each.slug: each for each in studies if each.slug in STUDIES}
     if not found:
         return Examples()
     measured = _components(found.values())
@@ -62,28 +62,28 @@ def examples(campaigns: Iterable[Campaign]) -> Examples:
 
 
 def _first(
-    campaign: Campaign | None, rows_of: Callable[[Campaign], QuerySet[Any]]
+    study: Study | None, rows_of: Callable[[Study], QuerySet[Any]]
 ) -> Place | None:
-    if campaign is None:
+    if study is None:
         return None
-    number = rows_of(campaign).values_list("pk", flat=True).first()
-    return None if number is None else Place(campaign, number)
+    number = rows_of(study).values_list("pk", flat=True).first()
+    return None if number is None else Place(study, number)
 
 
-def _components(campaigns: Iterable[Campaign]) -> set[tuple[str, str]]:
-    cells = Cell.objects.filter(campaign__in=list(campaigns), n__gt=0).order_by()
-    pairs = cells.values_list("campaign__slug", "case__component").distinct()
+def _components(studies: Iterable[Study]) -> set[tuple[str, str]]:
+    cells = Cell.objects.filter(study__in=list(studies), n__gt=0).order_by()
+    pairs = cells.values_list("study__slug", "case__component").distinct()
     return set(pairs)
 
 
-def _single_runs(campaign: Campaign) -> QuerySet[Cell]:
+def _single_runs(study: Study) -> QuerySet[Cell]:
     """Return ratios of two single runs, what looks most like a loss first."""
     doubts = Flag.cells.through.objects.filter(
         cell=OuterRef("pk"), flag__in=Flag.objects.withholding()
     )
     return Cell.objects.filter(
         ~Exists(doubts),
-        campaign=campaign,
+        study=study,
         n=1,
         scenario="single",
         case__component="CPU",
@@ -93,11 +93,11 @@ def _single_runs(campaign: Campaign) -> QuerySet[Cell]:
     ).order_by("efficiency__ratio")
 
 
-def _unit_slips(campaign: Campaign) -> QuerySet[Flag]:
-    slips = Flag.objects.withholding().filter(campaign=campaign, rule=UNIT_SLIP)
+def _unit_slips(study: Study) -> QuerySet[Flag]:
+    slips = Flag.objects.withholding().filter(study=study, rule=UNIT_SLIP)
     return slips.order_by("pk")
 
 
-def _two_speeds(campaign: Campaign) -> QuerySet[Cell]:
-    cells = Cell.objects.filter(campaign=campaign, shape_codes__contains=TWO_SPEEDS)
+def _two_speeds(study: Study) -> QuerySet[Cell]:
+    cells = Cell.objects.filter(study=study, shape_codes__contains=TWO_SPEEDS)
     return cells.order_by("pk")

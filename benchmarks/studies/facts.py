@@ -1,4 +1,4 @@
-"""A campaign as the plain values that the rules of plausibility look at."""
+"""A study as the plain values that the rules of plausibility look at."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,33 +13,33 @@ from benchmarks.analysis.host_facts import (
     disk_bus_byte_per_s,
     line_rate_bit_per_s,
 )
-from benchmarks.models import Campaign, Case, Cell, Efficiency, Run, Sample, System
+from benchmarks.models import Case, Cell, Efficiency, Run, Sample, Study, System
 from benchmarks.models.run import CELL_SAMPLES
-from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, Study
+from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
 from benchmarks.sentences import kept_words
 
 OTHERS_AT_MOST = 50_000
 
 
-def study_of(campaign: Campaign) -> Study:
-    """Return a campaign with all it is checked with, in a fixed number of queries."""
-    cells = list(_with_all(Cell.objects.filter(campaign=campaign, n__gt=0)))
-    means = run_means(campaign)
+def study_facts(study: Study) -> StudyFacts:
+    """Return a study with all it is checked with, in a fixed number of queries."""
+    cells = list(_with_all(Cell.objects.filter(study=study, n__gt=0)))
+    means = run_means(study)
     facts = tuple(_cell_fact(cell, means.get(cell.pk, ())) for cell in cells)
-    return Study(
-        campaign=campaign.pk,
-        label=campaign.slug,
+    return StudyFacts(
+        id=study.pk,
+        label=study.slug,
         cells=facts,
-        runs=tuple(_run_facts(campaign, cells)),
-        others=tuple(_cell_fact(cell, ()) for cell in _others(campaign, cells)),
-        varied=tuple(campaign.factors),
+        runs=tuple(_run_facts(study, cells)),
+        others=tuple(_cell_fact(cell, ()) for cell in _others(study, cells)),
+        varied=tuple(study.factors),
     )
 
 
-def run_means(campaign: Campaign) -> Mapping[int, tuple[float, ...]]:
+def run_means(study: Study) -> Mapping[int, tuple[float, ...]]:
     """Return the run means of every cell, in the order of the runs."""
     with connection.cursor() as cursor:
-        cursor.execute(RUN_MEANS, [campaign.pk])
+        cursor.execute(RUN_MEANS, [study.pk])
         return {cell_id: tuple(means) for cell_id, means in cursor.fetchall()}
 
 
@@ -47,40 +47,40 @@ RUN_MEANS = f"""
     SELECT id, array_agg(mean ORDER BY started_at NULLS FIRST, run_id)
     FROM (SELECT cell.id, run.id AS run_id, run.started_at, avg(sample.value) AS mean
           {CELL_SAMPLES}
-          WHERE cell.campaign_id = %s
+          WHERE cell.study_id = %s
           GROUP BY cell.id, run.id) AS each
     GROUP BY id
 """
 
 
 def _with_all(cells: QuerySet[Cell]) -> QuerySet[Cell]:
-    related = ("system__host", "case", "session", "campaign", "efficiency__baseline")
+    related = ("system__host", "case", "session", "study", "efficiency__baseline")
     return cells.select_related(*related).order_by("pk")
 
 
-def _others(campaign: Campaign, cells: Sequence[Cell]) -> Iterable[Cell]:
-    """Return cells of other campaigns that whoever sees this one may see as well."""
-    seen = Q(campaign__visibility=Campaign.Visibility.PUBLIC)
-    if campaign.visibility == Campaign.Visibility.PRIVATE:
-        seen |= Q(lab=campaign.lab_id)
+def _others(study: Study, cells: Sequence[Cell]) -> Iterable[Cell]:
+    """Return cells of other studies that whoever sees this one may see as well."""
+    seen = Q(study__visibility=Study.Visibility.PUBLIC)
+    if study.visibility == Study.Visibility.PRIVATE:
+        seen |= Q(lab=study.lab_id)
     same = Cell.objects.filter(
         seen, case__in={cell.case_id for cell in cells}, n__gt=0
-    ).exclude(campaign=campaign)
+    ).exclude(study=study)
     return _with_all(same)[:OTHERS_AT_MOST]
 
 
 def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
     return CellFact(
         id=cell.pk,
-        campaign=cell.campaign_id,
-        campaign_label=cell.campaign.slug,
+        study=cell.study_id,
+        study_label=cell.study.slug,
         lab=cell.lab_id,
         **_system_fields(cell.system),
         **_case_fields(cell.case),
         **_baseline_fields(cell),
         scenario=cell.scenario,
         vms=cell.vms,
-        seat=cell.seat,
+        slot=cell.slot,
         load=cell.load,
         n=cell.n,
         mean=cast(float, cell.mean),
@@ -138,24 +138,24 @@ def _baseline_fields(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _run_facts(campaign: Campaign, cells: Sequence[Cell]) -> Iterable[RunFact]:
-    runs = Run.objects.filter(campaign=campaign, status=Run.Status.PARSED)
+def _run_facts(study: Study, cells: Sequence[Cell]) -> Iterable[RunFact]:
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
     cases = {cell.case_id: cell.case for cell in cells}
     places = {_place(cell, cell.case_id): cell.pk for cell in cells}
-    samples = _samples(campaign, cases, places)
+    samples = _samples(study, cases, places)
     for run in runs.select_related("system__host", "corun").order_by("pk"):
         yield _run_fact(run, samples.get(run.pk, ()))
 
 
 def _place(it: Cell | Run, case_id: int) -> tuple[Any, ...]:
-    return (it.system_id, it.scenario, it.vms, it.seat, it.load, case_id)
+    return (it.system_id, it.scenario, it.vms, it.slot, it.load, case_id)
 
 
 def _run_fact(run: Run, samples: Iterable[SampleFact]) -> RunFact:
     system, facts = run.system, run.facts
     return RunFact(
         id=run.pk,
-        campaign=run.campaign_id,
+        study=run.study_id,
         host=system.host.slug,
         system=system.pk,
         system_label=system.label,
@@ -165,7 +165,7 @@ def _run_fact(run: Run, samples: Iterable[SampleFact]) -> RunFact:
         tool=run.tool,
         scenario=run.scenario,
         vms=run.vms,
-        seat=run.seat,
+        slot=run.slot,
         load=run.load,
         corun=run.corun.name if run.corun else "",
         clock=run.clock,
@@ -181,15 +181,15 @@ def _run_fact(run: Run, samples: Iterable[SampleFact]) -> RunFact:
 
 
 def _samples(
-    campaign: Campaign,
+    study: Study,
     cases: Mapping[int, Case],
     places: Mapping[tuple[Any, ...], int],
 ) -> Mapping[int, list[SampleFact]]:
-    rows = Sample.objects.filter(run__campaign=campaign).order_by("run_id", "sequence")
+    rows = Sample.objects.filter(run__study=study).order_by("run_id", "sequence")
     found: dict[int, list[SampleFact]] = defaultdict(list)
     for run_id, *place, case_id, value, repetition in rows.values_list(
         "run_id",
-        *(f"run__{name}" for name in ("system_id", "scenario", "vms", "seat", "load")),
+        *(f"run__{name}" for name in ("system_id", "scenario", "vms", "slot", "load")),
         "case_id",
         "value",
         "repetition",

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Flag
+from benchmarks.models import Flag, Study
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -16,13 +16,13 @@ from benchmarks.viewer import Viewer
 def visible_flags(viewer: Viewer, **filters: Any) -> QuerySet[Flag]:
     """Return the flags that stand and may be seen, with all that a list shows."""
     flags = Flag.objects.visible_to(viewer).standing().filter(**filters)
-    related = flags.select_related("campaign__lab")
+    related = flags.select_related("study__lab")
     return related.prefetch_related("decisions").order_by("pk")
 
 
 def find_flag(viewer: Viewer, flag_id: int) -> Flag:
     """Return one flag, standing or gone, or raise NotFoundError."""
-    flags = Flag.objects.visible_to(viewer).select_related("campaign__lab")
+    flags = Flag.objects.visible_to(viewer).select_related("study__lab")
     flag = flags.prefetch_related("decisions").filter(pk=flag_id).first()
     if flag is None:
         raise NotFoundError(Sentence("flag"), flag_id)
@@ -67,9 +67,9 @@ def _subjects(
     return {flag_id: Subjects(tuple(ids), count) for flag_id, ids, count in rows}
 
 
-def withheld_cells(campaign: Campaign) -> frozenset[int]:
-    """Return the cells of a campaign that get no verdict because of a flag."""
+def withheld_cells(study: Study) -> frozenset[int]:
+    """Return the cells of a study that get no verdict because of a flag."""
     links = Flag.cells.through._default_manager.filter(
-        flag__in=campaign.flags.withholding()
+        flag__in=study.flags.withholding()
     )
     return frozenset(links.values_list("cell_id", flat=True))

@@ -1,4 +1,4 @@
-"""Campaigns as lists and pages show them."""
+"""Studies as lists and pages show them."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.errors import AmbiguousCampaignError, NotFoundError
-from benchmarks.models import Campaign, Cell, DueCheck, Flag, OutboxItem, Run
+from benchmarks.errors import AmbiguousStudyError, NotFoundError
+from benchmarks.models import Cell, DueCheck, Flag, OutboxItem, Run, Study
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -17,7 +17,7 @@ LEFT_WAITING = timedelta(seconds=20)
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of each a campaign has; ``flags`` are the open ones.
+    """How many of each a study has; ``flags`` are the open ones.
 
     ``waiting`` to ``unchecked`` are about processing: ``unchecked`` is not 0 while the
     flags may still change.
@@ -45,81 +45,81 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class CampaignCard:
-    """A campaign with its numbers and the names of what it compares."""
+class StudyCard:
+    """A study with its numbers and the names of what it compares."""
 
-    campaign: Campaign
+    study: Study
     tally: Tally
     hypervisors: tuple[str, ...]
     tools: tuple[str, ...]
 
 
-def visible(viewer: Viewer) -> QuerySet[Campaign]:
-    """Return the campaigns a viewer may see, newest first."""
-    campaigns = Campaign.objects.visible_to(viewer).select_related("lab")
-    return campaigns.order_by("-published", "-pk")
+def visible(viewer: Viewer) -> QuerySet[Study]:
+    """Return the studies a viewer may see, newest first."""
+    studies = Study.objects.visible_to(viewer).select_related("lab")
+    return studies.order_by("-published", "-pk")
 
 
-def find_campaign(viewer: Viewer, name: str, **annotations: Any) -> Campaign:
-    """Return the campaign called "slug" or "lab/slug", annotated as asked for.
+def find_study(viewer: Viewer, name: str, **annotations: Any) -> Study:
+    """Return the study called "slug" or "lab/slug", annotated as asked for.
 
-    A lab's own campaign goes before another lab's of the same slug. Raises
+    A lab's own study goes before another lab's of the same slug. Raises
     NotFoundError, also for what the viewer may not know of, or
-    AmbiguousCampaignError when only the lab's name can tell.
+    AmbiguousStudyError when only the lab's name can tell.
     """
     lab, _, slug = name.rpartition("/")
     wanted = Q(slug=slug) & (Q(lab__slug=lab) if lab else Q())
     found = list(visible(viewer).filter(wanted).annotate(**annotations)[:10])
-    own = [campaign for campaign in found if campaign.lab_id in viewer.lab_ids]
+    own = [study for study in found if study.lab_id in viewer.lab_ids]
     if len(own) == 1:
         return own[0]
     if not found:
-        raise NotFoundError(Sentence("campaign"), name)
+        raise NotFoundError(Sentence("study"), name)
     if len(found) > 1:
-        raise AmbiguousCampaignError(slug, [each.lab.slug for each in found])
+        raise AmbiguousStudyError(slug, [each.lab.slug for each in found])
     return found[0]
 
 
-def overview(viewer: Viewer, **only: Any) -> list[CampaignCard]:
-    """Return every visible campaign with its numbers, in a fixed number of queries.
+def overview(viewer: Viewer, **only: Any) -> list[StudyCard]:
+    """Return every visible study with its numbers, in a fixed number of queries.
 
     ``only`` narrows them, for example to those of one lab.
     """
     return _cards(list(visible(viewer).filter(**only)))
 
 
-def card_of(campaign: Campaign) -> CampaignCard:
-    """Return one campaign with its numbers."""
-    return _cards([campaign])[0]
+def card_of(study: Study) -> StudyCard:
+    """Return one study with its numbers."""
+    return _cards([study])[0]
 
 
-def processing_of(campaign: Campaign) -> Tally:
-    """Return how far a campaign's uploads are, in two queries; no cell is counted."""
-    ids = [campaign.pk]
+def processing_of(study: Study) -> Tally:
+    """Return how far a study's uploads are, in two queries; no cell is counted."""
+    ids = [study.pk]
     due = _numbers(DueCheck.objects.all(), ids)
-    runs = _run_tallies(ids).get(campaign.pk, {})
-    return Tally(**runs, unchecked=due.get(campaign.pk, 0))
+    runs = _run_tallies(ids).get(study.pk, {})
+    return Tally(**runs, unchecked=due.get(study.pk, 0))
 
 
-def is_left_waiting(campaign: Campaign) -> bool:
-    """Return whether nobody has begun with a run of the campaign for a good while."""
+def is_left_waiting(study: Study) -> bool:
+    """Return whether nobody has begun with a run of the study for a good while."""
     ripe = timezone.now() - LEFT_WAITING
-    left = OutboxItem.objects.filter(run__campaign=campaign, attempts=0)
+    left = OutboxItem.objects.filter(run__study=study, attempts=0)
     return left.filter(due_at__lt=ripe).exists()
 
 
-def _cards(campaigns: list[Campaign]) -> list[CampaignCard]:
-    ids = [campaign.pk for campaign in campaigns]
+def _cards(studies: list[Study]) -> list[StudyCard]:
+    ids = [study.pk for study in studies]
     tallies, names = _tallies(ids), _names(ids)
     return [
-        CampaignCard(campaign, tallies[campaign.pk], *names.get(campaign.pk, ((), ())))
-        for campaign in campaigns
+        StudyCard(study, tallies[study.pk], *names.get(study.pk, ((), ())))
+        for study in studies
     ]
 
 
-def tally_of(campaign: Campaign) -> Tally:
-    """Return one campaign's numbers."""
-    return _tallies([campaign.pk])[campaign.pk]
+def tally_of(study: Study) -> Tally:
+    """Return one study's numbers."""
+    return _tallies([study.pk])[study.pk]
 
 
 def _tallies(ids: list[int]) -> dict[int, Tally]:
@@ -138,24 +138,24 @@ def _tallies(ids: list[int]) -> dict[int, Tally]:
 
 def _run_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
     status = Run.Status
-    rows = Run.objects.filter(campaign__in=ids).values("campaign").order_by("campaign")
+    rows = Run.objects.filter(study__in=ids).values("study").order_by("study")
     counted = rows.annotate(
         runs=Count("pk"),
         waiting=Count("pk", filter=Q(status=status.RECEIVED)),
         rejected=Count("pk", filter=Q(status=status.REJECTED)),
         quarantined=Count("pk", filter=Q(status=status.QUARANTINED)),
     )
-    return {row.pop("campaign"): row for row in counted}
+    return {row.pop("study"): row for row in counted}
 
 
 def _cell_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
-    rows = Cell.objects.filter(campaign__in=ids).values("campaign").order_by("campaign")
+    rows = Cell.objects.filter(study__in=ids).values("study").order_by("study")
     counted = rows.annotate(
         cells=Count("pk"),
         systems=Count("system", distinct=True),
         compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
     )
-    return {row.pop("campaign"): row for row in counted}
+    return {row.pop("study"): row for row in counted}
 
 
 def _open_flags() -> QuerySet[Flag]:
@@ -163,21 +163,21 @@ def _open_flags() -> QuerySet[Flag]:
 
 
 def _numbers(rows: QuerySet[Any], ids: list[int]) -> dict[int, int]:
-    """Return how many of these rows each campaign has."""
-    counted = rows.filter(campaign__in=ids).order_by().values_list("campaign")
+    """Return how many of these rows each study has."""
+    counted = rows.filter(study__in=ids).order_by().values_list("study")
     return dict(counted.annotate(Count("pk")))
 
 
 def _names(ids: list[int]) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
-    pairs = Cell.objects.filter(campaign__in=ids).values_list(
-        "campaign", "system__hypervisor", "case__tool"
+    pairs = Cell.objects.filter(study__in=ids).values_list(
+        "study", "system__hypervisor", "case__tool"
     )
     hypervisors: dict[int, set[str]] = {}
     tools: dict[int, set[str]] = {}
-    for campaign, hypervisor, tool in pairs.distinct().order_by():
-        hypervisors.setdefault(campaign, set()).add(hypervisor)
-        tools.setdefault(campaign, set()).add(tool)
+    for study, hypervisor, tool in pairs.distinct().order_by():
+        hypervisors.setdefault(study, set()).add(hypervisor)
+        tools.setdefault(study, set()).add(tool)
     return {
-        campaign: (tuple(sorted(hypervisors[campaign])), tuple(sorted(names)))
-        for campaign, names in tools.items()
+        study: (tuple(sorted(hypervisors[study])), tuple(sorted(names)))
+        for study, names in tools.items()
     }

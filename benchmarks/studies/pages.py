@@ -1,4 +1,4 @@
-"""Which further pages a campaign has something for, told in the query that finds it.
+"""Which further pages a study has something for, told in the query that finds it.
 
 In SQL: Django would put these conditions together anew for every page, which takes it
 longer than PostgreSQL takes to answer.
@@ -10,16 +10,16 @@ from django.db.models import BooleanField
 from django.db.models.expressions import RawSQL
 
 from benchmarks.comparing.corun_cells import TOGETHER, TOTALS
-from benchmarks.models import Campaign, Case, Cell, Plan, Run, RunEnergy, System
+from benchmarks.models import Case, Cell, Plan, Run, RunEnergy, Study, System
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 
 CELLS = f"{Cell._meta.db_table} AS cell"
 CASES = f"JOIN {Case._meta.db_table} AS kase ON kase.id = cell.case_id"
 SYSTEMS = f"JOIN {System._meta.db_table} AS system ON system.id = cell.system_id"
-MEASURED = f"cell.campaign_id = {Campaign._meta.db_table}.id AND cell.n > 0"
-TOGETHER_ON_SEATS = f"""EXISTS (
+MEASURED = f"cell.study_id = {Study._meta.db_table}.id AND cell.n > 0"
+TOGETHER_ON_SLOTS = f"""EXISTS (
     SELECT 1 FROM {CELLS} WHERE {MEASURED} AND cell.scenario = ANY(%s)
-       AND (cell.seat ~ '^[0-9]+$' OR cell.seat = ANY(%s))
+       AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY(%s))
 )"""
 METERED = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES} WHERE {MEASURED} AND kase.component = 'power'
@@ -27,11 +27,11 @@ METERED = f"""EXISTS (
 LOGGED = f"""EXISTS (
     SELECT 1 FROM {RunEnergy._meta.db_table} AS energy
     JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
-    WHERE run.campaign_id = {Campaign._meta.db_table}.id
+    WHERE run.study_id = {Study._meta.db_table}.id
 )"""
 PLANNED = f"""EXISTS (
     SELECT 1 FROM {Plan._meta.db_table} AS plan
-    WHERE plan.campaign_id = {Campaign._meta.db_table}.id
+    WHERE plan.study_id = {Study._meta.db_table}.id
 )"""
 FROM_AND_TO = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
@@ -65,18 +65,18 @@ DATED_OR_OF_VERSIONS = f"""(
 
 
 def has_pages() -> dict[str, Any]:
-    """Return the annotations of a campaign: has_coruns, has_energy, has_sweep, ...
+    """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
 
     has_emulation: a software emulator stands below a system.
     """
     return {
-        "has_coruns": _claim(TOGETHER_ON_SEATS, [*TOGETHER], [*TOTALS]),
+        "has_coruns": _claim(TOGETHER_ON_SLOTS, [*TOGETHER], [*TOTALS]),
         "has_energy": _claim(f"({METERED} OR {LOGGED})"),
         "has_sweep": _claim(SWEPT),
         "has_network": _claim(FROM_AND_TO),
         "has_emulation": _claim(EMULATED, EMULATOR, f"%{EMULATED_LAYER}%"),
         "has_plans": _claim(PLANNED),
-        "has_history": _claim(DATED_OR_OF_VERSIONS),
+        "has_trend": _claim(DATED_OR_OF_VERSIONS),
     }
 
 

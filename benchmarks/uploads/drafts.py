@@ -7,10 +7,10 @@ from typing import Any
 
 from benchmarks import tools
 from benchmarks.errors import (
-    UnknownCampaignError,
+    UnknownStudyError,
     UnknownSystemError,
 )
-from benchmarks.models import Campaign, Host, Lab, System
+from benchmarks.models import Host, Lab, Study, System
 from benchmarks.parsing.reading import writes_comma
 from benchmarks.studies.systems import describe_system, hosts_by_slug
 from benchmarks.uploads.samples import read_samples
@@ -22,7 +22,7 @@ COPIED = ("tool_version", "load", "clock", "document", "table", "note")
 class Draft:
     """A run that could be stored: everything it names exists or can be made."""
 
-    campaign: Campaign
+    study: Study
     system: System
     session: str
     corun: str
@@ -31,36 +31,36 @@ class Draft:
 
 @dataclass(frozen=True)
 class Resolver:
-    """A lab's campaigns, machines and systems that a batch of documents names."""
+    """A lab's studies, machines and systems that a batch of documents names."""
 
     lab: Lab
-    campaigns: dict[str, Campaign]
+    studies: dict[str, Study]
     hosts: dict[str, Host]
     systems: dict[int, System]
 
     @classmethod
     def of(cls, lab: Lab, documents: Sequence[dict[str, Any]]) -> "Resolver":
         """Look up all names of a batch, in one query a kind."""
-        slugs = {document["campaign"] for document in documents}
+        slugs = {document["study"] for document in documents}
         described = [document["system"] for document in documents]
         ids = [system for system in described if isinstance(system, int)]
         hosts = {system["host"] for system in described if isinstance(system, dict)}
-        campaigns = Campaign.objects.filter(lab=lab, slug__in=slugs)
+        studies = Study.objects.filter(lab=lab, slug__in=slugs)
         return cls(
             lab=lab,
-            campaigns={campaign.slug: campaign for campaign in campaigns},
+            studies={study.slug: study for study in studies},
             hosts=hosts_by_slug(lab, hosts),
             systems=System.objects.filter(lab=lab).in_bulk(ids),
         )
 
     def draft(self, document: dict[str, Any]) -> Draft:
         """Return what a document means, or raise the error that says what is wrong."""
-        campaign = self.campaigns.get(document["campaign"])
-        if campaign is None:
-            raise UnknownCampaignError(document["campaign"])
+        study = self.studies.get(document["study"])
+        if study is None:
+            raise UnknownStudyError(document["study"])
         tool = _checked_tool(document)
         return Draft(
-            campaign=campaign,
+            study=study,
             system=self._system(document["system"]),
             session=document.get("session", ""),
             corun=document.get("corun", ""),
@@ -90,13 +90,13 @@ def _checked_tool(document: dict[str, Any]) -> str:
 
 def _run_fields(document: dict[str, Any]) -> dict[str, Any]:
     scenario = document.get("scenario", "single")
-    # One VM alone is seat 1 of 1, whether the upload says so or not.
+    # One VM alone is slot 1 of 1, whether the upload says so or not.
     alone = scenario == "single"
     started_at = document.get("started_at")
     return {
         "scenario": scenario,
         "vms": document.get("vms", 1 if alone else None),
-        "seat": document.get("seat", "1" if alone else ""),
+        "slot": document.get("slot", "1" if alone else ""),
         "started_at": started_at and datetime.fromisoformat(started_at),
         "facts": document.get("facts", {}),
         **{name: document.get(name, "") for name in COPIED},

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from benchmarks import tools
 from benchmarks.analysis.baselines import CellFacts, choose_baseline
 from benchmarks.fingerprints import canonical_parameters
-from benchmarks.models import Campaign, Cell, Efficiency
+from benchmarks.models import Cell, Efficiency, Study
 from benchmarks.sentences import Sentence, joined
 
 State = Efficiency.State
@@ -16,9 +16,9 @@ SUM = "sum"
 KEPT = ("baseline_id", "state", "ratio", "baseline_mean", "baseline_n", "reason")
 
 
-def normalise_campaign(campaign: Campaign) -> None:
-    """Set every cell of a campaign against its baseline again."""
-    normalise(list(campaign.cells.all()))
+def normalise_study(study: Study) -> None:
+    """Set every cell of a study against its baseline again."""
+    normalise(list(study.cells.all()))
 
 
 def normalise(touched: Sequence[Cell]) -> None:
@@ -41,14 +41,14 @@ def normalise(touched: Sequence[Cell]) -> None:
 
 
 def _related(cells: QuerySet[Cell]) -> list[Cell]:
-    related = cells.select_related("system__host", "campaign", "case", "session")
+    related = cells.select_related("system__host", "study", "case", "session")
     return list(related.order_by("pk"))
 
 
 def _cells_around(changed: Sequence[Cell]) -> list[Cell]:
     """Return all cells that can be a baseline of these, or lean on one of them."""
     near = Q(system__host__in={cell.system.host_id for cell in changed})
-    near |= Q(campaign__in={cell.campaign_id for cell in changed})
+    near |= Q(study__in={cell.study_id for cell in changed})
     cells = Cell.objects.filter(
         near,
         lab__in={cell.lab_id for cell in changed},
@@ -64,12 +64,12 @@ def _partners_group(cell: Cell) -> tuple[Any, ...]:
     return ("native", cell.lab_id, cell.case_id, *partners)
 
 
-def _campaign_group(cell: Cell) -> tuple[Any, ...]:
-    return ("reference", cell.campaign_id, cell.case_id)
+def _study_group(cell: Cell) -> tuple[Any, ...]:
+    return ("reference", cell.study_id, cell.case_id)
 
 
 def _groups_joined(cell: Cell) -> set[tuple[Any, ...]]:
-    return {_partners_group(cell), _campaign_group(cell)}
+    return {_partners_group(cell), _study_group(cell)}
 
 
 def _groups_carried(cell: Cell) -> set[tuple[Any, ...]]:
@@ -77,8 +77,8 @@ def _groups_carried(cell: Cell) -> set[tuple[Any, ...]]:
     groups = set()
     if cell.system.is_native:
         groups.add(_partners_group(cell))
-    if cell.system_id == cell.campaign.reference_system_id:
-        groups.add(_campaign_group(cell))
+    if cell.system_id == cell.study.reference_system_id:
+        groups.add(_study_group(cell))
     return groups
 
 
@@ -86,27 +86,27 @@ def _efficiency_of(
     cell: Cell, same_case: Sequence[Cell], natives: Sequence[CellFacts]
 ) -> Efficiency:
     """Return the cell's unsaved efficiency, given all cells of its case around it."""
-    campaign = cell.campaign
+    study = cell.study
     choice = choose_baseline(
         facts_of(cell),
         natives,
-        band_percent=campaign.band_percent,
-        max_age_days=campaign.baseline_max_age_days,
+        equivalence_margin_percent=study.equivalence_margin_percent,
+        max_age_days=study.baseline_max_age_days,
     )
-    if choice.state == "missing" and campaign.reference_system_id:
+    if choice.state == "missing" and study.reference_system_id:
         return _relative(cell, same_case, choice.reason)
     baseline = next((other for other in same_case if other.pk == choice.chosen), None)
     return _against(cell, baseline, choice.state, choice.reason)
 
 
 def _relative(cell: Cell, same_case: Sequence[Cell], reason: str) -> Efficiency:
-    """Set a cell against the reference system of a campaign without native runs."""
-    reference = cell.campaign.reference_system_id
+    """Set a cell against the reference system of a study without native runs."""
+    reference = cell.study.reference_system_id
     if cell.system_id == reference:
         return _against(cell, None, State.REFERENCE, "")
-    wanted = (cell.campaign_id, reference, *_circumstances(cell))
+    wanted = (cell.study_id, reference, *_circumstances(cell))
     for other in same_case:
-        if wanted == (other.campaign_id, other.system_id, *_circumstances(other)):
+        if wanted == (other.study_id, other.system_id, *_circumstances(other)):
             return _against(cell, other, State.RELATIVE, "")
     return _against(
         cell,
@@ -121,7 +121,7 @@ def _nor_the_reference(reason: str) -> str:
 
 
 def _circumstances(cell: Cell) -> tuple[Any, ...]:
-    return (cell.scenario, cell.vms, cell.seat, cell.load)
+    return (cell.scenario, cell.vms, cell.slot, cell.load)
 
 
 def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Efficiency:
@@ -133,7 +133,7 @@ def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Effi
         made.baseline_mean, made.baseline_n = baseline.mean, baseline.n
         made.ratio, problem = cell.ratio_to(baseline)
         made.reason = problem or reason
-        if cell.seat == SUM != baseline.seat and made.ratio is not None:
+        if cell.slot == SUM != baseline.slot and made.ratio is not None:
             made.state = State.SCALING
     return made
 
@@ -161,7 +161,7 @@ def facts_of(cell: Cell) -> CellFacts:
     system = cell.system
     return CellFacts(
         id=cell.pk,
-        campaign_id=cell.campaign_id,
+        study_id=cell.study_id,
         host=system.host.slug,
         guest_os=system.guest_os,
         guest_bits=system.guest_bits,
@@ -176,10 +176,10 @@ def facts_of(cell: Cell) -> CellFacts:
         session=cell.session.name if cell.session else None,
         first_at=cell.first_at,
         last_at=cell.last_at,
-        seat=cell.seat,
+        slot=cell.slot,
         vms=cell.vms,
         load=cell.load,
         setting=cell.setting,
         case_label=f"{tools.get(cell.case.tool).title} {cell.case.label}",
-        campaign=cell.campaign.slug,
+        study=cell.study.slug,
     )

@@ -17,13 +17,13 @@ from benchmarks import tasks
 from benchmarks.errors import BatchRefusedError, BenchmarksError, KeyReusedError
 from benchmarks.models import (
     Agent,
-    Campaign,
     CoRun,
     Lab,
     OutboxItem,
     Run,
     RunOutput,
     Session,
+    Study,
 )
 from benchmarks.studies.systems import store_systems
 from benchmarks.uploads.drafts import Draft, Resolver
@@ -143,18 +143,18 @@ def _store_drafts(
     lab = agent.lab
     unsaved = [draft.system for draft in drafts.values() if draft.system.pk is None]
     systems = store_systems(lab, unsaved)
-    sessions = _named(lab, Session, ((d.campaign, d.session) for d in drafts.values()))
-    coruns = _named(lab, CoRun, ((d.campaign, d.corun) for d in drafts.values()))
+    sessions = _named(lab, Session, ((d.study, d.session) for d in drafts.values()))
+    coruns = _named(lab, CoRun, ((d.study, d.corun) for d in drafts.values()))
     runs = [
         Run(
             lab=lab,
             agent=agent,
             key=fresh[index].key,
             digest=fresh[index].digest,
-            campaign=draft.campaign,
+            study=draft.study,
             system=systems.get(draft.system.fingerprint, draft.system),
-            session=sessions.get((draft.campaign.pk, draft.session)),
-            corun=coruns.get((draft.campaign.pk, draft.corun)),
+            session=sessions.get((draft.study.pk, draft.session)),
+            corun=coruns.get((draft.study.pk, draft.corun)),
             **draft.fields,
         )
         for index, draft in drafts.items()
@@ -172,16 +172,16 @@ def _note_work(lab: Lab, runs: Sequence[Run], texts: dict[UUID, str]) -> None:
 
 
 def _named(
-    lab: Lab, model: type[Named], names: Iterable[tuple[Campaign, str]]
+    lab: Lab, model: type[Named], names: Iterable[tuple[Study, str]]
 ) -> dict[tuple[int, str], Named]:
-    """Return a campaign's sessions or co-runs by name, new ones stored."""
-    wanted = sorted({(campaign.pk, name) for campaign, name in names if name})
+    """Return a study's sessions or co-runs by name, new ones stored."""
+    wanted = sorted({(study.pk, name) for study, name in names if name})
     if not wanted:
         return {}
     manager = model._default_manager
     manager.bulk_create(
-        [model(lab=lab, campaign_id=pk, name=name) for pk, name in wanted],
+        [model(lab=lab, study_id=pk, name=name) for pk, name in wanted],
         ignore_conflicts=True,
     )
-    found = manager.filter(campaign_id__in={pk for pk, _ in wanted})
-    return {(row.campaign_id, row.name): row for row in found}
+    found = manager.filter(study_id__in={pk for pk, _ in wanted})
+    return {(row.study_id, row.name): row for row in found}

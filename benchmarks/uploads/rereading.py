@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from benchmarks import tools
-from benchmarks.models import Campaign, Case, OutboxItem, Reread, Run, Sample
+from benchmarks.models import Case, OutboxItem, Reread, Run, Sample, Study
 from benchmarks.uploads.processing import process_runs
 
 logger = logging.getLogger(__name__)
@@ -53,27 +53,27 @@ class Change:
 
 def begin_reread(
     *,
-    campaign: Campaign | None = None,
+    study: Study | None = None,
     tool: str = "",
     person: User | None = None,
 ) -> Reread:
-    """Note that uploads shall be read again: all, a campaign's, or those of a tool.
+    """Note that uploads shall be read again: all, a study's, or those of a tool.
 
-    A campaign that is being read again is not begun with once more. Raises
+    A study that is being read again is not begun with once more. Raises
     UnknownToolError. The steps are done by whoever calls `proceed`.
     """
-    if campaign and (begun := _unfinished(campaign, tool)):
+    if study and (begun := _unfinished(study, tool)):
         return begun
     reread = Reread(
-        campaign=campaign, tool=tools.get(tool).slug if tool else "", person=person
+        study=study, tool=tools.get(tool).slug if tool else "", person=person
     )
     reread.total = _uploads(reread).count()
     reread.save()
     return reread
 
 
-def _unfinished(campaign: Campaign, tool: str) -> Reread | None:
-    return campaign.rereads.filter(tool=tool, finished_at=None).first()
+def _unfinished(study: Study, tool: str) -> Reread | None:
+    return study.rereads.filter(tool=tool, finished_at=None).first()
 
 
 def proceed() -> int:
@@ -116,8 +116,8 @@ def _uploads(reread: Reread) -> QuerySet[Run]:
     uploads = Run.objects.filter(source=None).filter(
         Q(outbox_item=None) | Q(outbox_item__quarantined_at__isnull=False)
     )
-    if reread.campaign_id:
-        uploads = uploads.filter(campaign=reread.campaign_id)
+    if reread.study_id:
+        uploads = uploads.filter(study=reread.study_id)
     if reread.tool:
         others = Run.objects.filter(tool=reread.tool).exclude(source=None)
         uploads = uploads.filter(

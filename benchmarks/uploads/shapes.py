@@ -9,7 +9,7 @@ from django.db.models import F, Q
 
 from benchmarks.analysis.clock_facts import figures_trust, worst
 from benchmarks.analysis.shape import MIN_RUNS, Shape, shape_of
-from benchmarks.models import Campaign, Cell, System
+from benchmarks.models import Cell, Study, System
 from benchmarks.models.run import CELL_SAMPLES
 from benchmarks.models.study import NATIVE
 from benchmarks.sentences import stored
@@ -18,11 +18,11 @@ LOOKED_AT = 1000
 KEPT = ("shape", "shape_codes", "shaped_at", "clock_trust")
 
 
-def shape_cells(campaign: Campaign) -> None:
+def shape_cells(study: Study) -> None:
     """Look again at the shape of every cell that changed since the last look."""
-    changed = campaign.cells.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
+    changed = study.cells.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
     cells = {cell.pk: cell for cell in changed}
-    series, trust = _series(list(cells)), _clock_trust(list(cells), campaign)
+    series, trust = _series(list(cells)), _clock_trust(list(cells), study)
     for cell in cells.values():
         cell.clock_trust = trust.get(cell.pk, "")
         _describe(cell, series.get(cell.pk, ()))
@@ -88,7 +88,7 @@ CLOCKS = f"""
 """
 
 
-def _clock_trust(cell_ids: Sequence[int], campaign: Campaign) -> dict[int, str]:
+def _clock_trust(cell_ids: Sequence[int], study: Study) -> dict[int, str]:
     """Return the worst state of the clocks of each cell's runs."""
     with connection.cursor() as cursor:
         cursor.execute(CLOCKS, [list(cell_ids)])
@@ -100,7 +100,7 @@ def _clock_trust(cell_ids: Sequence[int], campaign: Campaign) -> dict[int, str]:
             clock,
             facts,
             is_virtual=hypervisor != NATIVE,
-            band=campaign.band_percent / 100,
+            band=study.equivalence_margin_percent / 100,
         )
         states.setdefault(cell_id, set()).add(state)
     return {cell_id: worst(found) for cell_id, found in states.items()}

@@ -35,11 +35,11 @@ class CellKey(NamedTuple):
 
     lab_id: int
     case_id: int
-    campaign_id: int
+    study_id: int
     system_id: int
     scenario: str
     vms: int | None
-    seat: str
+    slot: str
     load: str
 
 
@@ -69,11 +69,11 @@ def _cell_key(run: Run, case_id: int) -> CellKey:
     return CellKey(
         run.lab_id,
         case_id,
-        run.campaign_id,
+        run.study_id,
         run.system_id,
         run.scenario,
         run.vms,
-        run.seat,
+        run.slot,
         run.load,
     )
 
@@ -112,7 +112,7 @@ def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
 
 
 def _sort_key(key: CellKey) -> tuple[Any, ...]:
-    return (*key[:5], key.vms or 0, key.seat, key.load)
+    return (*key[:5], key.vms or 0, key.slot, key.load)
 
 
 def _stored_cells(keys: Sequence[CellKey]) -> list[Cell]:
@@ -130,7 +130,7 @@ def _known_cells(keys: Sequence[CellKey]) -> list[Cell]:
     wanted = set(keys)
     found = Cell.objects.filter(
         case_id__in={key.case_id for key in keys},
-        campaign_id__in={key.campaign_id for key in keys},
+        study_id__in={key.study_id for key in keys},
         system_id__in={key.system_id for key in keys},
     )
     return [cell for cell in found if key_of(cell) in wanted]

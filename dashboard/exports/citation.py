@@ -1,7 +1,7 @@
-"""How a campaign is cited: BibTeX and CSL-JSON. PURE.
+"""How a study is cited: BibTeX and CSL-JSON. PURE.
 
 The study is what is cited, as a report of its institution; address and day say where
-its numbers were read, for cells may be added to a campaign.
+its numbers were read, for cells may be added to a study.
 """
 
 import json
@@ -22,7 +22,7 @@ MONTHS = (
 
 @dataclass(frozen=True)
 class Citation:
-    """What is known of a campaign as a publication; empty texts are not stated."""
+    """What is known of a study as a publication; empty texts are not stated."""
 
     key: str
     title: str
@@ -91,7 +91,7 @@ def _address(address: str) -> str:
 
 
 def csl_json(it: Citation) -> str:
-    """Return the campaign as CSL-JSON, the form of citation managers."""
+    """Return the study as CSL-JSON, the form of citation managers."""
     item: dict[str, Any] = {
         "id": it.key,
         "type": "report",

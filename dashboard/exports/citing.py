@@ -1,17 +1,17 @@
-"""A campaign as a publication: what its citation says."""
+"""A study as a publication: what its citation says."""
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from dashboard.exports.citation import Citation
 
 
-def citation_of(request: HttpRequest, campaign: Campaign) -> Citation:
-    """Return a campaign as a publication, read today."""
-    return citation_at(site_of(request), campaign)
+def citation_of(request: HttpRequest, study: Study) -> Citation:
+    """Return a study as a publication, read today."""
+    return citation_at(site_of(request), study)
 
 
 def site_of(request: HttpRequest) -> str:
@@ -19,18 +19,18 @@ def site_of(request: HttpRequest) -> str:
     return request.build_absolute_uri("/").rstrip("/")
 
 
-def citation_at(site: str, campaign: Campaign) -> Citation:
-    """Return a campaign of a site as a publication, read today."""
-    page = reverse("dashboard:campaign", args=[campaign.lab.slug, campaign.slug])
-    name = f"{campaign.lab.slug}/{campaign.slug}"
+def citation_at(site: str, study: Study) -> Citation:
+    """Return a study of a site as a publication, read today."""
+    page = reverse("dashboard:study", args=[study.lab.slug, study.slug])
+    name = f"{study.lab.slug}/{study.slug}"
     return Citation(
-        key=campaign.slug,
-        title=campaign.title,
-        author=campaign.author,
-        institution=campaign.institution,
-        published=campaign.published,
-        language=campaign.language,
+        key=study.slug,
+        title=study.title,
+        author=study.author,
+        institution=study.institution,
+        published=study.published,
+        language=study.language,
         address=f"{site}{page}",
-        note=f"Campaign {name} in Virtlab {settings.VERSION}",
+        note=f"Study {name} in Virtlab {settings.VERSION}",
         read_on=timezone.now().date(),
     )

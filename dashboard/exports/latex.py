@@ -55,7 +55,7 @@ class Source:
     against: str
     made_on: str
     show: str = SPEED
-    band_percent: float = 2.0
+    equivalence_margin_percent: float = 2.0
     tested: int = 0
     """Of how many cells together the verdicts were corrected for."""
 
@@ -223,7 +223,7 @@ def _signs(table: ComparisonTable, source: Source) -> Iterator[str]:
 
 def _judged_how(source: Source) -> str:
     """Return against which band verdicts are given, and for what they are corrected."""
-    words = {"band": f"{source.band_percent:g}", "n": source.tested}
+    words = {"band": f"{source.equivalence_margin_percent:g}", "n": source.tested}
     if source.tested < 2:
         return _("The band is %(band)s %%.") % words
     return (

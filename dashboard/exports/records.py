@@ -10,7 +10,7 @@ KINDS = ("efficiency", "relative", "scaling")
 # What a cell is, and where it comes from: the same in every file.
 NAMED = (
     "id",
-    "campaign",
+    "study",
     "component",
     "tool",
     "metric",
@@ -18,7 +18,7 @@ NAMED = (
     "parameters",
     "scenario",
     "vms",
-    "seat",
+    "slot",
     "load",
     "host",
     "system_id",

@@ -12,7 +12,7 @@ SAMPLED = (
 )
 CELL = (
     *("side", "host", "system_id", "system", "tool", "case_id", "case", "parameters"),
-    *("scenario", "vms", "seat", "load", "unit"),
+    *("scenario", "vms", "slot", "load", "unit"),
 )
 SAMPLE_FIELDS = (*CELL, *SAMPLED, "address", "made_on")
 
@@ -45,7 +45,7 @@ def _said(cell: Cell, side: str) -> dict[str, Any]:
         "parameters": case.parameters,
         "scenario": cell.scenario,
         "vms": cell.vms,
-        "seat": cell.seat,
+        "slot": cell.slot,
         "load": cell.load,
         "unit": case.unit,
     }

@@ -1,5 +1,5 @@
 """The beginnings that addresses of several pages have in common."""
 
-CAMPAIGN = "campaigns/<slug:lab>/<slug:slug>/"
+STUDY = "studies/<slug:lab>/<slug:slug>/"
 LAB = "labs/<slug:lab>/"
 MEMBER = f"{LAB}members/<int:person_id>/"

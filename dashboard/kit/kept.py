@@ -1,6 +1,6 @@
-"""What was made of a campaign, kept as long as the campaign is what it was.
+"""What was made of a study, kept as long as the study is what it was.
 
-In the memory of each web process, bounded, under the campaign's version, the language,
+In the memory of each web process, bounded, under the study's version, the language,
 how the reader writes numbers, and whatever else it is made from: the viewer among it.
 `docs/decisions/caching.md` says why nothing stale can come out of it, and nothing of
 another viewer.

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.comparing.columns import BY_RATIO, PLATFORM
 from benchmarks.comparing.facets import Facets
 from benchmarks.comparing.ordering import OPTIONS
-from benchmarks.models import Campaign, Run, System
+from benchmarks.models import Run, Study, System
 from dashboard import wording
 from dashboard.wording import states
 from dashboard.wording.ratios import OVERHEAD, VALUE
@@ -90,7 +90,7 @@ class Selection:
         return chosen
 
     def narrowed(self) -> dict[str, str]:
-        """Return what is left of the campaign, by the names of the query's parts."""
+        """Return what is left of the study, by the names of the query's parts."""
         names = ("component", "tool", "guest_os", "bits", "only", "q")
         scenario = "" if self.scenario == ALL else self.scenario
         parts = {"scenario": scenario, **{name: getattr(self, name) for name in names}}
@@ -167,7 +167,7 @@ def chips(menus: Iterable[Menu], query: Mapping[str, str]) -> list[Chip]:
     ]
 
 
-def menus(chosen: Selection, facets: Facets, campaign: Campaign) -> list[Menu]:
+def menus(chosen: Selection, facets: Facets, study: Study) -> list[Menu]:
     """Return the menus of the filter form, each with its choice marked."""
     everything = {"": _("All")}
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
@@ -176,7 +176,7 @@ def menus(chosen: Selection, facets: Facets, campaign: Campaign) -> list[Menu]:
     bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
     oses = {name: name for name in facets.guest_oses}
     return [
-        _menu(chosen.baseline, "baseline", _("Baseline"), _baselines(facets, campaign)),
+        _menu(chosen.baseline, "baseline", _("Baseline"), _baselines(facets, study)),
         _menu(chosen.scenario, "scenario", _("Scenario"), scenarios | several),
         _menu(chosen.component, "component", _("Component"), everything | components),
         _menu(chosen.tool, "tool", _("Tool"), everything | dict(facets.tools)),
@@ -208,12 +208,12 @@ def _options(facets: Facets) -> list[str]:
     return [*(name for name in OPTIONS if name in found), *sorted(found - {*OPTIONS})]
 
 
-def _baselines(facets: Facets, campaign: Campaign) -> dict[str, str]:
+def _baselines(facets: Facets, study: Study) -> dict[str, str]:
     has_native = any(system.is_native for system in facets.systems)
     if has_native:
         first = _("Native, same OS and bits")
-    elif campaign.reference_system_id:
-        first = _("The campaign's reference system")
+    elif study.reference_system_id:
+        first = _("The study's reference system")
     else:
         first = _("Native (not measured here)")
     return {NATIVE: first} | _systems(facets)

@@ -4,8 +4,8 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest
 
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Membership, Run
-from benchmarks.studies.lists import find_campaign
+from benchmarks.models import Membership, Run, Study
+from benchmarks.studies.lists import find_study
 from benchmarks.studies.pages import has_pages
 from benchmarks.uploads.run_lists import find_run
 from benchmarks.viewer import ANYONE, Viewer
@@ -51,19 +51,19 @@ def query_of(request: HttpRequest) -> dict[str, str]:
     }
 
 
-def campaign_or_404(viewer: Viewer, lab: str, slug: str) -> Campaign:
-    """Return a campaign and which pages it has something for.
+def study_or_404(viewer: Viewer, lab: str, slug: str) -> Study:
+    """Return a study and which pages it has something for.
 
     A private one of others is not there at all.
     """
     try:
-        return find_campaign(viewer, f"{lab}/{slug}", **has_pages())
+        return find_study(viewer, f"{lab}/{slug}", **has_pages())
     except NotFoundError as error:
         raise Http404(wording.said(error.sentence)) from error
 
 
 def run_or_404(viewer: Viewer, run_id: int) -> Run:
-    """Return a run with its upload; one of others' private campaigns is not there."""
+    """Return a run with its upload; one of others' private studies is not there."""
     try:
         return find_run(viewer, run_id)
     except NotFoundError as error:

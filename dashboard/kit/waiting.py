@@ -9,14 +9,14 @@ from celery import Task
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from benchmarks.models import Made
+from benchmarks.models import Job
 
 logger = logging.getLogger(__name__)
 PATIENCE_S = 1.5
 """What is usual is made in less: who asks gets it and never sees the wait."""
 LOOK_EVERY_S = 0.05
 OVERDUE = timedelta(seconds=5)
-STEPS = (*Made.UNFINISHED, Made.Stage.DONE)
+STEPS = (*Job.UNFINISHED, Job.Stage.DONE)
 
 
 def send(task: Task[Any, Any], pk: int) -> None:
@@ -27,21 +27,21 @@ def send(task: Task[Any, Any], pk: int) -> None:
         logger.warning("Redis took no %s (%s).", task.name, error)
 
 
-def wait_a_moment(made: Made, *fields: str) -> None:
-    """Wait until it is made, but not for long."""
+def wait_a_moment(job: Job, *fields: str) -> None:
+    """Wait until it is job, but not for long."""
     deadline = time.monotonic() + PATIENCE_S
-    while made.is_unfinished and time.monotonic() < deadline:
+    while job.is_unfinished and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY_S)
-        made.refresh_from_db(fields=["stage", *fields])
+        job.refresh_from_db(fields=["stage", *fields])
 
 
-def progress_of(made: Made) -> dict[str, Any]:
+def progress_of(job: Job) -> dict[str, Any]:
     """Return what the page of the making says, for its template."""
-    is_late = timezone.now() > made.asked_at + OVERDUE
+    is_late = timezone.now() > job.asked_at + OVERDUE
     return {
-        "stage": made.stage,
-        "done": STEPS.index(made.stage) if made.stage in STEPS else 0,
+        "stage": job.stage,
+        "done": STEPS.index(job.stage) if job.stage in STEPS else 0,
         "total": len(STEPS) - 1,
-        "is_unfinished": made.is_unfinished,
-        "is_overdue": made.stage == STEPS[0] and is_late,
+        "is_unfinished": job.is_unfinished,
+        "is_overdue": job.stage == STEPS[0] and is_late,
     }

@@ -6,7 +6,7 @@ from django import template
 from django.template import RequestContext
 from django.urls import reverse
 
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 
 register = template.Library()
 
@@ -14,9 +14,9 @@ FORMS = (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
 
 
 @register.inclusion_tag("kit/_export.html", takes_context=True)
-def take_along(context: RequestContext, campaign: Campaign) -> dict[str, Any]:
+def take_along(context: RequestContext, study: Study) -> dict[str, Any]:
     """Offer the comparison of the present query in every form."""
-    place = [campaign.lab.slug, campaign.slug]
+    place = [study.lab.slug, study.slug]
     return {
         "files": [
             (reverse("dashboard:export", args=[*place, form]), form, name)

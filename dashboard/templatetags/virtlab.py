@@ -57,7 +57,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "role_name": lab_words.role_name,
     "role_meaning": lab_words.role_meaning,
     "role_powers": lab_words.role_powers,
-    "deed_text": lab_words.deed_text,
+    "audit_text": lab_words.audit_text,
     "plan_state_name": plan_words.plan_state_name,
     "step_state_name": plan_words.step_state_name,
     "round_name": plan_words.round_name,
@@ -100,7 +100,7 @@ def links(places: Iterable[tuple[str, str]]) -> SafeString:
 
 @register.filter
 def circumstance(name: str, value: object) -> str:
-    """Return a circumstance in words: ``"seat"|circumstance:run.seat``."""
+    """Return a circumstance in words: ``"slot"|circumstance:run.slot``."""
     return wording.fact_text(Fact(name, str(value)))
 
 

@@ -110,7 +110,7 @@ def stated_text(value: object, *, is_inner: bool = False) -> str:
 def emulation_words() -> str:
     """Return what a reader has to know of systems on a software emulator."""
     return _(
-        "A software emulator (QEMU TCG) stands below systems of this campaign, and "
+        "A software emulator (QEMU TCG) stands below systems of this study, and "
         "they inherit what it costs: their numbers show that the way from a guest to "
         "this page works, not which hypervisor is faster."
     )
@@ -148,7 +148,7 @@ def property_value(name: str, value: object) -> str:
 
 
 def fact_text(fact: Fact) -> str:
-    """Return a fact that has to explain itself: ``3 VMs``, ``seat 2``, ``swap SSD``."""
+    """Return a fact that has to explain itself: ``3 VMs``, ``slot 2``, ``swap SSD``."""
     return _fact_text(fact, get_language(), figures.locale())
 
 
@@ -158,8 +158,8 @@ def _fact_text(fact: Fact, _language: str | None, _locale: figures.Locale) -> st
     if fact.name == "vms":
         count = int(fact.value)
         return ngettext("%(n)s VM", "%(n)s VMs", count) % {"n": count}
-    if fact.name == "seat":
-        return seat_text(fact.value)
+    if fact.name == "slot":
+        return slot_text(fact.value)
     if fact.name == "scenario":
         return scenario_name(fact.value)
     if fact.name == "vcpus":
@@ -200,7 +200,7 @@ def against_text(reference: System | None) -> str:
     return _("set against %(system)s") % {"system": system_name(reference)}
 
 
-def seat_text(seat: str) -> str:
+def slot_text(slot: str) -> str:
     """Return which of the VMs, or which figure of them all."""
     aggregates = {
         "sum": _("sum of the VMs"),
@@ -208,7 +208,7 @@ def seat_text(seat: str) -> str:
         "all": _("all VMs together"),
         "host": _("the host"),
     }
-    return aggregates.get(seat) or _("VM %(seat)s") % {"seat": seat}
+    return aggregates.get(slot) or _("VM %(slot)s") % {"slot": slot}
 
 
 def scenario_name(scenario: str) -> str:

@@ -1,4 +1,4 @@
-"""The words of the pages, each explained once: on `/words/`, and where it stands."""
+"""The words of the pages, each explained once: on `/glossary/`, and where it stands."""
 
 from dataclasses import dataclass
 
@@ -64,7 +64,7 @@ COMPARING = (
         "relative",
         _("relative"),
         _(
-            "Where a campaign measured no native machine, ratios are to a system it "
+            "Where a study measured no native machine, ratios are to a system it "
             "chose. They compare systems and say nothing about native speed."
         ),
     ),
@@ -82,7 +82,7 @@ JUDGING = (
         "band",
         _("band"),
         _(
-            "Differences too small to matter in practice: 2 % unless the campaign says "
+            "Differences too small to matter in practice: 2 % unless the study says "
             "otherwise."
         ),
     ),
@@ -148,21 +148,21 @@ MEASURING = (
         _("cell"),
         _("A system and a case, under the same circumstances: all runs summed up."),
     ),
-    Word("campaign", _("campaign"), _("A study of a lab: its systems, runs and text.")),
+    Word("study", _("study"), _("A study of a lab: its systems, runs and text.")),
     Word(
         "level",
         _("draft, lab, verified"),
         _(
-            "What a campaign may be published as. Draft: anything. Lab: at least 5 "
+            "What a study may be published as. Draft: anything. Lab: at least 5 "
             "runs a cell, little scatter between them, and every fact stated that a "
             "reader needs. Verified: another lab measured it too, or signed it."
         ),
     ),
     Word(
-        "snapshot",
-        _("snapshot"),
+        "version",
+        _("version"),
         _(
-            "A campaign as it stood on one day, frozen with its files: what can be "
+            "A study as it stood on one day, frozen with its files: what can be "
             "cited and never changes."
         ),
     ),
@@ -190,8 +190,8 @@ MEASURING = (
         ),
     ),
     Word(
-        "influence",
-        _("influence"),
+        "factor-effects",
+        _("factor-effects"),
         _(
             "By what factor changing one setting moved the efficiency, with the margin "
             "that chance alone would reach."

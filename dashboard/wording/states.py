@@ -13,11 +13,11 @@ STATES: dict[str, tuple[Text, Text]] = {
     "native": (gettext_lazy("native"), gettext_lazy("the machine without hypervisor")),
     "other_session": (
         gettext_lazy("other session"),
-        gettext_lazy("its native run is from another session or campaign"),
+        gettext_lazy("its native run is from another session or study"),
     ),
     "stale": (
         gettext_lazy("stale"),
-        gettext_lazy("its native run is older than the campaign allows"),
+        gettext_lazy("its native run is older than the study allows"),
     ),
     "ambiguous": (
         gettext_lazy("ambiguous"),
@@ -79,9 +79,9 @@ FLAG_STATUSES: dict[str, Text] = {
     "all": gettext_lazy("all"),
 }
 SEVERITIES: dict[str, Text] = {
-    "error": gettext_lazy("cannot be"),
-    "warning": gettext_lazy("hardly can be"),
-    "notice": gettext_lazy("worth a look"),
+    "impossible": gettext_lazy("impossible"),
+    "implausible": gettext_lazy("implausible"),
+    "check": gettext_lazy("check"),
 }
 CHANGES: dict[str, Text] = {
     "changed": gettext_lazy("changed"),

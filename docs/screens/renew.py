@@ -3,8 +3,8 @@
     make run                                            # in one terminal
     .venv/bin/python docs/screens/renew.py [URL [VAR]]  # in another
 
-URL is http://127.0.0.1:8000/ unless given; the reference campaigns must be there. VAR
-is the folder of that server (var), for its first-sign-in. A plan and a snapshot are
+URL is http://127.0.0.1:8000/ unless given; the reference studies must be there. VAR
+is the folder of that server (var), for its first-sign-in. A plan and a version are
 made there, once.
 Ends with an error if a page breaks the content security policy, logs an error, or is
 wider than a phone.
@@ -33,30 +33,31 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-CAMPAIGN = "campaigns/first-lab/lmu-2010-xen/"
-LAB = "campaigns/first-lab/virtlab-2026-emulated/"
-TWO_SPEEDS = "campaigns/first-lab/inqbus-2008-io/"
+STUDY = "studies/first-lab/lmu-2010-xen/"
+ESXI = "studies/first-lab/lmu-2010-esxi/"
+LAB = "studies/first-lab/virtlab-2026-emulated/"
+TWO_SPEEDS = "studies/first-lab/inqbus-2008-io/"
 PAGES = {
     "overview": "",
-    "campaign": CAMPAIGN,
-    "compare": f"{CAMPAIGN}compare/?scenario=single",
-    "compare-relative": "campaigns/first-lab/uoc-2012-kvm/compare/",
-    "compare-empty": f"{CAMPAIGN}compare/?component=power",
-    "influence": "campaigns/first-lab/lmu-2010-esxi/influence/?component=network",
-    "coruns": f"{CAMPAIGN}co-runs/?component=disk",
-    "energy": "campaigns/first-lab/uoc-2012-kvm/energy/",
-    "compare-energy": "campaigns/first-lab/uoc-2012-kvm/compare/?show=energy",
-    "compare-no-power": f"{CAMPAIGN}compare/?show=energy",
-    "network": "campaigns/first-lab/heidelberg-2007-xen/network/",
-    "sweep": "campaigns/first-lab/uoc-2012-kvm/sweep/",
-    "history": f"{LAB}history/",
-    "history-empty": f"{TWO_SPEEDS}history/",
-    "report": f"{CAMPAIGN}report/",
+    "study": STUDY,
+    "compare": f"{STUDY}compare/?scenario=single",
+    "compare-relative": "studies/first-lab/uoc-2012-kvm/compare/",
+    "compare-empty": f"{STUDY}compare/?component=power",
+    "factor-effects": f"{ESXI}factor-effects/?component=network",
+    "coruns": f"{STUDY}co-runs/?component=disk",
+    "energy": "studies/first-lab/uoc-2012-kvm/energy/",
+    "compare-energy": "studies/first-lab/uoc-2012-kvm/compare/?show=energy",
+    "compare-no-power": f"{STUDY}compare/?show=energy",
+    "network": "studies/first-lab/heidelberg-2007-xen/network/",
+    "sweep": "studies/first-lab/uoc-2012-kvm/sweep/",
+    "trend": f"{LAB}trend/",
+    "trend-empty": f"{TWO_SPEEDS}trend/",
+    "report": f"{STUDY}report/",
     "coruns-lab": f"{LAB}co-runs/",
-    "flags": "campaigns/first-lab/lmu-2010-esxi/flags/",
-    "runs": f"{CAMPAIGN}runs/",
-    "tour": f"{CAMPAIGN}compare/?component=memory&scenario=single&tour=1",
-    "words": "words/",
+    "flags": "studies/first-lab/lmu-2010-esxi/flags/",
+    "runs": f"{STUDY}runs/",
+    "tour": f"{STUDY}compare/?component=memory&scenario=single&tour=1",
+    "glossary": "glossary/",
     "labs": "labs/",
     "compare-lab": f"{LAB}compare/",
     "sign-in": "login/",
@@ -64,17 +65,17 @@ PAGES = {
 }
 # Seen by who has signed in.
 OWN_PAGES = {
-    "new-plan": f"{CAMPAIGN}plans/new/",
-    "freeze": f"{CAMPAIGN}freeze/",
+    "new-plan": f"{STUDY}plans/new/",
+    "publish": f"{STUDY}publish/",
     "lab": "labs/first-lab/",
     "members": "labs/first-lab/members/",
     "tokens": "labs/first-lab/tokens/",
-    "deeds": "labs/first-lab/deeds/",
+    "audit-log": "labs/first-lab/audit-log/",
     "account": "account/",
 }
 PINNED = (0, 5)
 PLAN = ".plan-card a"
-SNAPSHOT = "a[href^='/snapshots/']"
+VERSION = "a[href^='/versions/']"
 WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -157,20 +158,20 @@ def read_outputs(page: Page, url: str, secrets: str) -> None:
 
 
 def made(page: Page, url: str) -> dict[str, str]:
-    """Return the addresses of a plan and of a snapshot, made where there is none."""
+    """Return the addresses of a plan and of a version, made where there is none."""
     page.goto(f"{url}{LAB}plans/")
     if not page.locator(PLAN).count():
         make_plan(page, url)
     plan = page.locator(PLAN).first.get_attribute("href") or ""
-    page.goto(f"{url}{TWO_SPEEDS}freeze/")
-    if not page.locator(SNAPSHOT).count():
+    page.goto(f"{url}{TWO_SPEEDS}publish/")
+    if not page.locator(VERSION).count():
         page.get_by_role("radio", name="No, none of them").check()
         page.get_by_role("button", name="Freeze it").click()
-        page.wait_for_url("**/snapshots/*/")
-        page.goto(f"{url}{TWO_SPEEDS}freeze/")
-    snapshot = page.locator(SNAPSHOT).first.get_attribute("href") or ""
+        page.wait_for_url("**/versions/*/")
+        page.goto(f"{url}{TWO_SPEEDS}publish/")
+    version = page.locator(VERSION).first.get_attribute("href") or ""
     plans = {"plans": f"{LAB}plans/", "plan": plan.lstrip("/")}
-    others = {"snapshot": snapshot.lstrip("/"), "report-making": reported(page, url)}
+    others = {"version": version.lstrip("/"), "report-making": reported(page, url)}
     return {**plans, **others}
 
 

@@ -54,8 +54,8 @@ class PlanningHandler(KeepingHandler):
 
     def fail_or_store(self, document):
         answers = {
-            "seats": {"id": 5, "number": 1, "name": "a", "system": "KVM"}
-            | {"campaign": "study", "system_id": 17, "work": []},
+            "slots": {"id": 5, "number": 1, "name": "a", "system": "KVM"}
+            | {"study": "study", "system_id": 17, "work": []},
             "next": {"state": "over", "sentence": "Done.", "wait_s": 0},
             "meet": {"state": "start", "sentence": "", "starts_at_us": None},
             "finish": {"state": "keep", "sentence": "", "wait_s": 0},
@@ -122,17 +122,17 @@ class Stage:
             "timeserver": lambda: answers(int(words[1])),
         }
         if command == "watch":
-            self.cost("push", str(REAL), "--later", "--campaign", "study", *SYSTEM)
+            self.cost("push", str(REAL), "--later", "--study", "study", *SYSTEM)
         return self.cost(command, *words, until=until.get(command))
 
     def _words(self, command: str) -> tuple[str, ...]:
-        campaign = ("--campaign", "study", *SYSTEM)
+        study = ("--study", "study", *SYSTEM)
         meter = ("rapl", str(self.powercap.folder), "--host", "alpha")
         given = {
             "enroll": ("--server", self.server.url, "--token", TOKEN),
-            "run": ("hackbench", "--repetitions", "2", *campaign),
+            "run": ("hackbench", "--repetitions", "2", *study),
             "plan": ("7", "--system", "17", "--as", "a"),
-            "push": (str(REAL), *campaign),
+            "push": (str(REAL), *study),
             "power": (*meter, "--every", "0.05", "--seconds", "1"),
             "timeserver": ("--port", str(free_port()), "--bind", "127.0.0.1"),
             "spool": ("list",),

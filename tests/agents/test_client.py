@@ -53,10 +53,10 @@ def client(server: Server) -> Client:
 def test_it_shows_its_token_and_posts_json(server, client):
     server.answers = [(201, {"slug": "study"})]
 
-    assert client.create_campaign({"slug": "study"}) == {"slug": "study"}
+    assert client.create_study({"slug": "study"}) == {"slug": "study"}
 
     method, path, body, headers = server.asked[0]
-    assert (method, path) == ("POST", "/api/v1/campaigns/")
+    assert (method, path) == ("POST", "/api/v1/studies/")
     assert json.loads(body) == {"slug": "study"}
     assert headers["Authorization"] == "Token vl_x_y"
 
@@ -111,16 +111,16 @@ def test_it_does_not_pack_what_would_look_like_a_bomb(server, client):
 
 
 def test_it_reads_a_list_to_its_end(server, client):
-    second = "http://elsewhere/api/v1/runs/?cursor=abc&campaign=study"
+    second = "http://elsewhere/api/v1/runs/?cursor=abc&study=study"
     server.answers = [
         (200, {"results": [{"id": 1}], "next": second}),
         (200, {"results": [{"id": 2}], "next": None}),
     ]
 
-    ids = [run["id"] for run in client.get_all("runs/", campaign="study")]
+    ids = [run["id"] for run in client.get_all("runs/", study="study")]
 
     assert ids == [1, 2]
-    assert server.asked[1][1] == "/api/v1/runs/?cursor=abc&campaign=study"
+    assert server.asked[1][1] == "/api/v1/runs/?cursor=abc&study=study"
 
 
 def test_certificates_are_read_once_for_all_connections():

@@ -79,11 +79,11 @@ def test_rejected_runs_count_as_held(spool):
 
 def test_a_rejected_run_keeps_its_reason_and_can_wait_again(spool):
     key = spool.save(run())
-    spool.reject(key, "unknown_campaign (HTTP 422): no such campaign\n")
+    spool.reject(key, "unknown_study (HTTP 422): no such study\n")
 
     assert spool.waiting() == []
     assert spool.rejected() == [
-        (key, "unknown_campaign (HTTP 422): no such campaign"),
+        (key, "unknown_study (HTTP 422): no such study"),
     ]
 
     spool.retry(key)

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from django.test import Client
 
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 
 ROOT = "/api/v1/"
 
@@ -103,9 +103,9 @@ def stranger(other_token: str) -> Api:
 
 
 @pytest.fixture
-def foreign_campaign(other_lab: Any) -> Campaign:
+def foreign_study(other_lab: Any) -> Study:
     """A private study of the other lab."""
-    return Campaign.objects.create(lab=other_lab, slug="theirs", title="Their study")
+    return Study.objects.create(lab=other_lab, slug="theirs", title="Their study")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from benchmarks.models import Token
 
 
 def test_it_tells_where_an_agent_measured_and_when_it_was_seen(
-    api, reader, submit, run_document, campaign
+    api, reader, submit, run_document, study
 ):
     made = {"python": "3.6.8", "sha256": "0123456789abcdef" * 4}
     submit(run_document(), run_document(facts={"agent": made}))
@@ -40,7 +40,7 @@ def test_it_never_gives_a_secret_away(reader, read_token, token):
 
 
 def test_what_an_agent_says_of_itself_may_be_anything(
-    reader, submit, run_document, campaign
+    reader, submit, run_document, study
 ):
     submit(run_document(facts={"agent": "a word"}))
 

@@ -1,4 +1,4 @@
-"""GET /sweeps/, /network/, /history/: values along a parameter, a path, a time."""
+"""GET /sweeps/, /network/, /trend/: values along a parameter, a path, a time."""
 
 import pytest
 
@@ -39,7 +39,7 @@ STEADY = (40, 41, 40, 39, 40, 41, 40)
 
 
 @pytest.fixture
-def two_speeds(submit, run_document, campaign):
+def two_speeds(submit, run_document, study):
     """Seven runs each of two kinds: those of the first have two speeds."""
 
     def measured(first, second):
@@ -47,22 +47,22 @@ def two_speeds(submit, run_document, campaign):
             submit(run_document(rate, **first))
         for rate in STEADY:
             submit(run_document(rate, **second))
-        checking.check_campaign(campaign)
+        checking.check_study(study)
 
     return measured
 
 
 def test_a_path_of_two_speeds_has_no_value_but_both_speeds(
-    anyone, submit, run_document, campaign
+    anyone, submit, run_document, study
 ):
     for ends, rates in ((("a", "b"), SLOW_AND_FAST), (("b", "a"), STEADY)):
         for rate in rates:
             document = run_document(rate)
             document["samples"][0]["parameters"] = {"from": ends[0], "to": ends[1]}
             submit(document)
-    checking.check_campaign(campaign)
+    checking.check_study(study)
 
-    (metric,) = anyone.get("network/", campaign="study").json()["results"]
+    (metric,) = anyone.get("network/", study="study").json()["results"]
     (matrix,) = metric["matrices"]
     sent, back = matrix["paths"]
 
@@ -81,7 +81,7 @@ def test_a_version_of_two_speeds_has_no_mean(anyone, two_speeds, xen):
     )
     case = Case.objects.get().pk
 
-    (series,) = anyone.get("history/", campaign="study", case=case).json()["series"]
+    (series,) = anyone.get("trend/", study="study", case=case).json()["series"]
     old, new = series["versions"]
 
     assert (old["mean"], old["low"], old["high"]) == (None, None, None)
@@ -91,7 +91,7 @@ def test_a_version_of_two_speeds_has_no_mean(anyone, two_speeds, xen):
 
 
 def test_a_sweep_has_a_line_a_system_lowest_level_first(anyone, sizes):
-    (sweep,) = anyone.get("sweeps/", campaign="study").json()["results"]
+    (sweep,) = anyone.get("sweeps/", study="study").json()["results"]
 
     assert (sweep["axis"], sweep["unit"]) == ("block_size", "MB/s")
     native, xen = sweep["lines"]
@@ -102,7 +102,7 @@ def test_a_sweep_has_a_line_a_system_lowest_level_first(anyone, sizes):
 
 
 def test_a_matrix_has_its_paths_and_what_differs_by_direction(anyone, paths):
-    (metric,) = anyone.get("network/", campaign="study").json()["results"]
+    (metric,) = anyone.get("network/", study="study").json()["results"]
     (matrix,) = metric["matrices"]
 
     sent = {tuple(path["ends"]): path["value"] for path in matrix["paths"]}
@@ -113,8 +113,8 @@ def test_a_matrix_has_its_paths_and_what_differs_by_direction(anyone, paths):
 
 def test_a_history_is_asked_for_by_its_case(anyone, versions):
     case = Case.objects.get().pk
-    told = anyone.get("history/", campaign="study").json()
-    found = anyone.get("history/", campaign="study", case=case, host="alpha").json()
+    told = anyone.get("trend/", study="study").json()
+    found = anyone.get("trend/", study="study", case=case, host="alpha").json()
 
     assert [each["case_id"] for each in told["results"]] == [case]
     assert told["series"] == []
@@ -127,22 +127,22 @@ def test_a_history_is_asked_for_by_its_case(anyone, versions):
 
 
 def test_a_case_that_was_not_measured_is_not_found(anyone, versions):
-    answer = anyone.get("history/", campaign="study", case=999_999)
+    answer = anyone.get("trend/", study="study", case=999_999)
 
     assert answer.status_code == 404
     assert answer.json()["code"] == "not_found"
 
 
-@pytest.mark.parametrize("name", ["sweeps", "network", "history"])
-def test_a_campaign_must_be_named(anyone, campaign, name):
+@pytest.mark.parametrize("name", ["sweeps", "network", "trend"])
+def test_a_study_must_be_named(anyone, study, name):
     assert anyone.get(f"{name}/").status_code == 400
 
 
 @pytest.mark.parametrize(
-    ("name", "queries"), [("sweeps", 10), ("network", 6), ("history", 3)]
+    ("name", "queries"), [("sweeps", 10), ("network", 6), ("trend", 3)]
 )
 def test_their_queries_are_fixed(
     anyone, sizes, paths, versions, django_assert_num_queries, name, queries
 ):
     with django_assert_num_queries(queries):
-        anyone.get(f"{name}/", campaign="study")
+        anyone.get(f"{name}/", study="study")

@@ -72,7 +72,7 @@ RAW = {
     "plus": ("52.97", "+5"),
     "hex": ("52.97", "0x1F"),
     "5,000 levels": ("52.97", "[" * 5000 + "]" * 5000),
-    "a key twice": ('"tool"', '"campaign": "study", "tool"'),
+    "a key twice": ('"tool"', '"study": "study", "tool"'),
     "NUL": ("MB/s", "MB\\u0000/s"),
     "half a surrogate pair": ("MB/s", "\\ud800"),
     "RTL override": ("MB/s", "MB\u202e/s"),
@@ -126,7 +126,7 @@ def test_bad_json_in_one_line_refuses_all_lines(api, run_document, good, bad):
     assert list(body["fields"]) == ["line 2"]
 
 
-@pytest.mark.parametrize("missing", ["key", "campaign", "system", "tool"])
+@pytest.mark.parametrize("missing", ["key", "study", "system", "tool"])
 def test_what_is_missing_is_named(api, run_document, missing):
     document = run_document()
     del document[missing]
@@ -190,7 +190,7 @@ def test_the_body_is_an_object(api, db, body):
     assert said.endswith("Send a JSON object.")
 
 
-@pytest.mark.parametrize("path", ["runs/", "campaigns/", "hosts/", "systems/"])
+@pytest.mark.parametrize("path", ["runs/", "studies/", "hosts/", "systems/"])
 @pytest.mark.parametrize(
     "raw",
     [

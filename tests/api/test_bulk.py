@@ -55,7 +55,7 @@ def test_it_takes_packed_lines(api, run_document):
     ("changes", "status", "code"),
     [
         ({"tool": "nosuchtool"}, 422, "unknown_tool"),
-        ({"campaign": "missing"}, 422, "unknown_campaign"),
+        ({"study": "missing"}, 422, "unknown_study"),
         ({"value": -5}, 422, "value_refused"),
         ({"key": "x"}, 400, "invalid"),
         ({"tool": 5}, 400, "invalid"),
@@ -89,12 +89,12 @@ def test_it_names_lines_as_an_editor_does(api, run_document):
 
 def test_every_bad_line_is_named(api, run_document):
     body = api.bulk(
-        [run_document(tool="x"), run_document(), run_document(campaign="y")]
+        [run_document(tool="x"), run_document(), run_document(study="y")]
     ).json()
 
     assert {line: each["code"] for line, each in body["fields"].items()} == {
         "line 1": "unknown_tool",
-        "line 3": "unknown_campaign",
+        "line 3": "unknown_study",
     }
 
 

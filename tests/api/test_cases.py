@@ -29,17 +29,15 @@ def test_it_lists_what_was_measured(anyone, measured):
         ({"tool": "linpack"}, 0),
         ({"metric": "network throughput"}, 1),
         ({"component": "CPU"}, 0),
-        ({"campaign": "study"}, 1),
+        ({"study": "study"}, 1),
     ],
 )
 def test_it_filters(anyone, measured, query, number):
     assert len(anyone.get("cases/", **query).json()["results"]) == number
 
 
-def test_a_case_nobody_measured_in_a_campaign_is_not_of_it(
-    anyone, measured, lab, campaign
-):
-    campaign.pk, campaign.slug = None, "empty"
-    campaign.save()
+def test_a_case_nobody_measured_in_a_study_is_not_of_it(anyone, measured, lab, study):
+    study.pk, study.slug = None, "empty"
+    study.save()
 
-    assert anyone.get("cases/", campaign="empty").json()["results"] == []
+    assert anyone.get("cases/", study="empty").json()["results"] == []

@@ -8,7 +8,7 @@ from benchmarks.models import Case, System
 def test_it_shows_statistics_over_run_means(anyone, submit, run_document):
     submit(*(run_document(value) for value in (10, 20, 30)))
 
-    (cell,) = anyone.get("cells/", campaign="study").json()["results"]
+    (cell,) = anyone.get("cells/", study="study").json()["results"]
 
     assert {
         name: cell[name] for name in ("n", "mean", "m2", "minimum", "median", "maximum")
@@ -29,19 +29,19 @@ def test_it_filters_cells(anyone, measured):
 
     xen, case = System.objects.get(hypervisor="Xen"), Case.objects.get()
     assert count() == 2
-    assert count(campaign="study", tool="iometer", metric="network throughput") == 2
+    assert count(study="study", tool="iometer", metric="network throughput") == 2
     assert count(system=xen.pk, case=case.pk, scenario="single") == 1
     assert count(system=999) == count(scenario="inter-vm") == count(metric="time") == 0
 
 
-def test_cells_of_a_private_campaign_are_seen_by_its_lab_alone(
-    anyone, reader, submit, run_document, private_campaign
+def test_cells_of_a_private_study_are_seen_by_its_lab_alone(
+    anyone, reader, submit, run_document, private_study
 ):
-    submit(run_document(campaign="secret-study"))
+    submit(run_document(study="secret-study"))
 
     assert anyone.get("cells/").json()["results"] == []
-    assert anyone.get("cells/", campaign="secret-study").status_code == 404
-    assert len(reader.get("cells/", campaign="secret-study").json()["results"]) == 1
+    assert anyone.get("cells/", study="secret-study").status_code == 404
+    assert len(reader.get("cells/", study="secret-study").json()["results"]) == 1
 
 
 @pytest.mark.parametrize("query", [{"scenario": "double"}, {"system": "native"}])

@@ -7,11 +7,11 @@ from benchmarks.models import Efficiency, System
 
 # fmt: off
 FIELDS = [
-    "id", "campaign", "case", "case_id", "tool", "tool_title", "metric",
+    "id", "study", "case", "case_id", "tool", "tool_title", "metric",
     "operation", "access", "parameters", "component", "better", "system",
     "system_id", "host", "hypervisor", "hypervisor_version", "virtualization",
     "guest_os", "guest_bits", "vcpus", "memory_bytes", "hw_virt", "guest_tools",
-    "options", "scenario", "vms", "seat", "load", "clock", "value", "doubts",
+    "options", "scenario", "vms", "slot", "load", "clock", "value", "doubts",
     "shape", "speeds", "range", "unit", "n", "baseline_doubts",
     "baseline_value", "baseline_n", "baseline_system_id", "efficiency", "relative",
     "scaling",
@@ -28,7 +28,7 @@ def rows(caller, **query):
 
 
 def test_it_sets_a_guest_beside_its_machine(anyone, measured):
-    native, guest = rows(anyone, campaign="study")
+    native, guest = rows(anyone, study="study")
 
     assert guest["efficiency"] == pytest.approx(13.08 / 52.97)
     assert (guest["value"], guest["baseline_value"]) == (13.08, 52.97)
@@ -63,15 +63,15 @@ def test_it_shows_what_is_not_yet_compared(anyone, measured):
 def test_it_compares_with_a_system_one_chooses(anyone, measured):
     xen = System.objects.get(hypervisor="Xen")
 
-    native, guest = rows(anyone, campaign="study", baseline=xen.pk)
+    native, guest = rows(anyone, study="study", baseline=xen.pk)
 
     assert native["relative"] == pytest.approx(52.97 / 13.08)
     assert (native["efficiency"], native["state"]) == (None, "relative")
     assert guest["state"] == "reference"
 
 
-def test_a_system_of_no_such_campaign_is_404(anyone, measured):
-    answer = anyone.get("comparisons/", campaign="study", baseline=999)
+def test_a_system_of_no_such_study_is_404(anyone, measured):
+    answer = anyone.get("comparisons/", study="study", baseline=999)
 
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
@@ -92,10 +92,10 @@ def test_it_refuses_a_bad_filter(anyone, db, query):
     assert (answer.status_code, list(answer.json()["fields"])) == (400, list(query))
 
 
-def test_rows_of_a_private_campaign_are_seen_by_its_lab_alone(
-    anyone, reader, other_read_token, submit, run_document, private_campaign
+def test_rows_of_a_private_study_are_seen_by_its_lab_alone(
+    anyone, reader, other_read_token, submit, run_document, private_study
 ):
-    submit(run_document(campaign="secret-study"))
+    submit(run_document(study="secret-study"))
 
     assert rows(anyone) == rows(anyone, token=other_read_token) == []
     assert len(rows(reader)) == 1

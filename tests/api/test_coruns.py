@@ -10,18 +10,18 @@ def together(submit, run_document, xen):
     """Two VMs with a printed sum that is not theirs."""
     shared = {"system": xen, "scenario": "parallel", "vms": 2}
     submit(
-        run_document(10.0, seat="1", **shared),
-        run_document(20.0, seat="2", **shared),
-        run_document(33.0, seat="sum", **shared),
+        run_document(10.0, slot="1", **shared),
+        run_document(20.0, slot="2", **shared),
+        run_document(33.0, slot="sum", **shared),
         run_document(25.0, system=xen),
     )
 
 
-def test_it_shows_seats_figures_and_the_doubtful_sum(anyone, together):
-    body = anyone.get("coruns/", campaign="study").json()
+def test_it_shows_slots_figures_and_the_doubtful_sum(anyone, together):
+    body = anyone.get("coruns/", study="study").json()
 
     (corun,) = body["results"]
-    assert [seat["value"] for seat in corun["seats"]] == [10, 20]
+    assert [slot["value"] for slot in corun["slots"]] == [10, 20]
     assert corun["printed"] == {"sum": 33}
     assert corun["figures"]["sum"] == 30
     assert corun["figures"]["scaling"] == 1.2
@@ -30,21 +30,21 @@ def test_it_shows_seats_figures_and_the_doubtful_sum(anyone, together):
     assert [point["k"] for point in body["curves"][0]["points"]] == [1, 2]
 
 
-def test_of_a_seat_of_two_speeds_nothing_is_made(
-    anyone, submit, run_document, xen, campaign
+def test_of_a_slot_of_two_speeds_nothing_is_made(
+    anyone, submit, run_document, xen, study
 ):
     shared = {"system": xen, "scenario": "parallel", "vms": 2}
     for at, rate in enumerate((50, 51, 50, 100, 101, 100, 51)):
         together = {**shared, "corun": f"together {at}"}
         submit(
-            run_document(rate, seat="1", **together),
-            run_document(40, seat="2", **together),
+            run_document(rate, slot="1", **together),
+            run_document(40, slot="2", **together),
         )
-    checking.check_campaign(campaign)
+    checking.check_study(study)
 
-    body = anyone.get("coruns/", campaign="study").json()
+    body = anyone.get("coruns/", study="study").json()
     (corun,) = body["results"]
-    doubted, steady = corun["seats"]
+    doubted, steady = corun["slots"]
 
     assert (doubted["value"], doubted["doubts"]) == (None, ["two_speeds"])
     assert (steady["value"], steady["doubts"]) == (40, [])
@@ -68,19 +68,19 @@ def test_of_a_seat_of_two_speeds_nothing_is_made(
     ],
 )
 def test_it_can_be_narrowed(anyone, together, filters, count):
-    answer = anyone.get("coruns/", campaign="study", **filters)
+    answer = anyone.get("coruns/", study="study", **filters)
 
     assert len(answer.json()["results"]) == count
 
 
 @pytest.mark.parametrize(
     "query",
-    [{}, {"campaign": "study", "scenario": "single"}, {"campaign": "study", "x": 1}],
+    [{}, {"study": "study", "scenario": "single"}, {"study": "study", "x": 1}],
 )
-def test_a_wrong_question_is_refused(anyone, campaign, query):
+def test_a_wrong_question_is_refused(anyone, study, query):
     assert anyone.get("coruns/", **query).status_code == 400
 
 
 def test_its_queries_are_fixed(anyone, together, django_assert_num_queries):
     with django_assert_num_queries(7):
-        anyone.get("coruns/", campaign="study")
+        anyone.get("coruns/", study="study")

@@ -108,7 +108,7 @@ def test_the_script_of_the_page_reads_our_document(anyone):
     [str(pattern.pattern) for pattern in urlpatterns if pattern.name != "unknown"],
 )
 def test_the_readers_docs_mention_every_address(address):
-    shown = re.sub(r"<\w+:pk>", "<id>", address).replace("<campaign:slug>", "<slug>")
+    shown = re.sub(r"<\w+:pk>", "<id>", address).replace("<study:slug>", "<slug>")
     shown = shown.replace("<slug:form>", "<form>")
 
     assert f"/api/v1/{shown}`" in READERS.read_text()

@@ -27,7 +27,7 @@ def metered(submit, run_document, xen):
 
 
 def test_it_shows_both_energies_and_their_ratios(anyone, metered):
-    body = anyone.get("energy/", campaign="study", waiting_w=60).json()
+    body = anyone.get("energy/", study="study", waiting_w=60).json()
 
     (table,) = body["results"]
     native, vm = table["systems"]
@@ -38,7 +38,7 @@ def test_it_shows_both_energies_and_their_ratios(anyone, metered):
 
 
 def test_what_cannot_be_used_is_refused_with_the_reason(anyone, metered):
-    (refused,) = anyone.get("energy/", campaign="study").json()["refused"]
+    (refused,) = anyone.get("energy/", study="study").json()["refused"]
 
     assert "no energy" in refused["reason"]
 
@@ -54,7 +54,7 @@ def logged(submit, run_document, agent):
 
 
 def test_it_shows_what_the_machines_meters_saw_of_each_run(anyone, logged):
-    partly, whole = anyone.get("energy/", campaign="study").json()["runs"]
+    partly, whole = anyone.get("energy/", study="study").json()["runs"]
 
     assert (whole["host"], whole["meter"]) == ("alpha", "lab meter 2")
     assert (whole["energy_j"], whole["mean_w"]) == (820, 82)
@@ -67,12 +67,12 @@ def test_it_shows_what_the_machines_meters_saw_of_each_run(anyone, logged):
 
 @pytest.mark.parametrize(
     "query",
-    [{}, {"campaign": "study", "waiting_w": "-1"}, {"campaign": "study", "x": 1}],
+    [{}, {"study": "study", "waiting_w": "-1"}, {"study": "study", "x": 1}],
 )
-def test_a_wrong_question_is_refused(anyone, campaign, query):
+def test_a_wrong_question_is_refused(anyone, study, query):
     assert anyone.get("energy/", **query).status_code == 400
 
 
 def test_its_queries_are_fixed(anyone, metered, django_assert_num_queries):
     with django_assert_num_queries(6):
-        anyone.get("energy/", campaign="study")
+        anyone.get("energy/", study="study")

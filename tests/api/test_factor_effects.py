@@ -1,12 +1,12 @@
-"""/api/v1/influence/: which parameters moved a campaign's results."""
+"""/api/v1/factor-effects/: which parameters moved a study's results."""
 
 import itertools
 
 import pytest
 
 ESXI = {"hypervisor": "VMware ESXi", "virtualization": "full"}
-ANSWER = ["campaign", "lab", "scenario", "response", "results"]
-RESULT = ["component", "is_whole", "cases", "left_out", "influence", "pictures"]
+ANSWER = ["study", "lab", "scenario", "response", "results"]
+RESULT = ["component", "is_whole", "cases", "left_out", "factor-effects", "pictures"]
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def factorial(submit, run_document):
 
 
 def found(caller, **query):
-    answer = caller.get("influence/", **{"campaign": "study", **query})
+    answer = caller.get("factor-effects/", **{"study": "study", **query})
     assert answer.status_code == 200, answer.json()
     return answer.json()
 
@@ -35,14 +35,14 @@ def test_it_answers_component_by_component_and_case_by_case(anyone, factorial):
     whole, case = answer["results"]
     assert list(answer) == ANSWER
     assert list(whole) == RESULT
-    assert (answer["lab"], answer["campaign"]) == ("alpha-lab", "study")
+    assert (answer["lab"], answer["study"]) == ("alpha-lab", "study")
     assert (answer["scenario"], answer["response"]) == ("single", "efficiency")
     assert (whole["is_whole"], case["is_whole"]) == (True, False)
     assert [each["case"] for each in case["cases"]] == ["Network throughput · write"]
 
 
 def test_it_ranks_the_effects_as_factors(anyone, factorial):
-    effects = found(anyone)["results"][0]["influence"]["effects"]
+    effects = found(anyone)["results"][0]["analysis"]["effects"]
 
     first, *others = effects
     assert first["factors"] == [["guest_tools"]]
@@ -54,25 +54,25 @@ def test_it_ranks_the_effects_as_factors(anyone, factorial):
 
 
 def test_it_tells_how_chance_was_measured(anyone, factorial):
-    influence = found(anyone)["results"][1]["influence"]
+    effects = found(anyone)["results"][1]["analysis"]
 
-    assert (influence["chance"], influence["cells"]) == ("contrasts", 8)
-    assert influence["lenth"]["contrasts"] == 7
-    assert influence["lenth"]["pse"] < influence["lenth"]["me"]
-    assert influence["error"] is None
-    assert len(influence["points"]) == 7
-    assert influence["points"][0]["terms"] == [[["guest_tools"]]]
+    assert (effects["chance"], effects["cells"]) == ("contrasts", 8)
+    assert effects["lenth"]["contrasts"] == 7
+    assert effects["lenth"]["pse"] < effects["lenth"]["me"]
+    assert effects["error"] is None
+    assert len(effects["points"]) == 7
+    assert effects["points"][0]["terms"] == [[["guest_tools"]]]
 
 
 def test_it_shows_the_design(anyone, factorial):
-    influence = found(anyone)["results"][1]["influence"]
+    effects = found(anyone)["results"][1]["analysis"]
 
-    assert influence["factors"][1] == {"names": ["hw_virt"], "levels": ["off", "on"]}
-    assert influence["combinations"][0] == {
+    assert effects["factors"][1] == {"names": ["hw_virt"], "levels": ["off", "on"]}
+    assert effects["combinations"][0] == {
         "levels": ["1", "off", "absent"],
         "count": 1,
     }
-    assert len(influence["combinations"]) == 8
+    assert len(effects["combinations"]) == 8
 
 
 def test_repeated_runs_give_intervals_and_adjusted_p_values(
@@ -82,10 +82,10 @@ def test_repeated_runs_give_intervals_and_adjusted_p_values(
     for system, values in zip(systems, [(10, 11, 12), (20, 21, 22)], strict=True):
         submit(*(run_document(value, system=system) for value in values))
 
-    influence = found(anyone, response="value")["results"][0]["influence"]
+    effects = found(anyone, response="value")["results"][0]["analysis"]
 
-    (effect,) = influence["effects"]
-    assert (influence["chance"], influence["error"]["df"]) == ("replicated", 4)
+    (effect,) = effects["effects"]
+    assert (effects["chance"], effects["error"]["df"]) == ("replicated", 4)
     assert effect["factor"] == pytest.approx(21 / 11)
     assert effect["p_value"] < 0.01
     assert effect["wide_low"] == pytest.approx(effect["low"])
@@ -95,11 +95,11 @@ def test_factors_that_never_changed_apart_are_one(anyone, submit, run_document, 
     sizes = [{"vcpus": 1, "memory_bytes": 2**30}, {"vcpus": 2, "memory_bytes": 2**31}]
     submit(*(run_document(9.0, system={**xen, **size}) for size in sizes))
 
-    influence = found(anyone)["results"][0]["influence"]
+    effects = found(anyone)["results"][0]["analysis"]
 
-    (effect,) = influence["effects"]
+    (effect,) = effects["effects"]
     assert effect["factors"] == [["vcpus", "memory_bytes"]]
-    assert (influence["chance"], effect["strength"]) == ("unjudged", "unjudged")
+    assert (effects["chance"], effect["strength"]) == ("unjudged", "unjudged")
     assert (effect["low"], effect["p_value"]) == (None, None)
 
 
@@ -110,36 +110,36 @@ def test_it_filters(anyone, factorial):
     assert found(anyone, response="value")["response"] == "value"
 
 
-def test_another_labs_campaign_is_named_with_its_lab(anyone, factorial):
-    assert found(anyone, campaign="alpha-lab/study") == found(anyone)
+def test_another_labs_study_is_named_with_its_lab(anyone, factorial):
+    assert found(anyone, study="alpha-lab/study") == found(anyone)
 
 
 @pytest.mark.parametrize(
     ("query", "wrong"),
     [
-        ({}, "campaign"),
-        ({"campaign": "study", "component": "cpu"}, "component"),
-        ({"campaign": "study", "scenario": "alone"}, "scenario"),
-        ({"campaign": "study", "response": "speed"}, "response"),
-        ({"campaign": "study", "page_size": "5"}, "page_size"),
-        ({"campaign": "a b"}, "campaign"),
+        ({}, "study"),
+        ({"study": "study", "component": "cpu"}, "component"),
+        ({"study": "study", "scenario": "alone"}, "scenario"),
+        ({"study": "study", "response": "speed"}, "response"),
+        ({"study": "study", "page_size": "5"}, "page_size"),
+        ({"study": "a b"}, "study"),
     ],
 )
 def test_it_refuses_a_bad_query(anyone, factorial, query, wrong):
-    answer = anyone.get("influence/", **query)
+    answer = anyone.get("factor-effects/", **query)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
     assert list(answer.json()["fields"]) == [wrong]
 
 
-def test_a_campaign_that_does_not_exist_is_404(anyone, db):
-    answer = anyone.get("influence/", campaign="nowhere")
+def test_a_study_that_does_not_exist_is_404(anyone, db):
+    answer = anyone.get("factor-effects/", study="nowhere")
 
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
 def test_nothing_is_written_here(api, factorial):
-    assert api.post("influence/", {}).status_code == 405
+    assert api.post("factor-effects/", {}).status_code == 405
 
 
 def test_it_costs_a_fixed_number_of_queries(

@@ -12,15 +12,15 @@ MARK = {"code": "not_valid", "sentence": "The run was too short."}
 
 @pytest.fixture
 def flagged(submit, run_document):
-    """A campaign whose only run doubts itself."""
+    """A study whose only run doubts itself."""
     (submission,) = submit(run_document())
     Run.objects.filter(pk=submission.run_id).update(warnings=[MARK])
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     return submission
 
 
 def flag_of(api, **query):
-    (flag,) = api.get("flags/", campaign="study", **query).json()["results"]
+    (flag,) = api.get("flags/", study="study", **query).json()["results"]
     return flag
 
 
@@ -91,14 +91,14 @@ def test_a_reading_token_cannot_decide(reader, flagged):
     assert reader.patch(address, {"status": "open", "note": "x"}).status_code == 403
 
 
-def test_a_campaign_says_whether_its_flags_are_up_to_date(anyone, submit, run_document):
+def test_a_study_says_whether_its_flags_are_up_to_date(anyone, submit, run_document):
     submit(run_document())
-    assert anyone.get("campaigns/study/").json()["counts"]["unchecked"] == 1
+    assert anyone.get("studies/study/").json()["counts"]["unchecked"] == 1
 
-    checking.check_due_campaigns(timedelta(0))
-    assert anyone.get("campaigns/study/").json()["counts"]["unchecked"] == 0
+    checking.check_due_studies(timedelta(0))
+    assert anyone.get("studies/study/").json()["counts"]["unchecked"] == 0
 
 
 def test_queries_are_fixed(anyone, flagged, django_assert_num_queries):
     with django_assert_num_queries(3):
-        anyone.get("flags/", campaign="study")
+        anyone.get("flags/", study="study")

@@ -70,7 +70,7 @@ def test_a_host_is_seen_by_its_lab_alone(anyone, reader, host):
     assert anyone.get("hosts/").json()["results"] == []
 
 
-def test_a_host_that_a_public_campaign_measured_is_seen_by_all(anyone, host, measured):
+def test_a_host_that_a_public_study_measured_is_seen_by_all(anyone, host, measured):
     assert anyone.get(f"hosts/{host.pk}/").status_code == 200
     assert [each["slug"] for each in anyone.get("hosts/").json()["results"]] == [
         "alpha"

@@ -13,11 +13,11 @@ def system(lab, host):
 
 
 @pytest.fixture
-def document(campaign, system):
+def document(study, system):
     return {
-        "campaign": campaign.slug,
+        "study": study.slug,
         "title": "Two guests",
-        "systems": [{"system": system.pk, "seats": 2}],
+        "systems": [{"system": system.pk, "slots": 2}],
         "tools": [{"tool": "hackbench"}],
         "scenarios": [{"kind": "parallel", "vms": 2}],
         "repetitions": 1,
@@ -37,12 +37,12 @@ def test_it_is_made_and_read_again(anyone, plan):
     shown = anyone.get(f"plans/{plan['id']}/").json()
 
     assert shown["steps"]["waiting"] == 1
-    assert [seat["number"] for seat in shown["seats"]] == [1, 2]
+    assert [slot["number"] for slot in shown["slots"]] == [1, 2]
     assert (shown["barriers"], shown["start_spreads_us"]) == ([], [])
 
 
-def test_it_is_listed_by_campaign_and_status(anyone, plan):
-    found = anyone.get("plans/", campaign="study", status="open").json()["results"]
+def test_it_is_listed_by_study_and_status(anyone, plan):
+    found = anyone.get("plans/", study="study", status="open").json()["results"]
 
     assert [each["id"] for each in found] == [plan["id"]]
     assert anyone.get("plans/", status="done").json()["results"] == []
@@ -57,7 +57,7 @@ def test_it_is_listed_by_campaign_and_status(anyone, plan):
         ({"systems": [{"system": 999_999}]}, 422, "unknown_system"),
         ({"order": "shuffled"}, 400, "invalid"),
         ({"budget": 60}, 400, "invalid"),
-        ({"campaign": "missing"}, 422, "unknown_campaign"),
+        ({"study": "missing"}, 422, "unknown_study"),
     ],
 )
 def test_a_bad_plan_is_refused_in_words(api, document, change, status, code):
@@ -72,8 +72,8 @@ def test_another_lab_can_neither_change_nor_follow_it(stranger, system, plan):
     place = f"plans/{plan['id']}/"
     asked = [
         stranger.patch(place, {"status": "stopped"}),
-        stranger.post(f"{place}seats/", {"name": "vm-a", "system": system.pk}),
-        stranger.post(f"{place}next/", {"seat": 1}),
+        stranger.post(f"{place}slots/", {"name": "vm-a", "system": system.pk}),
+        stranger.post(f"{place}next/", {"slot": 1}),
         stranger.post(f"plan-parts/{part}/meet/", {"attempt": 1}),
         stranger.post(f"plan-parts/{part}/finish/", {"attempt": 1, "outcome": "done"}),
     ]
@@ -99,9 +99,9 @@ def test_it_is_stopped_once(api, plan):
 def test_two_guests_go_through_a_step(api, anyone, system, plan):
     place = f"plans/{plan['id']}/"
     said = [{"name": name, "system": system.pk} for name in ("vm-a", "vm-b")]
-    seats = [api.post(f"{place}seats/", each).json() for each in said]
+    slots = [api.post(f"{place}slots/", each).json() for each in said]
     parts = [
-        api.post(f"{place}next/", {"seat": each["id"]}).json()["part"] for each in seats
+        api.post(f"{place}next/", {"slot": each["id"]}).json()["part"] for each in slots
     ]
     for part in parts:
         arrived = {"attempt": 1, "clock": "c", "now_us": 1_000, "limit_s": 9.5}
@@ -111,8 +111,8 @@ def test_two_guests_go_through_a_step(api, anyone, system, plan):
         ended |= {"ended_us": 1_000_010 + number, "keys": []}
         kept = api.post(f"plan-parts/{part['id']}/finish/", ended).json()
 
-    assert seats[0]["work"] == [{"tool": "hackbench", "options": {}}]
-    assert [part["seat"] for part in parts] == ["1", "2"]
+    assert slots[0]["work"] == [{"tool": "hackbench", "options": {}}]
+    assert [part["slot"] for part in parts] == ["1", "2"]
     assert (parts[0]["corun"], parts[0]["session"]) == (
         f"plan {plan['id']}, step 1",
         f"plan {plan['id']}",
@@ -129,14 +129,14 @@ def test_two_guests_go_through_a_step(api, anyone, system, plan):
 
 def test_a_system_may_be_described_by_who_joins(api, host, document):
     described = {"host": host.slug, "hypervisor": "Xen", "guest_bits": 64}
-    document["systems"] = [{"system": described, "seats": 2}]
+    document["systems"] = [{"system": described, "slots": 2}]
     plan = api.post("plans/", document).json()
 
     joined = api.post(
-        f"plans/{plan['id']}/seats/", {"name": "vm-a", "system": described}
+        f"plans/{plan['id']}/slots/", {"name": "vm-a", "system": described}
     )
     other = {**described, "guest_bits": 32}
-    refused = api.post(f"plans/{plan['id']}/seats/", {"name": "vm-b", "system": other})
+    refused = api.post(f"plans/{plan['id']}/slots/", {"name": "vm-b", "system": other})
 
     assert joined.json()["number"] == 1
     assert (refused.status_code, refused.json()["code"]) == (422, "plan")

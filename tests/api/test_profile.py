@@ -1,4 +1,4 @@
-"""/profile/: what each system of a campaign costs."""
+"""/profile/: what each system of a study costs."""
 
 import pytest
 
@@ -9,9 +9,9 @@ def pair(submit, run_document, xen):
 
 
 def test_it_has_a_row_a_system_and_a_share_a_component(anyone, pair):
-    answer = anyone.get("profile/", campaign="study").json()
+    answer = anyone.get("profile/", study="study").json()
 
-    assert (answer["campaign"], answer["is_relative"]) == ("study", False)
+    assert (answer["study"], answer["is_relative"]) == ("study", False)
     assert answer["components"] == ["network"]
     (system,) = answer["systems"]
     assert system["system"] == "Xen 3.3 full Ubuntu Server 9.04 32-bit"
@@ -21,14 +21,14 @@ def test_it_has_a_row_a_system_and_a_share_a_component(anyone, pair):
     assert (share["cases"], share["left_out"]) == (1, 0)
 
 
-def test_a_campaign_has_to_be_named(anyone, pair):
+def test_a_study_has_to_be_named(anyone, pair):
     answer = anyone.get("profile/")
 
     assert answer.status_code == 400
-    assert "campaign" in answer.json()["fields"]
+    assert "study" in answer.json()["fields"]
 
 
-def test_an_empty_campaign_has_an_empty_profile(anyone, campaign):
-    answer = anyone.get("profile/", campaign="study").json()
+def test_an_empty_study_has_an_empty_profile(anyone, study):
+    answer = anyone.get("profile/", study="study").json()
 
     assert (answer["components"], answer["systems"]) == ([], [])

@@ -1,11 +1,11 @@
-"""GET /publishing/: what a campaign may be published as."""
+"""GET /publishing/: what a study may be published as."""
 
 from benchmarks.analysis.disclosure import DISCLOSURE
 from benchmarks.models import Host, System
 
 
 def test_a_study_of_single_runs_is_a_draft_and_says_why(anyone, measured):
-    found = anyone.get("publishing/", campaign="study").json()
+    found = anyone.get("publishing/", study="study").json()
 
     assert (found["level"], found["rule_set"], found["cells"]) == ("draft", 1, 2)
     assert [cell["n"] for cell in found["few_runs"]] == [1, 1]
@@ -14,13 +14,13 @@ def test_a_study_of_single_runs_is_a_draft_and_says_why(anyone, measured):
 
 
 def test_five_quiet_runs_that_state_everything_are_a_labs(
-    anyone, submit, run_document, xen, campaign
+    anyone, submit, run_document, xen, study
 ):
     stated = {
         thing.facts[0]: "stated" for things in DISCLOSURE.values() for thing in things
     }
-    campaign.author = "Alice"
-    campaign.save()
+    study.author = "Alice"
+    study.save()
     said = {
         "facts": stated,
         "tool_version": "2006.07.27",
@@ -31,16 +31,16 @@ def test_five_quiet_runs_that_state_everything_are_a_labs(
         submit(run_document(value, **said), run_document(value, system=sized, **said))
     Host.objects.update(facts=stated)
 
-    found = anyone.get("publishing/", campaign="study").json()
+    found = anyone.get("publishing/", study="study").json()
 
     assert (found["level"], found["undisclosed"]) == ("lab", {})
     assert System.objects.count() == 2
 
 
-def test_it_needs_a_campaign(anyone, db):
+def test_it_needs_a_study(anyone, db):
     assert anyone.get("publishing/").status_code == 400
 
 
 def test_it_asks_a_fixed_number_of_times(anyone, measured, django_assert_num_queries):
     with django_assert_num_queries(5):
-        anyone.get("publishing/", campaign="study")
+        anyone.get("publishing/", study="study")

@@ -31,7 +31,7 @@ def test_it_takes_everything_that_can_be_said(api, run_document, reader):
         "tool_version": "2006.07.27",
         "scenario": "parallel",
         "vms": 2,
-        "seat": "1",
+        "slot": "1",
         "load": "LINPACK in 2 further VMs",
         "corun": "pair 1",
         "session": "Tuesday",
@@ -121,15 +121,15 @@ def test_it_filters_runs(anyone, measured):
     native, guest = (str(each.key) for each in measured)
     system = Run.objects.get(key=guest).system_id
     assert keys() == [native, guest]
-    assert keys(campaign="study", tool="Iometer", status="parsed") == [native, guest]
+    assert keys(study="study", tool="Iometer", status="parsed") == [native, guest]
     assert keys(system=system) == [guest]
     assert keys(status="received") == []
 
 
-def test_a_run_of_a_private_campaign_is_404_like_a_missing_one(
-    anyone, api, reader, run_document, private_campaign, other_read_token
+def test_a_run_of_a_private_study_is_404_like_a_missing_one(
+    anyone, api, reader, run_document, private_study, other_read_token
 ):
-    pk = api.post("runs/", run_document(campaign="secret-study")).json()["id"]
+    pk = api.post("runs/", run_document(study="secret-study")).json()["id"]
 
     for token in ("", other_read_token):
         for path in (f"runs/{pk}/", f"runs/{pk}/samples/", "runs/99/"):
@@ -142,14 +142,14 @@ def test_a_run_of_a_private_campaign_is_404_like_a_missing_one(
 @pytest.mark.parametrize(
     ("changes", "code", "says"),
     [
-        ({"campaign": "missing"}, "unknown_campaign", "POST /api/v1/campaigns/"),
-        ({"campaign": "theirs"}, "unknown_campaign", "POST /api/v1/campaigns/"),
+        ({"study": "missing"}, "unknown_study", "POST /api/v1/studies/"),
+        ({"study": "theirs"}, "unknown_study", "POST /api/v1/studies/"),
         ({"tool": "linpak"}, "unknown_tool", "LINPACK"),
         ({"system": {"host": "beta"}}, "unknown_host", "POST /api/v1/hosts/"),
     ],
 )
 def test_it_answers_422_to_names_it_does_not_know(
-    api, run_document, foreign_campaign, changes, code, says
+    api, run_document, foreign_study, changes, code, says
 ):
     answer = api.post("runs/", run_document(**changes))
 
@@ -160,13 +160,11 @@ def test_it_answers_422_to_names_it_does_not_know(
 
 @pytest.mark.parametrize("owner", ["other", "nobody"])
 def test_another_labs_system_is_422_like_a_missing_one(
-    stranger, run_document, measured, foreign_campaign, owner
+    stranger, run_document, measured, foreign_study, owner
 ):
     system = Run.objects.first().system_id if owner == "other" else 999_999
 
-    answer = stranger.post(
-        "runs/", {**run_document(campaign="theirs"), "system": system}
-    )
+    answer = stranger.post("runs/", {**run_document(study="theirs"), "system": system})
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_system")
 
@@ -197,7 +195,7 @@ def test_it_pages_through_runs_both_ways(anyone, api, run_document):
     api.bulk([run_document() for _ in range(7)])
     ids = list(Run.objects.values_list("pk", flat=True).order_by("pk"))
 
-    first = anyone.get("runs/", page_size=3, campaign="study").json()
+    first = anyone.get("runs/", page_size=3, study="study").json()
     second = anyone.client.get(first["next"]).json()
     third = anyone.client.get(second["next"]).json()
     back = anyone.client.get(third["previous"]).json()

@@ -1,8 +1,8 @@
-"""/api/v1/campaigns/: studies of a lab."""
+"""/api/v1/studies/: studies of a lab."""
 
 import pytest
 
-from benchmarks.models import Campaign, System
+from benchmarks.models import Study, System
 
 STUDY = {
     "slug": "lmu-2010-xen",
@@ -14,55 +14,55 @@ STUDY = {
     "note": "One printed value per cell.\nGuests: 1 vCPU.",
     "visibility": "public",
     "factors": {"guest bits": [32, 64], "AMD-V": ["off", "on"]},
-    "band_percent": 2,
+    "equivalence_margin_percent": 2,
     "baseline_max_age_days": 30,
 }
 
 
-def test_it_creates_a_campaign(api, lab):
-    answer = api.post("campaigns/", STUDY)
+def test_it_creates_a_study(api, lab):
+    answer = api.post("studies/", STUDY)
 
     assert answer.status_code == 201
     assert answer.json() == {
         **STUDY,
-        "id": Campaign.objects.get().pk,
-        "url": "http://testserver/api/v1/campaigns/alpha-lab/lmu-2010-xen/",
+        "id": Study.objects.get().pk,
+        "url": "http://testserver/api/v1/studies/alpha-lab/lmu-2010-xen/",
         "lab": "alpha-lab",
         "reference_system": None,
         "created_at": answer.json()["created_at"],
     }
     assert answer.headers["Location"] == answer.json()["url"]
-    assert Campaign.objects.get().lab == lab
+    assert Study.objects.get().lab == lab
 
 
-def test_the_same_campaign_again_is_200(api):
-    first = api.post("campaigns/", STUDY)
+def test_the_same_study_again_is_200(api):
+    first = api.post("studies/", STUDY)
 
-    again = api.post("campaigns/", STUDY)
+    again = api.post("studies/", STUDY)
 
     assert (again.status_code, again.json()) == (200, first.json())
 
 
 def test_the_same_slug_with_another_title_is_409(api):
-    api.post("campaigns/", STUDY)
+    api.post("studies/", STUDY)
 
-    answer = api.post("campaigns/", {**STUDY, "title": "Another"})
+    answer = api.post("studies/", {**STUDY, "title": "Another"})
 
-    assert (answer.status_code, answer.json()["code"]) == (409, "campaign_exists")
+    assert (answer.status_code, answer.json()["code"]) == (409, "study_exists")
     assert "another title" in answer.json()["detail"]
     assert "PATCH" in answer.json()["detail"]
-    assert Campaign.objects.get().title == STUDY["title"]
+    assert Study.objects.get().title == STUDY["title"]
 
 
 def test_two_labs_may_use_one_slug(api, stranger):
-    assert api.post("campaigns/", STUDY).status_code == 201
-    assert stranger.post("campaigns/", STUDY).status_code == 201
+    assert api.post("studies/", STUDY).status_code == 201
+    assert stranger.post("studies/", STUDY).status_code == 201
 
 
-def test_a_new_campaign_is_private(api):
-    api.post("campaigns/", {"slug": "x", "title": "X"})
+def test_a_new_study_is_private(api):
+    api.post("studies/", {"slug": "x", "title": "X"})
 
-    assert Campaign.objects.get().visibility == "private"
+    assert Study.objects.get().visibility == "private"
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_new_campaign_is_private(api):
         ({"factors": {"bits": 32}}, "factors.bits"),
         ({"factors": {"bits": [[32]]}}, "factors.bits[0]"),
         ({"factors": ["bits"]}, "factors"),
-        ({"band_percent": -1}, "band_percent"),
-        ({"band_percent": "2"}, "band_percent"),
+        ({"equivalence_margin_percent": -1}, "equivalence_margin_percent"),
+        ({"equivalence_margin_percent": "2"}, "equivalence_margin_percent"),
         ({"baseline_max_age_days": 1.5}, "baseline_max_age_days"),
         ({"baseline_max_age_days": True}, "baseline_max_age_days"),
         ({"reference_system": 1}, "reference_system"),
@@ -91,15 +91,15 @@ def test_a_new_campaign_is_private(api):
     ],
 )
 def test_it_refuses_a_bad_value_and_stores_nothing(api, changes, field):
-    answer = api.post("campaigns/", {**STUDY, **changes})
+    answer = api.post("studies/", {**STUDY, **changes})
 
     assert answer.status_code == 400
     assert list(answer.json()["fields"]) == [field]
-    assert not Campaign.objects.exists()
+    assert not Study.objects.exists()
 
 
 def test_it_asks_for_what_is_missing(api):
-    answer = api.post("campaigns/", {})
+    answer = api.post("studies/", {})
 
     assert answer.json()["fields"] == {
         "slug": ["This is missing. Send it."],
@@ -107,15 +107,15 @@ def test_it_asks_for_what_is_missing(api):
     }
 
 
-def test_it_lists_what_one_may_see(anyone, reader, campaign, private_campaign):
-    public = [each["slug"] for each in anyone.get("campaigns/").json()["results"]]
-    own = [each["slug"] for each in reader.get("campaigns/").json()["results"]]
+def test_it_lists_what_one_may_see(anyone, reader, study, private_study):
+    public = [each["slug"] for each in anyone.get("studies/").json()["results"]]
+    own = [each["slug"] for each in reader.get("studies/").json()["results"]]
 
     assert (public, own) == (["study"], ["study", "secret-study"])
 
 
-def test_it_shows_a_campaign_with_its_numbers(anyone, measured):
-    answer = anyone.get("campaigns/study/").json()
+def test_it_shows_a_study_with_its_numbers(anyone, measured):
+    answer = anyone.get("studies/study/").json()
 
     assert answer["counts"] == {
         "runs": 2,
@@ -132,68 +132,73 @@ def test_it_shows_a_campaign_with_its_numbers(anyone, measured):
     assert answer["tools"] == ["iometer"]
 
 
-def test_a_campaign_can_be_named_with_its_lab(anyone, campaign, other_lab):
-    Campaign.objects.create(
+def test_a_study_can_be_named_with_its_lab(anyone, study, other_lab):
+    Study.objects.create(
         lab=other_lab, slug="study", title="Theirs", visibility="public"
     )
 
-    ambiguous = anyone.get("campaigns/study/")
-    theirs = anyone.get("campaigns/beta-lab/study/")
+    ambiguous = anyone.get("studies/study/")
+    theirs = anyone.get("studies/beta-lab/study/")
 
     assert (ambiguous.status_code, ambiguous.json()["code"]) == (
         400,
-        "ambiguous_campaign",
+        "ambiguous_study",
     )
     assert theirs.json()["title"] == "Theirs"
 
 
 @pytest.mark.parametrize("name", ["theirs", "beta-lab/theirs", "missing"])
-def test_another_labs_private_campaign_is_404_like_a_missing_one(
-    api, reader, foreign_campaign, name
+def test_another_labs_private_study_is_404_like_a_missing_one(
+    api, reader, foreign_study, name
 ):
     for caller in (api, reader):
-        read = caller.get(f"campaigns/{name}/")
-        changed = caller.patch(f"campaigns/{name}/", {"title": "Mine now"})
+        read = caller.get(f"studies/{name}/")
+        changed = caller.patch(f"studies/{name}/", {"title": "Mine now"})
         assert (read.status_code, read.json()["code"]) == (404, "not_found")
         assert changed.status_code == (404 if caller is api else 403)
 
-    assert Campaign.objects.get().title == "Their study"
+    assert Study.objects.get().title == "Their study"
 
 
-def test_another_labs_public_campaign_cannot_be_changed(stranger, campaign):
-    assert stranger.patch("campaigns/study/", {"title": "X"}).status_code == 404
+def test_another_labs_public_study_cannot_be_changed(stranger, study):
+    assert stranger.patch("studies/study/", {"title": "X"}).status_code == 404
 
 
-def test_it_changes_what_is_sent_and_no_more(api, campaign):
-    answer = api.patch("campaigns/study/", {"title": "Renamed", "band_percent": 5})
+def test_it_changes_what_is_sent_and_no_more(api, study):
+    answer = api.patch(
+        "studies/study/", {"title": "Renamed", "equivalence_margin_percent": 5}
+    )
 
     assert answer.status_code == 200
-    assert (answer.json()["title"], answer.json()["band_percent"]) == ("Renamed", 5)
+    assert (answer.json()["title"], answer.json()["equivalence_margin_percent"]) == (
+        "Renamed",
+        5,
+    )
     assert answer.json()["visibility"] == "public"
 
 
 @pytest.mark.parametrize("changes", [{}, {"title": "A study"}])
-def test_a_change_that_changes_nothing_is_fine(api, campaign, changes):
-    assert api.patch("campaigns/study/", changes).status_code == 200
+def test_a_change_that_changes_nothing_is_fine(api, study, changes):
+    assert api.patch("studies/study/", changes).status_code == 200
 
 
-def test_a_slug_cannot_be_changed(api, campaign):
-    answer = api.patch("campaigns/study/", {"slug": "other"})
+def test_a_slug_cannot_be_changed(api, study):
+    answer = api.patch("studies/study/", {"slug": "other"})
 
     assert (answer.status_code, list(answer.json()["fields"])) == (400, ["slug"])
 
 
-def test_it_sets_and_clears_the_reference_system(api, campaign, measured):
+def test_it_sets_and_clears_the_reference_system(api, study, measured):
     xen = System.objects.get(hypervisor="Xen")
 
-    set_to = api.patch("campaigns/study/", {"reference_system": xen.pk})
-    cleared = api.patch("campaigns/study/", {"reference_system": None})
+    set_to = api.patch("studies/study/", {"reference_system": xen.pk})
+    cleared = api.patch("studies/study/", {"reference_system": None})
 
     assert set_to.json()["reference_system"] == xen.pk
     assert cleared.json()["reference_system"] is None
 
 
-def test_an_unknown_reference_system_is_422(api, campaign):
-    answer = api.patch("campaigns/study/", {"reference_system": 999})
+def test_an_unknown_reference_system_is_422(api, study):
+    answer = api.patch("studies/study/", {"reference_system": 999})
 
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_system")

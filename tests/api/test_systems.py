@@ -88,13 +88,13 @@ def test_it_refuses_a_bad_value_and_stores_nothing(api, host, changes, field):
     assert not System.objects.exists()
 
 
-def test_it_filters_by_campaign_and_host(anyone, measured):
+def test_it_filters_by_study_and_host(anyone, measured):
     def count(**query):
         return len(anyone.get("systems/", **query).json()["results"])
 
-    assert count(campaign="study", host="alpha") == 2
+    assert count(study="study", host="alpha") == 2
     assert count(host="beta") == 0
-    assert anyone.get("systems/", campaign="missing").status_code == 404
+    assert anyone.get("systems/", study="missing").status_code == 404
 
 
 def test_a_system_is_seen_by_its_lab_alone(api, anyone, reader, host):

@@ -12,7 +12,6 @@ from api.urls import urlpatterns
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import (
     Agent,
-    Campaign,
     Case,
     Flag,
     Host,
@@ -20,14 +19,15 @@ from benchmarks.models import (
     Membership,
     Plan,
     Run,
-    Snapshot,
+    Study,
     System,
+    Version,
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.power.intake import keep_power
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing
-from tests import freezing
+from tests import publishing
 from tests.api.conftest import Api
 from tests.documents import network_run
 from tests.power_logs import piece, power
@@ -35,38 +35,38 @@ from tests.standing import standing
 
 # Addresses of one thing, and how to find the private one.
 DETAILS = {
-    "campaign": lambda: "campaigns/secret-study/",
+    "study": lambda: "studies/secret-study/",
     "host": lambda: f"hosts/{Host.objects.get().pk}/",
     "system": lambda: f"systems/{System.objects.get().pk}/",
     "run": lambda: f"runs/{Run.objects.get().pk}/",
     "samples": lambda: f"runs/{Run.objects.get().pk}/samples/",
-    "profile": lambda: "profile/?campaign=secret-study",
+    "profile": lambda: "profile/?study=secret-study",
     "flag": lambda: f"flags/{Flag.objects.get().pk}/",
     "plan": lambda: f"plans/{Plan.objects.get().pk}/",
     "plan-steps": lambda: f"plans/{Plan.objects.get().pk}/steps/",
     "case": lambda: f"cases/{Case.objects.get().pk}/",
-    "snapshot": lambda: f"snapshots/{Snapshot.objects.get().pk}/",
-    "snapshot-file": lambda: f"snapshots/{Snapshot.objects.get().pk}/csv/",
+    "version": lambda: f"versions/{Version.objects.get().pk}/",
+    "version-file": lambda: f"versions/{Version.objects.get().pk}/csv/",
 }
 MISSING = {
-    "campaign": "campaigns/missing/",
+    "study": "studies/missing/",
     "host": "hosts/999999/",
     "system": "systems/999999/",
     "run": "runs/999999/",
     "samples": "runs/999999/samples/",
-    "profile": "profile/?campaign=missing-study",
+    "profile": "profile/?study=missing-study",
     "flag": "flags/999999/",
     "plan": "plans/999999/",
     "plan-steps": "plans/999999/steps/",
     "case": "cases/999999/",
-    "snapshot": "snapshots/999999/",
-    "snapshot-file": "snapshots/999999/csv/",
+    "version": "versions/999999/",
+    "version-file": "versions/999999/csv/",
 }
 # What only agents ask, with a token of the plan's lab: tests/api/test_plan_agents.py.
-AGENTS = {"plan-seats", "plan-next", "part-meet", "part-finish"}
+AGENTS = {"plan-slots", "plan-next", "part-meet", "part-finish"}
 ANALYSES = [
-    *("influence", "coruns", "energy", "publishing"),
-    *("sweeps", "network", "history"),
+    *("factor-effects", "coruns", "energy", "publishing"),
+    *("sweeps", "network", "trend"),
 ]
 FACTS = [
     "systems",
@@ -76,10 +76,10 @@ FACTS = [
     "comparisons",
     "flags",
     "plans",
-    "snapshots",
+    "versions",
 ]
-LISTS = ["campaigns", "hosts", "power", *FACTS]
-BY_CAMPAIGN = [*FACTS, *ANALYSES]
+LISTS = ["studies", "hosts", "power", *FACTS]
+BY_STUDY = [*FACTS, *ANALYSES]
 OF_ONES_LABS = ["agents"]
 WITHOUT_LABS = {"bulk", "health", "parse", "schema", "docs", "time", "unknown"}
 LABS = ["alpha", "beta"]
@@ -107,16 +107,16 @@ def stored(django_db_setup, django_db_blocker):
 
 
 def fill(lab, agent):
-    """Keep a run, its flag, a power log, a plan and a snapshot of a private study."""
-    campaign = Campaign.objects.create(lab=lab, slug="secret-study", title="A secret")
+    """Keep a run, its flag, a power log, a plan and a version of a private study."""
+    study = Study.objects.create(lab=lab, slug="secret-study", title="A secret")
     Host.objects.create(lab=lab, slug="alpha")
-    document = network_run(host="alpha", campaign=campaign.slug)
+    document = network_run(host="alpha", study=study.slug)
     intake.submit_runs(agent=agent, documents=[document])
     processing.drain()
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
     keep_power(agent=agent, document=piece(power(range(3))))
     create_plan(
-        campaign=campaign,
+        study=study,
         who="alice",
         title="A secret plan",
         design={
@@ -127,10 +127,10 @@ def fill(lab, agent):
         },
         budget_s=60,
     )
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     person = get_user_model().objects.create_user("carol")
     Membership.objects.create(lab=lab, user=person, role="maintainer")
-    freezing.frozen(campaign, person)
+    publishing.frozen(study, person)
 
 
 @pytest.fixture
@@ -192,13 +192,13 @@ def test_a_list_of_ones_own_labs_holds_no_other_labs(
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_the_lab_analyses_its_own(reader, secret, name):
-    assert reader.get(f"{name}/", campaign="secret-study").status_code == 200
+    assert reader.get(f"{name}/", study="secret-study").status_code == 200
 
 
-@pytest.mark.parametrize("name", BY_CAMPAIGN)
-def test_lists_do_not_tell_that_a_campaign_exists(anyone, secret, outsider, name):
-    private = anyone.get(f"{name}/", token=outsider, campaign="secret-study")
-    missing = anyone.get(f"{name}/", token=outsider, campaign="missing-study")
+@pytest.mark.parametrize("name", BY_STUDY)
+def test_lists_do_not_tell_that_a_study_exists(anyone, secret, outsider, name):
+    private = anyone.get(f"{name}/", token=outsider, study="secret-study")
+    missing = anyone.get(f"{name}/", token=outsider, study="missing-study")
 
     assert (private.status_code, missing.status_code) == (404, 404)
     assert (

@@ -25,7 +25,7 @@ def test_it_names_every_metric_of_the_tool():
     ("error", "remedy"),
     [
         (errors.UnknownHostError("x"), "Register the host first: POST /api/v1/hosts/."),
-        (errors.UnknownCampaignError("x"), "POST /api/v1/campaigns/."),
+        (errors.UnknownStudyError("x"), "POST /api/v1/studies/."),
         (errors.UnknownSystemError("x"), "POST /api/v1/systems/."),
     ],
 )

@@ -8,11 +8,11 @@ from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
 from benchmarks import broker, tasks
-from benchmarks.models import Freezing, Run
+from benchmarks.models import PublishingJob, Run
 from benchmarks.publishing.jobs import UNTAKEN
 from benchmarks.studies import checking
 from benchmarks.uploads.intake import submit_runs
-from tests import freezing
+from tests import publishing
 
 
 @pytest.fixture(autouse=True)
@@ -60,12 +60,12 @@ def test_without_redis_an_upload_is_taken_all_the_same(
 
 
 @pytest.fixture
-def forgotten(campaign, submit, run_document, person):
-    """A campaign that is to be frozen, and whose hint was lost."""
+def forgotten(study, submit, run_document, person):
+    """A study that is to be frozen, and whose hint was lost."""
     submit(run_document())
-    checking.check_due_campaigns(timedelta(0))
-    asked = freezing.asked(campaign, person)
-    Freezing.objects.update(seen_at=asked.seen_at - 2 * UNTAKEN)
+    checking.check_due_studies(timedelta(0))
+    asked = publishing.asked(study, person)
+    PublishingJob.objects.update(seen_at=asked.seen_at - 2 * UNTAKEN)
     return asked
 
 
@@ -76,7 +76,7 @@ def test_the_sweeper_sends_a_forgotten_freezing_to_a_worker(forgotten, monkeypat
     )
     call_command("sweep", once=True)
 
-    assert sent == [("dashboard.tasks.freeze", (forgotten.pk,))]
+    assert sent == [("dashboard.tasks.publish_version", (forgotten.pk,))]
 
 
 def test_without_redis_a_forgotten_freezing_is_sent_later(
@@ -87,7 +87,7 @@ def test_without_redis_a_forgotten_freezing_is_sent_later(
 
     monkeypatch.setattr(tasks.current_app, "send_task", refuse)
 
-    tasks.send_forgotten_freezings()
+    tasks.send_forgotten_publishing_jobs()
 
-    assert "Redis took no snapshot to freeze" in caplog.text
-    assert Freezing.objects.get().stage == "waiting"
+    assert "Redis took no version to freeze" in caplog.text
+    assert PublishingJob.objects.get().stage == "waiting"

@@ -1,4 +1,4 @@
-"""A real browser on a live server that holds one reference campaign."""
+"""A real browser on a live server that holds one reference study."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

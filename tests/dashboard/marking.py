@@ -29,7 +29,7 @@ SILENT = {"script", "style", "code", "pre", "svg"}
 
 # Proper names and words of the trade that no language changes.
 NAMES = """Virtlab OpenAPI CSV JSON LaTeX PNG SVG PDF BibTeX CSL UTC vCPU vCPUs CPU
-    Lenth Benjamini Hochberg Jain alice carol testserver http campaigns"""
+    Lenth Benjamini Hochberg Jain alice carol testserver http studies"""
 LONG = 60  # a text of so many letters is somebody's own sentence, and known as a whole
 
 
@@ -157,7 +157,7 @@ def words_of_data() -> set[str]:
     stored = (
         models.Lab,
         models.Agent,
-        models.Campaign,
+        models.Study,
         models.Host,
         models.System,
         models.Case,

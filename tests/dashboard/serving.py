@@ -44,7 +44,7 @@ def committed(blocker: Any) -> Iterator[None]:
 
 def check_all() -> None:
     """Look for flags in what was loaded."""
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
 
 
 def _sessions() -> list[int]:

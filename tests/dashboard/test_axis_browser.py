@@ -11,13 +11,13 @@ from tests.dashboard import browsing, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
-CAMPAIGN = "/campaigns/alpha-lab/lines/"
+STUDY = "/studies/alpha-lab/lines/"
 EVIL = "<b>bold</b><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
-    """Serve one campaign with sizes, paths and dates, and a hostile name in each."""
+    """Serve one study with sizes, paths and dates, and a hostile name in each."""
     with serving.committed(django_db_blocker):
         load()
         with serving.served() as address:
@@ -27,7 +27,7 @@ def site(django_db_setup, django_db_blocker):
 def load():
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     agent = Agent.objects.create(lab=lab, name="alice")
-    saving.save_campaign(lab=lab, slug="lines", title="Lines", visibility="public")
+    saving.save_study(lab=lab, slug="lines", title="Lines", visibility="public")
     systems.register_host(lab=lab, slug="alpha", facts={"network": "Gigabit Ethernet"})
     sizes = [
         ({"block_size": size}, name, 10.0 * at + 3)
@@ -49,7 +49,7 @@ def run(number, parameters, hypervisor, value):
     began = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(days=number)
     return {
         "key": f"00000000-0000-4000-8000-{number:012}",
-        "campaign": "lines",
+        "study": "lines",
         "system": {"host": "alpha", "hypervisor": hypervisor, "guest_os": "os"},
         "tool": "iometer",
         "started_at": began.isoformat(),
@@ -75,7 +75,7 @@ def check(visit, page):
 
 
 def test_a_sweep_draws_every_cell_of_its_table(visit):
-    page = visit.open(f"{CAMPAIGN}sweep/")
+    page = visit.open(f"{STUDY}sweep/")
     browsing.draw_chart(page)
 
     points = page.locator(".chart .scatterlayer .point").count()
@@ -84,7 +84,7 @@ def test_a_sweep_draws_every_cell_of_its_table(visit):
 
 
 def test_a_network_is_read_without_a_chart(visit):
-    page = visit.open(f"{CAMPAIGN}network/")
+    page = visit.open(f"{STUDY}network/")
 
     assert page.locator("td.medium").count() == 2
     assert page.locator("td .mark").first.inner_text() == "⇄"
@@ -93,7 +93,7 @@ def test_a_network_is_read_without_a_chart(visit):
 
 
 def test_a_history_draws_its_days(visit):
-    page = visit.open(f"{CAMPAIGN}history/")
+    page = visit.open(f"{STUDY}trend/")
     browsing.draw_chart(page)
 
     points = page.locator(".chart .scatterlayer .point").count()

@@ -16,12 +16,12 @@ from tests.reference import load_study
 # The mark makes pytest-django set up the database; the site commits what it shows.
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
-CAMPAIGN = "/campaigns/alpha-lab/lmu-2010-xen/"
-COMPARE = f"{CAMPAIGN}compare/"
-CORUNS = f"{CAMPAIGN}co-runs/"
-ENERGY = "/campaigns/alpha-lab/uoc-2012-kvm/energy/"
-HOSTILE = "/campaigns/alpha-lab/hostile/"
-INFLUENCE = "/campaigns/alpha-lab/factorial/influence/"
+STUDY = "/studies/alpha-lab/lmu-2010-xen/"
+COMPARE = f"{STUDY}compare/"
+CORUNS = f"{STUDY}co-runs/"
+ENERGY = "/studies/alpha-lab/uoc-2012-kvm/energy/"
+HOSTILE = "/studies/alpha-lab/hostile/"
+INFLUENCE = "/studies/alpha-lab/factorial/factor-effects/"
 PAYLOADS = [
     "<script>alert(1)</script>",
     "</script><script>alert(2)</script>",
@@ -38,7 +38,7 @@ PAYLOADS = [
 
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
-    """Serve one reference campaign, and one whose every name is an attack."""
+    """Serve one reference study, and one whose every name is an attack."""
     with serving.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
@@ -52,7 +52,7 @@ def site(django_db_setup, django_db_blocker):
 
 def load_hostile(lab, agent):
     name = " ".join(PAYLOADS)
-    saving.save_campaign(
+    saving.save_study(
         lab=lab, slug="hostile", title=name, note=name, visibility="public"
     )
     systems.register_host(lab=lab, slug="evil", title=name, facts={name: name})
@@ -67,7 +67,7 @@ def attack(number, name, hypervisor=None):
     options = {} if hypervisor else {"storage": name}
     return {
         "key": f"00000000-0000-4000-8000-{number:012}",
-        "campaign": "hostile",
+        "study": "hostile",
         "system": {"host": "evil", "hypervisor": hypervisor or name}
         | {"guest_os": "os", "options": options},
         "tool": "iometer",
@@ -86,9 +86,7 @@ def attack(number, name, hypervisor=None):
 
 def load_factorial(lab, agent):
     """Eight guests in all combinations: tools help under AMD-V only."""
-    saving.save_campaign(
-        lab=lab, slug="factorial", title="Factorial", visibility="public"
-    )
+    saving.save_study(lab=lab, slug="factorial", title="Factorial", visibility="public")
     intake.submit_runs(agent=agent, documents=[guest(at) for at in range(8)])
     processing.drain()
 
@@ -99,7 +97,7 @@ def guest(number):
     document = attack(200 + number, "plain", "Xen")
     document["samples"][0]["value"] = (40 if tools and amd_v else 10) + number % 3 / 10
     document["system"] |= {"vcpus": 1 + vcpus, "options": options}
-    return document | {"campaign": "factorial"}
+    return document | {"study": "factorial"}
 
 
 def cell_texts(page):
@@ -189,7 +187,7 @@ def test_a_chart_is_to_be_had_as_picture_and_as_numbers(visit):
 def test_the_citation_is_copied(chromium, site):
     permissions = ["clipboard-read", "clipboard-write"]
     with browsing.window(chromium, site, permissions=permissions) as visit:
-        page = visit.open(CAMPAIGN)
+        page = visit.open(STUDY)
         page.get_by_role("button", name="Copy").click()
 
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -213,7 +211,7 @@ def test_the_link_to_a_view_is_copied_as_it_is_now(chromium, site):
 
 def test_what_may_not_be_copied_is_marked_and_said(visit):
     deny = "() => { navigator.clipboard.writeText = () => Promise.reject() }"
-    page = visit.open(CAMPAIGN)
+    page = visit.open(STUDY)
     page.evaluate(deny)
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("alert")).to_contain_text("does not let this page copy")
@@ -229,7 +227,7 @@ def test_what_may_not_be_copied_is_marked_and_said(visit):
 
 def test_the_report_fits_a_phone_and_leads_to_its_parts(chromium, site):
     with browsing.window(chromium, site, viewport={"width": 360, "height": 740}) as it:
-        page = it.open(f"{CAMPAIGN}report/")
+        page = it.open(f"{STUDY}report/")
         page.get_by_role("link", name="The study's own tables").click()
 
         assert page.url.endswith("#tables")
@@ -308,7 +306,7 @@ def test_the_wait_can_be_taken_off_the_energy(visit):
 
 
 def test_cells_can_show_the_energy_of_the_work(visit):
-    page = visit.open("/campaigns/alpha-lab/uoc-2012-kvm/compare/")
+    page = visit.open("/studies/alpha-lab/uoc-2012-kvm/compare/")
     page.get_by_label("Cells show").select_option("Energy per work")
 
     expect(page.locator("#comparison")).to_contain_text("46,767")
@@ -318,7 +316,7 @@ def test_cells_can_show_the_energy_of_the_work(visit):
 
 
 def test_who_switches_to_energy_gets_energy_everywhere(visit):
-    page = visit.open("/campaigns/alpha-lab/uoc-2012-kvm/compare/")
+    page = visit.open("/studies/alpha-lab/uoc-2012-kvm/compare/")
     page.get_by_label("Cells show").select_option("Energy per work")
     expect(page.locator("#comparison")).to_contain_text("46,767")
 
@@ -341,7 +339,7 @@ def test_who_switches_to_energy_gets_energy_everywhere(visit):
     assert visit.errors == []
 
 
-def test_a_campaign_without_power_leads_back_to_efficiency(visit):
+def test_a_study_without_power_leads_back_to_efficiency(visit):
     page = visit.open(f"{COMPARE}?show=energy")
     expect(page.locator("#comparison")).to_contain_text("No power was measured")
     page.get_by_role("link", name="Show efficiency instead").click()
@@ -385,7 +383,7 @@ def test_without_our_elements_plotly_would_break_the_policy(visit):
     assert "style-src-elem inline" in browsing.violations(page)
 
 
-def test_the_influence_page_draws_its_charts(chromium, site):
+def test_the_effects_page_draws_its_charts(chromium, site):
     with browsing.window(chromium, site, color_scheme="dark") as visit:
         page = visit.open(INFLUENCE)
         for chart in page.locator("[data-chart]").all():
@@ -402,8 +400,8 @@ def test_the_influence_page_draws_its_charts(chromium, site):
 
 
 ADDRESSES = [
-    *("/", CAMPAIGN, COMPARE, f"{CAMPAIGN}influence/", INFLUENCE),
-    *(f"{HOSTILE}influence/", f"{CAMPAIGN}runs/", "/login/", "/nothing/"),
+    *("/", STUDY, COMPARE, f"{STUDY}factor-effects/", INFLUENCE),
+    *(f"{HOSTILE}factor-effects/", f"{STUDY}runs/", "/login/", "/nothing/"),
 ]
 PHONE = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
 
@@ -411,8 +409,8 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
 def test_every_page_fits_a_phone_and_keeps_the_policy(chromium, site):
     with browsing.window(chromium, site, **PHONE) as visit:
         cell = Cell.objects.filter(efficiency__ratio__gt=0).first()
-        run = cell.campaign.runs.first()
-        own = [f"{CAMPAIGN}cells/{cell.pk}/", f"/runs/{run.pk}/"]
+        run = cell.study.runs.first()
+        own = [f"{STUDY}cells/{cell.pk}/", f"/runs/{run.pk}/"]
         for address in [*ADDRESSES, *own]:
             page = visit.open(address)
             assert not browsing.is_too_wide(page), address

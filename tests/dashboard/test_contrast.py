@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-SHEET = Path(__file__).parents[2] / "dashboard/kit/static/tokens.css"
+DASHBOARD = Path(__file__).parents[2] / "dashboard"
+SHEET = DASHBOARD / "kit/static/tokens.css"
 TOKEN = re.compile(r"--([\w-]+): light-dark\(\s*(#\w{6})\s*,\s*(#\w{6})\s*\)")
 TOKENS = {name: pair for name, *pair in TOKEN.findall(SHEET.read_text())}
 
@@ -86,7 +87,8 @@ def test_a_focused_cell_is_outlined_in_its_own_ink():
 
 
 def rules(sheet: str) -> str:
-    return SHEET.with_name(sheet).read_text()
+    (path,) = DASHBOARD.rglob(sheet)
+    return path.read_text()
 
 
 def mixed(one: str, other: str, share: float) -> str:

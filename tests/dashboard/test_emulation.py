@@ -6,8 +6,8 @@ from benchmarks.models import Cell, Run
 from benchmarks.studies.pages import has_pages
 from dashboard.wording import emulation_words
 
-CAMPAIGN = "/campaigns/alpha-lab/study/"
-TABS = ("", "compare/", "influence/", "runs/", "flags/", "sweep/", "history/")
+STUDY = "/studies/alpha-lab/study/"
+TABS = ("", "compare/", "factor-effects/", "runs/", "flags/", "sweep/", "trend/")
 WARNING = "Measured on an emulated processor."
 
 EMULATED = (
@@ -23,8 +23,8 @@ def emulated(request, submit, run_document):
 
 
 @pytest.mark.parametrize("tab", TABS)
-def test_every_page_of_its_campaign_says_so(text, emulated, tab):
-    page = text(CAMPAIGN + tab)
+def test_every_page_of_its_study_says_so(text, emulated, tab):
+    page = text(STUDY + tab)
 
     assert WARNING in page
     assert str(emulation_words()) in page
@@ -33,15 +33,15 @@ def test_every_page_of_its_campaign_says_so(text, emulated, tab):
 def test_the_pages_of_a_cell_and_of_a_run_say_so(text, emulated):
     run = Run.objects.get(system=emulated.system)
 
-    assert WARNING in text(f"{CAMPAIGN}cells/{emulated.pk}/")
+    assert WARNING in text(f"{STUDY}cells/{emulated.pk}/")
     assert WARNING in text(f"/runs/{run.pk}/")
 
 
 def test_the_report_says_so(text, emulated):
-    assert str(emulation_words()) in text(f"{CAMPAIGN}report/")
+    assert str(emulation_words()) in text(f"{STUDY}report/")
 
 
-def test_a_campaign_without_an_emulator_has_no_such_words(text, pair, campaign):
-    assert not type(campaign).objects.annotate(**has_pages()).get().has_emulation
-    for page in (CAMPAIGN, f"{CAMPAIGN}cells/{pair.pk}/", f"{CAMPAIGN}report/"):
+def test_a_study_without_an_emulator_has_no_such_words(text, pair, study):
+    assert not type(study).objects.annotate(**has_pages()).get().has_emulation
+    for page in (STUDY, f"{STUDY}cells/{pair.pk}/", f"{STUDY}report/"):
         assert "emulat" not in text(page)

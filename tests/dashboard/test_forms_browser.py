@@ -7,13 +7,13 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from playwright.sync_api import expect
 
-from benchmarks.models import Campaign, Lab, Membership, Plan
+from benchmarks.models import Lab, Membership, Plan, Study
 from benchmarks.studies import systems
 from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser
 
-NEW = "/campaigns/alpha-lab/study/plans/new/"
+NEW = "/studies/alpha-lab/study/plans/new/"
 PLAN = re.compile(r"/plans/\d+/$")
 MEMBERS = "/labs/alpha-lab/members/"
 PASSWORD = "sesame-open-now"
@@ -21,10 +21,10 @@ PASSWORD = "sesame-open-now"
 
 @pytest.fixture
 def site(transactional_db):
-    """Serve a lab with one campaign, one system and one person."""
+    """Serve a lab with one study, one system and one person."""
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
-    Campaign.objects.create(lab=lab, slug="study", title="A study")
+    Study.objects.create(lab=lab, slug="study", title="A study")
     systems.register_host(lab=lab, slug="alpha")
     described = {"host": "alpha", "hypervisor": "KVM", "guest_os": "Debian 12"}
     systems.register_system(lab=lab, description=described)

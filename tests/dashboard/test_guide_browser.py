@@ -15,7 +15,7 @@ from tests.reference import load_study
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 PASSWORD = "sesame-open-now"
-XEN_PAGE = f"/campaigns/alpha-lab/{XEN}/"
+XEN_PAGE = f"/studies/alpha-lab/{XEN}/"
 # The question of each step, and what the reader must find on its page.
 STEPS = [
     ("What does Xen cost in memory?", "Component: Memory"),
@@ -64,7 +64,7 @@ def test_a_visitor_follows_the_path_to_its_end(chromium, site):
             expect(page.locator("main")).to_contain_text(found)
             assert browsing.violations(page) == []
             strip.get_by_role("link", name=re.compile("^(Next|Done)")).click()
-        expect(page).to_have_url(f"{site}/#campaigns")
+        expect(page).to_have_url(f"{site}/#studies")
         assert visit.errors == []
 
 
@@ -130,7 +130,7 @@ def test_axe_finds_nothing_wrong_with_a_strip_an_open_word_and_the_words(
         assert complaints(page, "#tour") == []
         page.get_by_role("button", name="efficiency").click()
         assert complaints(page, ".defence") == []
-        assert complaints(visit.open("/words/#verdict")) == []
+        assert complaints(visit.open("/glossary/#verdict")) == []
 
 
 def test_a_word_opens_and_closes_by_keyboard(chromium, site):

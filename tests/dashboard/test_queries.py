@@ -1,4 +1,4 @@
-"""Every page asks as often for a large campaign as for a small one."""
+"""Every page asks as often for a large study as for a small one."""
 
 import pytest
 from django.db import connection
@@ -6,11 +6,11 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.models import Cell, Flag, Plan, Run, System
 from benchmarks.plans.planning import create_plan
-from benchmarks.studies.lists import find_campaign
+from benchmarks.studies.lists import find_study
 from benchmarks.studies.pages import has_pages
 from benchmarks.viewer import ANYONE
 
-STUDY = "/campaigns/alpha-lab/study/"
+STUDY = "/studies/alpha-lab/study/"
 SMALL, LARGE = 2, 7
 PAGES = (
     "/",
@@ -28,12 +28,12 @@ PAGES = (
     f"{STUDY}cite.bib",
     f"{STUDY}cells/{{cell}}/",
     f"{STUDY}cells/{{cell}}/samples.csv",
-    f"{STUDY}influence/",
+    f"{STUDY}factor-effects/",
     f"{STUDY}co-runs/",
     f"{STUDY}energy/",
     f"{STUDY}sweep/",
     f"{STUDY}network/",
-    f"{STUDY}history/",
+    f"{STUDY}trend/",
     f"{STUDY}runs/",
     f"{STUDY}flags/",
     f"{STUDY}report/",
@@ -44,7 +44,7 @@ PAGES = (
 
 
 @pytest.fixture
-def grow(run_document, xen, submit, campaign):
+def grow(run_document, xen, submit, study):
     """Measure one more system after another, each in every way that has a page."""
 
     def to(systems):
@@ -52,14 +52,14 @@ def grow(run_document, xen, submit, campaign):
             options = {"swap": f"disk {at}", "layers": "qemu-tcg > xen"}
             system = {**xen, "hypervisor_version": f"4.{at}", "options": options}
             submit(*documents(run_document, system, at))
-            plan(campaign, rounds=1 + at)
-        guests = campaign.cells.filter(flags=None, system__hypervisor="Xen")
+            plan(study, rounds=1 + at)
+        guests = study.cells.filter(flags=None, system__hypervisor="Xen")
         for cell in guests.order_by("pk")[: 2 * systems]:
             flag = Flag.objects.create(
-                campaign=campaign,
-                lab=campaign.lab,
+                study=study,
+                lab=study.lab,
                 rule="unit_slip",
-                severity="warning",
+                severity="implausible",
                 sentence="It is so.",
                 fingerprint=f"{cell.pk:064}",
             )
@@ -68,16 +68,14 @@ def grow(run_document, xen, submit, campaign):
     return to
 
 
-def plan(campaign, rounds):
+def plan(study, rounds):
     design = {
         "systems": [{"system": System.objects.latest("pk").pk}],
         "tools": [{"tool": "hackbench"}],
         "repetitions": rounds,
         "warm_up": 0,
     }
-    create_plan(
-        campaign=campaign, who="alice", title="A plan", design=design, budget_s=60
-    )
+    create_plan(study=study, who="alice", title="A plan", design=design, budget_s=60)
 
 
 def documents(run_document, system, at):
@@ -86,8 +84,8 @@ def documents(run_document, system, at):
     for place in ({}, system):
         yield run_document(samples=swept(at), started_at=day, system=place)
         yield run_document(samples=sent(at), system=place)
-    for seat in ("1", "2"):
-        yield run_document(13.0 + at, system=system, seat=seat, **together)
+    for slot in ("1", "2"):
+        yield run_document(13.0 + at, system=system, slot=slot, **together)
     yield run_document(samples=drawn(at), tool="watts-up", system=system)
 
 
@@ -129,15 +127,15 @@ def asked(client, page):
     return [query["sql"] for query in found]
 
 
-def test_the_campaign_has_something_for_every_page(grow, campaign):
+def test_the_study_has_something_for_every_page(grow, study):
     grow(SMALL)
     told = has_pages()
-    found = find_campaign(ANYONE, "alpha-lab/study", **told)
+    found = find_study(ANYONE, "alpha-lab/study", **told)
 
     assert {name: getattr(found, name) for name in told} == dict.fromkeys(told, True)
 
 
-def test_no_page_asks_more_often_of_a_larger_campaign(client, grow):
+def test_no_page_asks_more_often_of_a_larger_study(client, grow):
     grow(SMALL)
     before = {page: len(asked(client, page)) for page in PAGES}
     grow(LARGE)

@@ -4,7 +4,7 @@ from tests.dashboard import routes
 
 
 def test_every_address_is_said_to_be_one_thing():
-    kinds = [set(routes.PAGES), routes.PARTS, routes.FILES, routes.DEEDS]
+    kinds = [set(routes.PAGES), routes.PARTS, routes.FILES, routes.ACTIONS]
 
     assert set().union(*kinds) == routes.names()
     assert sum(map(len, kinds)) == len(routes.names())

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from benchmarks.models import Cell
 from benchmarks.studies import checking
 
-STUDY = "/campaigns/alpha-lab/inqbus-2008-io"
+STUDY = "/studies/alpha-lab/inqbus-2008-io"
 SPEEDS = "59 MB/s (64 %) and 109 MB/s (36 %)"
 TWO_SPEEDS = f"two speeds, {SPEEDS}, alternating with period 3"
 
@@ -17,8 +17,8 @@ TWO_SPEEDS = f"two speeds, {SPEEDS}, alternating with period 3"
 @pytest.fixture
 def server_b(load_study):
     """The eleven hdparm readings of inqbus-server-b, which alternate."""
-    campaign = load_study("inqbus-2008-io")
-    checking.check_campaign(campaign)
+    study = load_study("inqbus-2008-io")
+    checking.check_study(study)
     cache.clear()
     return Cell.objects.exclude(shape_codes="").get(system__host__slug__contains="-b")
 
@@ -62,8 +62,8 @@ def test_latex_says_both_and_explains_the_mark(server_b, text):
 
 
 def test_the_api_answers_null_and_the_codes(server_b, client):
-    cells = client.get("/api/v1/cells/?campaign=alpha-lab/inqbus-2008-io").json()
-    rows = client.get("/api/v1/comparisons/?campaign=alpha-lab/inqbus-2008-io").json()
+    cells = client.get("/api/v1/cells/?study=alpha-lab/inqbus-2008-io").json()
+    rows = client.get("/api/v1/comparisons/?study=alpha-lab/inqbus-2008-io").json()
     [cell] = [each for each in cells["results"] if each["id"] == server_b.pk]
     [row] = [each for each in rows["results"] if each["id"] == server_b.pk]
 
@@ -79,12 +79,12 @@ def noisy_native(submit, run_document, xen):
     fast_and_slow = [run_document(value) for value in (50, 51, 50, 100, 101, 100, 51)]
     submit(*fast_and_slow, *(run_document(40, system=xen) for _ in range(5)))
     guest = Cell.objects.get(system__hypervisor="Xen")
-    checking.check_campaign(guest.campaign)
+    checking.check_study(guest.study)
     return guest
 
 
 def test_a_ratio_to_a_baseline_of_two_speeds_does_not_exist(noisy_native, client):
-    rows = client.get("/api/v1/comparisons/?campaign=alpha-lab/study").json()
+    rows = client.get("/api/v1/comparisons/?study=alpha-lab/study").json()
     [row] = [each for each in rows["results"] if each["id"] == noisy_native.pk]
 
     assert (row["value"], row["efficiency"], row["baseline_value"]) == (40, None, None)

@@ -15,8 +15,8 @@ from tests.reference import load_study
 # The mark makes pytest-django set up the database; the site commits what it shows.
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
-CAMPAIGN = "/campaigns/alpha-lab/lmu-2010-esxi/"
-COMPARE = f"{CAMPAIGN}compare/"
+STUDY = "/studies/alpha-lab/lmu-2010-esxi/"
+COMPARE = f"{STUDY}compare/"
 TIMES = "\N{MULTIPLICATION SIGN}"
 PASSWORD = "sesame-open-now"
 
@@ -35,7 +35,7 @@ def site(django_db_setup, django_db_blocker):
 
 def load_single_runs(lab):
     agent = Agent.objects.create(lab=lab, name="alice")
-    checking.check_campaign(load_study(agent, "lmu-2010-esxi", is_single))
+    checking.check_study(load_study(agent, "lmu-2010-esxi", is_single))
 
 
 def is_single(run):
@@ -43,9 +43,9 @@ def is_single(run):
 
 
 def test_one_finds_which_amd_v_setting_helped_disk_writes(visit):
-    page = visit.open(CAMPAIGN)
+    page = visit.open(STUDY)
 
-    page.get_by_role("link", name="Influence").click()
+    page.get_by_role("link", name="Factor effects").click()
     page.get_by_role("link", name="Disk", exact=True).click()
     page.get_by_role("link", name=re.compile("Disk throughput . random write")).click()
 
@@ -116,8 +116,8 @@ def test_the_address_shows_somebody_else_the_same(chromium, site, visit):
 
 
 def test_one_decides_a_flag(visit):
-    flag = Flag.objects.filter(severity="error").order_by("pk").first()
-    page = visit.open(f"/login/?next={CAMPAIGN}flags/")
+    flag = Flag.objects.filter(severity="impossible").order_by("pk").first()
+    page = visit.open(f"/login/?next={STUDY}flags/")
     page.get_by_label("Name").fill("carol")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("main").get_by_role("button", name="Sign in").click()
@@ -127,7 +127,7 @@ def test_one_decides_a_flag(visit):
     shown.get_by_label(re.compile("^Why")).fill("The other study prints 3108.04.")
     shown.get_by_role("button", name=re.compile("^Confirm")).click()
 
-    page.goto(f"{visit.url}{CAMPAIGN}flags/?status=confirmed")
+    page.goto(f"{visit.url}{STUDY}flags/?status=confirmed")
     expect(page.locator(f"#flag-{flag.pk}")).to_contain_text("carol")
     expect(page.locator(f"#flag-{flag.pk}")).to_contain_text("prints 3108.04")
     flag.refresh_from_db()

@@ -12,9 +12,23 @@ from django.template.loader import get_template
 from dashboard.charts.figures import SYMBOLS
 
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
-TEMPLATES = sorted((DASHBOARD / "templates").rglob("*.html"))
-STATIC = sorted((DASHBOARD / "static").rglob("*.*"))
-NAMES = [str(path.relative_to(DASHBOARD / "templates")) for path in TEMPLATES]
+TEMPLATES = sorted(DASHBOARD.rglob("*.html"))
+STATIC = sorted(
+    path
+    for path in DASHBOARD.rglob("static/*")
+    if path.suffix in {".css", ".js", ".svg"}
+)
+ROOTS = [DASHBOARD / "pages", DASHBOARD / "kit/templates"]
+NAMES = [
+    str(path.relative_to(root))
+    for path in TEMPLATES
+    for root in ROOTS
+    if path.is_relative_to(root)
+]
+
+
+def test_no_template_lies_where_it_is_not_found():
+    assert len(NAMES) == len(TEMPLATES) > 0
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,7 +95,7 @@ def test_plotly_comes_from_its_wheel():
 
 def test_plotly_still_asks_for_the_elements_that_keep_it_within_the_policy():
     source = Path(finders.find("vendor/plotly.min.js")).read_text(encoding="utf-8")
-    page = (DASHBOARD / "templates/dashboard/_plotly.html").read_text()
+    page = (DASHBOARD / "kit/templates/kit/_plotly.html").read_text()
     (map_sheet,) = re.findall(r'<meta id="(\w+)"', page)
 
     assert "js-style-" in source
@@ -110,7 +124,7 @@ def test_a_style_sheet_closes_what_it_opens_where_it_should(path):
 
 
 def test_every_mark_of_a_chart_is_drawn_on_its_button():
-    source = (DASHBOARD / "static/dashboard/chart-series.js").read_text()
+    source = (DASHBOARD / "kit/static/chart-series.js").read_text()
     drawn = set(re.findall(r'^    "?([\w-]+)"?: "M', source, re.MULTILINE))
 
     assert drawn == {*SYMBOLS, "bar", "line"}

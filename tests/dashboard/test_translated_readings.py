@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import translation
 
-from benchmarks.models import Campaign, Reread, Run, RunOutput
+from benchmarks.models import Reread, Run, RunOutput, Study
 from benchmarks.parsing import reading
 from benchmarks.studies import checking, systems
 from benchmarks.uploads import processing, rereading
@@ -41,11 +41,11 @@ def member(client, person):
 
 
 @pytest.fixture
-def place(campaign, lab, host):
+def place(study, lab, host):
     """Where files belong, as the form says it."""
     described = {"host": host.slug, "hypervisor": "KVM", "vcpus": 2}
     system, _ = systems.register_system(lab=lab, description=described)
-    return {"campaign": campaign.slug, "system": system.pk, "scenario": "single"}
+    return {"study": study.slug, "system": system.pk, "scenario": "single"}
 
 
 def upload(data, name="room.txt"):
@@ -177,7 +177,7 @@ def test_outcomes_have_no_other_word(member, place, settings):
         stored = send(member, upload(HDPARM), do="store", **place)
         again = send(member, upload(HDPARM), do="store", **place)
         nowhere = send(member, upload(HDPARM), do="store")
-        odd = send(member, upload(HDPARM), do="store", **place, seat="a\u202eb")
+        odd = send(member, upload(HDPARM), do="store", **place, slot="a\u202eb")
         binary = send(member, upload(b"\0\1\2" * 90), do="store", **place)
 
     pages = [stored, again, nowhere, odd, binary]
@@ -206,12 +206,12 @@ def kept(member, place):
     for path in (DOUBTED, COMMA):
         send(member, upload(path.read_bytes(), path.name), do="store", **place)
     processing.drain()
-    checking.check_campaign(Campaign.objects.get())
+    checking.check_study(Study.objects.get())
     return Run.objects.order_by("pk")
 
 
 def test_runs_with_marks_and_their_flags_have_no_other_word(member, kept):
-    own = "/campaigns/alpha-lab/study/"
+    own = "/studies/alpha-lab/study/"
     addresses = [*(f"/runs/{run.pk}/" for run in kept), f"{own}runs/", f"{own}flags/"]
 
     with marked_language():
@@ -243,7 +243,7 @@ def read_again(member, place):
     output = RunOutput.objects.get()
     output.text = output.text.replace("105.75", "106.75")
     output.save()
-    member.post("/campaigns/alpha-lab/study/reread/")
+    member.post("/studies/alpha-lab/study/reread/")
     rereading.proceed()
     return f"/rereads/{Reread.objects.get().pk}/"
 

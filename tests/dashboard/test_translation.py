@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client
 
-from benchmarks.models import Agent, Campaign, Cell, Flag, Lab, Membership
+from benchmarks.models import Agent, Cell, Flag, Lab, Membership, Study
 from benchmarks.studies import checking
 from dashboard.management.commands.write_catalogue import catalogue
 from dashboard.wording.core_texts import UnmarkedTextError, core_texts
@@ -31,7 +31,7 @@ def known(django_db_setup, django_db_blocker):
         carol = get_user_model().objects.create_user("carol", password="sesame-open")
         Membership.objects.create(lab=lab, user=carol, role=Membership.Role.MAINTAINER)
         for slug in STUDIES:
-            checking.check_campaign(load_study(agent, slug))
+            checking.check_study(load_study(agent, slug))
         yield words_of_data()
         call_command("flush", interactive=False, verbosity=0)
 
@@ -39,30 +39,37 @@ def known(django_db_setup, django_db_blocker):
 def addresses():
     """Return the address of every kind of page, on every study."""
     yield from ("/", "/login/", "/upload/", "/nowhere/")
-    for campaign in Campaign.objects.all():
-        base = f"/campaigns/alpha-lab/{campaign.slug}/"
+    for study in Study.objects.all():
+        base = f"/studies/alpha-lab/{study.slug}/"
         yield base
-        for page in ("compare", "influence", "co-runs", "energy", "sweep", "network"):
+        for page in (
+            "compare",
+            "factor-effects",
+            "co-runs",
+            "energy",
+            "sweep",
+            "network",
+        ):
             yield f"{base}{page}/"
-        for page in ("history", "runs", "flags", "report", "compare/chart"):
+        for page in ("trend", "runs", "flags", "report", "compare/chart"):
             yield f"{base}{page}/"
         for look in ("show=overhead", "show=value"):
             yield f"{base}compare/?{look}"
-        pair = campaign.cells.values_list("system", flat=True).distinct()[:2]
+        pair = study.cells.values_list("system", flat=True).distinct()[:2]
         if len(pair) == 2:
             yield f"{base}compare/?pin={pair[0]},{pair[1]}"
-        for cell in cells(campaign):
+        for cell in cells(study):
             yield f"{base}cells/{cell.pk}/"
             yield f"{base}compare/cell/?cell={cell.pk}"
-        yield f"/runs/{campaign.runs.first().pk}/"
+        yield f"/runs/{study.runs.first().pk}/"
 
 
-def cells(campaign):
+def cells(study):
     """Return a cell of each state, one with several speeds, and some with flags."""
-    every = campaign.cells.order_by("pk")
+    every = study.cells.order_by("pk")
     yield from every.order_by("efficiency__state", "pk").distinct("efficiency__state")
     yield from every.exclude(shape_codes="")[:1]
-    flags = Flag.objects.filter(campaign=campaign).order_by("rule", "pk")
+    flags = Flag.objects.filter(study=study).order_by("rule", "pk")
     for flag in flags.distinct("rule"):
         yield from Cell.objects.filter(flags=flag)[:1]
 

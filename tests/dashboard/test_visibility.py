@@ -19,7 +19,6 @@ from benchmarks.labs import tokens
 from benchmarks.labs.invitations import invite_person
 from benchmarks.models import (
     Agent,
-    Campaign,
     Cell,
     Flag,
     Host,
@@ -27,13 +26,14 @@ from benchmarks.models import (
     Membership,
     Report,
     Run,
+    Study,
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
-from tests import freezing
+from tests import publishing
 from tests.dashboard import routes
 from tests.documents import network_run
 from tests.standing import standing
@@ -55,13 +55,13 @@ class Rule:
 RULES = {
     **dict.fromkeys(routes.names() - routes.OF_NO_LAB, Rule(READ)),
     "reread": Rule(KEEP, for_nobody=302),
-    "freeze": Rule(KEEP, for_nobody=302),
-    "freezing": Rule(KEEP, for_nobody=302),
+    "publish": Rule(KEEP, for_nobody=302),
+    "publishing": Rule(KEEP, for_nobody=302),
     "new-plan": Rule(KEEP, for_nobody=302),
     "stop-plan": Rule(DO_KEEP, for_nobody=302, is_post=True),
-    "withdraw-snapshot": Rule(DO_KEEP, for_nobody=302, is_post=True),
+    "withdraw-version": Rule(DO_KEEP, for_nobody=302, is_post=True),
     # Who may sign is in another lab, and says which.
-    "sign-snapshot": Rule((404, 404), for_nobody=302, is_post=True),
+    "sign-version": Rule((404, 404), for_nobody=302, is_post=True),
     # Made meanwhile, for who asked; that one waits for somebody else's.
     "report-pdf": Rule((302, 302)),
     "report-made": Rule((302, 302)),
@@ -71,7 +71,7 @@ RULES = {
     "decide-flag": Rule(DO_KEEP, for_nobody=302, is_post=True),
     "members": Rule(READ, for_nobody=302),
     "tokens": Rule(KEEP, for_nobody=302),
-    "deeds": Rule(KEEP, for_nobody=302),
+    "audit-log": Rule(KEEP, for_nobody=302),
     "give-role": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
     "remove-member": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
     "withdraw-invitation": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
@@ -80,7 +80,7 @@ RULES = {
 CONVERTERS = {
     str(pattern.name): set(pattern.pattern.converters) for pattern in urlpatterns
 }
-FORMS = {"export": "csv", "cite": "bib", "snapshot-file": "csv"}
+FORMS = {"export": "csv", "cite": "bib", "version-file": "csv"}
 # Ids in the query: of a system, a cell, a case, a run.
 QUERIES = {
     "compare": ("pin={system}", "baseline={system}"),
@@ -91,11 +91,11 @@ QUERIES = {
     "runs": ("system={system}", "before={run}"),
     "coruns": ("case={case}",),
     "energy": ("run={run}",),
-    "influence": ("case={case}",),
+    "factor-effects": ("case={case}",),
     "sweep": ("systems={system}",),
 }
 # Addresses in which nothing stands but the lab.
-OF_A_LAB = {"upload", "upload-system", "lab", "members", "tokens", "deeds"}
+OF_A_LAB = {"upload", "upload-system", "lab", "members", "tokens", "audit-log"}
 POSTED = {"status": "confirmed", "note": "seen", "role": "admin"} | {
     "host": "alpha",
     "hypervisor": "KVM",
@@ -116,20 +116,20 @@ def labs(db, filled):
 
 
 def fill(slug):
-    """Keep two runs of a private campaign, a flag on one of them and a reread."""
+    """Keep two runs of a private study, a flag on one of them and a reread."""
     secret = f"secret-{slug}"
     lab = Lab.objects.create(slug=slug, name=slug)
-    campaign = Campaign.objects.create(lab=lab, slug=secret, title=secret)
+    study = Study.objects.create(lab=lab, slug=secret, title=secret)
     Host.objects.create(lab=lab, slug="alpha")
     agent = Agent.objects.create(lab=lab, name="sender")
-    send = partial(network_run, host="alpha", campaign=secret)
+    send = partial(network_run, host="alpha", study=secret)
     documents = [send(), send(13.08, system={"hypervisor": "Xen"}, note=secret)]
     intake.submit_runs(agent=agent, documents=documents)
     processing.drain()
     doubt = [{"code": "doubt", "sentence": f"{secret} is doubtful."}]
-    Run.objects.filter(campaign=campaign).update(warnings=doubt)
-    checking.check_due_campaigns(timedelta(0))
-    cell = Cell.objects.get(campaign=campaign, system__hypervisor="Xen")
+    Run.objects.filter(study=study).update(warnings=doubt)
+    checking.check_due_studies(timedelta(0))
+    cell = Cell.objects.get(study=study, system__hypervisor="Xen")
     keeper = get_user_model().objects.create_user(f"keeper of {lab.slug}")
     Membership.objects.create(lab=lab, user=keeper, role="admin")
     invited, _ = invite_person(lab=lab, by=keeper, name=secret, role="viewer")
@@ -137,23 +137,23 @@ def fill(slug):
         "lab": lab.slug,
         "slug": secret,
         "cell_id": cell.pk,
-        "run_id": Run.objects.get(campaign=campaign, system=cell.system).pk,
-        "flag_id": Flag.objects.filter(campaign=campaign).first().pk,
-        "report_id": Report.objects.create(campaign=campaign, stamp="x").pk,
-        "snapshot_id": frozen(campaign).pk,
-        "freezing_id": campaign.freezings.create(person=keeper, stage="failed").pk,
-        "plan_id": planned(campaign, cell.system).pk,
+        "run_id": Run.objects.get(study=study, system=cell.system).pk,
+        "flag_id": Flag.objects.filter(study=study).first().pk,
+        "report_id": Report.objects.create(study=study, stamp="x").pk,
+        "version_id": frozen(study).pk,
+        "job_id": study.publishing_jobs.create(person=keeper, stage="failed").pk,
+        "plan_id": planned(study, cell.system).pk,
         "person_id": keeper.pk,
         "invitation_id": invited.pk,
         "prefix": tokens.issue_token(agent=agent, can_upload=True)[0].prefix,
-        "reread_id": rereading.begin_reread(campaign=campaign).pk,
+        "reread_id": rereading.begin_reread(study=study).pk,
         "system": cell.system_id,
         "case": cell.case_id,
     }
 
 
-def planned(campaign, system):
-    """Plan one step of a campaign."""
+def planned(study, system):
+    """Plan one step of a study."""
     design = {
         "systems": [{"system": system.pk}],
         "tools": [{"tool": "hackbench"}],
@@ -161,14 +161,14 @@ def planned(campaign, system):
         "warm_up": 0,
     }
     return create_plan(
-        campaign=campaign, who="keeper", title="A plan", design=design, budget_s=60
+        study=study, who="keeper", title="A plan", design=design, budget_s=60
     )
 
 
-def frozen(campaign):
-    """Freeze a campaign for somebody who is in no lab any more."""
-    person = get_user_model().objects.create_user(f"keeper of {campaign.slug}")
-    return freezing.frozen(campaign, person)
+def frozen(study):
+    """Freeze a study for somebody who is in no lab any more."""
+    person = get_user_model().objects.create_user(f"keeper of {study.slug}")
+    return publishing.frozen(study, person)
 
 
 @pytest.fixture(autouse=True)
@@ -258,7 +258,7 @@ def test_every_address_says_who_may_see_it():
     assert set(RULES) | routes.OF_NO_LAB == routes.names()
     assert {
         name for name in RULES if RULES[name].is_post
-    } == routes.DEEDS - routes.OF_NO_LAB
+    } == routes.ACTIONS - routes.OF_NO_LAB
 
 
 @pytest.mark.parametrize("name", sorted(RULES))

@@ -1,4 +1,4 @@
-from benchmarks.reference.recorded import recorded_campaign
+from benchmarks.reference.recorded import recorded_study
 from lab.recording import write_record
 
 SYSTEM = {
@@ -22,7 +22,7 @@ STATED = {
 
 class Server:
     def get(self, path):
-        assert path == "campaigns/result/"
+        assert path == "studies/result/"
         return {"slug": "result", "title": "A result", "note": "", "lab": "first-lab"}
 
     def get_all(self, path, **_):
@@ -33,7 +33,7 @@ class Server:
 def upload(key, system, started_at):
     return {
         "key": key,
-        "campaign": "result",
+        "study": "result",
         "system": system,
         "output": "text",
         "started_at": started_at,
@@ -48,8 +48,8 @@ def test_what_was_uploaded_can_be_uploaded_again(tmp_path):
 
     write_record(tmp_path / "again.json.xz", Server(), "result", [second, first])
 
-    study = recorded_campaign(tmp_path / "again.json.xz")
-    assert study.campaign == {"slug": "again", "title": "A result"}
+    study = recorded_study(tmp_path / "again.json.xz")
+    assert study.document == {"slug": "again", "title": "A result"}
     assert study.hosts == ({"slug": "machine", "facts": {"cores": 2}},)
-    named = {"campaign": "again"}
+    named = {"study": "again"}
     assert study.runs == ({**first, "system": STATED, **named}, {**second, **named})

@@ -15,26 +15,26 @@ class Server:
     def get(self, path):
         return {"outbox": {"waiting": self.waiting}}
 
-    def get_all(self, path, campaign):
+    def get_all(self, path, study):
         return iter(self.lists[path])
 
 
-def run(system, note="", seat="1", status="parsed", layers=("qemu-tcg",)):
+def run(system, note="", slot="1", status="parsed", layers=("qemu-tcg",)):
     return {
         "note": note,
-        "seat": seat,
+        "slot": slot,
         "status": status,
         "system_id": system,
         "facts": {"platform": {"layers": list(layers)}},
     }
 
 
-def cell(system, trust, scenario="single", seat="1"):
+def cell(system, trust, scenario="single", slot="1"):
     return {
         "system_id": system,
         "clock_trust": trust,
         "scenario": scenario,
-        "seat": seat,
+        "slot": slot,
     }
 
 
@@ -56,9 +56,9 @@ def test_two_visits_want_twice_as_much():
     assert found["native"].wanted == 15
 
 
-def test_seats_are_told_from_the_same_system_alone():
+def test_slots_are_told_from_the_same_system_alone():
     server = Server(
-        [run(3, seat="2"), run(4, "make lab: liar")],
+        [run(3, slot="2"), run(4, "make lab: liar")],
         [
             cell(3, "trusted", "parallel", "2"),
             cell(3, "corrected"),
@@ -68,9 +68,9 @@ def test_seats_are_told_from_the_same_system_alone():
 
     found = found_of(server, "lab", [Visit(TRIO, 1), Visit(LIAR, 1)])
 
-    assert found["seat-2"].trusts == {"trusted": 1}
+    assert found["slot-2"].trusts == {"trusted": 1}
     assert found["liar"].trusts == {"suspect": 1}
-    assert found["seat-1"].parsed == 0
+    assert found["slot-1"].parsed == 0
 
 
 def test_it_waits_until_all_is_read_and_every_clock_is_judged(monkeypatch):

@@ -107,7 +107,7 @@ def start(var: Path, **environment: Any) -> Product:
 
 @pytest.fixture(scope="package")
 def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installation with the reference campaigns: started once, stopped properly.
+    """An installation with the reference studies: started once, stopped properly.
 
     Once for all processes of the tests (pytest-xdist): the first one makes it.
     """
@@ -126,7 +126,7 @@ def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def copied(var: Path, copy: Path) -> Path:
-    """Copy an installation: to load the campaigns anew takes many times as long."""
+    """Copy an installation: to load the studies anew takes many times as long."""
     subprocess.run(["cp", "-a", var, copy], check=True)
     return copy
 
@@ -149,7 +149,7 @@ def start_product(made_var: Path, tmp_path: Path) -> Iterator[Callable[..., Prod
 def product(
     made_var: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Product]:
-    """One product with the reference campaigns, for all tests that only use it."""
+    """One product with the reference studies, for all tests that only use it."""
     running = start(copied(made_var, tmp_path_factory.mktemp("product") / "var"))
     running.wait_until_ready()
     yield running

@@ -57,9 +57,9 @@ def agent(product, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def enrolled(product, agent):
-    product.client().create_campaign({"slug": "by-agent", "title": "By the agent"})
+    product.client().create_study({"slug": "by-agent", "title": "By the agent"})
     token = (product.var / "upload-token").read_text()
-    words = ["--campaign", "by-agent", "--host", "agents-machine"]
+    words = ["--study", "by-agent", "--host", "agents-machine"]
 
     done = agent("enroll", "--server", product.url, "--token", "-", *words, given=token)
 
@@ -71,7 +71,7 @@ def runs_of(product):
     reader = product.client("read-token")
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        runs = list(reader.get_all("runs/", campaign="by-agent"))
+        runs = list(reader.get_all("runs/", study="by-agent"))
         if runs and all(run["status"] != "received" for run in runs):
             return runs
         time.sleep(0.1)
@@ -104,11 +104,11 @@ def test_what_a_tool_printed_becomes_a_run_with_its_platform(product, enrolled):
     assert {"platform", "evidence"} <= run["facts"].keys()
 
 
-def test_an_unknown_campaign_is_laid_aside_with_the_servers_sentence(enrolled):
-    done = enrolled("push", "--hypervisor", "KVM", "--campaign", "nowhere", OUTPUT)
+def test_an_unknown_study_is_laid_aside_with_the_servers_sentence(enrolled):
+    done = enrolled("push", "--hypervisor", "KVM", "--study", "nowhere", OUTPUT)
 
     assert done.returncode == 4
-    assert "unknown_campaign" in enrolled("spool", "rejected").stdout
+    assert "unknown_study" in enrolled("spool", "rejected").stdout
 
 
 def test_a_run_sent_twice_is_one(product, enrolled):
@@ -142,9 +142,9 @@ def energies_of(product, session, meters):
     reader = product.client("read-token")
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        runs = reader.get_all("runs/", campaign="by-agent")
+        runs = reader.get_all("runs/", study="by-agent")
         by_id = {run["id"]: run for run in runs if run["session"] == session}
-        found = reader.get("energy/", campaign="by-agent")["runs"]
+        found = reader.get("energy/", study="by-agent")["runs"]
         mine = [each for each in found if each["run_ids"][0] in by_id]
         if len(mine) == meters * len(by_id) > 0:
             return [(by_id[each["run_ids"][0]], each) for each in mine]

@@ -7,8 +7,8 @@ import urllib.request
 import pytest
 
 pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
-STUDY = "/campaigns/first-lab/lmu-2010-xen/"
-PAGES = ("/", STUDY, f"{STUDY}compare/", f"{STUDY}report/", f"{STUDY}influence/")
+STUDY = "/studies/first-lab/lmu-2010-xen/"
+PAGES = ("/", STUDY, f"{STUDY}compare/", f"{STUDY}report/", f"{STUDY}factor-effects/")
 NAMED = re.compile(r'(?:src|href|data-plotly)="(/static/[^"]+)"')
 
 
@@ -41,7 +41,7 @@ def test_every_asset_is_kept_for_ever_and_what_is_long_is_compressed(given):
             assert headers["Content-Encoding"] == "gzip", asset
 
 
-@pytest.mark.parametrize("page", [*PAGES, "/api/v1/comparisons/?campaign=lmu-2010-xen"])
+@pytest.mark.parametrize("page", [*PAGES, "/api/v1/comparisons/?study=lmu-2010-xen"])
 def test_pages_and_answers_are_compressed(given, page):
     headers, text = given(page)
 

@@ -4,14 +4,14 @@ from contextlib import closing
 
 import pytest
 
-from bench.pages import KINDS, LONE, Pages, addresses_of, campaigns_of
+from bench.pages import KINDS, LONE, Pages, addresses_of, studies_of
 
 pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 
 
 def test_every_page_that_is_timed_is_there(product):
     with closing(Pages(product)) as pages:
-        found = dict(addresses_of(pages, campaigns_of(product)))
+        found = dict(addresses_of(pages, studies_of(product)))
 
         assert found.keys() == {*KINDS, *LONE}
         for addresses in found.values():

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from agents.client import Client, RefusedError
-from benchmarks.reference.documents import reference_campaigns
+from benchmarks.reference.documents import reference_studies
 
 pytestmark = [pytest.mark.product, pytest.mark.timeout(300)]
 
@@ -28,16 +28,14 @@ def settle(client: Client) -> None:
 def wait_for_checks(client: Client, slugs: list[str]) -> None:
     """Wait until the shapes of all cells are known: some have no single figure."""
     deadline = time.monotonic() + SETTLED_S
-    while any(
-        client.get(f"campaigns/{slug}/")["counts"]["unchecked"] for slug in slugs
-    ):
-        assert time.monotonic() < deadline, "the campaigns are not checked"
+    while any(client.get(f"studies/{slug}/")["counts"]["unchecked"] for slug in slugs):
+        assert time.monotonic() < deadline, "the studies are not checked"
         time.sleep(0.2)
 
 
 def cell_key(row):
     """What makes a cell one of its kind."""
-    named = ("campaign", "system_id", "case_id", "scenario", "vms", "seat", "load")
+    named = ("study", "system_id", "case_id", "scenario", "vms", "slot", "load")
     return tuple(row[name] for name in named)
 
 
@@ -49,36 +47,36 @@ def test_its_secrets_are_for_its_owner_only(product):
 
 def test_the_upload_token_cannot_read_what_is_private(product):
     writer, reader = product.client(), product.client("read-token")
-    writer.create_campaign({"slug": "only-ours", "title": "Only ours"})
+    writer.create_study({"slug": "only-ours", "title": "Only ours"})
 
     with pytest.raises(RefusedError) as refused:
-        writer.get("campaigns/only-ours/")
+        writer.get("studies/only-ours/")
     assert refused.value.status == 404
-    assert reader.get("campaigns/only-ours/")["slug"] == "only-ours"
+    assert reader.get("studies/only-ours/")["slug"] == "only-ours"
 
 
 def test_killed_workers_and_an_emptied_redis_lose_nothing(product):
     """Upload all studies under other names while workers die and Redis forgets."""
     writer = product.client()
     expected = 0
-    for number, study in enumerate(reference_campaigns()):
-        slug = f"again-{study.campaign['slug']}"
-        writer.create_campaign({**study.campaign, "slug": slug})
-        runs = [{**run, "campaign": slug, "key": _other(run)} for run in study.runs]
+    for number, study in enumerate(reference_studies()):
+        slug = f"again-{study.document['slug']}"
+        writer.create_study({**study.document, "slug": slug})
+        runs = [{**run, "study": slug, "key": _other(run)} for run in study.runs]
         expected += len(runs)
         for _ in writer.upload(runs):
             _hurt(product, number)
     settle(writer)
 
-    studies = [f"again-{s.campaign['slug']}" for s in reference_campaigns()]
+    studies = [f"again-{s.document['slug']}" for s in reference_studies()]
     wait_for_checks(writer, studies)
-    runs = [run for slug in studies for run in writer.get_all("runs/", campaign=slug)]
+    runs = [run for slug in studies for run in writer.get_all("runs/", study=slug)]
     assert Counter(run["status"] for run in runs) == {"parsed": expected}
     for slug in studies:
-        again = list(writer.get_all("comparisons/", campaign=slug))
-        first = list(writer.get_all("comparisons/", campaign=slug[len("again-") :]))
+        again = list(writer.get_all("comparisons/", study=slug))
+        first = list(writer.get_all("comparisons/", study=slug[len("again-") :]))
         assert len(again) == len({cell_key(row) for row in again}) == len(first)
-        values = ("case_id", "system_id", "scenario", "seat", "value", "n")
+        values = ("case_id", "system_id", "scenario", "slot", "value", "n")
         assert _several(again, values) == _several(first, values)
 
 
@@ -115,9 +113,9 @@ def test_a_second_start_uploads_nothing(start_product):
     second = start_product()
     output = second.wait_until_ready()
 
-    for study in reference_campaigns():
-        slug = study.campaign["slug"]
-        counts = second.client().get(f"campaigns/{slug}/")["counts"]
+    for study in reference_studies():
+        slug = study.document["slug"]
+        counts = second.client().get(f"studies/{slug}/")["counts"]
         assert counts["runs"] == len(study.runs)
     assert "uploading" not in output
 
@@ -127,10 +125,10 @@ def test_two_products_run_side_by_side(product, start_product):
     other = start_product("other-var")
     other.wait_until_ready()
 
-    product.client().create_campaign({"slug": "only-here", "title": "x"})
+    product.client().create_study({"slug": "only-here", "title": "x"})
 
     with pytest.raises(RefusedError):
-        other.client("read-token").get("campaigns/only-here/")
+        other.client("read-token").get("studies/only-here/")
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,14 @@ PATIENCE_S = 150
 
 
 class Lab:
-    """A campaign on a machine, and the agents in its guests."""
+    """A study on a machine, and the agents in its guests."""
 
     def __init__(self, product, folder):
         self.product, self.folder = product, folder
         self.writer, self.reader = product.client(), product.client("read-token")
         self.agents = {}
         slug = f"planned-{folder.name}".replace("_", "-")[:90]
-        self.writer.create_campaign({"slug": slug, "title": "Planned"})
+        self.writer.create_study({"slug": slug, "title": "Planned"})
         self.writer.register_host({"slug": slug})
         self.slug = slug
 
@@ -43,7 +43,7 @@ class Lab:
 
     def plan(self, systems, **asked):
         words = {
-            "campaign": self.slug,
+            "study": self.slug,
             "title": "A plan",
             "systems": systems,
             "tools": [{"tool": "hackbench"}],
@@ -90,7 +90,7 @@ class Lab:
     def until_done(self, plan):
         self.wait_for(lambda: self.shown(plan)["status"] == "done")
         codes = [agent.wait(60) for agent in self.agents.values()]
-        runs = list(self.reader.get_all("runs/", campaign=self.slug))
+        runs = list(self.reader.get_all("runs/", study=self.slug))
         return codes, runs
 
 
@@ -107,7 +107,7 @@ def test_co_runs_start_together_though_an_agent_and_the_server_are_killed(lab):
     lab.tool(1)
     system = lab.system()
     together = [{"kind": "parallel", "vms": 3}]
-    systems = [{"system": system, "seats": 3}]
+    systems = [{"system": system, "slots": 3}]
     plan = lab.plan(systems, scenarios=together, repetitions=3)
     for name in ("vm-a", "vm-b", "vm-c"):
         lab.agent(plan, system, name)
@@ -128,7 +128,7 @@ def test_co_runs_start_together_though_an_agent_and_the_server_are_killed(lab):
     assert {step["status"] for step in steps} == {"done"}
     assert steps[0]["attempt"] > 1
     assert max(spreads_ms) < 500
-    assert sorted(run["seat"] for run in runs) == sorted("123" * 3)
+    assert sorted(run["slot"] for run in runs) == sorted("123" * 3)
     assert {run["corun"] for run in runs} == {step["corun"] for step in steps}
     keys = [key for step in steps for part in step["parts"] for key in part["keys"]]
     assert sorted(keys) == sorted(run["key"] for run in runs)
@@ -139,12 +139,12 @@ def test_a_dead_agent_is_named_and_the_others_go_on(lab):
     system = lab.system()
     scenarios = [{"kind": "parallel", "vms": 2}, {"kind": "single"}]
     limits = {"barrier_s": 3, "attempts": 2}
-    systems = [{"system": system, "seats": 2}]
+    systems = [{"system": system, "slots": 2}]
     plan = lab.plan(systems, scenarios=scenarios, repetitions=1, **limits)
     lab.agent(plan, system, "vm-a")
-    lab.wait_for(lambda: lab.shown(plan)["seats"][0]["name"])
+    lab.wait_for(lambda: lab.shown(plan)["slots"][0]["name"])
     lab.agent(plan, system, "vm-b")
-    lab.wait_for(lambda: lab.shown(plan)["seats"][1]["name"])
+    lab.wait_for(lambda: lab.shown(plan)["slots"][1]["name"])
     lab.kill("vm-b")
 
     codes, runs = lab.until_done(plan)
@@ -152,7 +152,7 @@ def test_a_dead_agent_is_named_and_the_others_go_on(lab):
     co_run, alone = lab.steps(plan)
     assert codes == [0, -signal.SIGKILL]
     assert (co_run["status"], co_run["attempt"]) == ("failed", 2)
-    assert co_run["reason"] == "Seat 2 (vm-b) did not arrive within 3 s."
+    assert co_run["reason"] == "Slot 2 (vm-b) did not arrive within 3 s."
     assert alone["status"] == "done"
     assert [run["scenario"] for run in runs] == ["single"]
 

@@ -1,4 +1,4 @@
-"""The reference campaigns in the running product: every printed number is there."""
+"""The reference studies in the running product: every printed number is there."""
 
 import csv
 import time
@@ -29,11 +29,11 @@ def printed(study: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def one(reader: Client, campaign: str, **wanted: Any) -> dict[str, Any]:
+def one(reader: Client, study: str, **wanted: Any) -> dict[str, Any]:
     """Return the only comparison row with these fields."""
     rows = [
         row
-        for row in reader.get_all("comparisons/", campaign=campaign)
+        for row in reader.get_all("comparisons/", study=study)
         if all(row[name] == value for name, value in wanted.items())
     ]
     assert len(rows) == 1, [row["case"] for row in rows]
@@ -50,7 +50,7 @@ def test_all_1094_values_are_found_again_with_their_document_and_table(reader):
     found = Counter(
         (study, run["document"], run["table"], sample["value"], sample["unit"])
         for study in STUDIES
-        for run in reader.get_all("runs/", campaign=study)
+        for run in reader.get_all("runs/", study=study)
         for sample in run["samples"]
     )
 
@@ -66,7 +66,7 @@ def test_each_single_reading_is_a_row_of_the_comparison(reader, study):
         if "repetition=" not in row["params"]
     )
 
-    rows = reader.get_all("comparisons/", campaign=study)
+    rows = reader.get_all("comparisons/", study=study)
 
     found = Counter(
         (row["document"], row["table"], row["value"], row["unit"])
@@ -114,7 +114,7 @@ def test_esxi_without_help_reads_the_network_at_a_quarter(reader):
 def test_a_time_is_better_when_lower(reader):
     rows = [
         row
-        for row in reader.get_all("comparisons/", campaign="lmu-2010-esxi")
+        for row in reader.get_all("comparisons/", study="lmu-2010-esxi")
         if row["tool"] == "linpack" and row["value"] == 21.22
     ]
 
@@ -123,7 +123,7 @@ def test_a_time_is_better_when_lower(reader):
 
 
 def test_a_study_without_native_runs_is_relative_to_its_reference(reader):
-    rows = list(reader.get_all("comparisons/", campaign="uoc-2012-kvm"))
+    rows = list(reader.get_all("comparisons/", study="uoc-2012-kvm"))
 
     states = Counter(row["state"] for row in rows)
     assert states["relative"] > 20
@@ -134,7 +134,7 @@ def test_a_study_without_native_runs_is_relative_to_its_reference(reader):
 
 
 def test_eleven_readings_are_eleven_runs_of_one_cell(reader):
-    rows = list(reader.get_all("comparisons/", campaign="inqbus-2008-io"))
+    rows = list(reader.get_all("comparisons/", study="inqbus-2008-io"))
 
     hdparm = [row for row in rows if row["tool"] == "hdparm"]
     assert [row["n"] for row in hdparm] == [11, 11]
@@ -149,7 +149,7 @@ def test_a_disk_of_two_speeds_gets_no_verdict_and_no_single_figure(reader, produ
         assert time.monotonic() < deadline  # looked at a moment after the last run
         time.sleep(0.2)
 
-    place = f"/campaigns/first-lab/inqbus-2008-io/cells/{row['id']}/"
+    place = f"/studies/first-lab/inqbus-2008-io/cells/{row['id']}/"
     with urlopen(product.url + place) as answer:
         page = answer.read().decode().replace("\N{NO-BREAK SPACE}", " ")
 
@@ -169,12 +169,10 @@ LAB = "virtlab-2026-emulated"
 def lab_rows(reader):
     """The lab's comparison, once the clocks were looked at after the last run."""
     deadline = time.monotonic() + 60
-    while any(
-        not cell["clock_trust"] for cell in reader.get_all("cells/", campaign=LAB)
-    ):
+    while any(not cell["clock_trust"] for cell in reader.get_all("cells/", study=LAB)):
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    return list(reader.get_all("comparisons/", campaign=LAB))
+    return list(reader.get_all("comparisons/", study=LAB))
 
 
 def test_the_labs_own_result_has_intervals_and_verdicts(lab_rows):
@@ -191,7 +189,7 @@ def test_the_labs_own_result_has_intervals_and_verdicts(lab_rows):
 def test_a_guest_that_counts_instructions_is_suspect_and_gets_no_verdict(
     lab_rows, reader
 ):
-    cells = reader.get_all("cells/", campaign=LAB)
+    cells = reader.get_all("cells/", study=LAB)
     trusts = {c["clock_trust"] for c in cells if "clock=" in c["system"]}
     verdicts = {row["verdict"] for row in lab_rows if "clock=" in row["system"]}
 
@@ -200,7 +198,7 @@ def test_a_guest_that_counts_instructions_is_suspect_and_gets_no_verdict(
 
 
 def test_every_page_of_the_lab_names_its_emulated_layers(product):
-    place = f"{product.url}/campaigns/first-lab/{LAB}/"
+    place = f"{product.url}/studies/first-lab/{LAB}/"
     for tab in ("", "compare/", "runs/", "flags/"):
         with urlopen(place + tab) as answer:
             assert "Measured on an emulated processor." in answer.read().decode()

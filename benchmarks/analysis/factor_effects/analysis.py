@@ -17,19 +17,19 @@ from collections.abc import Sequence
 from benchmarks.analysis.factor_effects.by_contrasts import by_contrasts
 from benchmarks.analysis.factor_effects.by_least_squares import by_least_squares
 from benchmarks.analysis.factor_effects.contrasts import regular_contrasts
-from benchmarks.analysis.factor_effects.effects import Influence
+from benchmarks.analysis.factor_effects.effects import FactorEffects
 from benchmarks.analysis.factor_effects.factors import combinations, factors_of
 from benchmarks.analysis.factor_effects.noise import Observation, pooled
 
 
-def influence(observations: Sequence[Observation]) -> Influence:
+def factor_effects(observations: Sequence[Observation]) -> FactorEffects:
     """Analyse one response of a set of systems; the order of systems does not matter.
 
     Natural logarithms throughout: an effect of ln 2 is a factor of 2.
     """
     systems = [each.levels for each in observations]
     factors = factors_of(systems)
-    nothing = Influence(
+    nothing = FactorEffects(
         kind="constant",
         factors=factors,
         combinations=combinations(factors, systems),

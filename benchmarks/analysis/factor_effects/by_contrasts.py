@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.analysis.factor_effects.contrasts import Contrast
 from benchmarks.analysis.factor_effects.effects import (
     Effect,
-    Influence,
+    FactorEffects,
     Point,
     Strength,
     ranked,
@@ -28,8 +28,8 @@ from benchmarks.analysis.factor_effects.noise import (
 def by_contrasts(
     contrasts: Sequence[Contrast],
     observations: Sequence[Observation],
-    nothing: Influence,
-) -> Influence | None:
+    nothing: FactorEffects,
+) -> FactorEffects | None:
     """Judge by Lenth's margins, each contrast in units of its own standard error.
 
     Contrasts that a shared baseline makes noisier are shrunk to the common scale, and

@@ -11,7 +11,7 @@ from scipy.special import stdtr, stdtrit
 
 from benchmarks.analysis.factor_effects.effects import (
     Effect,
-    Influence,
+    FactorEffects,
     Kind,
     Strength,
     adjusted,
@@ -42,8 +42,8 @@ LEVEL: Final = 1 - CONFIDENCE
 
 
 def by_least_squares(
-    observations: Sequence[Observation], nothing: Influence
-) -> Influence:
+    observations: Sequence[Observation], nothing: FactorEffects
+) -> FactorEffects:
     """Return ``nothing`` with the effects of its factors, from logarithms of responses.
 
     Judged by the scatter of repeated runs; without it by what the model leaves over,

@@ -62,7 +62,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Influence:
+class FactorEffects:
     """What moves the response over the systems of one design.
 
     ``kind`` says what measured chance: repeated runs, the other contrasts, what the

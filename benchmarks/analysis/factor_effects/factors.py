@@ -1,4 +1,4 @@
-"""The factors of a campaign's systems, and the picture of its design."""
+"""The factors of a study's systems, and the picture of its design."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.analysis.factor_effects.effects import Influence
+from benchmarks.analysis.factor_effects.effects import FactorEffects
 from benchmarks.analysis.factor_effects.factors import Factor, joint
 from benchmarks.analysis.factor_effects.noise import Observation
 
@@ -34,7 +34,7 @@ class Means:
 
 
 def pictures(
-    found: Influence, observations: Sequence[Observation]
+    found: FactorEffects, observations: Sequence[Observation]
 ) -> tuple[Means, ...]:
     """What each factor does where others are at their levels, for those that interact.
 

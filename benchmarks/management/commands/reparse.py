@@ -8,25 +8,25 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.models import Campaign, Reread
+from benchmarks.models import Reread, Study
 from benchmarks.uploads import rereading
 
 SHOWN = 20
 
 
 class Command(BaseCommand):
-    """Reads all uploads, or those of one tool or campaign, with today's parsers."""
+    """Reads all uploads, or those of one tool or study, with today's parsers."""
 
     help = __doc__
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--tool", default="", help="a tool's slug or title")
-        parser.add_argument("--campaign", default="", metavar="LAB/CAMPAIGN")
+        parser.add_argument("--study", default="", metavar="LAB/STUDY")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             reread = rereading.begin_reread(
-                campaign=_campaign(options["campaign"]), tool=options["tool"]
+                study=_study(options["study"]), tool=options["tool"]
             )
         except BenchmarksError as error:
             raise CommandError(str(error)) from None
@@ -68,11 +68,11 @@ def change_line(change: dict[str, Any]) -> str:
     return f"run {change['run']}{part}: {change['case']}: {before} -> {after}"
 
 
-def _campaign(name: str) -> Campaign | None:
+def _study(name: str) -> Study | None:
     if not name:
         return None
     lab, _, slug = name.partition("/")
-    campaign = Campaign.objects.filter(lab__slug=lab, slug=slug).first()
-    if campaign is None:
-        raise CommandError(f'There is no campaign "{name}". Name it as LAB/CAMPAIGN.')
-    return campaign
+    study = Study.objects.filter(lab__slug=lab, slug=slug).first()
+    if study is None:
+        raise CommandError(f'There is no study "{name}". Name it as LAB/STUDY.')
+    return study

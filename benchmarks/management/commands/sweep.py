@@ -1,4 +1,4 @@
-"""`manage.py sweep`: outbox, rereads, checks, energy, plans, freezings."""
+"""`manage.py sweep`: outbox, rereads, checks, energy, plans, publishing_jobs."""
 
 import logging
 import select
@@ -47,10 +47,10 @@ class Command(BaseCommand):
         try:
             finished = processing.drain(older_than_s=older_than_s)
             reread = rereading.proceed()
-            checking.check_due_campaigns()
+            checking.check_due_studies()
             integration.integrate_due()
             progress.proceed_plans()
-            tasks.send_forgotten_freezings()
+            tasks.send_forgotten_publishing_jobs()
         except DatabaseError as error:
             logger.warning("The database does not answer: %s", error)
             connection.close()

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Id
 from benchmarks.plausibility.precision import NORMAL, Noise
 from benchmarks.plausibility.registry import Doubt, about_cells, further, rule
@@ -43,10 +43,10 @@ class Ratio:
     error: float
 
 
-@rule("baselines-disagree", "Two native baselines that disagree", "error")
-def baselines_disagree(study: Study) -> Iterator[Doubt]:
+@rule("baselines-disagree", "Two native baselines that disagree", "impossible")
+def baselines_disagree(study: StudyFacts) -> Iterator[Doubt]:
     """Two native cells of one host, guest OS, bits and case (of two native systems or
-    of two campaigns) differ by more than 2 % and 3.3 standard errors, in one case or in
+    of two studies) differ by more than 2 % and 3.3 standard errors, in one case or in
     the median of all cases of one tool and metric. A single printed value is given a
     third of its component's publishing limit as noise (0.7 % CPU, 1 % memory, 1.7 %
     network, 3.3 % disk), cells with several runs their own.
@@ -62,19 +62,19 @@ def baselines_disagree(study: Study) -> Iterator[Doubt]:
         if cell.is_native and cell.scenario not in PATHS and cell.mean > 0:
             machine = (cell.host, cell.guest_os, cell.guest_bits, *cell.column[2:])
             systems = natives.setdefault((*machine, *cell.kind), {})
-            systems.setdefault((cell.campaign, cell.system), {})[cell.case] = cell
+            systems.setdefault((cell.study, cell.system), {})[cell.case] = cell
     for systems in natives.values():
         for one, other in combinations(systems.values(), 2):
-            if study.campaign in {_campaign(one), _campaign(other)}:
+            if study.id in {_study(one), _study(other)}:
                 yield from _disagreement(one, other, study)
 
 
-def _campaign(cells: Mapping[Id, CellFact]) -> Id:
-    return next(iter(cells.values())).campaign
+def _study(cells: Mapping[Id, CellFact]) -> Id:
+    return next(iter(cells.values())).study
 
 
 def _disagreement(
-    one: Mapping[Id, CellFact], other: Mapping[Id, CellFact], study: Study
+    one: Mapping[Id, CellFact], other: Mapping[Id, CellFact], study: StudyFacts
 ) -> Iterator[Doubt]:
     pairs = [(one[case], other[case]) for case in one if case in other]
     ratios = [_ratio(a, b, _native_error(a, b, study.noise)) for a, b in pairs]
@@ -92,19 +92,19 @@ def _disagreement(
                 off=abs(math.expm1(off)),
                 other=_where(ratios[0].other, study),
             ),
-            [cell for cell in members if cell.campaign == study.campaign],
+            [cell for cell in members if cell.study == study.id],
             off_percent=round(100 * math.expm1(off), 3),
             other_system=str(ratios[0].other.system),
-            other_campaign=str(ratios[0].other.campaign),
+            other_study=str(ratios[0].other.study),
             pairs=[[each.cell.mean, each.other.mean] for each in ratios],
         )
 
 
-def _where(cell: CellFact, study: Study) -> str:
-    if cell.campaign == study.campaign:
+def _where(cell: CellFact, study: StudyFacts) -> str:
+    if cell.study == study.id:
         return Sentence("the other native system ({system})", system=cell.where)
-    campaign = cell.campaign_label or str(cell.campaign)
-    return Sentence("the same machine in {campaign}", campaign=campaign)
+    name = cell.study_label or str(cell.study)
+    return Sentence("the same machine in {study}", study=name)
 
 
 def _native_error(one: CellFact, other: CellFact, noise: Noise) -> float:
@@ -136,12 +136,16 @@ def _pooled(ratios: Sequence[Ratio], least: float = BAND) -> float | None:
     return middle if _is_clear(middle, error, least) else None
 
 
-@rule("faster-than-native", "A virtual machine that is faster than its host", "warning")
-def faster_than_native(study: Study) -> Iterator[Doubt]:
+@rule(
+    "faster-than-native",
+    "A virtual machine that is faster than its host",
+    "implausible",
+)
+def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
     """A guest beats its native baseline by more than 5 % and 3.3 standard errors: in
     one case, or in the median of all cases of one tool and metric under the same
     circumstances. Noise is that of both cells' runs, for single values that of their
-    kind in this campaign, else the publishing limit of the component. CPU shares and
+    kind in this study, else the publishing limit of the component. CPU shares and
     power are left out, as are sums over several guests except for disk and network,
     where one medium serves all of them.
 
@@ -189,8 +193,8 @@ ALL: Final = 4
 """Fewer guests may all be fast for a reason of their own."""
 
 
-@rule("baseline-too-slow", "A native value that all guests beat", "warning")
-def baseline_too_slow(study: Study) -> Iterator[Doubt]:
+@rule("baseline-too-slow", "A native value that all guests beat", "implausible")
+def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
     """At least four guests are set against one native cell, three of four of them beat
     it, and their median lies more than 5 % above it: by 4 times the larger of their own
     spread, the standard error of the native cell (a third of its kind's noise for a
@@ -205,7 +209,7 @@ def baseline_too_slow(study: Study) -> Iterator[Doubt]:
     guests: dict[Id, list[Ratio]] = defaultdict(list)
     for cell in study.cells:
         native = _native_of(cell, study) if cell.scenario == "single" else None
-        if native and native.campaign == study.campaign:
+        if native and native.study == study.id:
             guests[native.id].append(_speed(cell, native, 0.0))
     for members in guests.values():
         logs = np.array([each.log for each in members])
@@ -236,13 +240,13 @@ def _too_slow(members: Sequence[Ratio], middle: float) -> Doubt:
     )
 
 
-def _native_of(cell: CellFact, study: Study) -> CellFact | None:
+def _native_of(cell: CellFact, study: StudyFacts) -> CellFact | None:
     """The baseline, where beating it would be strange."""
     if cell.is_native or cell.is_share or cell.better == "neither":
         return None
     if cell.component in {"power", ""} or cell.mean <= 0 or cell.baseline is None:
         return None
-    if cell.seat == "sum" and cell.component not in {"disk", "network"}:
+    if cell.slot == "sum" and cell.component not in {"disk", "network"}:
         return None
     native = study.baseline(cell)
     return native if native and native.is_native and native.mean > 0 else None

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.plausibility.facts import RunFact, Study
+from benchmarks.plausibility.facts import RunFact, StudyFacts
 from benchmarks.plausibility.findings import Subject
 from benchmarks.plausibility.registry import Doubt, rule
 from benchmarks.plausibility.relations import grouped
@@ -16,8 +16,8 @@ from benchmarks.sentences import counted
 BUSY: Final = 0.9
 
 
-@rule("client-busy-loop", "A client that only waits, at full load", "notice")
-def client_busy_loop(study: Study) -> Iterator[Doubt]:
+@rule("client-busy-loop", "A client that only waits, at full load", "check")
+def client_busy_loop(study: StudyFacts) -> Iterator[Doubt]:
     """httperf's client used its CPU for at least 90 % of the test, user and system time
     together. One flag for all such runs of a system.
 
@@ -58,8 +58,8 @@ THINKING: Final = 0.95
 _SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 
 
-@rule("client-think-time", "A test that only measures its own pauses", "notice")
-def client_think_time(study: Study) -> Iterator[Doubt]:
+@rule("client-think-time", "A test that only measures its own pauses", "check")
+def client_think_time(study: StudyFacts) -> Iterator[Doubt]:
     """The pauses that httperf was told to make (``wsess=sessions,calls,think time``,
     sessions one after the other) are at least 95 % of the duration of the test. One
     flag for all such runs of a system.
@@ -97,7 +97,7 @@ def client_think_time(study: Study) -> Iterator[Doubt]:
         )
 
 
-def _of_httperf(study: Study) -> Iterator[RunFact]:
+def _of_httperf(study: StudyFacts) -> Iterator[RunFact]:
     return (run for run in study.runs if run.tool == "httperf")
 
 

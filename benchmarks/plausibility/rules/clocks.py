@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Column, Study
+from benchmarks.plausibility.facts import CellFact, Column, StudyFacts
 from benchmarks.plausibility.precision import NORMAL, TYPICAL
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, joined
@@ -60,8 +60,8 @@ def common_factor(
     return CommonFactor(math.exp(middle), spread, error)
 
 
-@rule("common-clock-factor", "A guest clock that runs slow", "error")
-def common_clock_factor(study: Study) -> Iterator[Doubt]:
+@rule("common-clock-factor", "A guest clock that runs slow", "impossible")
+def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
     """A guest that beats the native machine by nearly one factor in all cases of
     CPU and memory that its own clock timed (caches and RAM, read and write; of all
     components where there is only one): by more than 3 % (8 % where there are two) and
@@ -79,7 +79,7 @@ def common_clock_factor(study: Study) -> Iterator[Doubt]:
     """
     columns: dict[Column, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
-        alone = cell.seat not in {"sum", "mean"}
+        alone = cell.slot not in {"sum", "mean"}
         if alone and not cell.is_native and study.baseline(cell) and cell.mean > 0:
             columns[cell.column].append(cell)
     for cells in columns.values():
@@ -100,7 +100,7 @@ def _told_by_guest(cells: Sequence[CellFact]) -> list[CellFact]:
     return bound if len(bound) >= 2 else guest
 
 
-def _log_efficiency(cell: CellFact, study: Study) -> float:
+def _log_efficiency(cell: CellFact, study: StudyFacts) -> float:
     native = study.baseline(cell)
     if native is None or native.mean <= 0 or cell.better == "neither":
         return 0.0
@@ -108,7 +108,7 @@ def _log_efficiency(cell: CellFact, study: Study) -> float:
     return log if cell.better == "higher" else -log
 
 
-def _error(cell: CellFact, study: Study) -> float:
+def _error(cell: CellFact, study: StudyFacts) -> float:
     native = study.baseline(cell)
     if native is None:
         return TYPICAL["memory"]
@@ -119,7 +119,7 @@ def _doubt(
     guest: Sequence[CellFact],
     outside: Sequence[CellFact],
     found: CommonFactor,
-    study: Study,
+    study: StudyFacts,
 ) -> Doubt:
     check = [math.exp(_log_efficiency(cell, study)) for cell in outside]
     said = Sentence(

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from benchmarks.plausibility.facts import RunFact, Study
+from benchmarks.plausibility.facts import RunFact, StudyFacts
 from benchmarks.plausibility.findings import Evidence, subjects
 from benchmarks.plausibility.registry import Doubt, rule
 from benchmarks.sentences import Sentence
@@ -27,16 +27,16 @@ def took_s(run: RunFact) -> float | None:
     return max(times, default=None)
 
 
-@rule("corun-overlap", "Seats that did not run together", "warning")
-def corun_overlap(study: Study) -> Iterator[Doubt]:
-    """The time that all seats of a co-run share is less than 90 % of its longest run
+@rule("corun-overlap", "Slots that did not run together", "implausible")
+def corun_overlap(study: StudyFacts) -> Iterator[Doubt]:
+    """The time that all slots of a co-run share is less than 90 % of its longest run
     (method, section 5). Power meters and runs whose start or duration is not known are
     left out.
 
-    Why: a seat that runs alone for the rest is faster then, and the sum of the seats is
+    Why: a slot that runs alone for the rest is faster then, and the sum of the slots is
     larger than the machine ever delivered.
 
-    What to do: start the seats on a barrier, or evaluate the common window only.
+    What to do: start the slots on a barrier, or evaluate the common window only.
     """
     groups: dict[str, list[RunFact]] = defaultdict(list)
     for run in study.runs:
@@ -71,7 +71,7 @@ def _overlap(runs: Sequence[RunFact]) -> float:
 
 def _window(run: RunFact) -> dict[str, Evidence]:
     started = run.started_at.isoformat() if run.started_at else None
-    return {"seat": run.seat, "started_at": started, "duration_s": took_s(run)}
+    return {"slot": run.slot, "started_at": started, "duration_s": took_s(run)}
 
 
 def _key(run: RunFact) -> tuple[str, float]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Study, by_column
+from benchmarks.plausibility.facts import CellFact, StudyFacts, by_column
 from benchmarks.plausibility.findings import Id
 from benchmarks.plausibility.precision import Noise, Precision, precision
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
@@ -17,9 +17,9 @@ from benchmarks.sentences import Sentence, joined
 STEADY: Final = 1 / 2
 """How much steadier than its kind a cell is believed to be at best."""
 CHANCE: Final = 1e-3
-"""The chance of one false flag in a campaign."""
+"""The chance of one false flag in a study."""
 FEWEST: Final = 60
-"""As many pairs are always counted: a small campaign is one of many."""
+"""As many pairs are always counted: a small study is one of many."""
 RARE: Final = math.log(1000)
 """How improbable a single near agreement must be to belong to a copy."""
 CROWD: Final = 12
@@ -30,16 +30,16 @@ Lines = Mapping[object, Mapping[object, CellFact]]
 Pair = tuple[CellFact, CellFact]
 
 
-@rule("pasted-values", "The same readings in two systems", "error")
-def pasted_values(study: Study) -> Iterator[Doubt]:
-    """Two systems (or two campaigns, or two seats) that read exactly the same in so
-    many cases that chance is ruled out: less than 1 in 1,000 for the whole campaign.
+@rule("pasted-values", "The same readings in two systems", "impossible")
+def pasted_values(study: StudyFacts) -> Iterator[Doubt]:
+    """Two systems (or two studies, or two slots) that read exactly the same in so
+    many cases that chance is ruled out: less than 1 in 1,000 for the whole study.
     The chance that two readings are equal is their rounding step over 2 sqrt(pi)
     standard deviations (two normal readings on one grid), a half of the noise of their
     kind being taken as the least possible; runs must be equal one by one. Readings that
     12 systems share, or that stand in several cases of one system, are limits and no
-    copies. The same machine without a hypervisor in two campaigns is a notice: the
-    campaigns share one measurement.
+    copies. The same machine without a hypervisor in two studies is a check: the
+    studies share one measurement.
 
     Why: equal digits are a copy. 27 values of VMs in parallel stand in both LMU
     studies, one of ESXi and one of Xen; in the study of Xen two virtualizations of
@@ -55,8 +55,8 @@ def pasted_values(study: Study) -> Iterator[Doubt]:
         yield _copied_system(equal, shared, study)
 
 
-@rule("pasted-cases", "The same readings in two cases", "error")
-def pasted_cases(study: Study) -> Iterator[Doubt]:
+@rule("pasted-cases", "The same readings in two cases", "impossible")
+def pasted_cases(study: StudyFacts) -> Iterator[Doubt]:
     """Two cases of one tool and metric (reading and writing, two sizes) that read
     exactly the same on so many systems that chance is ruled out, by the measure of
     `pasted-values`.
@@ -78,7 +78,7 @@ def pasted_cases(study: Study) -> Iterator[Doubt]:
 
 
 def _copies(
-    lines: Lines, own: Set[object], study: Study
+    lines: Lines, own: Set[object], study: StudyFacts
 ) -> Iterator[tuple[list[Pair], int]]:
     """Pairs of lines, one of them in ``own``, with more equal cells than chance has."""
     grid = grids(study)
@@ -93,11 +93,11 @@ def _copies(
             yield copied, len(pairs)
 
 
-def grids(study: Study) -> Grids:
+def grids(study: StudyFacts) -> Grids:
     """How finely each kind of cell is printed."""
     kinds: dict[object, list[CellFact]] = defaultdict(list)
     for cell in (*study.cells, *study.others):
-        kinds[cell.campaign, cell.kind].append(cell)
+        kinds[cell.study, cell.kind].append(cell)
     return {
         kind: precision(
             (each for cell in cells for each in cell.means or (cell.mean,)),
@@ -156,7 +156,7 @@ def _is_copied(pair: Pair, grid: Grids, noise: Noise) -> bool:
     one, other = pair
     if _reading(one) == _reading(other):
         return True
-    step = max(grid[each.campaign, each.kind].step(each.mean) for each in pair)
+    step = max(grid[each.study, each.kind].step(each.mean) for each in pair)
     readings = zip(_reading(one), _reading(other), strict=False)
     near = one.n == other.n and all(abs(a - b) < 1.5 * step for a, b in readings)
     return near and _surprise_of(one, grid, noise) > RARE
@@ -168,22 +168,22 @@ def _surprise(pairs: Iterable[Pair], grid: Grids, noise: Noise) -> float:
 
 
 def _surprise_of(cell: CellFact, grid: Grids, noise: Noise) -> float:
-    step = grid[cell.campaign, cell.kind].step(cell.mean)
+    step = grid[cell.study, cell.kind].step(cell.mean)
     deviation = max(noise.of_run(cell) * STEADY * cell.mean, step / 6)
     chance = min(1.0, step / (2 * math.sqrt(math.pi) * deviation))
     return -math.log(chance) * max(1, len(cell.means))
 
 
-def _copied_system(equal: Sequence[Pair], shared: int, study: Study) -> Doubt:
+def _copied_system(equal: Sequence[Pair], shared: int, study: StudyFacts) -> Doubt:
     one, other = equal[0]
     same = _same_machine(one, other)
     return about_cells(
         _copied_sentence(equal, shared),
-        [cell for pair in equal for cell in pair if cell.campaign == study.campaign],
-        severity="notice" if same else None,
+        [cell for pair in equal for cell in pair if cell.study == study.id],
+        severity="check" if same else None,
         equal=len(equal),
         shared=shared,
-        other_campaign=str(other.campaign),
+        other_study=str(other.study),
         other_system=str(other.system),
         cases=[cell.case_label for cell, _ in equal[:50]],
         readings=[list(_reading(cell)) for cell, _ in equal[:50]],
@@ -193,9 +193,9 @@ def _copied_system(equal: Sequence[Pair], shared: int, study: Study) -> Doubt:
 def _copied_sentence(equal: Sequence[Pair], shared: int) -> Sentence:
     one, other = equal[0]
     where = _place(other)
-    if other.campaign != one.campaign:
-        campaign = other.campaign_label
-        where = Sentence("{place} of {campaign}", place=where, campaign=campaign)
+    if other.study != one.study:
+        study = other.study_label
+        where = Sentence("{place} of {study}", place=where, study=study)
     said = Sentence(
         "{n} of {shared} readings of {one} are, to the last digit, those of {other}.",
         n=len(equal),
@@ -205,7 +205,7 @@ def _copied_sentence(equal: Sequence[Pair], shared: int) -> Sentence:
     )
     if not _same_machine(one, other):
         return said
-    same = Sentence("Both campaigns show one measurement of this machine.")
+    same = Sentence("Both studies show one measurement of this machine.")
     return joined([said, same])
 
 
@@ -228,18 +228,18 @@ def _copied_case(equal: Sequence[Pair], shared: int) -> Doubt:
 
 
 def _place(cell: CellFact) -> str:
-    if not cell.seat or cell.vms == 1:
+    if not cell.slot or cell.vms == 1:
         return cell.where
     return Sentence(
-        "{system}, {scenario} seat {seat}",
+        "{system}, {scenario} slot {slot}",
         system=cell.where,
         scenario=cell.scenario,
-        seat=cell.seat,
+        slot=cell.slot,
     )
 
 
 def _same_machine(one: CellFact, other: CellFact) -> bool:
-    return one.campaign != other.campaign and (
+    return one.study != other.study and (
         one.system == other.system
         or (
             (one.is_native, one.host, one.guest_os, one.guest_bits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from benchmarks.plausibility.facts import RunFact, SampleFact, Study
+from benchmarks.plausibility.facts import RunFact, SampleFact, StudyFacts
 from benchmarks.plausibility.findings import Subject
 from benchmarks.plausibility.registry import Doubt, rule
 from benchmarks.plausibility.relations import (
@@ -63,8 +63,10 @@ RELATIONS: Final[Mapping[str, Sentence]] = {
 }
 
 
-@rule("identity-violated", "Numbers of one run that contradict each other", "error")
-def identity_violated(study: Study) -> Iterator[Doubt]:
+@rule(
+    "identity-violated", "Numbers of one run that contradict each other", "impossible"
+)
+def identity_violated(study: StudyFacts) -> Iterator[Doubt]:
     """The numbers of a run break what they must fulfil, by more than 2 % and their
     rounding: rates are counts over time; throughput is operations times block size;
     LINPACK needs 2/3 n^3 + 2 n^2 operations; sysbench's events times mean latency over

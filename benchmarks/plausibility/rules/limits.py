@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from benchmarks import units
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, counted
 
@@ -17,8 +17,8 @@ INSIDE: Final = frozenset({"inter-vm", "same-host"})
 LOOPBACK: Final = re.compile(r"localhost|127\.[\d.]+|::1|loopback|lo")
 
 
-@rule("beyond-the-medium", "Faster than the cable or the disk bus", "error")
-def beyond_the_medium(study: Study) -> Iterator[Doubt]:
+@rule("beyond-the-medium", "Faster than the cable or the disk bus", "impossible")
+def beyond_the_medium(study: StudyFacts) -> Iterator[Doubt]:
     """A network throughput above the line rate of the host's card, or a disk
     throughput above the rate of its bus. Paths between guests of one host and on the
     loopback do not pass the card and are left out; both directions together may reach

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median, variance
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.precision import PRIOR_RUNS, precision
 from benchmarks.plausibility.registry import Doubt, about_cells
 from benchmarks.plausibility.starts import Starts, comparable, is_extreme
@@ -48,7 +48,7 @@ def runs_off(cell: CellFact, starts: Starts) -> Iterator[Doubt]:
 
 
 def _tolerance(
-    cell: CellFact, value: float, off: Sequence[float], study: Study
+    cell: CellFact, value: float, off: Sequence[float], study: StudyFacts
 ) -> float:
     """How near to a factor a slip lies, as a log ratio: as near as the others lie.
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.plausibility.facts import RunFact, Study
+from benchmarks.plausibility.facts import RunFact, StudyFacts
 from benchmarks.plausibility.findings import Id, subjects
 from benchmarks.plausibility.registry import Doubt, rule
 from benchmarks.sentences import counted
@@ -16,8 +16,8 @@ from benchmarks.sentences import counted
 SAID_ONLY: Final = frozenset({"time_server", "not_measured", "unknown_test"})
 
 
-@rule("tool-mark", "A doubt of the tool's parser", "warning")
-def tool_mark(study: Study) -> Iterator[Doubt]:
+@rule("tool-mark", "A doubt of the tool's parser", "implausible")
+def tool_mark(study: StudyFacts) -> Iterator[Doubt]:
     """The parser that read a run's raw output marked it: an output cut short, errors
     that the tool reported, a confidence that it did not reach, readings left out.
     Equal marks of one tool on one system are one flag that names all its runs. A mark
@@ -45,5 +45,5 @@ def tool_mark(study: Study) -> Iterator[Doubt]:
             subjects("run", (run.id for run in runs)),
             {"code": code, "mark": sentence, "runs": len(runs)},
             (code, sentence),
-            "notice" if code in SAID_ONLY else None,
+            "check" if code in SAID_ONLY else None,
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import RunFact, Study
+from benchmarks.plausibility.facts import RunFact, StudyFacts
 from benchmarks.plausibility.findings import subjects
 from benchmarks.plausibility.registry import Doubt, rule
 from benchmarks.plausibility.rules.coruns import METERS, took_s
@@ -30,11 +30,11 @@ _REQUEST: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([a-z]*)", re.ASCII)
 SECONDS: Final = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
 
 
-@rule("meter-window", "The meter read for longer than the work", "warning")
-def meter_window(study: Study) -> Iterator[Doubt]:
+@rule("meter-window", "The meter read for longer than the work", "implausible")
+def meter_window(study: StudyFacts) -> Iterator[Doubt]:
     """A power meter's time is more than 3 % longer, or more than 1 % shorter, than the
     work that it was read for: the longest run of the same co-run, by its duration, its
-    elapsed time or the total time that its tool printed. A shorter one is an error.
+    elapsed time or the total time that its tool printed. A shorter one is impossible.
 
     Why: the energy between the end of the work and the end of the reading is that of an
     idle machine. In the UOC study one OLTP test shows 15 % more energy than the others
@@ -79,7 +79,7 @@ def _compared(
         ),
         {"meter_s": read_s, "work_s": work_s, "off_percent": round(100 * share, 3)},
         (read_s, work_s),
-        None if share > 0 else "error",
+        None if share > 0 else "impossible",
     )
 
 
@@ -88,8 +88,8 @@ def _metered_s(run: RunFact) -> float | None:
     return max(times, default=run.duration_s if run.tool in METERS else None)
 
 
-@rule("elapsed-not-requested", "A run of another length than requested", "warning")
-def elapsed_not_requested(study: Study) -> Iterator[Doubt]:
+@rule("elapsed-not-requested", "A run of another length than requested", "implausible")
+def elapsed_not_requested(study: StudyFacts) -> Iterator[Doubt]:
     """A run took more than 5 % longer or shorter than it was told to (its request, or a
     parameter such as ``seconds`` or ``runtime``). Where no request is stated, the
     elapsed times that the runs of one tool and table print tell it, if there are four

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks import units
-from benchmarks.plausibility.facts import RunFact, SampleFact, Study
+from benchmarks.plausibility.facts import RunFact, SampleFact, StudyFacts
 from benchmarks.plausibility.findings import Subject
 from benchmarks.plausibility.registry import Doubt, rule
 from benchmarks.plausibility.relations import Readings, grouped
@@ -47,7 +47,7 @@ def _whole(cpus: float, tolerance: float) -> int | None:
     return nearest if near else None
 
 
-def _ends(study: Study) -> Iterator[End]:
+def _ends(study: StudyFacts) -> Iterator[End]:
     """CPUs = service demand x throughput / CPU share; a KB is 1024 B here."""
     for run in study.runs:
         if run.tool == "netperf":
@@ -72,8 +72,8 @@ def _end(run: RunFact, readings: Readings, side: str, key: str) -> Iterator[End]
     yield End(run, readings, side, place, cpus, tolerance)
 
 
-@rule("netperf-service-demand", "netperf's CPU time contradicts itself", "error")
-def netperf_service_demand(study: Study) -> Iterator[Doubt]:
+@rule("netperf-service-demand", "netperf's CPU time contradicts itself", "impossible")
+def netperf_service_demand(study: StudyFacts) -> Iterator[Doubt]:
     """Service demand times throughput over CPU utilization is the number of CPUs of an
     end, so it must come near to a whole number (1 % and rounding), and to the same one
     in all runs of that machine. If it does so only after multiplying with 1.0486, the

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Column, RunFact, Study
+from benchmarks.plausibility.facts import CellFact, Column, RunFact, StudyFacts
 from benchmarks.plausibility.findings import Id, Subject
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, counted, joined
@@ -27,8 +27,8 @@ Cells = Mapping[Id, CellFact]
 Change = tuple[tuple[str, str, str], ...]
 
 
-@rule("parameters-differ", "One system was tested with other parameters", "warning")
-def parameters_differ(study: Study) -> Iterator[Doubt]:
+@rule("parameters-differ", "One system was tested with other parameters", "implausible")
+def parameters_differ(study: StudyFacts) -> Iterator[Doubt]:
     """A system lacks a case that others have and has, alone, one of the same tool and
     metric that differs from it in one or two parameters. Which machine, path or device
     it was does not count, nor do cases that several systems have in the same variant.
@@ -54,7 +54,7 @@ def parameters_differ(study: Study) -> Iterator[Doubt]:
                 yield from _changed(alone, cells, others, study)
 
 
-def _systems_of_cases(study: Study) -> Mapping[Id, int]:
+def _systems_of_cases(study: StudyFacts) -> Mapping[Id, int]:
     systems: dict[Id, set[Id]] = defaultdict(set)
     for cell in study.cells:
         systems[cell.case].add(cell.system)
@@ -62,7 +62,7 @@ def _systems_of_cases(study: Study) -> Mapping[Id, int]:
 
 
 def _changed(
-    alone: Sequence[CellFact], own: Cells, others: Sequence[Cells], study: Study
+    alone: Sequence[CellFact], own: Cells, others: Sequence[Cells], study: StudyFacts
 ) -> Iterator[Doubt]:
     missing = {
         case: cell for each in others for case, cell in each.items() if case not in own
@@ -95,7 +95,7 @@ def _changed(
 
 
 def _nearest(
-    cell: CellFact, candidates: Iterable[CellFact], study: Study
+    cell: CellFact, candidates: Iterable[CellFact], study: StudyFacts
 ) -> CellFact | None:
     best: CellFact | None = None
     fewest = MOST + 1
@@ -117,10 +117,10 @@ def _change(cell: CellFact, other: CellFact) -> Change:
     return tuple((key, here, there) for key, here, there in pairs if here != there)
 
 
-@rule("length-differs", "Compared systems were tested for other times", "notice")
-def length_differs(study: Study) -> Iterator[Doubt]:
+@rule("length-differs", "Compared systems were tested for other times", "check")
+def length_differs(study: StudyFacts) -> Iterator[Doubt]:
     """The runs of one tool lasted, in the median, more than 1.5 times as long on one
-    system as on another of the campaign, though its length is not a parameter of the
+    system as on another of the study, though its length is not a parameter of the
     case, and on each of them three of four runs lasted the same to 2 %: it is a test
     of a fixed length, not one that a slow system takes longer for.
 
@@ -163,8 +163,8 @@ def _fixed_s(runs: Sequence[RunFact]) -> float | None:
     return middle if len(times) >= 3 and 3 * alike >= 2 * len(times) else None
 
 
-@rule("iterations-as-runs", "Iterations that may pass for runs", "notice")
-def iterations_as_runs(study: Study) -> Iterator[Doubt]:
+@rule("iterations-as-runs", "Iterations that may pass for runs", "check")
+def iterations_as_runs(study: StudyFacts) -> Iterator[Doubt]:
     """A cell has exactly as many runs as its case has iterations (parameters
     ``iterations``, ``repetitions``, ``runs``, ``loops`` or ``passes``), at least two.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.registry import Doubt, about_cells, further, rule
 from benchmarks.sentences import Sentence
 
@@ -15,8 +15,8 @@ FULL: Final = 99.4
 READABLE: Final = 0.5
 
 
-@rule("zero-reading", "Zero in a live run", "error")
-def zero_reading(study: Study) -> Iterator[Doubt]:
+@rule("zero-reading", "Zero in a live run", "impossible")
+def zero_reading(study: StudyFacts) -> Iterator[Doubt]:
     """A CPU utilization of 0 % (all runs), or a rate or time of 0, where the same case
     reads at least 0.5 % elsewhere or nothing else is known. Moving data costs CPU time:
     0 means that nobody measured it, for instance because the counter of the guest
@@ -45,12 +45,12 @@ def zero_reading(study: Study) -> Iterator[Doubt]:
         )
 
 
-@rule("saturated-reading", "A CPU that reads 100 %", "warning")
-def saturated_reading(study: Study) -> Iterator[Doubt]:
+@rule("saturated-reading", "A CPU that reads 100 %", "implausible")
+def saturated_reading(study: StudyFacts) -> Iterator[Doubt]:
     """A CPU utilization of exactly 100 % in every run of a test that is not made to
     load the CPU; from 99.4 % on, and in several runs of a test of the CPU, it is a
-    notice. More than 100 % times the CPUs of the system is an error; where their number
-    is not known, more than 100 % is not judged.
+    check. More than 100 % times the CPUs of the system is impossible; where
+    their number is not known, more than 100 % is not judged.
 
     Why: either the counter is stuck, or the CPU was the limit: then the throughput
     beside it says nothing about the network or the disk.
@@ -67,7 +67,7 @@ def saturated_reading(study: Study) -> Iterator[Doubt]:
                 cpus=cells[0].vcpus or cells[0].host_cores or 0,
             ),
             cells,
-            severity="error",
+            severity="impossible",
             readings=[cell.mean for cell in cells],
         )
     for cells in _alike(cell for cell in shares if _is_full(cell)):
@@ -79,7 +79,7 @@ def saturated_reading(study: Study) -> Iterator[Doubt]:
                 mean=cells[0].mean,
             ),
             cells,
-            severity=None if any(map(_is_stuck, cells)) else "notice",
+            severity=None if any(map(_is_stuck, cells)) else "check",
             readings=[cell.mean for cell in cells],
         )
 

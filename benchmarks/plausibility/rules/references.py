@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Id, subjects
 from benchmarks.plausibility.registry import Doubt, rule
 from benchmarks.sentences import Sentence, counted, joined
@@ -16,8 +16,8 @@ Pair = tuple[object, object]
 SIZES: Final = ("hypervisor_version", "virtualization", "vcpus", "memory_bytes")
 
 
-@rule("corun-reference", "A co-run without a single run of its system", "warning")
-def corun_reference(study: Study) -> Iterator[Doubt]:
+@rule("corun-reference", "A co-run without a single run of its system", "implausible")
+def corun_reference(study: StudyFacts) -> Iterator[Doubt]:
     """Several guests were measured together on a system that was never measured alone
     in that case, while another system of the host with the same hypervisor, guest OS
     and bits was: the reference of the co-run differs from it in what is named. Or the

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Id
 from benchmarks.plausibility.precision import Noise
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
@@ -22,8 +22,8 @@ GIVEN: Final = 0.01
 """Systems of different speeds take equally long only for what ends by the clock."""
 
 
-@rule("few-distinct-readings", "Too few distinct readings", "warning")
-def few_distinct_readings(study: Study) -> Iterator[Doubt]:
+@rule("few-distinct-readings", "Too few distinct readings", "implausible")
+def few_distinct_readings(study: StudyFacts) -> Iterator[Doubt]:
     """Five runs or more that read at most a third as many distinct values as there are
     runs, though they were printed finely enough: two noisy readings agree with a chance
     of the rounding step over 2 sqrt(pi) standard deviations. The cell's own range (if
@@ -64,7 +64,7 @@ def few_distinct_readings(study: Study) -> Iterator[Doubt]:
             )
 
 
-def _given_lengths(study: Study) -> set[tuple[str, Id]]:
+def _given_lengths(study: StudyFacts) -> set[tuple[str, Id]]:
     """The cases that read how long a test was told to last."""
     lengths: dict[tuple[str, Id], dict[Id, float]] = defaultdict(dict)
     for cell in study.cells:
@@ -85,7 +85,7 @@ def _spread(lengths: Sequence[float]) -> float:
 
 def _may_agree(cell: CellFact, distinct: int, grid: Grids, noise: Noise) -> bool:
     """Whether the repeats can be chance: all but ``distinct`` runs fell on another."""
-    step = grid[cell.campaign, cell.kind].step(cell.mean)
+    step = grid[cell.study, cell.kind].step(cell.mean)
     width = max(cell.means) - min(cell.means)
     deviation = max(width / 2, noise.of_kind(cell) * STEADY * cell.mean / 2)
     chance = min(

@@ -1,4 +1,4 @@
-"""Printed sums and means of a co-run's seats against the seats themselves."""
+"""Printed sums and means of a co-run's slots against the slots themselves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.precision import Noise, precision
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence
@@ -16,49 +16,49 @@ TOTALS: Final = ("sum", "mean")
 SLACK: Final = 5e-4
 CLEARLY: Final = 5e-3
 
-Seats = Mapping[str, CellFact]
+Slots = Mapping[str, CellFact]
 
 
-@rule("seats-do-not-add-up", "A sum or mean that its parts do not give", "error")
-def seats_do_not_add_up(study: Study) -> Iterator[Doubt]:
-    """A printed sum or mean of the seats of a co-run differs from what the seats give
+@rule("slots-do-not-add-up", "A sum or mean that its parts do not give", "impossible")
+def slots_do_not_add_up(study: StudyFacts) -> Iterator[Doubt]:
+    """A printed sum or mean of the slots of a co-run differs from what the slots give
     by more than their rounding and 0.05 %. Rounding k parts and their sum moves it by
     at most k + 1 half steps of the last digit; 0.05 % more covers a tool that averages
-    before it rounds. Below 0.5 % it is a notice. Where the numbers of runs differ, the
-    seats' own scatter is allowed for (three standard errors). A part that is larger
+    before it rounds. Below 0.5 % it is a check. Where the numbers of runs differ, the
+    slots' own scatter is allowed for (three standard errors). A part that is larger
     than its sum is flagged even where other parts are missing.
 
-    Why: seats that do not give their sum come from other runs than the sum. In the
-    LMU study of ESXi this shows that the seats are those of the study of Xen.
+    Why: slots that do not give their sum come from other runs than the sum. In the
+    LMU study of ESXi this shows that the slots are those of the study of Xen.
 
-    What to do: look up both tables in the source; keep the seats or the sum, not both.
+    What to do: look up both tables in the source; keep the slots or the sum, not both.
     """
     noise = study.noise
-    for seats in _seats(study):
-        parts = [cell for seat, cell in seats.items() if seat.isdigit()]
+    for slots in _slots(study):
+        parts = [cell for slot, cell in slots.items() if slot.isdigit()]
         for kind in TOTALS:
-            if total := seats.get(kind):
+            if total := slots.get(kind):
                 yield from _compared(kind, total, parts, noise)
 
 
-def adding_up(study: Study) -> Iterator[CellFact]:
-    """The seats whose printed sum or mean is what they give."""
-    for seats in _seats(study):
-        totals = [seats[kind] for kind in TOTALS if kind in seats]
-        parts = [cell for seat, cell in seats.items() if seat.isdigit()]
+def adding_up(study: StudyFacts) -> Iterator[CellFact]:
+    """The slots whose printed sum or mean is what they give."""
+    for slots in _slots(study):
+        totals = [slots[kind] for kind in TOTALS if kind in slots]
+        parts = [cell for slot, cell in slots.items() if slot.isdigit()]
         if totals and len(parts) == totals[0].vms:
-            found = [_compared(each.seat, each, parts, study.noise) for each in totals]
+            found = [_compared(each.slot, each, parts, study.noise) for each in totals]
             if not any(doubt for doubts in found for doubt in doubts):
                 yield from parts
 
 
-def _seats(study: Study) -> Iterator[Seats]:
+def _slots(study: StudyFacts) -> Iterator[Slots]:
     groups: dict[object, dict[str, CellFact]] = defaultdict(dict)
     for cell in study.cells:
         if cell.vms is not None and cell.vms > 1:
             key = (cell.system, cell.case, cell.scenario, cell.vms, cell.load)
-            groups[key][cell.seat] = cell
-    return (seats for seats in groups.values() if len(seats) > 1)
+            groups[key][cell.slot] = cell
+    return (slots for slots in groups.values() if len(slots) > 1)
 
 
 def _compared(
@@ -75,9 +75,9 @@ def _compared(
         if largest.mean > total.mean + _tolerance(total, parts, noise):
             yield about_cells(
                 Sentence(
-                    "Seat {seat} of {name} alone reads {largest:g} {unit}, the printed "
+                    "Slot {slot} of {name} alone reads {largest:g} {unit}, the printed "
                     "sum of all {vms} only {total:g} {unit}.",
-                    seat=largest.seat,
+                    slot=largest.slot,
                     name=total.name,
                     largest=largest.mean,
                     unit=total.unit,
@@ -107,18 +107,18 @@ def _doubt(kind: str, total: CellFact, parts: list[CellFact], expected: float) -
     off = total.mean / expected - 1
     return about_cells(
         Sentence(
-            "The printed {kind} of {name} is {total:g} {unit}, its {seats} seats give "
+            "The printed {kind} of {name} is {total:g} {unit}, its {slots} slots give "
             "{expected:g} {unit} ({off:+.2%}).",
             kind=Sentence("mean") if kind == "mean" else Sentence("sum"),
             name=total.name,
             total=total.mean,
             unit=total.unit,
-            seats=len(parts),
+            slots=len(parts),
             expected=expected,
             off=off,
         ),
         (total, *parts),
-        severity=None if abs(off) >= CLEARLY else "notice",
+        severity=None if abs(off) >= CLEARLY else "check",
         printed=total.mean,
         recomputed=expected,
         parts=[part.mean for part in parts],

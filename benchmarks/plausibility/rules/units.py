@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.plausibility.curves import off_the_curve
-from benchmarks.plausibility.facts import CellFact, Study
+from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import subjects
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
 from benchmarks.plausibility.rules.limits import INSIDE
@@ -40,8 +40,8 @@ SLOWER: Final = math.log(40)
 """A whole system may be 20 times slower (emulated network cards are); not 40 times."""
 
 
-@rule("unit-slip", "A value in another unit than its siblings", "error")
-def unit_slip(study: Study) -> Iterator[Doubt]:
+@rule("unit-slip", "A value in another unit than its siblings", "impossible")
+def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     """A value that is off by a power of 10 or 1024, or by 8 (by 60 or 3600 for times):
     from the other runs of its cell; from what the other systems and cases of the same
     tool and metric predict (systems may be slower throughout, cases faster); from its
@@ -51,7 +51,7 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
     such a factor from all others: by at least 40, or by 5 where a guest is more than
     twice as fast as its host. A single run must come as near to the factor as its
     cell's other runs lie to each other (3 standard deviations, 5 to 35 %).
-    Not doubted are: seats that give their printed sum, for one slip would spoil it; a
+    Not doubted are: slots that give their printed sum, for one slip would spoil it; a
     run of a cell of which another run is about as far off by no such factor, or in
     whose start other cells moved as far (of other units, or some of its own), for then
     the machine ran at another speed; a minimum, maximum or percentile beside the other
@@ -76,7 +76,7 @@ def unit_slip(study: Study) -> Iterator[Doubt]:
             yield doubt
 
 
-def _across_systems(study: Study) -> Iterator[Doubt]:
+def _across_systems(study: StudyFacts) -> Iterator[Doubt]:
     for table in tables(study.cells):
         yield from _columns_off(table)
         off = residuals(table.logs)
@@ -87,7 +87,7 @@ def _across_systems(study: Study) -> Iterator[Doubt]:
         yield from _cells_off(table, residuals(table.logs), study)
 
 
-def _cells_off(table: Table, off: Floats, study: Study) -> Iterator[Doubt]:
+def _cells_off(table: Table, off: Floats, study: StudyFacts) -> Iterator[Doubt]:
     sample = next(cell for row in table.cells for cell in row if cell)
     floor = math.sqrt(2) * study.noise.of_kind(sample)
     rows: dict[int, list[tuple[CellFact, float]]] = defaultdict(list)

@@ -38,7 +38,7 @@ def catalogue() -> str:
 
 
 def _path() -> Path:
-    return Path(settings.BASE_DIR) / "dashboard" / "catalogue.py"
+    return Path(settings.BASE_DIR) / "dashboard" / "wording" / "catalogue.py"
 
 
 def _line(text: Text) -> str:

@@ -8,8 +8,8 @@ from django.http import Http404
 from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
-from benchmarks.comparing.verdicts import campaign_verdicts
-from benchmarks.models import Campaign, Cell, Efficiency, Flag, System
+from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.models import Cell, Efficiency, Flag, Study, System
 from benchmarks.power.energy_per_work import cell_energies
 from benchmarks.power.energy_rows import energy_row
 from benchmarks.studies.flags import visible_flags
@@ -32,24 +32,24 @@ class CellCard:
     flags: tuple[Flag, ...]
 
 
-def cell_card(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> CellCard:
-    """Return the card of a campaign's cell, against native or a chosen system."""
+def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCard:
+    """Return the card of a study's cell, against native or a chosen system."""
     cell_id = _number(query.get("cell", ""))
     systems = System.objects.select_related("host")
-    system = systems.filter(cells__pk=cell_id, cells__campaign=campaign).first()
+    system = systems.filter(cells__pk=cell_id, cells__study=study).first()
     if system is None:
         raise Http404("There is no such cell.")
     chosen = systems.filter(
-        cells__campaign=campaign, pk=_number(query.get("baseline", "-1"))
+        cells__study=study, pk=_number(query.get("baseline", "-1"))
     ).first()
     show = shown(query)
-    row = _row(campaign, system, cell_id, chosen, show)
-    doubted = [cell_id, *_baseline_cells(campaign, row, chosen)]
+    row = _row(study, system, cell_id, chosen, show)
+    doubted = [cell_id, *_baseline_cells(study, row, chosen)]
     baseline = chosen or systems.filter(pk=row.baseline_system_id or -1).first()
     return CellCard(
         row=row,
         words=card_words(row, system, baseline, show),
-        bar=_bar(row, campaign.band_percent / 100, show),
+        bar=_bar(row, study.equivalence_margin_percent / 100, show),
         flags=tuple(visible_flags(viewer, cells__in=doubted).distinct()),
     )
 
@@ -63,31 +63,31 @@ def _bar(row: ComparisonRow, band: float, show: str) -> IntervalBar | None:
 
 
 def _row(
-    campaign: Campaign, system: System, cell_id: int, chosen: System | None, show: str
+    study: Study, system: System, cell_id: int, chosen: System | None, show: str
 ) -> ComparisonRow:
     """Return the cell as the table has it: its speed judged, or its energy."""
     is_energy = show == ENERGY
     (row,) = comparison_rows(
-        campaign,
+        study,
         systems=[system],
         filters={"pk": cell_id},
-        reference=Reference.of(campaign, chosen) if chosen else None,
-        verdicts=None if is_energy else campaign_verdicts(campaign, chosen),
+        reference=Reference.of(study, chosen) if chosen else None,
+        verdicts=None if is_energy else study_verdicts(study, chosen),
     )
     if not is_energy:
         return row
-    return energy_row(row, cell_energies(campaign, chosen).get(cell_id))
+    return energy_row(row, cell_energies(study, chosen).get(cell_id))
 
 
 def _baseline_cells(
-    campaign: Campaign, row: ComparisonRow, chosen: System | None
+    study: Study, row: ComparisonRow, chosen: System | None
 ) -> list[int]:
     """Return the cell on the other side of the ratio, whose flags count as well."""
     if chosen is None:
         found = Efficiency.objects.filter(cell=row.id, baseline__isnull=False)
         return list(found.values_list("baseline_id", flat=True))
     same = {name: getattr(row, name) for name in CIRCUMSTANCES}
-    cells = Cell.objects.filter(campaign=campaign, system=chosen, **same)
+    cells = Cell.objects.filter(study=study, system=chosen, **same)
     return list(cells.values_list("pk", flat=True))
 
 

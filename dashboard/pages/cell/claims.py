@@ -59,7 +59,7 @@ def cell_claim(found: Evidence, *, page: str, baseline: str) -> Claim | Refusal:
     query = {"baseline": baseline, NAME: str(quoted_of(found.row) or "")}
     return claim(
         found.row,
-        band_percent=found.cell.campaign.band_percent,
+        equivalence_margin_percent=found.cell.study.equivalence_margin_percent,
         link=page + address(query),
         against=_named(found.baseline, found.cell),
         provisos=tuple(_provisos(found)),
@@ -69,7 +69,7 @@ def cell_claim(found: Evidence, *, page: str, baseline: str) -> Claim | Refusal:
 def claim(
     row: ComparisonRow,
     *,
-    band_percent: float = 2.0,
+    equivalence_margin_percent: float = 2.0,
     link: str = "",
     against: str = "",
     provisos: Sequence[str] = (),
@@ -96,7 +96,7 @@ def claim(
         "what": f"{row.tool_title} ({_what(row)})",
         "runs": wording.runs_text(row.n),
         "baseline_runs": wording.runs_text(row.baseline_n or 0),
-        "verdict": _verdict(judged, band_percent),
+        "verdict": _verdict(judged, equivalence_margin_percent),
         "against": against or _("the reference system"),
     }
     return Claim(" ".join([_sentence(row) % words, *provisos]), link)
@@ -125,8 +125,8 @@ def _what(row: ComparisonRow) -> str:
     return " · ".join([row.case, *told])
 
 
-def _verdict(judged: Judgement, band_percent: float) -> str:
-    band = figures.number(band_percent)
+def _verdict(judged: Judgement, equivalence_margin_percent: float) -> str:
+    band = figures.number(equivalence_margin_percent)
     said = str(SAYINGS[judged.verdict]) % {"band": band}
     if judged.verdict == judged.leaning or not judged.sentences:
         return said

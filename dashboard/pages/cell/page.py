@@ -15,7 +15,7 @@ from benchmarks.comparing.cell_samples import CellSamples
 from benchmarks.comparing.evidence import Evidence, RunValue, evidence
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Cell, System
+from benchmarks.models import Cell, Study, System
 from benchmarks.power.energy_per_work import cell_energies
 from benchmarks.power.energy_rows import energy_row
 from benchmarks.viewer import Viewer
@@ -96,19 +96,19 @@ class CellPage:
         return row.judgement is not None and not is_side
 
 
-def cell_address(campaign: Campaign, query: Mapping[str, str]) -> str:
+def cell_address(study: Study, query: Mapping[str, str]) -> str:
     """Return where the cell of an old address is shown now."""
-    place = [campaign.lab.slug, campaign.slug, number(query["cell"])]
+    place = [study.lab.slug, study.slug, number(query["cell"])]
     chosen = urlencode({"baseline": query["baseline"]} if "baseline" in query else {})
     return "?".join(filter(None, [reverse("dashboard:cell", args=place), chosen]))
 
 
 def evidence_or_404(
-    viewer: Viewer, campaign: Campaign, cell_id: int, query: Mapping[str, str]
+    viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
 ) -> Evidence:
     """Return what a cell stands on, against native or the system a query names."""
     try:
-        return evidence(viewer, campaign, cell_id, _reference(query))
+        return evidence(viewer, study, cell_id, _reference(query))
     except NotFoundError as error:
         raise Http404(str(error)) from error
 
@@ -118,12 +118,12 @@ def _reference(query: Mapping[str, str]) -> int | None:
 
 
 def cell_page(
-    viewer: Viewer, campaign: Campaign, cell_id: int, query: Mapping[str, str]
+    viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
 ) -> CellPage:
     """Return the page of a cell against native, or the system that a query names."""
     reference, show = _reference(query), shown(query)
-    found = evidence_or_404(viewer, campaign, cell_id, query)
-    found.cell.campaign = campaign
+    found = evidence_or_404(viewer, study, cell_id, query)
+    found.cell.study = study
     cells = [each for each in (found.cell, found.baseline) if each is not None]
     samples = [found.samples, found.baseline_samples][: len(cells)]
     return CellPage(
@@ -139,7 +139,7 @@ def cell_page(
         charts=_charts(cells, samples),
         single_run=_single_run(cells),
         is_cut=any(each.is_cut for each in samples),
-        energy=_energy(campaign, found.row, reference) if show == ENERGY else "",
+        energy=_energy(study, found.row, reference) if show == ENERGY else "",
         chosen=address({"baseline": str(reference)}) if reference else "",
         back=address(
             {
@@ -151,9 +151,9 @@ def cell_page(
     )
 
 
-def _energy(campaign: Campaign, row: ComparisonRow, reference: int | None) -> str:
+def _energy(study: Study, row: ComparisonRow, reference: int | None) -> str:
     system = System.objects.filter(pk=reference).first() if reference else None
-    found = energy_row(row, cell_energies(campaign, system).get(row.id))
+    found = energy_row(row, cell_energies(study, system).get(row.id))
     sentence = energy_sentence(found)
     if not (found.judgement and found.joules and found.joules.has_interval):
         return sentence
@@ -184,7 +184,7 @@ def _sides(
 
 
 def _address(cell: Cell) -> str:
-    place = [cell.campaign.lab.slug, cell.campaign.slug, cell.pk]
+    place = [cell.study.lab.slug, cell.study.slug, cell.pk]
     return reverse("dashboard:cell", args=place)
 
 
@@ -220,14 +220,17 @@ def _comparability(found: Evidence) -> ComparabilityWords | None:
     runs = [each.run for each in found.runs]
     others = [each.run for each in found.baseline_runs]
     compared = sides_compared(found.cell, found.baseline, runs, others)
-    return words.comparability_words(found.cell.campaign, compared)
+    return words.comparability_words(found.cell.study, compared)
 
 
 def _width(found: Evidence) -> str:
     judged = found.row.judgement
     if found.baseline is None or judged is None:
         return ""
-    band, half_width = found.cell.campaign.band_percent / 100, judged.half_width
+    band, half_width = (
+        found.cell.study.equivalence_margin_percent / 100,
+        judged.half_width,
+    )
     is_few = min(found.cell.n, found.baseline.n) < WELCH_RUNS
     if is_few and half_width is not None and half_width < band:
         return ""  # narrow already: more runs are for a verdict, as its reasons say

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.http import Http404
 
 from benchmarks.comparing.cell_samples import samples_of_cell
-from benchmarks.models import Campaign, Cell, Run
+from benchmarks.models import Cell, Run, Study
 from benchmarks.viewer import Viewer
 from dashboard.kit.viewers import run_or_404
 from dashboard.pages.cell.raw_lines import RawLine, raw_lines
@@ -27,14 +27,12 @@ class Reading:
     is_cut: bool
 
 
-def reading_of(
-    viewer: Viewer, campaign: Campaign, cell_id: int, run_id: int
-) -> Reading:
+def reading_of(viewer: Viewer, study: Study, cell_id: int, run_id: int) -> Reading:
     """Return the reading of a run for a cell; Http404 if the cell has no such run."""
-    cells = Cell.objects.visible_to(viewer).filter(campaign=campaign, pk=cell_id)
+    cells = Cell.objects.visible_to(viewer).filter(study=study, pk=cell_id)
     cell = cells.select_related("case").first()
     if cell is None:
-        raise Http404("This campaign has no such cell.")
+        raise Http404("This study has no such cell.")
     run = run_or_404(viewer, run_id)
     found = samples_of_cell(cell).filter(run=run).order_by("sequence")
     values = list(found.values_list("value", flat=True)[: SAMPLES_SHOWN + 1])

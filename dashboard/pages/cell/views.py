@@ -5,9 +5,9 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page
-from dashboard.kit.viewers import campaign_or_404, query_of, viewer_of
+from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.claims import cell_claim
 from dashboard.pages.cell.page import cell_page
 from dashboard.pages.cell.quoting import NAME, quoted_in, quoted_of
@@ -19,11 +19,11 @@ from dashboard.pages.cell.reading import reading_of
 def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Content:
     """Show everything a cell stands on: both sides, their samples, shapes, runs."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
+    study = study_or_404(viewer, lab, slug)
     query = query_of(request)
-    page = cell_page(viewer, campaign, cell_id, query)
+    page = cell_page(viewer, study, cell_id, query)
     context = {
-        "campaign": campaign,
+        "study": study,
         "page": page,
         "claim": cell_claim(
             page.evidence,
@@ -42,15 +42,15 @@ def show_reading(
 ) -> HttpResponse:
     """Show what a tool printed in one run beside what was read from it: a part."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    reading = reading_of(viewer, campaign, cell_id, run_id)
+    study = study_or_404(viewer, lab, slug)
+    reading = reading_of(viewer, study, cell_id, run_id)
     return render(request, "cell/_reading.html", {"reading": reading})
 
 
 urlpatterns = [
-    path(f"{CAMPAIGN}cells/<int:cell_id>/", show_cell, name="cell"),
+    path(f"{STUDY}cells/<int:cell_id>/", show_cell, name="cell"),
     path(
-        f"{CAMPAIGN}cells/<int:cell_id>/runs/<int:run_id>/",
+        f"{STUDY}cells/<int:cell_id>/runs/<int:run_id>/",
         show_reading,
         name="cell-reading",
     ),

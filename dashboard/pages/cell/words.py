@@ -14,7 +14,7 @@ from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.comparing.cell_figures import shape_sentence
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.models import Campaign, Cell, Run
+from benchmarks.models import Cell, Run, Study
 from benchmarks.sentences import in_unit
 from dashboard import wording
 from dashboard.kit import figures
@@ -24,16 +24,16 @@ from dashboard.wording import Text, judging, states
 LIGHTS: dict[str, tuple[Text, Text]] = {
     "green": (
         gettext_lazy("comparable"),
-        gettext_lazy("Only what the campaign studies differs: %(what)s."),
+        gettext_lazy("Only what the study studies differs: %(what)s."),
     ),
     "amber": (
         gettext_lazy("comparable with care"),
-        gettext_lazy("More than what the campaign studies differs: %(what)s."),
+        gettext_lazy("More than what the study studies differs: %(what)s."),
     ),
     "red": (gettext_lazy("not comparable"), gettext_lazy("The case itself differs.")),
 }
 NOT_SAID: Text = gettext_lazy(
-    "The campaign does not say what it varies. Besides hypervisor, version and type "
+    "The study does not say what it varies. Besides hypervisor, version and type "
     "this differs: %(what)s."
 )
 
@@ -187,7 +187,7 @@ def _measured_clock(cell: Cell, runs: Iterable[Run], *, is_virtual: bool) -> str
     """Return what an agent found out about the clock of the first such run."""
     known: dict[str, Any] = {
         "is_virtual": is_virtual,
-        "band": cell.campaign.band_percent / 100,
+        "band": cell.study.equivalence_margin_percent / 100,
     }
     for run in runs:
         if report_of(run.facts) is None:
@@ -207,9 +207,9 @@ def _measured_clock(cell: Cell, runs: Iterable[Run], *, is_virtual: bool) -> str
 def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     """Return which baseline this is and why it is this one."""
     words = [f"{states.state_name(row.state)}: {states.state_meaning(row.state)}."]
-    if baseline is not None and baseline.campaign_id != cell.campaign_id:
-        title = baseline.campaign.title
-        words.append(_("It comes from the campaign “%(title)s”.") % {"title": title})
+    if baseline is not None and baseline.study_id != cell.study_id:
+        title = baseline.study.title
+        words.append(_("It comes from the study “%(title)s”.") % {"title": title})
     if baseline is None and row.baseline_value is not None:
         words.append(_("Its runs are not yours to see."))
     if row.state != "paired":  # what a pair is was just said
@@ -217,10 +217,10 @@ def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     return _sentence_of(" ".join(filter(None, words)))
 
 
-def comparability_words(campaign: Campaign, found: Comparability) -> ComparabilityWords:
+def comparability_words(study: Study, found: Comparability) -> ComparabilityWords:
     """Return the light in words, unwanted differences first."""
     word, sentence = LIGHTS[found.light]
-    if found.unwanted and found.light == "amber" and not campaign.factors:
+    if found.unwanted and found.light == "amber" and not study.factors:
         sentence = NOT_SAID
     if found.light == "amber" and not found.unwanted:
         sentence = _("The ratio is of several studied things together: %(what)s.")

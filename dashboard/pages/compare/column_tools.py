@@ -12,7 +12,7 @@ from dashboard.pages.compare.figure import column_name
 
 @dataclass(frozen=True)
 class ColumnTools:
-    """A column with the addresses of the page after each deed."""
+    """A column with the addresses of the page after each action."""
 
     name: str
     is_edge: bool

@@ -11,8 +11,8 @@ from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import CaseGroup, CaseRow, comparison_table
-from benchmarks.comparing.verdicts import campaign_verdicts
-from benchmarks.models import Campaign, System
+from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, tested
 from benchmarks.power.energy_rows import energy_rows
 from dashboard.kit import figures
@@ -82,7 +82,7 @@ class DirectPage:
     verdicts: Mapping[str, int]
     """How many cases there are of each verdict."""
     tested: int
-    band_percent: str
+    equivalence_margin_percent: str
     comparability: ComparabilityWords
     """Whether the two differ in one studied thing, in several, or in more."""
 
@@ -126,12 +126,12 @@ class DirectPage:
 
 
 def direct_page(
-    campaign: Campaign, chosen: Selection, pinned: tuple[System, ...]
+    study: Study, chosen: Selection, pinned: tuple[System, ...]
 ) -> DirectPage:
     """Compare two systems by the runs of both; all else that was chosen counts too."""
     one, other = pinned
-    rows, count = _rows(campaign, chosen, pinned)
-    band = campaign.band_percent / 100
+    rows, count = _rows(study, chosen, pinned)
+    band = study.equivalence_margin_percent / 100
     judged = [said for each in rows if (said := drawn_judgement(each))]
     table, axis = comparison_table(rows), reach(judged, band)
     groups = tuple(
@@ -145,27 +145,27 @@ def direct_page(
         groups,
         found,
         count,
-        figures.number(campaign.band_percent),
-        comparability_words(campaign, systems_compared(campaign, one, other)),
+        figures.number(study.equivalence_margin_percent),
+        comparability_words(study, systems_compared(study, one, other)),
     )
 
 
 def _rows(
-    campaign: Campaign, chosen: Selection, pinned: tuple[System, ...]
+    study: Study, chosen: Selection, pinned: tuple[System, ...]
 ) -> tuple[list[ComparisonRow], int]:
     """Return the cells of both, and among how many they were tested."""
     _one, other = pinned
     looked_up: dict[str, Any] = {
         "systems": pinned,
         "filters": {**chosen.filters(), "system_id__in": [each.pk for each in pinned]},
-        "reference": Reference.of(campaign, other),
+        "reference": Reference.of(study, other),
     }
     if chosen.show == ENERGY:
-        energies = cell_energies(campaign, other)
-        rows = comparison_rows(campaign, **looked_up)
+        energies = cell_energies(study, other)
+        rows = comparison_rows(study, **looked_up)
         return energy_rows(rows, energies), tested(energies)
-    verdicts = campaign_verdicts(campaign, other)
-    return comparison_rows(campaign, **looked_up, verdicts=verdicts), verdicts.tested
+    verdicts = study_verdicts(study, other)
+    return comparison_rows(study, **looked_up, verdicts=verdicts), verdicts.tested
 
 
 def _group(

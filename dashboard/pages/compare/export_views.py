@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from benchmarks.comparing.table import ComparisonTable
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from dashboard import wording
 from dashboard.exports.citation import Citation, bibtex, csl_json
 from dashboard.exports.citing import citation_of
@@ -22,7 +22,7 @@ from dashboard.exports.records import FIELDS, SOURCED, records, sourced
 from dashboard.exports.samples import SAMPLE_FIELDS, sample_records
 from dashboard.kit.figures import NEUTRAL, written_as
 from dashboard.kit.selections import ENERGY, SHOWN, SPEED, address
-from dashboard.kit.viewers import campaign_or_404, query_of, viewer_of
+from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.page import evidence_or_404
 from dashboard.pages.compare.judged_table import JudgedTable, judged_table
 
@@ -49,7 +49,7 @@ def _json(judged: JudgedTable, source: Source) -> str:
         "shows": source.show,
         "against": source.against,
         "made_on": source.made_on,
-        "band_percent": source.band_percent,
+        "equivalence_margin_percent": source.equivalence_margin_percent,
         "tested": source.tested,
         "cells": list(_cells(judged.table, source)[1]),
     }
@@ -86,12 +86,12 @@ def export_comparison(
     if form not in COMPARISONS:
         raise Http404("There is no such form.")
     kind, write = COMPARISONS[form]
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    judged = judged_table(campaign, query_of(request))
+    study = study_or_404(viewer_of(request), lab, slug)
+    judged = judged_table(study, query_of(request))
     with written_as(NEUTRAL):
-        text = write(judged, _source(request, campaign, judged))
+        text = write(judged, _source(request, study, judged))
     of_what = "" if judged.show == SPEED else f"-{judged.show}"
-    return _file(text, kind, f"{campaign.slug}{of_what}.{form}")
+    return _file(text, kind, f"{study.slug}{of_what}.{form}")
 
 
 @require_safe
@@ -100,8 +100,8 @@ def export_samples(
 ) -> StreamingHttpResponse:
     """Hand out every sample of a cell and of what it is set against."""
     viewer, query = viewer_of(request), query_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    found = evidence_or_404(viewer, campaign, cell_id, query)
+    study = study_or_404(viewer, lab, slug)
+    found = evidence_or_404(viewer, study, cell_id, query)
     page = reverse("dashboard:cell", args=[lab, slug, cell_id])
     chosen = address({"baseline": query["baseline"]}) if query.get("baseline") else ""
     said = {
@@ -115,7 +115,7 @@ def export_samples(
     return StreamingHttpResponse(
         csv_lines(SAMPLE_FIELDS, lines),
         content_type=COMPARISONS["csv"][0],
-        headers=_attached(f"{campaign.slug}-cell-{cell_id}.csv"),
+        headers=_attached(f"{study.slug}-cell-{cell_id}.csv"),
     )
 
 
@@ -123,26 +123,26 @@ def export_samples(
 def export_citation(
     request: HttpRequest, lab: str, slug: str, form: str
 ) -> HttpResponse:
-    """Hand out how a campaign is cited."""
+    """Hand out how a study is cited."""
     if form not in CITATIONS:
         raise Http404("There is no such form.")
     kind, write = CITATIONS[form]
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    return _file(write(citation_of(request, campaign)), kind, f"{campaign.slug}.{form}")
+    study = study_or_404(viewer_of(request), lab, slug)
+    return _file(write(citation_of(request, study)), kind, f"{study.slug}.{form}")
 
 
-def _source(request: HttpRequest, campaign: Campaign, judged: JudgedTable) -> Source:
-    page = reverse("dashboard:compare", args=[campaign.lab.slug, campaign.slug])
+def _source(request: HttpRequest, study: Study, judged: JudgedTable) -> Source:
+    page = reverse("dashboard:compare", args=[study.lab.slug, study.slug])
     query = request.GET.urlencode()
     whole = f"{page}?{query}" if query else page
     return Source(
-        title=campaign.title,
-        slug=campaign.slug,
+        title=study.title,
+        slug=study.slug,
         address=request.build_absolute_uri(whole),
         against=_against(judged),
         made_on=timezone.now().date().isoformat(),
         show=judged.show,
-        band_percent=campaign.band_percent,
+        equivalence_margin_percent=study.equivalence_margin_percent,
         tested=judged.tested,
     )
 

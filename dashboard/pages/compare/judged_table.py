@@ -7,8 +7,8 @@ from typing import Any
 from benchmarks.comparing.facets import Facets, facets
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import CaseGroup, ComparisonTable
-from benchmarks.comparing.verdicts import campaign_verdicts
-from benchmarks.models import Campaign, System
+from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, tested
 from benchmarks.power.energy_rows import energy_rows
 from dashboard.kit.selections import ENERGY, PINS, Selection, selection
@@ -23,7 +23,7 @@ class JudgedTable:
 
     ``show`` is what its cells show; ``reference`` None: native. ``tested`` is of how
     many cells together the verdicts were corrected for, ``narrowed`` what is left of
-    the campaign, by the names of the page's query.
+    the study, by the names of the page's query.
     """
 
     table: ComparisonTable
@@ -33,18 +33,18 @@ class JudgedTable:
     narrowed: Mapping[str, str]
 
 
-def judged_table(campaign: Campaign, query: Mapping[str, str]) -> JudgedTable:
+def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
     """Return what the page shows for a query, with the judgement of each cell.
 
     Of two pinned systems the second is the baseline of the first; rows in which the
     words of a search do not stand are left out.
     """
-    found = facets(campaign)
+    found = facets(study)
     chosen = selection(query, found)
     pinned = chosen.pinned(found)
     is_direct = len(pinned) == PINS
     system = pinned[-1] if is_direct else chosen.reference(found)
-    rows, count = _judged(campaign, chosen, found, system)
+    rows, count = _judged(study, chosen, found, system)
     if is_direct:
         rows = [row for row in rows if row.system_id in {each.pk for each in pinned}]
     narrowed = chosen.narrowed()
@@ -52,7 +52,7 @@ def judged_table(campaign: Campaign, query: Mapping[str, str]) -> JudgedTable:
         narrowed["pin"] = ",".join(str(each.pk) for each in pinned)
     return JudgedTable(
         _searched(shaped(rows, chosen), chosen.q),
-        system or campaign.reference_system,
+        system or study.reference_system,
         chosen.show,
         count,
         narrowed,
@@ -60,15 +60,15 @@ def judged_table(campaign: Campaign, query: Mapping[str, str]) -> JudgedTable:
 
 
 def _judged(
-    campaign: Campaign, chosen: Selection, found: Facets, system: System | None
+    study: Study, chosen: Selection, found: Facets, system: System | None
 ) -> tuple[list[ComparisonRow], int]:
     """Return the cells that were chosen, and among how many they were tested."""
     if chosen.show == ENERGY:
-        energies = cell_energies(campaign, system)
-        rows = rows_of(campaign, chosen, found, system)
+        energies = cell_energies(study, system)
+        rows = rows_of(study, chosen, found, system)
         return energy_rows(rows, energies), tested(energies)
-    verdicts = campaign_verdicts(campaign, system)
-    rows = rows_of(campaign, chosen, found, system, verdicts=verdicts)
+    verdicts = study_verdicts(study, system)
+    rows = rows_of(study, chosen, found, system, verdicts=verdicts)
     return rows, verdicts.tested
 
 
@@ -83,9 +83,9 @@ def _with_words(group: CaseGroup, q: str) -> CaseGroup:
     )
 
 
-def figure_of(campaign: Campaign, query: Mapping[str, str]) -> dict[str, Any] | None:
+def figure_of(study: Study, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the same table's ratios as a chart, each judged in words."""
-    judged = judged_table(campaign, query)
+    judged = judged_table(study, query)
     is_readable = judged.table.ratio_count <= DRAWN_CELLS
     is_energy = judged.show == ENERGY
     return comparison_figure(judged.table, is_energy) if is_readable else None

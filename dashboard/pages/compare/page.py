@@ -15,8 +15,8 @@ from benchmarks.comparing.table import (
     comparison_table,
     rows_with_ratios,
 )
-from benchmarks.comparing.verdicts import Mark, campaign_verdicts
-from benchmarks.models import Campaign, System
+from benchmarks.comparing.verdicts import Mark, study_verdicts
+from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies
 from benchmarks.power.energy_rows import energy_rows
 from dashboard.kit.asked import unmet
@@ -59,7 +59,7 @@ class ComparisonPage:
     unmet: tuple[str, ...] = ()
     """What the address asks for and is not here."""
     is_bare: bool = False
-    """Nothing has been measured in the campaign, whatever is chosen."""
+    """Nothing has been measured in the study, whatever is chosen."""
 
     @property
     def tools(self) -> Iterator[ColumnTools]:
@@ -142,37 +142,37 @@ class ComparisonPage:
         return address(said) if any(said.values()) else ""
 
 
-def comparison_page(campaign: Campaign, query: Mapping[str, str]) -> ComparisonPage:
+def comparison_page(study: Study, query: Mapping[str, str]) -> ComparisonPage:
     """Return the page for the choice that a URL's query names."""
-    found = facets(campaign)
+    found = facets(study)
     chosen = selection(query, found)
     system, pinned = chosen.reference(found), chosen.pinned(found)
     is_direct = len(pinned) > 1
-    first, look = menus(chosen, found, campaign), looks(chosen, found)
+    first, look = menus(chosen, found, study), looks(chosen, found)
     return ComparisonPage(
-        address=reverse("dashboard:campaign", args=[campaign.lab.slug, campaign.slug]),
+        address=reverse("dashboard:study", args=[study.lab.slug, study.slug]),
         query=query,
         selection=chosen,
-        reference=system or campaign.reference_system,
+        reference=system or study.reference_system,
         pinned=pinned,
         menus=first,
         looks=look,
         chips=chips([*first, *look], query),
-        table=comparison_table([]) if is_direct else _table(campaign, chosen, found),
-        marks={} if is_direct else _marks(campaign, chosen, system),
-        direct=direct_page(campaign, chosen, pinned) if is_direct else None,
+        table=comparison_table([]) if is_direct else _table(study, chosen, found),
+        marks={} if is_direct else _marks(study, chosen, system),
+        direct=direct_page(study, chosen, pinned) if is_direct else None,
         unmet=unmet(query, _followed(chosen, system, pinned)),
         is_bare=not found.scenarios,
     )
 
 
 def _marks(
-    campaign: Campaign, chosen: Selection, system: System | None
+    study: Study, chosen: Selection, system: System | None
 ) -> Mapping[int, Mark]:
     """Return the signs beside speeds; those of energies stand in their cards."""
     if chosen.show == ENERGY:
         return {}
-    return campaign_verdicts(campaign, system).marks()
+    return study_verdicts(study, system).marks()
 
 
 def _followed(
@@ -188,16 +188,16 @@ def _followed(
     }
 
 
-def _table(campaign: Campaign, chosen: Selection, found: Facets) -> ComparisonTable:
+def _table(study: Study, chosen: Selection, found: Facets) -> ComparisonTable:
     system = chosen.reference(found)
-    rows = rows_of(campaign, chosen, found, system)
+    rows = rows_of(study, chosen, found, system)
     if chosen.show == ENERGY:
-        rows = energy_rows(rows, cell_energies(campaign, system))
+        rows = energy_rows(rows, cell_energies(study, system))
     return shaped(rows, chosen)
 
 
 def rows_of(
-    campaign: Campaign,
+    study: Study,
     chosen: Selection,
     found: Facets,
     system: System | None,
@@ -205,10 +205,10 @@ def rows_of(
 ) -> list[ComparisonRow]:
     """Return the cells that were chosen, against native or a chosen system."""
     return comparison_rows(
-        campaign,
+        study,
         systems=found.systems,
         filters=chosen.filters(),
-        reference=Reference.of(campaign, system) if system else None,
+        reference=Reference.of(study, system) if system else None,
         **judged,
     )
 

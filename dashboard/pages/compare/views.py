@@ -5,9 +5,9 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page
-from dashboard.kit.viewers import campaign_or_404, query_of, viewer_of
+from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
 from dashboard.pages.compare import export_views
 from dashboard.pages.compare.judged_table import figure_of
@@ -18,20 +18,20 @@ from dashboard.pages.compare.page import comparison_page
 @vary_on_headers("HX-Request", "HX-Target")
 @kept_page
 def show_comparison(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show a campaign's cases against its systems; htmx gets only what changes."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    page = comparison_page(campaign, query_of(request))
+    """Show a study's cases against its systems; htmx gets only what changes."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    page = comparison_page(study, query_of(request))
     is_part = request.headers.get("HX-Target") == "comparison"
     template = "_comparison.html" if is_part else "compare.html"
-    context = {"campaign": campaign, "page": page, "is_part": is_part}
+    context = {"study": study, "page": page, "is_part": is_part}
     return Content(f"compare/{template}", context)
 
 
 @require_safe
 def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Answer with the chart of the same address, once somebody comes near it."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    return JsonResponse(figure_of(campaign, query_of(request)) or {})
+    study = study_or_404(viewer_of(request), lab, slug)
+    return JsonResponse(figure_of(study, query_of(request)) or {})
 
 
 @require_safe
@@ -39,22 +39,20 @@ def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show what stands behind one cell, for the card beside it."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    card = cell_card(viewer, campaign, query_of(request))
+    study = study_or_404(viewer, lab, slug)
+    card = cell_card(viewer, study, query_of(request))
     return Content("compare/_cell_card.html", {"card": card})
 
 
 urlpatterns = [
-    path(f"{CAMPAIGN}compare/", show_comparison, name="compare"),
+    path(f"{STUDY}compare/", show_comparison, name="compare"),
     path(
-        f"{CAMPAIGN}cells/<int:cell_id>/samples.csv",
+        f"{STUDY}cells/<int:cell_id>/samples.csv",
         export_views.export_samples,
         name="cell-samples",
     ),
-    path(
-        f"{CAMPAIGN}compare.<str:form>", export_views.export_comparison, name="export"
-    ),
-    path(f"{CAMPAIGN}cite.<str:form>", export_views.export_citation, name="cite"),
-    path(f"{CAMPAIGN}compare/chart/", draw_comparison, name="chart"),
-    path(f"{CAMPAIGN}compare/cell/", show_card, name="cell-card"),
+    path(f"{STUDY}compare.<str:form>", export_views.export_comparison, name="export"),
+    path(f"{STUDY}cite.<str:form>", export_views.export_citation, name="cite"),
+    path(f"{STUDY}compare/chart/", draw_comparison, name="chart"),
+    path(f"{STUDY}compare/cell/", show_card, name="cell-card"),
 ]

@@ -18,7 +18,7 @@ def drawings(coruns: Sequence[CoRun], curves: Sequence[Curve]) -> tuple[Drawing,
     is_time = coruns[0].of.case.better == "lower"
     made = (
         _times(coruns) if is_time else _sums(coruns),
-        _seats(coruns),
+        _slots(coruns),
         curve_drawing(curves),
     )
     return tuple(filter(None, made))
@@ -35,23 +35,23 @@ def row_names(coruns: Sequence[CoRun]) -> list[str]:
     ]
 
 
-def _seat_bars(coruns: Sequence[CoRun]) -> Iterator[Bars]:
-    names = {seat.seat for each in coruns for seat in each.of.seats}
+def _slot_bars(coruns: Sequence[CoRun]) -> Iterator[Bars]:
+    names = {slot.slot for each in coruns for slot in each.of.slots}
     for name in sorted(names, key=int):
         values = [
-            next((seat.value for seat in each.of.seats if seat.seat == name), None)
+            next((slot.value for slot in each.of.slots if slot.slot == name), None)
             for each in coruns
         ]
-        yield Bars(wording.seat_text(name), values)
+        yield Bars(wording.slot_text(name), values)
 
 
 def _sums(coruns: Sequence[CoRun]) -> Drawing | None:
     drawn = [each for each in coruns if each.of.values]
     if not drawn:
         return None
-    bars, unit = list(_seat_bars(drawn)), drawn[0].of.case.unit
+    bars, unit = list(_slot_bars(drawn)), drawn[0].of.case.unit
     lines = _references(drawn)
-    # A bar without some of its seats would be taken for a small sum.
+    # A bar without some of its slots would be taken for a small sum.
     rest = [_unreported(each) for each in drawn]
     if any(rest):
         bars.append(Bars(_("printed for VMs that were not reported"), rest))
@@ -79,7 +79,7 @@ def _sums(coruns: Sequence[CoRun]) -> Drawing | None:
 
 
 def _unreported(corun: CoRun) -> float | None:
-    """Return what a printed sum has beyond the seats that were reported."""
+    """Return what a printed sum has beyond the slots that were reported."""
     if not corun.figures.is_sum_printed:
         return None
     rest = (corun.figures.sum or 0.0) - sum(corun.of.values)
@@ -113,14 +113,14 @@ def _sum_row(corun: CoRun) -> tuple[str, ...]:
     )
 
 
-def _seats(coruns: Sequence[CoRun]) -> Drawing | None:
+def _slots(coruns: Sequence[CoRun]) -> Drawing | None:
     drawn = [each for each in coruns if len(each.of.values) > 1]
     if not drawn:
         return None
-    bars = list(_seat_bars(drawn))
+    bars = list(_slot_bars(drawn))
     named = list(zip(row_names(drawn), drawn, strict=True))
     return Drawing(
-        slug="seats",
+        slug="slots",
         title=_("Each VM by itself"),
         note=_("How evenly the VMs of a co-run shared; an index of 1 is even."),
         figure=bar_chart(

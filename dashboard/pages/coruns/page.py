@@ -1,12 +1,12 @@
-"""What the page of a campaign's co-runs shows: answers, a table, one case drawn."""
+"""What the page of a study's co-runs shows: answers, a table, one case drawn."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from benchmarks import tools
-from benchmarks.comparing.coruns import CoRun, CoRuns, campaign_coruns
-from benchmarks.models import Campaign, Case
+from benchmarks.comparing.coruns import CoRun, CoRuns, study_coruns
+from benchmarks.models import Case, Study
 from benchmarks.studies.flags import withheld_cells
 from dashboard.charts.drawings import NONE, Drawing, number, ratio
 from dashboard.kit.asked import unmet
@@ -21,7 +21,7 @@ class CoRunRow:
     """One co-run as a line of the table, all in words."""
 
     name: str
-    seats: str
+    slots: str
     together: str
     to_single: str
     to_native: str
@@ -60,12 +60,12 @@ class CoRunPage:
     """What the address asks for and is not here."""
 
 
-def corun_page(campaign: Campaign, query: Mapping[str, str]) -> CoRunPage:
+def corun_page(study: Study, query: Mapping[str, str]) -> CoRunPage:
     """Return the page, with the case that a URL's query names drawn: else the first."""
-    found = campaign_coruns(campaign)
+    found = study_coruns(study)
     chosen = _chosen(found, id_of(query.get("case", "")))
     return CoRunPage(
-        parts=tuple(_parts(found, chosen, withheld_cells(campaign))),
+        parts=tuple(_parts(found, chosen, withheld_cells(study))),
         chosen=chosen,
         tool=tools.get(chosen.tool).title if chosen else "",
         drawings=_drawn(found, chosen) if chosen else (),
@@ -112,7 +112,7 @@ def _row(name: str, corun: CoRun) -> CoRunRow:
     is_time = of.case.better == "lower"
     return CoRunRow(
         name=name,
-        seats=" · ".join(row_figure(seat.figure) for seat in of.seats) or NONE,
+        slots=" · ".join(row_figure(slot.figure) for slot in of.slots) or NONE,
         together=number(found.mean if is_time else found.sum, of.case.unit),
         to_single=ratio(found.slowdown if is_time else found.scaling),
         to_native=ratio(found.scaling_to_native),

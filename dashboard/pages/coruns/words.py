@@ -8,18 +8,18 @@ from django.utils.translation import ngettext
 
 from benchmarks.analysis.coruns import SumCheck
 from benchmarks.comparing.corun_figures import CoRunFigures
-from benchmarks.comparing.coruns import CoRun, Seats
+from benchmarks.comparing.coruns import CoRun, Slots
 from dashboard import wording
 from dashboard.kit import figures
 
 PARALLEL = "parallel"
 BESIDE_OTHER_WORK = ("under CPU load", "combined")
-SEATS_NAMED = 6
+SLOTS_NAMED = 6
 EVEN = 0.995
 """J = 1 / (1 + CV^2): the VMs vary by 7 % around their mean."""
 
 
-def vms_text(of: Seats) -> str:
+def vms_text(of: Slots) -> str:
     """Return how many VMs ran, and what else there was: ``3 VMs, under CPU load``."""
     vms = ngettext("%(n)s VM", "%(n)s VMs", of.vms) % {"n": of.vms}
     if of.scenario == PARALLEL:
@@ -29,7 +29,7 @@ def vms_text(of: Seats) -> str:
 
 
 def sum_text(check: SumCheck) -> str:
-    """Return a printed sum beside the seats' own, with the difference."""
+    """Return a printed sum beside the slots' own, with the difference."""
     words = {
         "printed": figures.brief(check.printed),
         "recomputed": figures.brief(check.recomputed),
@@ -38,18 +38,18 @@ def sum_text(check: SumCheck) -> str:
         ),
     }
     if check.is_within_rounding:
-        return _("The printed sum is that of the seats.")
+        return _("The printed sum is that of the slots.")
     if check.difference > 0:
         return (
             _(
-                "Printed as %(printed)s, but the seats give %(recomputed)s: "
+                "Printed as %(printed)s, but the slots give %(recomputed)s: "
                 "%(percent)s %% more than they make."
             )
             % words
         )
     return (
         _(
-            "Printed as %(printed)s, but the seats give %(recomputed)s: "
+            "Printed as %(printed)s, but the slots give %(recomputed)s: "
             "%(percent)s %% less than they make."
         )
         % words
@@ -72,11 +72,11 @@ def remarks(corun: CoRun) -> list[str]:
 
 
 def _missing_text(missing: Sequence[str]) -> str:
-    seats = ", ".join(map(wording.seat_text, missing[:SEATS_NAMED]))
-    if len(missing) <= SEATS_NAMED:
-        return _("Not reported: %(seats)s.") % {"seats": seats}
-    further = len(missing) - SEATS_NAMED
-    return _("Not reported: %(seats)s and %(n)s more.") % {"seats": seats, "n": further}
+    slots = ", ".join(map(wording.slot_text, missing[:SLOTS_NAMED]))
+    if len(missing) <= SLOTS_NAMED:
+        return _("Not reported: %(slots)s.") % {"slots": slots}
+    further = len(missing) - SLOTS_NAMED
+    return _("Not reported: %(slots)s and %(n)s more.") % {"slots": slots, "n": further}
 
 
 def target_texts(corun: CoRun) -> list[str]:
@@ -135,7 +135,7 @@ def answer(coruns: Sequence[CoRun], withheld: frozenset[int]) -> str:
 
 def _is_doubted(corun: CoRun, withheld: frozenset[int]) -> bool:
     """Whether a flag is open at one of its numbers, or one is no single figure."""
-    sides = [*corun.of.seats, *filter(None, [corun.of.single, corun.of.native])]
+    sides = [*corun.of.slots, *filter(None, [corun.of.single, corun.of.native])]
     return bool(corun.of.doubted) or any(side.cell_id in withheld for side in sides)
 
 

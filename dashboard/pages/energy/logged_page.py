@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from benchmarks.power.logged_energy import LoggedTable, logged_energy
 from benchmarks.power.logged_power import work_power
 from benchmarks.power.run_energies import MeteredWork, run_energies
@@ -62,11 +62,11 @@ class LoggedPage:
     """How many pieces of work are of runs that overlapped."""
 
 
-def logged_page(campaign: Campaign, query: Mapping[str, str]) -> LoggedPage:
+def logged_page(study: Study, query: Mapping[str, str]) -> LoggedPage:
     """Return what the logs say, and the power around the ``work`` of the URL."""
-    works = run_energies(campaign)
+    works = run_energies(study)
     names = short_names(work.lead.system for work in works)
-    tables = logged_energy(campaign, works) if works else ()
+    tables = logged_energy(study, works) if works else ()
     chosen = _chosen(works, query.get("work", ""))
     drawn = work_power(chosen) if chosen else None
     rows = tuple(_row(work, names, work is chosen) for work in works)

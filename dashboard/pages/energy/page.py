@@ -1,10 +1,10 @@
-"""What the energy page of a campaign shows."""
+"""What the energy page of a study shows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from benchmarks.models import Campaign, Run
-from benchmarks.power.energy import Energy, EnergyTable, Refused, campaign_energy
+from benchmarks.models import Run, Study
+from benchmarks.power.energy import Energy, EnergyTable, Refused, study_energy
 from benchmarks.power.metered import MeteredRun, metered_run
 from benchmarks.power.meters import MeterReading
 from dashboard.charts.drawings import Drawing
@@ -57,13 +57,13 @@ class EnergyPage:
     """What the address asks for and is not here."""
 
 
-def energy_page(campaign: Campaign, query: Mapping[str, str]) -> EnergyPage:
+def energy_page(study: Study, query: Mapping[str, str]) -> EnergyPage:
     """Return the page for a query: ``waiting`` watts, ``run`` and ``work`` to draw."""
     waiting_w = _watts(query.get("waiting", ""))
-    found = campaign_energy(campaign, waiting_w)
+    found = study_energy(study, waiting_w)
     reading = _chosen(found, number(query.get("run", "")))
     metered = metered_run(reading) if reading else None
-    logged = logged_page(campaign, query)
+    logged = logged_page(study, query)
     return EnergyPage(
         workloads=tuple(
             _workload(at, table, waiting_w) for at, table in enumerate(found.tables)

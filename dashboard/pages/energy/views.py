@@ -1,12 +1,12 @@
-"""The page of a campaign's energy."""
+"""The page of a study's energy."""
 
 from django.http import HttpRequest
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page
-from dashboard.kit.viewers import campaign_or_404, query_of, viewer_of
+from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.energy.page import energy_page
 
 
@@ -14,11 +14,11 @@ from dashboard.pages.energy.page import energy_page
 @kept_page
 def show_energy(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show printed totals of power meters beside the energy of the work."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    page = energy_page(campaign, query_of(request))
-    return Content("energy/energy.html", {"campaign": campaign, "page": page})
+    study = study_or_404(viewer_of(request), lab, slug)
+    page = energy_page(study, query_of(request))
+    return Content("energy/energy.html", {"study": study, "page": page})
 
 
 urlpatterns = [
-    path(f"{CAMPAIGN}energy/", show_energy, name="energy"),
+    path(f"{STUDY}energy/", show_energy, name="energy"),
 ]

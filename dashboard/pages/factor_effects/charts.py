@@ -1,4 +1,4 @@
-"""Charts of the influence page as Plotly figures: plain values in, dicts out.
+"""Charts of the factor effects page as Plotly figures: plain values in, dicts out.
 
 Colours are the page's, as in `charts`.
 """

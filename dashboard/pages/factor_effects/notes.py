@@ -6,7 +6,7 @@ from math import exp
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.factor_effects.effects import Influence
+from benchmarks.analysis.factor_effects.effects import FactorEffects
 from benchmarks.analysis.factor_effects.factors import Term
 from benchmarks.analysis.factor_effects.model import Alias
 from benchmarks.comparing.factor_effects import Analysis
@@ -14,7 +14,7 @@ from dashboard.kit import figures
 from dashboard.pages.factor_effects.words import term_name, times
 
 
-def how_chance_was_measured(found: Influence) -> str:
+def how_chance_was_measured(found: FactorEffects) -> str:
     """Say what the shaded bands stand for."""
     if found.lenth is not None:
         return _(
@@ -58,7 +58,7 @@ def notes(analysis: Analysis) -> list[str]:
     return [each for each in possible if each]
 
 
-def _native(found: Influence) -> str:
+def _native(found: FactorEffects) -> str:
     leaning = [e.term for e in found.effects if e.baseline_share > 0.5]
     if not leaning or found.kind == "unjudged":
         return ""
@@ -69,7 +69,7 @@ def _native(found: Influence) -> str:
     ) % {"terms": _listed(leaning)}
 
 
-def _higher(found: Influence) -> str:
+def _higher(found: FactorEffects) -> str:
     if not found.higher_terms:
         return ""
     return _("These act together, more than two at a time: %(terms)s.") % {

@@ -1,4 +1,4 @@
-"""What the influence page shows for one choice: answers, effects, charts, design."""
+"""What the page shows for one choice: answers, effects, charts, design."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from django.utils.translation import gettext as _
 
 from benchmarks.comparing.factor_effects import (
     Analysis,
-    CampaignInfluence,
-    ComponentInfluence,
+    ComponentEffects,
+    StudyEffects,
     Subject,
-    campaign_influence,
+    study_effects,
 )
 from benchmarks.comparing.factor_responses import RESPONSES, Response
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit.asked import unmet
@@ -56,7 +56,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class InfluencePage:
+class EffectsPage:
     """Everything of the page that depends on what was chosen."""
 
     answers: tuple[Answer, ...]
@@ -69,18 +69,16 @@ class InfluencePage:
     """What the address asks for and is not here."""
 
 
-def influence_page(
-    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
-) -> InfluencePage:
+def effects_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> EffectsPage:
     """Return the page for the choice that a URL's query names."""
     asked = query.get("response", "")
     response: Response | None = next((it for it in RESPONSES if it == asked), None)
-    found = campaign_influence(
-        viewer, campaign, scenario=query.get("scenario", ""), response=response
+    found = study_effects(
+        viewer, study, scenario=query.get("scenario", ""), response=response
     )
     component = _component(found, query.get("component", ""))
     analysis = _analysis(component, query.get("case", ""))
-    return InfluencePage(
+    return EffectsPage(
         answers=tuple(_answer(each, component, query) for each in found.components),
         rows=_rows(found, query),
         cases=_cases(component, analysis, query) if component else None,
@@ -93,7 +91,7 @@ def influence_page(
 
 def _found(
     response: Response | None,
-    component: ComponentInfluence | None,
+    component: ComponentEffects | None,
     analysis: Analysis | None,
 ) -> dict[str, object]:
     """Return what the parts of a query came to; nothing at all is said elsewhere."""
@@ -108,7 +106,7 @@ def case_key(subject: Subject) -> str:
     return "|".join([str(subject.case_id), *(fact.value for fact in subject.facts)])
 
 
-def _component(found: CampaignInfluence, asked: str) -> ComponentInfluence | None:
+def _component(found: StudyEffects, asked: str) -> ComponentEffects | None:
     """Return the component asked for, else the first one that something moved."""
     named = [each for each in found.components if each.component == asked]
     moved = [
@@ -117,7 +115,7 @@ def _component(found: CampaignInfluence, asked: str) -> ComponentInfluence | Non
     return next(iter([*named, *moved, *found.components]), None)
 
 
-def _analysis(component: ComponentInfluence | None, asked: str) -> Analysis | None:
+def _analysis(component: ComponentEffects | None, asked: str) -> Analysis | None:
     if component is None:
         return None
     for case in component.cases:
@@ -127,8 +125,8 @@ def _analysis(component: ComponentInfluence | None, asked: str) -> Analysis | No
 
 
 def _answer(
-    each: ComponentInfluence,
-    chosen: ComponentInfluence | None,
+    each: ComponentEffects,
+    chosen: ComponentEffects | None,
     query: Mapping[str, str],
 ) -> Answer:
     nothing = _("No cell here has an efficiency, or a value above 0.")
@@ -141,7 +139,7 @@ def _answer(
     )
 
 
-def _rows(found: CampaignInfluence, query: Mapping[str, str]) -> tuple[ChipRow, ...]:
+def _rows(found: StudyEffects, query: Mapping[str, str]) -> tuple[ChipRow, ...]:
     scenarios = [
         Chip(
             wording.scenario_name(name),
@@ -162,7 +160,7 @@ def _rows(found: CampaignInfluence, query: Mapping[str, str]) -> tuple[ChipRow, 
 
 
 def _cases(
-    component: ComponentInfluence, chosen: Analysis | None, query: Mapping[str, str]
+    component: ComponentEffects, chosen: Analysis | None, query: Mapping[str, str]
 ) -> ChipRow:
     chips = [
         Chip(
@@ -183,7 +181,7 @@ def _cases(
     return ChipRow(_("Cases"), tuple(chips), is_long=len(chips) > MOST_CHIPS)
 
 
-def _title(component: ComponentInfluence | None, analysis: Analysis | None) -> str:
+def _title(component: ComponentEffects | None, analysis: Analysis | None) -> str:
     if component is None or analysis is None:
         return ""
     name = wording.component_name(component.component)

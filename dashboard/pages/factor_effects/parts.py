@@ -1,4 +1,4 @@
-"""The parts of an analysis as the influence page shows them."""
+"""The parts of an analysis as the factor effects page shows them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.factor_effects.effects import Effect, Influence, Point
+from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Point
 from benchmarks.analysis.factor_effects.factors import Factor
 from benchmarks.analysis.factor_effects.means import Means
 from benchmarks.comparing.factor_effects import Analysis
@@ -164,7 +164,7 @@ def _picture(means: Means, response: Response) -> Picture:
     )
 
 
-def _half_normal(found: Influence) -> HalfNormal | None:
+def _half_normal(found: FactorEffects) -> HalfNormal | None:
     if found.lenth is None:
         return None
     me, sme = found.lenth.me, found.lenth.sme
@@ -224,7 +224,7 @@ def _point_name(point: Point) -> str:
     return " = ".join(term_name(term) for term in point.terms)
 
 
-def _design(found: Influence) -> Design | None:
+def _design(found: FactorEffects) -> Design | None:
     """Fold the factors into a table: the first half down, the second half across."""
     if not found.factors:
         return None

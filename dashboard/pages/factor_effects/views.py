@@ -1,27 +1,25 @@
-"""The influence page."""
+"""The factor effects page."""
 
 from django.http import HttpRequest
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page
-from dashboard.kit.viewers import campaign_or_404, query_of, viewer_of
-from dashboard.pages.factor_effects.page import influence_page
+from dashboard.kit.viewers import query_of, study_or_404, viewer_of
+from dashboard.pages.factor_effects.page import effects_page
 
 
 @require_safe
 @kept_page
-def show_influence(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show which parameters moved a campaign's results."""
+def show_factor_effects(request: HttpRequest, lab: str, slug: str) -> Content:
+    """Show which parameters moved a study's results."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    page = influence_page(viewer, campaign, query_of(request))
-    return Content(
-        "factor_effects/factor_effects.html", {"campaign": campaign, "page": page}
-    )
+    study = study_or_404(viewer, lab, slug)
+    page = effects_page(viewer, study, query_of(request))
+    return Content("factor_effects/factor_effects.html", {"study": study, "page": page})
 
 
 urlpatterns = [
-    path(f"{CAMPAIGN}influence/", show_influence, name="influence"),
+    path(f"{STUDY}factor-effects/", show_factor_effects, name="factor-effects"),
 ]

@@ -1,4 +1,4 @@
-"""What the influence page says: parameters, effects and answers in words."""
+"""What the factor effects page says: parameters, effects and answers in words."""
 
 from collections.abc import Iterator, Sequence
 from math import exp, log
@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.analysis.factor_effects.effects import Effect, Influence
+from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects
 from benchmarks.analysis.factor_effects.factors import JOINT, Factor, Term
 from benchmarks.analysis.factor_effects.means import Means
 from benchmarks.comparing.columns import Fact
@@ -144,7 +144,7 @@ def _elsewhere(factors: Sequence[float]) -> str:
     return _("%(low)s to %(high)s elsewhere") % {"low": low, "high": high}
 
 
-def _refusal(found: Influence) -> str | None:
+def _refusal(found: FactorEffects) -> str | None:
     if found.kind == "constant":
         return _("Its systems differ in no parameter: there is nothing to compare.")
     if found.kind == "unjudged":
@@ -157,7 +157,7 @@ def _refusal(found: Influence) -> str | None:
     return None
 
 
-def _quiet(found: Influence) -> str:
+def _quiet(found: FactorEffects) -> str:
     """Say that nothing moved, and how large an effect would have shown."""
     limits = [each.wide_margin or each.margin or 0.0 for each in found.effects]
     if not limits:
@@ -167,7 +167,7 @@ def _quiet(found: Influence) -> str:
     }
 
 
-def _perhaps(found: Influence) -> Iterator[str]:
+def _perhaps(found: FactorEffects) -> Iterator[str]:
     """Name what is beyond Lenth's margin or significant alone, but not beyond doubt."""
     maybe = [e for e in found.effects if e.strength == "possible" and len(e.term) == 1]
     if maybe:

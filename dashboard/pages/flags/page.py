@@ -1,4 +1,4 @@
-"""What the page of a campaign's flags shows: rules, and under each its findings."""
+"""What the page of a study's flags shows: rules, and under each its findings."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from benchmarks.comparing.columns import Fact
-from benchmarks.models import Campaign, Cell, Decision, DueCheck, Flag, System
+from benchmarks.models import Cell, Decision, DueCheck, Flag, Study, System
 from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies.flags import NO_SUBJECTS, cells_of_flags, runs_of_flags
@@ -23,10 +23,10 @@ from dashboard.wording.core_texts import evidence_name, evidence_unit
 EVERYTHING = "all"
 SHOWN = 300
 SUBJECTS_SHOWN = 12
-CIRCUMSTANCES = ("scenario", "vms", "seat", "load")
+CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
 NOT_STATED = "not stated"  # as evidence has it
 # For programs; the sentence says them in words.
-IDS = {"other_system", "other_campaign", "other_cells", "cells", "system", "mark"}
+IDS = {"other_system", "other_study", "other_cells", "cells", "system", "mark"}
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class FlagPage:
     """What the address asks for and is not here."""
 
 
-def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> FlagPage:
+def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> FlagPage:
     """Return the flags that a URL's query asks for: open ones unless told."""
     wanted = query.get("status", Flag.Status.OPEN)
     status = wanted if wanted in Flag.Status.values else EVERYTHING
-    everything = Flag.objects.visible_to(viewer).standing().filter(campaign=campaign)
+    everything = Flag.objects.visible_to(viewer).standing().filter(study=study)
     counts = Counter(everything.order_by().values_list("status", flat=True))
     chosen = everything if status == EVERYTHING else everything.filter(status=status)
     found = sorted(
@@ -89,9 +89,9 @@ def flag_page(viewer: Viewer, campaign: Campaign, query: Mapping[str, str]) -> F
             *((name, counts[name]) for name in Flag.Status.values),
             (EVERYTHING, counts.total()),
         ),
-        groups=tuple(_groups(_shown(campaign, found[:SHOWN]))),
+        groups=tuple(_groups(_shown(study, found[:SHOWN]))),
         has_more=len(found) > SHOWN,
-        unchecked=DueCheck.objects.filter(campaign=campaign).exists(),
+        unchecked=DueCheck.objects.filter(study=study).exists(),
         unmet=unmet(query, {"status": status}),
     )
 
@@ -110,11 +110,11 @@ def _groups(flags: Iterable[ShownFlag]) -> Iterator[RuleGroup]:
         )
 
 
-def _shown(campaign: Campaign, flags: Sequence[Flag]) -> Iterator[ShownFlag]:
+def _shown(study: Study, flags: Sequence[Flag]) -> Iterator[ShownFlag]:
     """Yield flags with what they are about, in five queries for them all."""
     cells = cells_of_flags(flags, SUBJECTS_SHOWN)
     runs = runs_of_flags(flags, SUBJECTS_SHOWN)
-    links = _cell_links(campaign, {pk for each in cells.values() for pk in each.ids})
+    links = _cell_links(study, {pk for each in cells.values() for pk in each.ids})
     decisions = _decisions(flags)
     address, name = _address("dashboard:run-detail"), _("run %(n)s")
     for flag in flags:
@@ -138,13 +138,13 @@ def _decisions(flags: Sequence[Flag]) -> Mapping[int, list[Decision]]:
     return found
 
 
-def _cell_links(campaign: Campaign, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+def _cell_links(study: Study, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Return address and name of each cell; a name is put together once a system."""
     cells = Cell.objects.filter(pk__in=ids)
     rows = list(cells.values_list("pk", "case__label", "system", *CIRCUMSTANCES))
     systems = System.objects.in_bulk({row[2] for row in rows})
     names = {pk: wording.system_name(system) for pk, system in systems.items()}
-    address = _address("dashboard:cell", campaign.lab.slug, campaign.slug)
+    address = _address("dashboard:cell", study.lab.slug, study.slug)
     return {
         pk: (f"{address}{pk}/", f"{label}, {names[system]}{_circumstances(*told)}")
         for pk, label, system, *told in rows

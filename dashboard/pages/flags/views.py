@@ -1,4 +1,4 @@
-"""The flags of a campaign, and what people decide about them."""
+"""The flags of a study, and what people decide about them."""
 
 from typing import cast
 
@@ -15,14 +15,14 @@ from benchmarks.models import Flag
 from benchmarks.studies.decisions import decide_flag
 from benchmarks.studies.flags import find_flag
 from dashboard import wording
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page
 from dashboard.kit.signing_in import signed_in
 from dashboard.kit.viewers import (
-    campaign_or_404,
     keeper_or_404,
     keeps,
     query_of,
+    study_or_404,
     viewer_of,
 )
 from dashboard.pages.flags.page import flag_page
@@ -31,13 +31,13 @@ from dashboard.pages.flags.page import flag_page
 @require_safe
 @kept_page
 def list_flags(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show what is doubtful in a campaign, by rule, with the evidence."""
+    """Show what is doubtful in a study, by rule, with the evidence."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
+    study = study_or_404(viewer, lab, slug)
     context = {
-        "campaign": campaign,
-        "page": flag_page(viewer, campaign, query_of(request)),
-        "may_decide": keeps(request, campaign.lab_id),
+        "study": study,
+        "page": flag_page(viewer, study, query_of(request)),
+        "may_decide": keeps(request, study.lab_id),
     }
     return Content("flags/flags.html", context)
 
@@ -63,12 +63,12 @@ def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
         messages.success(request, _("Your decision is kept, with its note."))
     except BenchmarksError as error:
         messages.error(request, wording.said(error.sentence))
-    campaign = flag.campaign
-    page = reverse("dashboard:flags", args=[campaign.lab.slug, campaign.slug])
+    study = flag.study
+    page = reverse("dashboard:flags", args=[study.lab.slug, study.slug])
     return redirect(f"{page}?status=all#flag-{flag.pk}")
 
 
 urlpatterns = [
-    path(f"{CAMPAIGN}flags/", list_flags, name="flags"),
+    path(f"{STUDY}flags/", list_flags, name="flags"),
     path("flags/<int:flag_id>/decide/", decide, name="decide-flag"),
 ]

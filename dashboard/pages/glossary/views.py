@@ -9,11 +9,11 @@ from dashboard.wording.glossary import CHAPTERS
 
 
 @require_safe
-def show_words(request: HttpRequest) -> HttpResponse:
+def show_glossary(request: HttpRequest) -> HttpResponse:
     """Show what every word of the pages means."""
     return render(request, "glossary/glossary.html", {"chapters": CHAPTERS})
 
 
 urlpatterns = [
-    path("words/", show_words, name="words"),
+    path("glossary/", show_glossary, name="glossary"),
 ]

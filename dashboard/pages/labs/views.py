@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.labs.pages import (
     agents_of,
-    lab_deeds,
+    lab_audit_log,
     lab_hosts,
     lab_members,
     labs_with_counts,
@@ -35,7 +35,7 @@ def list_labs(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show a lab's campaigns; to its own people also machines, agents and members."""
+    """Show a lab's studies; to its own people also machines, agents and members."""
     place = lab_or_404(request, lab)
     context = {"place": place, "cards": overview(viewer_of(request), lab=place.lab)}
     if place.role:
@@ -51,17 +51,17 @@ def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
 
 @require_safe
 @signed_in
-def list_deeds(request: HttpRequest, lab: str) -> HttpResponse:
+def show_audit_log(request: HttpRequest, lab: str) -> HttpResponse:
     """Show who did what to a lab's people, tokens, flags and history."""
     place = kept_lab_or_404(request, lab)
-    context = {"place": place, "deeds": lab_deeds(place.lab)}
+    context = {"place": place, "entries": lab_audit_log(place.lab)}
     return render(request, "labs/audit_log.html", context)
 
 
 urlpatterns = [
     path("labs/", list_labs, name="labs"),
     path(LAB, show_lab, name="lab"),
-    path(f"{LAB}deeds/", list_deeds, name="deeds"),
+    path(f"{LAB}audit-log/", show_audit_log, name="audit-log"),
     path(f"{LAB}members/", members.keep_members, name="members"),
     path(f"{MEMBER}role/", members.give_role, name="give-role"),
     path(f"{MEMBER}remove/", members.remove, name="remove-member"),

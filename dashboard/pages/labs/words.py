@@ -1,8 +1,8 @@
-"""Roles and deeds in words."""
+"""Roles and entries of the audit log in words."""
 
 from django.utils.translation import gettext_lazy
 
-from benchmarks.labs.pages import DeedLine
+from benchmarks.labs.pages import AuditLine
 from dashboard.wording import Text
 
 ROLES: dict[str, Text] = {
@@ -17,7 +17,7 @@ ROLE_MEANINGS: dict[str, Text] = {
     ),
     "admin": gettext_lazy("also makes and removes admins"),
 }
-DEEDS: dict[str, Text] = {
+ACTIONS: dict[str, Text] = {
     "invited": gettext_lazy("invited %(about)s"),
     "withdrew": gettext_lazy("withdrew the invitation of %(about)s"),
     "joined": gettext_lazy("joined by the invitation of %(about)s"),
@@ -51,6 +51,6 @@ def role_powers(role: str) -> str:
     )
 
 
-def deed_text(line: DeedLine) -> str:
+def audit_text(line: AuditLine) -> str:
     """What somebody did, as the rest of a sentence that begins with their name."""
-    return str(DEEDS.get(line.kind, line.kind)) % {"about": line.about}
+    return str(ACTIONS.get(line.kind, line.kind)) % {"about": line.about}

@@ -11,9 +11,9 @@ from benchmarks import tools
 from benchmarks.analysis.efficiency import efficiency
 from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.comparing.columns import Fact
-from benchmarks.comparing.network import Matrix, NetworkMetric, Path, campaign_network
+from benchmarks.comparing.network import Matrix, NetworkMetric, Path, study_network
 from benchmarks.comparing.row import NO_SINGLE_FIGURE
-from benchmarks.models import Campaign, Flag
+from benchmarks.models import Flag, Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import figures
@@ -79,11 +79,9 @@ class NetworkPage:
     """What the address asks for and is not here."""
 
 
-def network_page(
-    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
-) -> NetworkPage:
+def network_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> NetworkPage:
     """Return the page for the metric that a URL's query names."""
-    metrics = campaign_network(viewer, campaign)
+    metrics = study_network(viewer, study)
     place = query.get("metric", "")
     at = int(place) if place.isascii() and place.isdigit() and len(place) < 4 else 0
     if not metrics:

@@ -1,7 +1,7 @@
-"""The guided first visit: a few questions, answered by pages of the real campaigns.
+"""The guided first visit: a few questions, answered by pages of the real studies.
 
 Where the reader is stands in the address (`?tour=3`), so it needs no cookie and no
-script. A step whose campaign is not there is left out.
+script. A step whose study is not there is left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from benchmarks.studies.examples import Examples, Place, visible_examples
 from dashboard.kit.viewers import viewer_of
 
@@ -115,7 +115,7 @@ def _steps(found: Examples) -> Iterator[Step]:
         yield _report(found.report)
 
 
-def _memory(campaign: Campaign) -> Step:
+def _memory(study: Study) -> Step:
     return Step(
         _("What does Xen cost in memory?"),
         _(
@@ -123,7 +123,7 @@ def _memory(campaign: Campaign) -> Step:
             "VM's speed divided by the bare machine's: 1 is native speed, orange is "
             "slower, blue is faster, and a flag marks what may be a mistake."
         ),
-        _page("compare", campaign),
+        _page("compare", study),
         "component=memory&scenario=single",
         "comparison",
     )
@@ -137,11 +137,11 @@ def _single_run(cell: Place) -> Step:
             "from chance: so the page shows the ratio and where it comes from, refuses "
             "the verdict, and says how many runs would allow one."
         ),
-        _page("cell", cell.campaign, cell.pk),
+        _page("cell", cell.study, cell.pk),
     )
 
 
-def _settings(campaign: Campaign) -> Step:
+def _settings(study: Study) -> Step:
     return Step(
         _("Which settings moved the network?"),
         _(
@@ -149,7 +149,7 @@ def _settings(campaign: Campaign) -> Step:
             "VMware ESXi, each with its margin and whether chance could have done it; "
             "the line for the network says what helped, and in which company."
         ),
-        _page("influence", campaign),
+        _page("factor-effects", study),
         "component=network",
     )
 
@@ -162,7 +162,7 @@ def _mistake(flag: Place) -> Step:
             "server found it without help, leaves the number as it was printed, and "
             "withholds the verdict until a person has decided."
         ),
-        _page("flags", flag.campaign),
+        _page("flags", flag.study),
         "status=all",
         f"flag-{flag.pk}",
     )
@@ -176,21 +176,21 @@ def _two_speeds(cell: Place) -> Step:
             "neither, so the page shows every sample and both speeds, and gives no "
             "single figure."
         ),
-        _page("cell", cell.campaign, cell.pk),
+        _page("cell", cell.study, cell.pk),
     )
 
 
-def _report(campaign: Campaign) -> Step:
+def _report(study: Study) -> Step:
     return Step(
         _("How do I take it along?"),
         _(
-            "The report is the whole campaign on paper, with method, tables, findings "
+            "The report is the whole study on paper, with method, tables, findings "
             "and doubts, also as a PDF; every comparison can be had as CSV, JSON and "
-            "LaTeX, and every campaign cited with BibTeX."
+            "LaTeX, and every study cited with BibTeX."
         ),
-        _page("report", campaign),
+        _page("report", study),
     )
 
 
-def _page(name: str, campaign: Campaign, *rest: int) -> str:
-    return reverse(f"dashboard:{name}", args=[campaign.lab.slug, campaign.slug, *rest])
+def _page(name: str, study: Study, *rest: int) -> str:
+    return reverse(f"dashboard:{name}", args=[study.lab.slug, study.slug, *rest])

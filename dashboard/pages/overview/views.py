@@ -17,7 +17,7 @@ from dashboard.pages.overview.tour import tour_links
 @require_safe
 @kept_page
 def show_overview(request: HttpRequest) -> Content:
-    """Show every campaign the viewer may see, all pairs, and where to begin."""
+    """Show every study the viewer may see, all pairs, and where to begin."""
     viewer = viewer_of(request)
     cards = overview(viewer)
     bands = strips(spectrum(viewer))
@@ -26,7 +26,7 @@ def show_overview(request: HttpRequest) -> Content:
         "totals": totals(cards),
         "strips": bands,
         "is_first_visit": person_of(request) is None,
-        "links": tour_links(examples(card.campaign for card in cards)),
+        "links": tour_links(examples(card.study for card in cards)),
     }
     return Content("overview/overview.html", context)
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.planned_options import NUMBERS, TEXTS
 from benchmarks.analysis.planning import ORDERS, PROGRAMS
-from benchmarks.models import Campaign, System
+from benchmarks.models import Study, System
 from dashboard.pages.plans.words import ORDERS as ORDER_WORDS
 from dashboard.pages.upload.form import Line, NotChosenError, cleaned
 
@@ -67,21 +67,21 @@ CHOICES = {
 }
 
 
-def asked_plan(campaign: Campaign, chosen: QueryDict) -> dict[str, Any]:
+def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
     """Return a plan as a service takes it, or raise what is missing."""
     said = cleaned(PlanForm(chosen))
     budget_s = said.pop("budget_min") * 60
     design = {name: said.pop(name) for name in ("repetitions", "warm_up", "order")}
-    design["systems"] = _systems(campaign, chosen)
+    design["systems"] = _systems(study, chosen)
     works = _works(chosen)
     design["tools"] = list(works.values())
     design["scenarios"] = _scenarios(chosen, works)
     return {"design": design, "budget_s": budget_s, **said}
 
 
-def systems_of(campaign: Campaign) -> list[System]:
-    """Return the systems that may take part: those of the campaign's lab."""
-    systems = System.objects.filter(lab=campaign.lab_id).select_related("host")
+def systems_of(study: Study) -> list[System]:
+    """Return the systems that may take part: those of the study's lab."""
+    systems = System.objects.filter(lab=study.lab_id).select_related("host")
     return sorted(systems, key=lambda each: (each.host.slug, each.label.casefold()))
 
 
@@ -91,18 +91,18 @@ class SystemChoice:
 
     system: System
     is_ticked: bool
-    seats: object
+    slots: object
 
 
 def system_choices(
-    campaign: Campaign, ticked: Collection[str], said: Mapping[str, Any]
+    study: Study, ticked: Collection[str], said: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the systems of the form: first those that the campaign has measured."""
-    runs = campaign.runs.order_by().values_list("system", flat=True)
+    """Return the systems of the form: first those that the study has measured."""
+    runs = study.runs.order_by().values_list("system", flat=True)
     measured = set(runs.distinct())
     choices = [
-        SystemChoice(each, str(each.pk) in ticked, said.get(f"seats-{each.pk}", 1))
-        for each in systems_of(campaign)
+        SystemChoice(each, str(each.pk) in ticked, said.get(f"slots-{each.pk}", 1))
+        for each in systems_of(study)
     ]
     others = [each for each in choices if each.system.pk not in measured]
     return {
@@ -112,13 +112,13 @@ def system_choices(
     }
 
 
-def _systems(campaign: Campaign, chosen: QueryDict) -> list[dict[str, int]]:
-    known = {str(system.pk): system.pk for system in systems_of(campaign)}
+def _systems(study: Study, chosen: QueryDict) -> list[dict[str, int]]:
+    known = {str(system.pk): system.pk for system in systems_of(study)}
     wanted = [known[each] for each in chosen.getlist("system") if each in known]
     if not wanted:
         raise NotChosenError(_("Choose at least one system."), "system")
     return [
-        {"system": pk, "seats": _number(chosen.get(f"seats-{pk}"), 1)} for pk in wanted
+        {"system": pk, "slots": _number(chosen.get(f"slots-{pk}"), 1)} for pk in wanted
     ]
 
 

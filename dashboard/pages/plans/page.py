@@ -9,7 +9,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.utils import timezone
 
-from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep, Run
+from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.plans.lists import PlanState, state_of, steps_of
 from dashboard.pages.plans.starts import Starts, starts_of
 from dashboard.pages.plans.words import round_name, step_title
@@ -38,10 +38,10 @@ class Round:
 
 
 @dataclass(frozen=True)
-class SeatNow:
-    """A seat and what its guest is doing."""
+class SlotNow:
+    """A slot and what its guest is doing."""
 
-    seat: PlanSeat
+    slot: PlanSlot
     part: PlanPart | None
     is_silent: bool
 
@@ -63,7 +63,7 @@ class PlanPage:
     state: PlanState
     is_live: bool
     left_s: float | None
-    seats: tuple[SeatNow, ...]
+    slots: tuple[SlotNow, ...]
     rounds: tuple[Round, ...]
     starts: Starts | None
     chosen: str
@@ -73,7 +73,7 @@ class PlanPage:
     @property
     def several_systems(self) -> bool:
         """Whether a table needs to say of each step which system it is of."""
-        return len({now.seat.system_id for now in self.seats}) > 1
+        return len({now.slot.system_id for now in self.slots}) > 1
 
     @property
     def has_short_rounds(self) -> bool:
@@ -99,7 +99,7 @@ def plan_page(plan: Plan, query: Mapping[str, str]) -> PlanPage:
         state=state,
         is_live=plan.status == Plan.Status.OPEN or bool(state.busy),
         left_s=max(0.0, (plan.ends_at - now).total_seconds()) if plan.ends_at else None,
-        seats=_seats(state, now),
+        slots=_slots(state, now),
         rounds=_rounds(plan),
         starts=starts_of(state.spreads_us, state.overlaps),
         chosen=chosen,
@@ -108,24 +108,24 @@ def plan_page(plan: Plan, query: Mapping[str, str]) -> PlanPage:
     )
 
 
-def _seats(state: PlanState, now: datetime) -> tuple[SeatNow, ...]:
+def _slots(state: PlanState, now: datetime) -> tuple[SlotNow, ...]:
     at_work = {
-        part.seat_id: part
+        part.slot_id: part
         for step in state.busy
         for part in step.parts.all()
         if part.status in PlanPart.AT_WORK
     }
     return tuple(
-        SeatNow(seat, at_work.get(seat.pk), _is_silent(seat, at_work, now))
-        for seat in state.seats
+        SlotNow(slot, at_work.get(slot.pk), _is_silent(slot, at_work, now))
+        for slot in state.slots
     )
 
 
-def _is_silent(seat: PlanSeat, at_work: Mapping[int, Any], now: datetime) -> bool:
+def _is_silent(slot: PlanSlot, at_work: Mapping[int, Any], now: datetime) -> bool:
     """Whether a guest that should ask does not; one whose program runs need not."""
-    if seat.seen_at is None or seat.pk in at_work:
+    if slot.seen_at is None or slot.pk in at_work:
         return False
-    return (now - seat.seen_at).total_seconds() > SILENT_S
+    return (now - slot.seen_at).total_seconds() > SILENT_S
 
 
 def _rounds(plan: Plan) -> tuple[Round, ...]:

@@ -1,4 +1,4 @@
-"""How far apart the seats of co-runs began, as dots of a strip. PURE but for words."""
+"""How far apart the slots of co-runs began, as dots of a strip. PURE but for words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

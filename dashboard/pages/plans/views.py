@@ -1,4 +1,4 @@
-"""The plans of a campaign: their list, one with its live state, and a new one."""
+"""The plans of a study: their list, one with its live state, and a new one."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ from django.views.decorators.http import (
 )
 
 from benchmarks.errors import BenchmarksError, NotFoundError
-from benchmarks.models import Campaign, Plan
+from benchmarks.models import Plan, Study
 from benchmarks.plans.lists import find_plan, step_counts, visible_plans
 from benchmarks.plans.planning import create_plan, stop_plan
 from dashboard import wording
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.signing_in import signed_in
 from dashboard.kit.viewers import (
-    campaign_or_404,
     keeper_or_404,
     keeps,
     query_of,
+    study_or_404,
     viewer_of,
 )
 from dashboard.pages.plans.form import CHOICES, FIRST, asked_plan, system_choices
@@ -36,18 +36,18 @@ PLANS_A_PAGE = 50
 
 @require_safe
 def list_plans(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show the plans of a campaign, the newest first."""
+    """Show the plans of a study, the newest first."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    plans = visible_plans(viewer).filter(campaign=campaign)
+    study = study_or_404(viewer, lab, slug)
+    plans = visible_plans(viewer).filter(study=study)
     page = Paginator(plans, PLANS_A_PAGE).get_page(query_of(request).get("page"))
     shown = list(page.object_list)
     counts = step_counts(shown)
     context = {
-        "campaign": campaign,
+        "study": study,
         "page": page,
         "plans": [(plan, counts[plan.pk]) for plan in shown],
-        "may_keep": keeps(request, campaign.lab_id),
+        "may_keep": keeps(request, study.lab_id),
     }
     return render(request, "plans/plans.html", context)
 
@@ -59,9 +59,7 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
     query = query_of(request)
     context = {
         "plan": plan,
-        "campaign": campaign_or_404(
-            viewer_of(request), plan.campaign.lab.slug, plan.campaign.slug
-        ),
+        "study": study_or_404(viewer_of(request), plan.study.lab.slug, plan.study.slug),
         "page": plan_page(plan, query),
         "may_keep": keeps(request, plan.lab_id),
     }
@@ -72,16 +70,16 @@ def show_plan(request: HttpRequest, plan_id: int) -> HttpResponse:
 @signed_in
 def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Show the form of a new plan; store what was filled in."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    keeper_or_404(request, campaign.lab_id)
+    study = study_or_404(viewer_of(request), lab, slug)
+    keeper_or_404(request, study.lab_id)
     problem = wrong = ""
     if request.method == "POST":
         try:
-            plan = _made(request, campaign)
+            plan = _made(request, study)
             return redirect("dashboard:plan", plan.pk)
         except BenchmarksError as error:
             problem, wrong = wording.said(error.sentence), error.field
-    context = {**_form_context(request, campaign, problem), "wrong": wrong}
+    context = {**_form_context(request, study, problem), "wrong": wrong}
     status = 422 if problem else 200
     return render(request, "plans/new.html", context, status=status)
 
@@ -100,20 +98,18 @@ def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
     return redirect("dashboard:plan", plan.pk)
 
 
-def _made(request: HttpRequest, campaign: Campaign) -> Plan:
-    fields = asked_plan(campaign, request.POST)
+def _made(request: HttpRequest, study: Study) -> Plan:
+    fields = asked_plan(study, request.POST)
     who = request.user.get_username()
-    return create_plan(campaign=campaign, who=who, **fields)
+    return create_plan(study=study, who=who, **fields)
 
 
-def _form_context(
-    request: HttpRequest, campaign: Campaign, problem: str
-) -> dict[str, Any]:
+def _form_context(request: HttpRequest, study: Study, problem: str) -> dict[str, Any]:
     chosen = request.POST if request.method == "POST" else None
     said = chosen.dict() if chosen is not None else dict(FIRST)
     ticked = {name: set(chosen.getlist(name)) if chosen else set() for name in _LISTS}
     return {
-        "campaign": campaign,
+        "study": study,
         "problem": problem,
         "said": said,
         "choices": CHOICES,
@@ -121,7 +117,7 @@ def _form_context(
         "options": [
             (name, said.get(f"option-{name}", "")) for name in CHOICES["options"]
         ],
-        **system_choices(campaign, ticked["system"], said),
+        **system_choices(study, ticked["system"], said),
     }
 
 
@@ -136,8 +132,8 @@ def _plan_or_404(request: HttpRequest, plan_id: int) -> Plan:
 
 
 urlpatterns = [
-    path(f"{CAMPAIGN}plans/", list_plans, name="plans"),
-    path(f"{CAMPAIGN}plans/new/", make_plan, name="new-plan"),
+    path(f"{STUDY}plans/", list_plans, name="plans"),
+    path(f"{STUDY}plans/new/", make_plan, name="new-plan"),
     path("plans/<int:plan_id>/", show_plan, name="plan"),
     path("plans/<int:plan_id>/stop/", stop, name="stop-plan"),
 ]

@@ -1,1 +1,1 @@
-"""A campaign as a report: one document of plain texts, printed or typeset."""
+"""A study as a report: one document of plain texts, printed or typeset."""

@@ -1,4 +1,4 @@
-"""A campaign as a report, put together from what the pages show."""
+"""A study as a report, put together from what the pages show."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 from benchmarks.comparing.printed import printed_tables
 from benchmarks.comparing.profile import Profile, judged_profile
 from benchmarks.comparing.rows import comparison_rows
-from benchmarks.comparing.verdicts import campaign_verdicts
-from benchmarks.models import Campaign, Flag, System
+from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.models import Flag, Study, System
 from benchmarks.plausibility.findings import SEVERITIES
-from benchmarks.publishing.readiness import campaign_assessment
-from benchmarks.studies.detail import CampaignDetail, campaign_detail, tool_versions
+from benchmarks.publishing.readiness import study_assessment
+from benchmarks.studies.detail import StudyDetail, study_detail, tool_versions
 from benchmarks.studies.flags import visible_flags
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
@@ -29,8 +29,8 @@ from dashboard.pages.report.originals import originals
 from dashboard.pages.report.profile import profile_section
 from dashboard.pages.report.studied import (
     corun_section,
+    effects_section,
     energy_section,
-    influence_section,
 )
 from dashboard.pages.report.tooling import tools_table
 from dashboard.wording import emulation_words
@@ -47,50 +47,46 @@ class Making:
 
 
 def report(
-    viewer: Viewer, campaign: Campaign, citation: Citation, making: Making
+    viewer: Viewer, study: Study, citation: Citation, making: Making
 ) -> Document:
-    """Return the report of a campaign, in a fixed number of queries."""
-    detail = campaign_detail(campaign)
+    """Return the report of a study, in a fixed number of queries."""
+    detail = study_detail(study)
     return Document(
-        title=campaign.title,
-        byline=_byline(campaign),
+        title=study.title,
+        byline=_byline(study),
         language="en",
-        facts=tuple(_facts(campaign, citation)),
+        facts=tuple(_facts(study, citation)),
         colophon=colophon(making),
-        sections=tuple(numbered(_sections(viewer, campaign, detail))),
+        sections=tuple(numbered(_sections(viewer, study, detail))),
         citation=bibtex(citation),
-        author=campaign.author or campaign.lab.name,
+        author=study.author or study.lab.name,
     )
 
 
-def _sections(
-    viewer: Viewer, campaign: Campaign, detail: CampaignDetail
-) -> Iterator[Section]:
+def _sections(viewer: Viewer, study: Study, detail: StudyDetail) -> Iterator[Section]:
     """Return what a report says, part by part; a part without anything is left out."""
-    verdicts = campaign_verdicts(campaign)
-    rows = comparison_rows(
-        campaign, systems=detail.systems, filters={}, verdicts=verdicts
-    )
-    found, beyond = judged_profile(rows, verdicts), _beyond_cells(viewer, campaign)
-    tools = tools_table(rows, tool_versions(campaign))
-    yield _about(campaign, detail.systems)
-    yield method(campaign, {part.name for part in beyond})
-    yield disclosure(detail, campaign_assessment(campaign), tools)
+    verdicts = study_verdicts(study)
+    rows = comparison_rows(study, systems=detail.systems, filters={}, verdicts=verdicts)
+    found, beyond = judged_profile(rows, verdicts), _beyond_cells(viewer, study)
+    tools = tools_table(rows, tool_versions(study))
+    yield _about(study, detail.systems)
+    yield method(study, {part.name for part in beyond})
+    yield disclosure(detail, study_assessment(study), tools)
     yield _profile(found)
     yield findings(rows, found, verdicts.tested, short_names(detail.systems))
     yield from matrix(rows)
     yield from beyond
-    printed = originals(printed_tables(viewer, campaign))
+    printed = originals(printed_tables(viewer, study))
     if printed.tables:
         yield printed
-    yield flags_section(_flags(viewer, campaign))
+    yield flags_section(_flags(viewer, study))
     yield _sources(detail)
 
 
-def _flags(viewer: Viewer, campaign: Campaign) -> list[Flag]:
+def _flags(viewer: Viewer, study: Study) -> list[Flag]:
     """Return the flags, those first that doubt the most."""
     return sorted(
-        visible_flags(viewer, campaign=campaign),
+        visible_flags(viewer, study=study),
         key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk),
     )
 
@@ -101,26 +97,26 @@ def _profile(found: Profile) -> Section:
     return replace(section, tables=tuple(tables), charts=profile_chart(found))
 
 
-def _beyond_cells(viewer: Viewer, campaign: Campaign) -> list[Section]:
+def _beyond_cells(viewer: Viewer, study: Study) -> list[Section]:
     parts = (
-        influence_section(viewer, campaign),
-        corun_section(campaign),
-        energy_section(campaign),
+        effects_section(viewer, study),
+        corun_section(study),
+        energy_section(study),
     )
     return list(filter(None, parts))
 
 
-def _byline(campaign: Campaign) -> str:
-    parts = (campaign.author, campaign.institution, campaign.published)
-    return ", ".join(filter(None, parts)) or campaign.lab.name
+def _byline(study: Study) -> str:
+    parts = (study.author, study.institution, study.published)
+    return ", ".join(filter(None, parts)) or study.lab.name
 
 
-def _facts(campaign: Campaign, citation: Citation) -> list[tuple[str, str]]:
+def _facts(study: Study, citation: Citation) -> list[tuple[str, str]]:
     return [
-        (_("Authors"), campaign.author or not_stated()),
-        (_("Institution"), campaign.institution or not_stated()),
-        (_("Date"), campaign.published or not_stated()),
-        (_("Campaign"), f"{campaign.lab.slug}/{campaign.slug}"),
+        (_("Authors"), study.author or not_stated()),
+        (_("Institution"), study.institution or not_stated()),
+        (_("Date"), study.published or not_stated()),
+        (_("Study"), f"{study.lab.slug}/{study.slug}"),
         (_("Address"), citation.address),
     ]
 
@@ -134,10 +130,10 @@ def colophon(making: Making) -> str:
     }
 
 
-def _about(campaign: Campaign, systems: Iterable[System]) -> Section:
-    rows = [[name, fact_text(levels)] for name, levels in campaign.factors.items()]
+def _about(study: Study, systems: Iterable[System]) -> Section:
+    rows = [[name, fact_text(levels)] for name, levels in study.factors.items()]
     tables = (plain_table(_("What was varied"), (), rows),) if rows else ()
-    texts = [campaign.note] if campaign.note else []
+    texts = [study.note] if study.note else []
     if any(system.is_emulated for system in systems):
         texts.append(emulation_words())
     return Section("about", _("What this is"), (*texts, _how_to_read()), tables)
@@ -152,7 +148,7 @@ def _how_to_read() -> str:
     )
 
 
-def _sources(detail: CampaignDetail) -> Section:
+def _sources(detail: StudyDetail) -> Section:
     rows = [[document, str(count)] for document, count in detail.sources]
     head = (_("Document"), _("Runs"))
     if not rows:

@@ -12,7 +12,7 @@ from benchmarks.analysis.disclosure import DISCLOSURE
 from benchmarks.analysis.publishing import Assessment
 from benchmarks.errors import shorten
 from benchmarks.models import Host, System
-from benchmarks.studies.detail import CampaignDetail
+from benchmarks.studies.detail import StudyDetail
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.pages.report.document import Section, Table, plain_table
@@ -30,7 +30,7 @@ SYSTEMS = 200
 FACT_LENGTH = 1_000
 
 
-def disclosure(detail: CampaignDetail, judged: Assessment, tools: Table) -> Section:
+def disclosure(detail: StudyDetail, judged: Assessment, tools: Table) -> Section:
     """Return what is known of machines, systems and tools, and what was not stated."""
     systems = [_systems(detail), tools] if detail.systems else []
     tables = [*systems, *(_host(host) for host in detail.hosts)]
@@ -42,7 +42,7 @@ def disclosure(detail: CampaignDetail, judged: Assessment, tools: Table) -> Sect
     )
 
 
-def _paragraphs(detail: CampaignDetail, judged: Assessment) -> Iterator[str]:
+def _paragraphs(detail: StudyDetail, judged: Assessment) -> Iterator[str]:
     if not detail.systems:
         yield _("Nothing has been measured yet.")
     yield _("As stated by who measured. What was not stated is said to be so.")
@@ -58,7 +58,7 @@ def _paragraphs(detail: CampaignDetail, judged: Assessment) -> Iterator[str]:
         }
 
 
-def _systems(detail: CampaignDetail) -> Table:
+def _systems(detail: StudyDetail) -> Table:
     """Return what is stated of each system; its host where there are several."""
     hosts = [host.slug for host in detail.hosts]
     head = [_("No."), _("Hypervisor"), *(str(name) for name, _key in ON_SYSTEMS)]

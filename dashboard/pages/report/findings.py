@@ -161,15 +161,15 @@ def _loss_lines(members: Sequence[ComparisonRow], names: Names) -> Iterator[Line
 
 
 def _loss(row: ComparisonRow, names: Names) -> Line:
-    circumstances = f" ({wording.seat_text(row.seat)})" if _has_seat(row) else ""
+    circumstances = f" ({wording.slot_text(row.slot)})" if _has_slot(row) else ""
     case = f"{row.tool_title}: {row.case}{circumstances}"
     ratio = figures.ratio(row.ratio or 0)
     texts = map(Entry, (names[row.system_id], case))
     return Line((*texts, Entry(ratio, is_number=True), Entry(_words(row))))
 
 
-def _has_seat(row: ComparisonRow) -> bool:
-    return row.scenario != ALONE and bool(row.seat)
+def _has_slot(row: ComparisonRow) -> bool:
+    return row.scenario != ALONE and bool(row.slot)
 
 
 def _words(row: ComparisonRow) -> str:

@@ -1,9 +1,9 @@
-"""A report that is made anew only when its campaign changed."""
+"""A report that is made anew only when its study changed."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation
 from dashboard.kit.kept import kept
@@ -16,15 +16,15 @@ NOBODY = Making(made_at=datetime.min.replace(tzinfo=UTC), version="", who="")
 def kept_report(
     version: str,
     viewer: Viewer,
-    campaign: Campaign,
+    study: Study,
     citation: Citation,
     making: Making,
 ) -> Document:
-    """Return the report of a campaign's version; only who made it when is new."""
-    document = _document(version, viewer, campaign, citation)
+    """Return the report of a study's version; only who made it when is new."""
+    document = _document(version, viewer, study, citation)
     return replace(document, colophon=colophon(making))
 
 
 @kept
-def _document(viewer: Viewer, campaign: Campaign, citation: Citation) -> Document:
-    return report(viewer, campaign, citation, NOBODY)
+def _document(viewer: Viewer, study: Study, citation: Citation) -> Document:
+    return report(viewer, study, citation, NOBODY)

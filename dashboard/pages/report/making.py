@@ -17,7 +17,7 @@ Stage = Report.Stage
 
 
 def edition() -> str:
-    """Return what a report depends on beside its campaign: day, version, language."""
+    """Return what a report depends on beside its study: day, version, language."""
     return f"{timezone.now().date()} {settings.VERSION} {get_language()}"
 
 
@@ -43,6 +43,6 @@ def _make(asked: Report) -> None:
 def _document(asked: Report) -> tuple[Document, Making]:
     who = asked.person.get_username() if asked.person else ""
     making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
-    citation = citation_at(asked.site, asked.campaign)
+    citation = citation_at(asked.site, asked.study)
     viewer = viewer_named(asked.person)
-    return report(viewer, asked.campaign, citation, making), making
+    return report(viewer, asked.study, citation, making), making

@@ -19,7 +19,7 @@ from dashboard.kit import figures
 from dashboard.kit.table_cells import SILENT, row_figure
 from dashboard.pages.report.charts import ratio_chart
 from dashboard.pages.report.document import Entry, Line, Section, Table, heading
-from dashboard.pages.report.seats import SEAT, seats_in_columns
+from dashboard.pages.report.slots import SLOT, slots_in_columns
 from dashboard.wording import judging
 from dashboard.wording import states as state_words
 
@@ -40,7 +40,7 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
         members = [row for row in rows if row.scenario == scenario]
         table = comparison_table(members)
         if scenario != ALONE:
-            table = seats_in_columns(table, COLUMNS)
+            table = slots_in_columns(table, COLUMNS)
         title = _("The matrix: %(scenario)s") % {
             "scenario": wording.scenario_name(scenario)
         }
@@ -120,7 +120,7 @@ def _head(columns: Sequence[Column]) -> Iterator[Line]:
 
 
 def _spans(name: str, paths: Sequence[tuple[str, ...]]) -> Line:
-    is_named = name not in ("", SEAT)
+    is_named = name not in ("", SLOT)
     entries = [Entry(wording.property_heading(name) if is_named else "")]
     for path, members in groupby(paths):
         text = _level(name, path[-1])
@@ -129,8 +129,8 @@ def _spans(name: str, paths: Sequence[tuple[str, ...]]) -> Line:
 
 
 def _level(name: str, value: str) -> str:
-    if name == SEAT and value:
-        return wording.seat_text(value)
+    if name == SLOT and value:
+        return wording.slot_text(value)
     return wording.property_value(name, value)
 
 

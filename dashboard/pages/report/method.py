@@ -5,25 +5,25 @@ from collections.abc import Container, Iterator
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.publishing import RULE_SET
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from dashboard.pages.report.document import Section
 
 
-def method(campaign: Campaign, parts: Container[str]) -> Section:
+def method(study: Study, parts: Container[str]) -> Section:
     """Return how numbers, intervals and verdicts come about.
 
     ``parts`` are the names of the report's sections that need a method of their own.
     """
-    return Section("method", _("Method"), tuple(_paragraphs(campaign, parts)))
+    return Section("method", _("Method"), tuple(_paragraphs(study, parts)))
 
 
-def _paragraphs(campaign: Campaign, parts: Container[str]) -> Iterator[str]:
-    band = campaign.band_percent / 100
+def _paragraphs(study: Study, parts: Container[str]) -> Iterator[str]:
+    band = study.equivalence_margin_percent / 100
     words = {
-        "band": f"{campaign.band_percent:g}",
+        "band": f"{study.equivalence_margin_percent:g}",
         "low": f"{1 - band:g}",
         "high": f"{1 + band:g}",
-        "days": str(campaign.baseline_max_age_days),
+        "days": str(study.baseline_max_age_days),
         "rules": str(RULE_SET),
     }
     yield _runs()
@@ -33,7 +33,7 @@ def _paragraphs(campaign: Campaign, parts: Container[str]) -> Iterator[str]:
     yield _verdicts() % words
     yield _across()
     yield _clocks()
-    own = {"influence": _influence(), "co-runs": _coruns(), "energy": _energy()}
+    own = {"factor-effects": _effects(), "co-runs": _coruns(), "energy": _energy()}
     for name, said in own.items():
         if name in parts:
             yield said % words
@@ -55,7 +55,7 @@ def _ratios() -> str:
         "same host, tool, case, guest OS and bits. It is stale if it lies more than "
         "%(days)s days away or the machine ran another kernel or firmware, and "
         "ambiguous if several fit that differ by more than %(band)s %%. Where a "
-        "campaign has no native runs, ratios are to a reference system and are called "
+        "study has no native runs, ratios are to a reference system and are called "
         "relative."
     )
 
@@ -107,9 +107,9 @@ def _clocks() -> str:
     )
 
 
-def _influence() -> str:
+def _effects() -> str:
     return _(
-        "Influence: the response of a system is the logarithm of its efficiency (of "
+        "Factor effects: a system's response is the logarithm of its efficiency (of "
         "its value where there is none), averaged over the cases that all systems "
         "have. Effects are least squares, and one that the systems cannot tell from "
         "another is not shown. Chance is judged by the scatter of the runs; where "
@@ -143,5 +143,5 @@ def _in_full() -> str:
     return _(
         "The method in full, with its formulas, sources and measured error rates, is "
         "docs/method.md of the version of Virtlab that is named below each page; what "
-        "a campaign may be published as is judged by rule set %(rules)s."
+        "a study may be published as is judged by rule set %(rules)s."
     )

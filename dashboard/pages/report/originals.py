@@ -44,7 +44,7 @@ class Layout:
     def column(self, value: PrintedValue) -> Hashable:
         """Return what tells a column from another."""
         other = _case_key(value) if self.by_system else value.system.pk
-        return (other, value.run.seat)
+        return (other, value.run.slot)
 
     def row_text(self, value: PrintedValue) -> str:
         """Return the label of a row."""
@@ -54,8 +54,8 @@ class Layout:
 
     def column_text(self, value: PrintedValue) -> str:
         """Return the heading of a column."""
-        seat = "" if _is_alone(value) else value.run.seat
-        said = [wording.seat_text(seat)] if seat else []
+        slot = "" if _is_alone(value) else value.run.slot
+        said = [wording.slot_text(slot)] if slot else []
         if self.by_system:
             said.insert(0, self._case_text(value))
         elif len(self.systems) > 1:
@@ -74,7 +74,7 @@ def _layout(values: Sequence[PrintedValue]) -> Layout:
     names = {
         pk: _name(system, with_host=len(hosts) > 1) for pk, system in systems.items()
     }
-    cases = {(_case_key(value), value.run.seat) for value in values}
+    cases = {(_case_key(value), value.run.slot) for value in values}
     fits = len(cases) <= COLUMNS or len(systems) > COLUMNS
     shared = _shared([_facts(value) for value in values])
     return Layout(len(systems) > 1 and fits, names, shared)

@@ -36,7 +36,7 @@ def profile_section(found: Profile) -> Section:
     if len(found.rows) > SYSTEMS:
         notes.append(_("The first %(n)s systems are shown.") % {"n": SYSTEMS})
     if found.is_relative:
-        notes.append(_("Ratios are to the campaign's reference system, not to native."))
+        notes.append(_("Ratios are to the study's reference system, not to native."))
     tables = (_profile_table(found),)
     return Section("profile", _("Overhead profile"), tuple(notes), tables)
 

@@ -1,4 +1,4 @@
-"""What a report says beyond single cells: influence, co-runs, energy."""
+"""What a report says beyond single cells: factor effects, co-runs, energy."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -6,15 +6,15 @@ from itertools import groupby
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.comparing.coruns import CoRun, CoRuns, campaign_coruns
+from benchmarks.comparing.coruns import CoRun, CoRuns, study_coruns
 from benchmarks.comparing.factor_effects import (
     Analysis,
-    ComponentInfluence,
-    campaign_influence,
+    ComponentEffects,
+    study_effects,
 )
 from benchmarks.comparing.factor_responses import Response
-from benchmarks.models import Campaign
-from benchmarks.power.energy import campaign_energy
+from benchmarks.models import Study
+from benchmarks.power.energy import study_energy
 from benchmarks.studies.flags import withheld_cells
 from benchmarks.viewer import Viewer
 from dashboard import wording
@@ -36,9 +36,9 @@ from dashboard.wording.system_names import short_names
 MOST_EFFECTS = 12
 
 
-def influence_section(viewer: Viewer, campaign: Campaign) -> Section | None:
+def effects_section(viewer: Viewer, study: Study) -> Section | None:
     """Return which parameters moved the results, where the design tells it."""
-    found = campaign_influence(viewer, campaign)
+    found = study_effects(viewer, study)
     told = [
         each for each in found.components if each.whole and each.whole.found.effects
     ]
@@ -55,20 +55,24 @@ def influence_section(viewer: Viewer, campaign: Campaign) -> Section | None:
     charts: list[Chart] = []
     tables: list[Table] = []
     for each in told:
-        texts.append(_influence_text(each))
+        texts.append(_effects_text(each))
         if each.whole is not None:
-            _add_influence(each.whole, found.response, charts, tables)
+            _add_effects(each.whole, found.response, charts, tables)
     return Section(
-        "influence", _("Influence"), tuple(texts), tuple(tables), charts=tuple(charts)
+        "factor-effects",
+        _("Factor effects"),
+        tuple(texts),
+        tuple(tables),
+        charts=tuple(charts),
     )
 
 
-def _influence_text(each: ComponentInfluence) -> str:
+def _effects_text(each: ComponentEffects) -> str:
     lines = statements(each.whole) if each.whole else []
     return f"{wording.component_name(each.component)}: {' '.join(lines)}"
 
 
-def _add_influence(
+def _add_effects(
     whole: Analysis, response: Response, charts: list[Chart], tables: list[Table]
 ) -> None:
     name = wording.component_name(whole.component)
@@ -127,12 +131,12 @@ def _contrasts_table(name: str, found: HalfNormal) -> Table:
     return plain_table(title, head, found.rows, weights=(6, 2, 3))
 
 
-def corun_section(campaign: Campaign) -> Section | None:
+def corun_section(study: Study) -> Section | None:
     """Return what VMs did together: a case of each component drawn."""
-    found = campaign_coruns(campaign)
+    found = study_coruns(study)
     if not found.coruns:
         return None
-    withheld = withheld_cells(campaign)
+    withheld = withheld_cells(study)
     texts: list[str] = []
     charts: list[Chart] = []
     tables: list[Table] = []
@@ -165,9 +169,9 @@ def _corun_charts(
         yield drawn(drawing, name, at + place)
 
 
-def energy_section(campaign: Campaign) -> Section | None:
+def energy_section(study: Study) -> Section | None:
     """Return what the meters say of each workload."""
-    found = campaign_energy(campaign, None)
+    found = study_energy(study, None)
     texts: list[str] = []
     charts: list[Chart] = []
     tables: list[Table] = []

@@ -1,4 +1,4 @@
-"""The report of a campaign: a page to print, and a PDF that a task makes."""
+"""The report of a study: a page to print, and a PDF that a task makes."""
 
 from functools import partial
 
@@ -11,13 +11,13 @@ from django.urls import path
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from benchmarks.models import Campaign, Report
+from benchmarks.models import Report, Study
 from benchmarks.publishing.reports import ask_report, revive
-from benchmarks.studies.data_versions import campaign_version
+from benchmarks.studies.data_versions import study_version
 from dashboard.exports.citing import citation_of, site_of
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.figures import NEUTRAL, written_as
-from dashboard.kit.viewers import campaign_or_404, person_of, viewer_of
+from dashboard.kit.viewers import person_of, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
 from dashboard.pages.report.building import Making
 from dashboard.pages.report.keeping import kept_report
@@ -27,16 +27,16 @@ from dashboard.tasks import make_report
 
 @require_safe
 def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show a campaign's report as a page to print."""
+    """Show a study's report as a page to print."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    version, citation = campaign_version(campaign), citation_of(request, campaign)
+    study = study_or_404(viewer, lab, slug)
+    version, citation = study_version(study), citation_of(request, study)
     who = request.user.get_username() if request.user.is_authenticated else ""
     making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
     with written_as(NEUTRAL):  # the page says what the file says
-        said = kept_report(version, viewer, campaign, citation, making)
+        said = kept_report(version, viewer, study, citation, making)
     context = {
-        "campaign": campaign,
+        "study": study,
         "report": said,
         "version": f"{version} {sorted(viewer.lab_ids)}",
     }
@@ -45,9 +45,9 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 
 @require_safe
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Hand out a campaign's report as a PDF, or show how far its making is."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    asked = _asked(request, campaign)
+    """Hand out a study's report as a PDF, or show how far its making is."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    asked = _asked(request, study)
     wait_a_moment(asked, "content")
     if asked.stage != Report.Stage.DONE:
         return redirect("dashboard:report-making", asked.pk)
@@ -60,7 +60,7 @@ def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     asked = _own_or_404(request, report_id)
     if revive(asked):
         send(make_report, asked.pk)
-    context = {"campaign": asked.campaign, "asked": asked, "at": progress_of(asked)}
+    context = {"study": asked.study, "asked": asked, "at": progress_of(asked)}
     return render(request, "report/report_making.html", context)
 
 
@@ -74,29 +74,29 @@ def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
 
 
 def _own_or_404(request: HttpRequest, report_id: int) -> Report:
-    """Return a report that this reader asked for, of a campaign still to be seen.
+    """Return a report that this reader asked for, of a study still to be seen.
 
     Who was not signed in when asking may be so now: such a report holds what is public.
     """
-    reports = Report.objects.select_related("campaign__lab")
+    reports = Report.objects.select_related("study__lab")
     whose = Q(person=person_of(request)) | Q(person=None)
     asked = get_object_or_404(reports.filter(whose), pk=report_id)
-    campaign = asked.campaign
-    campaign_or_404(viewer_of(request), campaign.lab.slug, campaign.slug)
+    study = asked.study
+    study_or_404(viewer_of(request), study.lab.slug, study.slug)
     return asked
 
 
 def _file(asked: Report) -> HttpResponse:
-    name = f'inline; filename="{asked.campaign.slug}.pdf"'
+    name = f'inline; filename="{asked.study.slug}.pdf"'
     headers = {"Content-Disposition": name, "Cache-Control": "private, no-cache"}
     content = bytes(asked.content)
     return HttpResponse(content, content_type="application/pdf", headers=headers)
 
 
-def _asked(request: HttpRequest, campaign: Campaign) -> Report:
+def _asked(request: HttpRequest, study: Study) -> Report:
     """Return the reader's report, and see to it that somebody makes it."""
     asked, is_to_make = ask_report(
-        campaign=campaign,
+        study=study,
         person=person_of(request),
         site=site_of(request),
         edition=edition(),
@@ -107,8 +107,8 @@ def _asked(request: HttpRequest, campaign: Campaign) -> Report:
 
 
 urlpatterns = [
-    path(f"{CAMPAIGN}report/", show_report, name="report"),
-    path(f"{CAMPAIGN}report.pdf", download_report, name="report-pdf"),
+    path(f"{STUDY}report/", show_report, name="report"),
+    path(f"{STUDY}report.pdf", download_report, name="report-pdf"),
     path("reports/<int:report_id>/", show_making, name="report-making"),
     path("reports/<int:report_id>.pdf", download_made, name="report-made"),
 ]

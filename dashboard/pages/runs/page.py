@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from benchmarks.analysis.clock_facts import figures_trust, run_trust
 from benchmarks.analysis.clocks import TimeTrust
 from benchmarks.comparing.facets import facets
-from benchmarks.models import Campaign, Cell, Run, Sample
+from benchmarks.models import Cell, Run, Sample, Study
 from benchmarks.uploads.run_lists import listed_runs, runs_of_upload, samples_of
 from benchmarks.viewer import Viewer
 from dashboard.kit.selections import Menu, run_menus
@@ -59,15 +59,15 @@ class RunPage:
 
 
 def run_list_page(
-    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
+    viewer: Viewer, study: Study, query: Mapping[str, str]
 ) -> RunListPage:
     """Return the runs that a URL's query asks for."""
     wanted: dict[str, Any] = {name: query[name] for name in FILTERS if query.get(name)}
     if query.get("system"):
         wanted["system"] = number(query["system"])
-    runs = listed_runs(viewer, campaign=campaign, **wanted)
+    runs = listed_runs(viewer, study=study, **wanted)
     shown, older, newer = _page(runs, query)
-    menus = run_menus(query, facets(campaign))
+    menus = run_menus(query, facets(study))
     return RunListPage(tuple(shown), menus, older, newer)
 
 
@@ -94,7 +94,10 @@ def run_page(run: Run) -> RunPage:
     """Return a run's samples with their cells, and its upload made readable."""
     samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
     cells = _cells_of(run, {sample.case_id for sample in samples})
-    band, is_virtual = run.campaign.band_percent / 100, not run.system.is_native
+    band, is_virtual = (
+        run.study.equivalence_margin_percent / 100,
+        not run.system.is_native,
+    )
     trust = run_trust(run.clock, run.facts, is_virtual=is_virtual, band=band)
     printed = figures_trust(run.clock, run.facts, is_virtual=is_virtual, band=band)
     return RunPage(
@@ -111,7 +114,7 @@ def run_page(run: Run) -> RunPage:
 
 
 def _cells_of(run: Run, case_ids: set[int]) -> dict[int, int]:
-    key = ("campaign_id", "system_id", "scenario", "vms", "seat", "load")
+    key = ("study_id", "system_id", "scenario", "vms", "slot", "load")
     same: dict[str, Any] = {name: getattr(run, name) for name in key}
     cells = Cell.objects.filter(case__in=case_ids, **same)
     return dict(cells.values_list("case_id", "pk"))

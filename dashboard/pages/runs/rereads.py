@@ -12,16 +12,16 @@ from benchmarks.models import Reread
 from benchmarks.studies.lists import LEFT_WAITING
 from benchmarks.uploads.rereading import begin_reread
 from dashboard.kit.signing_in import signed_in
-from dashboard.kit.viewers import campaign_or_404, keeper_or_404, viewer_of
+from dashboard.kit.viewers import keeper_or_404, study_or_404, viewer_of
 
 
 @require_POST
 @signed_in
 def begin(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Note that a campaign's uploads shall be read again; the sweeper does it."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
-    keeper_or_404(request, campaign.lab_id)
-    reread = begin_reread(campaign=campaign, person=cast(User, request.user))
+    """Note that a study's uploads shall be read again; the sweeper does it."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    keeper_or_404(request, study.lab_id)
+    reread = begin_reread(study=study, person=cast(User, request.user))
     return redirect("dashboard:reread", reread.pk)
 
 
@@ -29,12 +29,12 @@ def begin(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 @signed_in
 def show(request: HttpRequest, reread_id: int) -> HttpResponse:
     """Show how far a reread is and which samples changed."""
-    rereads = Reread.objects.select_related("campaign__lab")
+    rereads = Reread.objects.select_related("study__lab")
     reread = get_object_or_404(rereads, pk=reread_id)
-    campaign = reread.campaign
-    if campaign is None:
+    study = reread.study
+    if study is None:
         raise Http404("The whole installation's is shown where it was typed.")
-    keeper_or_404(request, campaign.lab_id)
+    keeper_or_404(request, study.lab_id)
     is_left = not reread.done and timezone.now() > reread.created_at + LEFT_WAITING
-    context = {"reread": reread, "campaign": campaign, "is_left": is_left}
+    context = {"reread": reread, "study": study, "is_left": is_left}
     return render(request, "runs/reread.html", context)

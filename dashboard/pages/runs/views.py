@@ -5,9 +5,9 @@ from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Answer, Content, kept_page
-from dashboard.kit.viewers import campaign_or_404, query_of, run_or_404, viewer_of
+from dashboard.kit.viewers import query_of, run_or_404, study_or_404, viewer_of
 from dashboard.pages.cell.page import cell_address
 from dashboard.pages.runs import rereads
 from dashboard.pages.runs.page import run_list_page, run_page
@@ -19,14 +19,14 @@ RAW = ("text/plain; charset=utf-8", "txt")
 @require_safe
 @kept_page
 def list_runs(request: HttpRequest, lab: str, slug: str) -> Answer:
-    """Show a campaign's runs; those behind one cell have moved to the cell's page."""
+    """Show a study's runs; those behind one cell have moved to the cell's page."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
+    study = study_or_404(viewer, lab, slug)
     query = query_of(request)
     if "cell" in query:
-        return redirect(cell_address(campaign, query), permanent=True)
-    page = run_list_page(viewer, campaign, query)
-    return Content("runs/runs.html", {"campaign": campaign, "page": page})
+        return redirect(cell_address(study, query), permanent=True)
+    page = run_list_page(viewer, study, query)
+    return Content("runs/runs.html", {"study": study, "page": page})
 
 
 @require_safe
@@ -52,8 +52,8 @@ def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 urlpatterns = [
-    path(f"{CAMPAIGN}runs/", list_runs, name="runs"),
-    path(f"{CAMPAIGN}reread/", rereads.begin, name="begin-reread"),
+    path(f"{STUDY}runs/", list_runs, name="runs"),
+    path(f"{STUDY}reread/", rereads.begin, name="begin-reread"),
     path("rereads/<int:reread_id>/", rereads.show, name="reread"),
     path("runs/<int:run_id>/", show_run, name="run-detail"),
     path("runs/<int:run_id>/upload/", download_upload, name="run-upload"),

@@ -1,57 +1,60 @@
-"""The page of one campaign."""
+"""The page of one study."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from benchmarks.publishing.version_lists import unfinished_freezing, visible_snapshots
-from benchmarks.studies.data_versions import campaign_version
-from benchmarks.studies.detail import campaign_detail
+from benchmarks.publishing.version_lists import (
+    unfinished_publishing_job,
+    visible_versions,
+)
+from benchmarks.studies.data_versions import study_version
+from benchmarks.studies.detail import study_detail
 from benchmarks.studies.lists import is_left_waiting, processing_of
 from dashboard.exports.citation import bibtex
 from dashboard.exports.citing import citation_of
-from dashboard.kit.addresses import CAMPAIGN
+from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page
-from dashboard.kit.viewers import campaign_or_404, keeps, viewer_of
-from dashboard.pages.study.page import campaign_standing
+from dashboard.kit.viewers import keeps, study_or_404, viewer_of
+from dashboard.pages.study.page import study_standing
 
 
 @require_safe
 @kept_page
-def show_campaign(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show a campaign: what it measured on what, and how far its runs are."""
+def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
+    """Show a study: what it measured on what, and how far its runs are."""
     viewer = viewer_of(request)
-    campaign = campaign_or_404(viewer, lab, slug)
-    standing = campaign_standing(campaign_version(campaign), viewer, campaign)
-    may_keep = keeps(request, campaign.lab_id)
+    study = study_or_404(viewer, lab, slug)
+    standing = study_standing(study_version(study), viewer, study)
+    may_keep = keeps(request, study.lab_id)
     context = {
-        "campaign": campaign,
-        "detail": campaign_detail(campaign),
+        "study": study,
+        "detail": study_detail(study),
         "profile": standing.profile,
         "assessment": standing.assessment,
-        "snapshots": visible_snapshots(viewer, campaign),
-        "citation": bibtex(citation_of(request, campaign)),
+        "versions": visible_versions(viewer, study),
+        "citation": bibtex(citation_of(request, study)),
         "may_keep": may_keep,
-        "freezing": unfinished_freezing(campaign) if may_keep else None,
+        "publishing": unfinished_publishing_job(study) if may_keep else None,
     }
     return Content("study/study.html", context)
 
 
 @require_safe
 def show_processing(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
-    """Show how far a campaign's uploads are; pages ask for it until all is done."""
-    campaign = campaign_or_404(viewer_of(request), lab, slug)
+    """Show how far a study's uploads are; pages ask for it until all is done."""
+    study = study_or_404(viewer_of(request), lab, slug)
     context = {
-        "campaign": campaign,
-        "tally": processing_of(campaign),
-        "is_left": is_left_waiting(campaign),
+        "study": study,
+        "tally": processing_of(study),
+        "is_left": is_left_waiting(study),
         "is_asked_again": True,
     }
     return render(request, "study/_processing_live.html", context)
 
 
 urlpatterns = [
-    path(CAMPAIGN, show_campaign, name="campaign"),
-    path(f"{CAMPAIGN}processing/", show_processing, name="processing"),
+    path(STUDY, show_study, name="study"),
+    path(f"{STUDY}processing/", show_processing, name="processing"),
 ]

@@ -15,10 +15,10 @@ from benchmarks.comparing.sweeps import (
     Family,
     Line,
     Point,
-    campaign_families,
+    study_families,
     with_lines,
 )
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import figures
@@ -62,17 +62,15 @@ class SweepPage:
     """What the address asks for and is not here."""
 
 
-def sweep_page(
-    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
-) -> SweepPage:
+def sweep_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> SweepPage:
     """Return the page for the choice that a URL's query names."""
-    families = campaign_families(viewer, campaign)
+    families = study_families(viewer, study)
     asked = query.get("family", "")
     named = (each for each in families if each.key == asked)
     chosen = next(named, max(families, key=_richness, default=None))
     if chosen is None:
         return SweepPage(None, "", (), (), None, (), (), False, 0)
-    (family,) = with_lines(viewer, campaign, [chosen])
+    (family,) = with_lines(viewer, study, [chosen])
     lines = _lines(family, query)
     is_ratio = query.get("response") == "efficiency"
     labels = _labels(families)

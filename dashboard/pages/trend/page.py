@@ -12,14 +12,14 @@ from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.ordering import natural
 from benchmarks.comparing.trend import (
     CIRCUMSTANCES,
-    History,
     Point,
     Series,
     Subject,
-    history,
+    Trend,
     subjects,
+    trend_of,
 )
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from benchmarks.models.study import NATIVE
 from benchmarks.viewer import Viewer
 from dashboard import wording
@@ -50,7 +50,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class HistoryPage:
+class TrendPage:
     """Everything of the page that depends on what was chosen."""
 
     title: str
@@ -74,24 +74,24 @@ class HistoryPage:
         return len(self.table) > MOST_ROWS
 
 
-def history_page(
-    viewer: Viewer, campaign: Campaign, query: Mapping[str, str]
-) -> HistoryPage | None:
+def trend_page(
+    viewer: Viewer, study: Study, query: Mapping[str, str]
+) -> TrendPage | None:
     """Return the page for the choice that a URL's query names.
 
     None where nothing has dates or two versions: there is no history to show.
     """
-    found = [each for each in subjects(viewer, campaign) if each.has_history]
+    found = [each for each in subjects(viewer, study) if each.has_trend]
     if not found:
         return None
     asked = query.get("subject", "")
     subject = next((each for each in found if _key(each) == asked), found[0])
-    told = history(viewer, subject)
+    told = trend_of(viewer, subject)
     is_over_time = subject.is_dated and (
         query.get("axis") != "version" or subject.versions < 2
     )
     table = tuple(_table(told, is_over_time))
-    return HistoryPage(
+    return TrendPage(
         title=_title(told),
         better=told.case.better,
         sentences=tuple(sentences(told, is_over_time)),
@@ -111,7 +111,7 @@ def _key(subject: Subject) -> str:
     return "|".join("" if each is None else str(each) for each in stated)
 
 
-def _title(told: History) -> str:
+def _title(told: Trend) -> str:
     tool = tools.get(told.case.tool).title
     words = {"case": f"{tool}: {told.case.label}", "host": told.subject.host}
     return _("%(case)s on %(host)s") % words
@@ -165,7 +165,7 @@ def _drawn(series: Series, is_over_time: bool) -> list[Point]:
     return [point for point in points if point.value is not None]
 
 
-def _figure(told: History, is_over_time: bool) -> dict[str, Any] | None:
+def _figure(told: Trend, is_over_time: bool) -> dict[str, Any] | None:
     places = _places(told)
     curves = [
         Curve(
@@ -197,7 +197,7 @@ def _figure(told: History, is_over_time: bool) -> dict[str, Any] | None:
     return figure
 
 
-def _places(told: History) -> dict[tuple[str, str], int]:
+def _places(told: Trend) -> dict[tuple[str, str], int]:
     """Return where each version of each hypervisor stands on the axis."""
     found = {
         (each.system.hypervisor, point.version)
@@ -210,7 +210,7 @@ def _places(told: History) -> dict[tuple[str, str], int]:
 
 
 def _mark(
-    told: History,
+    told: Trend,
     series: Series,
     point: Point,
     places: Mapping[tuple[str, str], int] | None,
@@ -225,7 +225,7 @@ def _mark(
     return Mark(x, point.value or 0.0, point.low, point.high, text)
 
 
-def _change_lines(told: History) -> Iterator[dict[str, Any]]:
+def _change_lines(told: Trend) -> Iterator[dict[str, Any]]:
     """Yield an upright line where a change was found, with its factor."""
     for each in told.series:
         for change in each.changes or ():
@@ -253,7 +253,7 @@ def _change_lines(told: History) -> Iterator[dict[str, Any]]:
             }
 
 
-def _table(told: History, is_over_time: bool) -> list[Row]:
+def _table(told: Trend, is_over_time: bool) -> list[Row]:
     return [
         Row(
             line=line_name(each, told),

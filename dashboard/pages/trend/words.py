@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.trend import LEAST_RUNS, ChangePoint
-from benchmarks.comparing.trend import DatedRun, History, Point, Series
+from benchmarks.comparing.trend import DatedRun, Point, Series, Trend
 from dashboard import wording
 from dashboard.kit import days, figures
 
@@ -22,7 +22,7 @@ def day_text(at: datetime | None) -> str:
     return days.day_text(at) if at else ""
 
 
-def line_name(series: Series, told: History) -> str:
+def line_name(series: Series, told: Trend) -> str:
     """Return a system without its version, and without what all others are too."""
     system = copy(series.system)
     system.hypervisor_version = ""
@@ -35,7 +35,7 @@ def line_name(series: Series, told: History) -> str:
     return name
 
 
-def sentences(told: History, is_over_time: bool) -> Iterator[str]:
+def sentences(told: Trend, is_over_time: bool) -> Iterator[str]:
     """Say what changed, line by line, and then once what holds for all the others."""
     if is_over_time:
         yield from _over_time(told)
@@ -44,7 +44,7 @@ def sentences(told: History, is_over_time: bool) -> Iterator[str]:
         yield from _over_versions(each, line_name(each, told))
 
 
-def _over_time(told: History) -> Iterator[str]:
+def _over_time(told: Trend) -> Iterator[str]:
     for each in told.series:
         for change in each.changes or ():
             yield _change(each, line_name(each, told), change)
@@ -52,7 +52,7 @@ def _over_time(told: History) -> Iterator[str]:
         yield reason % {"systems": _systems(others, told), "least": LEAST_RUNS}
 
 
-def _unchanged(told: History) -> dict[str, list[Series]]:
+def _unchanged(told: Trend) -> dict[str, list[Series]]:
     """Return the series without a change by what is to be said of them."""
     found: dict[str, list[Series]] = {}
     for each in told.series:
@@ -75,7 +75,7 @@ def _why_unchanged(series: Series) -> str:
     )
 
 
-def _systems(which: list[Series], told: History) -> str:
+def _systems(which: list[Series], told: Trend) -> str:
     if len(which) == len(told.series) > 1:
         runs = sorted({len(each.dated) for each in which})
         most = _dated_runs(runs[-1])

@@ -66,7 +66,7 @@ def _too_large(request: HttpRequest) -> HttpResponse:
         "total": MAX_TOTAL_BYTES // MIB,
         "files": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
     }
-    name = "_upload_answer" if is_from_script(request) else "upload_refused"
+    name = "_answer" if is_from_script(request) else "refused"
     return render(request, f"upload/{name}.html", {"problem": problem}, status=413)
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.errors import BenchmarksError, TextError
-from benchmarks.models import Campaign, Host, Lab, System
+from benchmarks.models import Host, Lab, Study, System
 from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
 from benchmarks.text import clean_text, collapse
 from dashboard import wording
@@ -56,7 +56,7 @@ class CircumstancesForm(forms.Form):
         min_value=1,
         max_value=MAX_VMS,
     )
-    seat = Line(label=gettext_lazy("Which of them"), required=False, max_length=20)
+    slot = Line(label=gettext_lazy("Which of them"), required=False, max_length=20)
     load = Line(
         label=gettext_lazy("What else kept the machine busy"),
         required=False,
@@ -94,14 +94,14 @@ class SystemForm(forms.Form):
 def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Return the part of an upload that says where it belongs.
 
-    Raises NotChosenError with what is missing, and Http404 for a campaign or system
+    Raises NotChosenError with what is missing, and Http404 for a study or system
     that this lab does not have.
     """
-    if not chosen.get("campaign") or not chosen.get("system"):
-        raise NotChosenError(_("Choose the campaign and the system first."))
+    if not chosen.get("study") or not chosen.get("system"):
+        raise NotChosenError(_("Choose the study and the system first."))
     said = cleaned(CircumstancesForm(chosen))
     return {
-        "campaign": _of_lab(Campaign, lab, slug=chosen["campaign"]).slug,
+        "study": _of_lab(Study, lab, slug=chosen["study"]).slug,
         "system": _of_lab(System, lab, pk=number(chosen["system"])).pk,
         **{name: value for name, value in said.items() if value not in ("", None)},
     }

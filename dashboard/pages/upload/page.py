@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from benchmarks.comparing.columns import Fact
-from benchmarks.models import Campaign, Cell, Host, Lab, Membership, System
+from benchmarks.models import Cell, Host, Lab, Membership, Study, System
 from dashboard import wording
 from dashboard.pages.upload.archives import MAX_TOTAL_BYTES
 from dashboard.pages.upload.form import PLATFORMS, TYPES
@@ -39,21 +39,21 @@ class Place:
 
 @dataclass(frozen=True)
 class SystemChoice:
-    """A system in words, and the campaigns that have measured it."""
+    """A system in words, and the studies that have measured it."""
 
     id: str
     label: str
-    campaigns: str
+    studies: str
 
 
 @dataclass(frozen=True)
 class UploadPage:
     """What the form offers."""
 
-    campaigns: tuple[Campaign, ...]
+    studies: tuple[Study, ...]
     hosts: tuple[Host, ...]
     systems: tuple[tuple[Host, tuple[SystemChoice, ...]], ...]
-    campaign: str
+    study: str
     system: str
     scenario: str
     limit_bytes: int
@@ -84,14 +84,14 @@ def place_of(user: User, wanted: str) -> Place | None:
 
 
 def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
-    """Return what the form offers; a single campaign needs no choosing."""
-    campaigns = tuple(Campaign.objects.filter(lab=lab).order_by("-pk"))
-    only = campaigns[0].slug if len(campaigns) == 1 else ""
+    """Return what the form offers; a single study needs no choosing."""
+    studies = tuple(Study.objects.filter(lab=lab).order_by("-pk"))
+    only = studies[0].slug if len(studies) == 1 else ""
     return UploadPage(
-        campaigns=campaigns,
+        studies=studies,
         hosts=tuple(Host.objects.filter(lab=lab).order_by("slug")),
         systems=system_choices(lab),
-        campaign=chosen.get("campaign") or only,
+        study=chosen.get("study") or only,
         system=chosen.get("system", ""),
         scenario=chosen.get("scenario", ""),
         limit_bytes=settings.UPLOAD_LIMIT_BYTES,
@@ -115,11 +115,11 @@ def system_choices(lab: Lab) -> tuple[tuple[Host, tuple[SystemChoice, ...]], ...
     )
 
 
-def _choice(system: System, campaigns: str) -> SystemChoice:
+def _choice(system: System, studies: str) -> SystemChoice:
     sizes = {"vcpus": system.vcpus, "memory_bytes": system.memory_bytes}
     stated = [Fact(name, str(value)) for name, value in sizes.items() if value]
     label = [wording.system_name(system), *map(wording.fact_in_brief, stated)]
-    return SystemChoice(str(system.pk), ", ".join(label), campaigns)
+    return SystemChoice(str(system.pk), ", ".join(label), studies)
 
 
 def _order(system: System) -> tuple[Any, ...]:
@@ -134,8 +134,8 @@ def _order(system: System) -> tuple[Any, ...]:
 
 
 def _measured(lab: Lab) -> dict[int, str]:
-    """Return the slugs of the campaigns that have cells of a system."""
-    pairs = Cell.objects.filter(lab=lab).values_list("system", "campaign__slug")
+    """Return the slugs of the studies that have cells of a system."""
+    pairs = Cell.objects.filter(lab=lab).values_list("system", "study__slug")
     found: dict[int, set[str]] = defaultdict(set)
     for system, slug in pairs.distinct().order_by():
         found[system].add(slug)

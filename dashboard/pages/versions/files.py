@@ -1,4 +1,4 @@
-"""The forms of a snapshot: what is written when a campaign is frozen."""
+"""The forms of a version: what is written when a study is frozen."""
 
 import json
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from django.urls import reverse
 from benchmarks.comparing.facets import facets
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import ComparisonTable, comparison_table
-from benchmarks.comparing.verdicts import Verdicts, campaign_verdicts
-from benchmarks.models import Snapshot
+from benchmarks.comparing.verdicts import Verdicts, study_verdicts
+from benchmarks.models import Version
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
 from dashboard.exports.citing import citation_at
@@ -30,65 +30,64 @@ KINDS: Mapping[str, str] = {
 }
 
 
-def snapshot_texts(snapshot: Snapshot, site: str) -> dict[str, bytes]:
-    """Return the forms of a snapshot that are texts, each with its address in it."""
-    verdicts = campaign_verdicts(snapshot.campaign)
-    table = _whole_table(snapshot, verdicts)
-    citation = snapshot_citation(snapshot, site)
-    source = _source(snapshot, citation.address, verdicts.tested)
+def version_texts(version: Version, site: str) -> dict[str, bytes]:
+    """Return the forms of a version that are texts, each with its address in it."""
+    verdicts = study_verdicts(version.study)
+    table = _whole_table(version, verdicts)
+    citation = version_citation(version, site)
+    source = _source(version, citation.address, verdicts.tested)
     texts = {
         "csv": _csv(table, source),
-        "json": _json(snapshot, table, source),
+        "json": _json(version, table, source),
         "tex": latex(table, source),
         "bib": bibtex(citation),
     }
     return {form: text.encode() for form, text in texts.items()}
 
 
-def snapshot_report(snapshot: Snapshot, site: str) -> Document:
-    """Return the report that a snapshot keeps as a PDF, still to be typeset."""
-    lab = Viewer(frozenset({snapshot.lab_id}))
-    making = Making(snapshot.created_at, snapshot.version, snapshot.who)
-    citation = snapshot_citation(snapshot, site)
-    return report(lab, snapshot.campaign, citation, making)
+def version_report(version: Version, site: str) -> Document:
+    """Return the report that a version keeps as a PDF, still to be typeset."""
+    lab = Viewer(frozenset({version.lab_id}))
+    making = Making(version.created_at, version.product_version, version.who)
+    citation = version_citation(version, site)
+    return report(lab, version.study, citation, making)
 
 
-def snapshot_citation(snapshot: Snapshot, site: str) -> Citation:
-    """Return a snapshot as a publication: its address and day stay what they are."""
-    campaign = snapshot.campaign
-    page = reverse("dashboard:snapshot", args=[snapshot.pk])
-    name = f"{campaign.lab.slug}/{campaign.slug}"
+def version_citation(version: Version, site: str) -> Citation:
+    """Return a version as a publication: its address and day stay what they are."""
+    study = version.study
+    page = reverse("dashboard:version", args=[version.pk])
+    name = f"{study.lab.slug}/{study.slug}"
     return replace(
-        citation_at(site, campaign),
-        key=f"{campaign.slug}-{snapshot.number}",
+        citation_at(site, study),
+        key=f"{study.slug}-{version.number}",
         address=f"{site}{page}",
-        note=f"Snapshot {snapshot.number} of campaign {name}, "
-        f"Virtlab {snapshot.version}",
-        read_on=snapshot.created_at.date(),
+        note=f"Version {version.number} of {name}, Virtlab {version.product_version}",
+        read_on=version.created_at.date(),
     )
 
 
-def _whole_table(snapshot: Snapshot, verdicts: Verdicts) -> ComparisonTable:
-    """Return all cells of the campaign, in every scenario, with their verdicts."""
-    campaign = snapshot.campaign
+def _whole_table(version: Version, verdicts: Verdicts) -> ComparisonTable:
+    """Return all cells of the study, in every scenario, with their verdicts."""
+    study = version.study
     rows = comparison_rows(
-        campaign,
-        systems=facets(campaign).systems,
+        study,
+        systems=facets(study).systems,
         filters={},
         verdicts=verdicts,
     )
     return comparison_table(rows)
 
 
-def _source(snapshot: Snapshot, address: str, tested: int) -> Source:
-    campaign = snapshot.campaign
+def _source(version: Version, address: str, tested: int) -> Source:
+    study = version.study
     return Source(
-        title=snapshot.title,
-        slug=f"{campaign.slug}-{snapshot.number}",
+        title=version.title,
+        slug=f"{study.slug}-{version.number}",
         address=address,
-        against=against_text(campaign.reference_system),
-        made_on=snapshot.created_at.date().isoformat(),
-        band_percent=campaign.band_percent,
+        against=against_text(study.reference_system),
+        made_on=version.created_at.date().isoformat(),
+        equivalence_margin_percent=study.equivalence_margin_percent,
         tested=tested,
     )
 
@@ -103,25 +102,25 @@ def _csv(table: ComparisonTable, source: Source) -> str:
     return csv_text([*FIELDS, *SOURCED], lines)
 
 
-def _json(snapshot: Snapshot, table: ComparisonTable, source: Source) -> str:
-    campaign = snapshot.campaign
+def _json(version: Version, table: ComparisonTable, source: Source) -> str:
+    study = version.study
     said = {
-        "title": snapshot.title,
-        "campaign": f"{campaign.lab.slug}/{campaign.slug}",
-        "snapshot": snapshot.number,
+        "title": version.title,
+        "study": f"{study.lab.slug}/{study.slug}",
+        "version": version.number,
         "address": source.address,
         "against": source.against,
-        "band_percent": source.band_percent,
+        "equivalence_margin_percent": source.equivalence_margin_percent,
         "tested": source.tested,
-        "frozen_at": snapshot.created_at.isoformat(),
-        "frozen_by": snapshot.who,
-        "version": snapshot.version,
-        "rule_set": snapshot.rule_set,
-        "level": snapshot.judged,
-        "undisclosed": snapshot.undisclosed,
-        "author": campaign.author,
-        "institution": campaign.institution,
-        "note": campaign.note,
+        "frozen_at": version.created_at.isoformat(),
+        "frozen_by": version.who,
+        "product_version": version.product_version,
+        "rule_set": version.rule_set,
+        "level": version.judged,
+        "undisclosed": version.undisclosed,
+        "author": study.author,
+        "institution": study.institution,
+        "note": study.note,
         "cells": list(records(table)),
     }
     return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

@@ -1,44 +1,44 @@
-"""The freezing of a campaign: who asked for it reads how far it is."""
+"""The job of a study: who asked for it reads how far it is."""
 
 from django.db import InterfaceError, OperationalError
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.models import Freezing, Snapshot
-from benchmarks.publishing.jobs import note_failure, note_stage, take_freezing
+from benchmarks.models import PublishingJob, Version
+from benchmarks.publishing.jobs import note_failure, note_stage, take_publishing_job
 from benchmarks.publishing.locks import held
-from benchmarks.publishing.versions import freeze_campaign
+from benchmarks.publishing.versions import publish_version
 from benchmarks.sentences import Sentence
 from dashboard.pages.report.typesetting import pdf
-from dashboard.pages.versions.files import snapshot_report, snapshot_texts
+from dashboard.pages.versions.files import version_report, version_texts
 
 BROKEN = Sentence(
     "Its files could not be written. The reason is in the log of the workers."
 )
 
 
-def freeze(freezing_id: int) -> None:
-    """Freeze a campaign that somebody asked for, unless another worker does."""
-    with held(Freezing, freezing_id) as is_mine:
-        asked = take_freezing(freezing_id) if is_mine else None
+def publish(job_id: int) -> None:
+    """Freeze a study that somebody asked for, unless another worker does."""
+    with held(PublishingJob, job_id) as is_mine:
+        asked = take_publishing_job(job_id) if is_mine else None
         if asked is not None:
-            _freeze(asked)
+            _publish(asked)
 
 
-def _freeze(asked: Freezing) -> None:
+def _publish(asked: PublishingJob) -> None:
     try:
-        freeze_campaign(freezing=asked, write=lambda snapshot: _files(asked, snapshot))
+        publish_version(job=asked, write=lambda version: _files(asked, version))
     except BenchmarksError as error:
-        note_failure(freezing=asked, problem=error.sentence)
+        note_failure(job=asked, problem=error.sentence)
     except (OperationalError, InterfaceError):
         raise  # the database went away: the sweeper sends it once more
     except Exception:  # whatever it is: who waits is told, the log has the rest
-        note_failure(freezing=asked, problem=BROKEN)
+        note_failure(job=asked, problem=BROKEN)
         raise
 
 
-def _files(asked: Freezing, snapshot: Snapshot) -> dict[str, bytes]:
-    """Return every form of a snapshot, the longest work last."""
-    texts = snapshot_texts(snapshot, asked.site)
-    document = snapshot_report(snapshot, asked.site)
-    note_stage(freezing=asked, stage=Freezing.Stage.TYPESETTING)
-    return {**texts, "pdf": pdf(document, snapshot.created_at)}
+def _files(asked: PublishingJob, version: Version) -> dict[str, bytes]:
+    """Return every form of a version, the longest work last."""
+    texts = version_texts(version, asked.site)
+    document = version_report(version, asked.site)
+    note_stage(job=asked, stage=PublishingJob.Stage.TYPESETTING)
+    return {**texts, "pdf": pdf(document, version.created_at)}

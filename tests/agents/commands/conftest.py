@@ -36,8 +36,8 @@ def machine(monkeypatch):
 
 @pytest.fixture
 def enrolled(home, server):
-    """An agent that knows the server, a campaign and its machine."""
-    save_enrolment(Enrolment(server.url, TOKEN, campaign="study", host="alpha"))
+    """An agent that knows the server, a study and its machine."""
+    save_enrolment(Enrolment(server.url, TOKEN, study="study", host="alpha"))
     return home
 
 

@@ -19,7 +19,7 @@ def enroll(call, server, home, machine):
 
 
 def test_it_keeps_the_token_for_its_owner_alone(enroll, home, server):
-    code, _, said = enroll("--campaign", "study")
+    code, _, said = enroll("--study", "study")
 
     path = home / "agent.json"
     assert (code, "Virtlab 1.0 answers." in said) == (0, True)

@@ -37,7 +37,7 @@ def test_it_sends_what_a_tool_printed_and_where(push, server):
     document = sent(server)
     assert (code, "1 run is on the server." in said) == (0, True)
     assert document["output"] == "Triad: 1 2 3\n"
-    assert document["campaign"] == "study"
+    assert document["study"] == "study"
     assert document["system"] == {
         "host": "alpha",
         "hypervisor": "KVM",
@@ -197,7 +197,7 @@ def test_a_guest_that_lives_for_one_run_needs_no_file(
     monkeypatch.setenv("VIRTLAB_SERVER", server.url + "/")
     monkeypatch.setenv("VIRTLAB_TOKEN", TOKEN)
 
-    code, _, _ = call("push", "--campaign", "study", "--host", "alpha", output)
+    code, _, _ = call("push", "--study", "study", "--host", "alpha", output)
 
     assert (code, len(server.stored)) == (0, 1)
     assert not (home / "agent.json").exists()

@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(call, home, monkeypatch):
     monkeypatch.setenv("VIRTLAB_SERVER", "http://127.0.0.1:9")
     monkeypatch.setenv("VIRTLAB_TOKEN", "vl_x_y")
 
-    code, _, said = call("run", "virtlab-memory", "--campaign", "c", "--host", "h")
+    code, _, said = call("run", "virtlab-memory", "--study", "c", "--host", "h")
 
     assert (code, said) == (1, f"{home / 'kernels'}: Not a directory\n")
 

@@ -36,12 +36,12 @@ def test_a_refused_token_is_its_own_exit_code(call, waiting, server):
 
 
 def test_it_shows_why_runs_were_refused(call, waiting):
-    open_spool().reject(waiting[0], "unknown_campaign (HTTP 422): no campaign\n")
+    open_spool().reject(waiting[0], "unknown_study (HTTP 422): no study\n")
 
     code, out, _ = call("spool", "rejected")
 
     assert code == 0
-    assert out.startswith(f"{waiting[0]}\nunknown_campaign")
+    assert out.startswith(f"{waiting[0]}\nunknown_study")
 
 
 def test_it_lets_them_wait_again(call, waiting):

@@ -96,7 +96,7 @@ class Server:
         return {**told, **self.answers.pop(0)}
 
 
-def test_a_seat_alone_starts_at_once_with_a_fresh_stamp(time_server):
+def test_a_slot_alone_starts_at_once_with_a_fresh_stamp(time_server):
     server = Server({"state": "start"})
 
     stamp, silence = Gate(server, {}, 90.0, print)(time_server)
@@ -108,7 +108,7 @@ def test_a_seat_alone_starts_at_once_with_a_fresh_stamp(time_server):
 
 def test_it_asks_until_the_moment_is_known(time_server):
     moment_us = time_server.stamp().server_monotonic_us + 300_000
-    waits = {"state": "wait", "sentence": "Waiting for seat 2 (vm-b)."}
+    waits = {"state": "wait", "sentence": "Waiting for slot 2 (vm-b)."}
     said = []
 
     Gate(
@@ -118,11 +118,11 @@ def test_it_asks_until_the_moment_is_known(time_server):
         said.append,
     )(time_server)
 
-    assert said == ["Waiting for seat 2 (vm-b)."] * 2
+    assert said == ["Waiting for slot 2 (vm-b)."] * 2
     assert TRUE.monotonic_us() >= moment_us - 20_000
 
 
-def test_a_released_seat_starts_nothing(time_server):
+def test_a_released_slot_starts_nothing(time_server):
     gate = Gate(Server({"state": "released", "sentence": "Too late."}), {}, 1.0, print)
 
     with pytest.raises(ReleasedError, match="Too late"):

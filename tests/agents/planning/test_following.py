@@ -8,7 +8,7 @@ import pytest
 from agents.measuring.bracket import TimePath
 from agents.planning.following import Follower
 from agents.planning.keeping import Held, Keeping
-from agents.planning.working import Seat
+from agents.planning.working import Slot
 
 REAL = Path(__file__).parents[2] / "data" / "hackbench" / "process.txt"
 PART = {
@@ -26,7 +26,7 @@ PART = {
     "options": {"threads": 2},
     "scenario": "parallel",
     "vms": 2,
-    "seat": "2",
+    "slot": "2",
     "load": "",
     "corun": "plan 1, step 1",
     "session": "plan 1",
@@ -44,7 +44,7 @@ class Server:
         self.reports, self.met = [], []
         self.meets = [{"state": "start"}]
 
-    def next_part(self, seat):
+    def next_part(self, slot):
         if self.parts:
             return {"state": "run", "part": self.parts.pop(0)}
         return {"state": "over", "sentence": "The plan is done.", "wait_s": 0}
@@ -77,15 +77,15 @@ def tool(tmp_path, monkeypatch):
 
 @pytest.fixture
 def follow(home, spool, server, tool):
-    seat = Seat(
-        campaign="study",
+    slot = Slot(
+        study="study",
         system=17,
         facts={"platform": {"layers": ["kvm"]}},
         path=TimePath(server.url),
         clock="guest",
         time_server="",
     )
-    return lambda plan: Follower(plan, 5, seat, spool).follow()
+    return lambda plan: Follower(plan, 5, slot, spool).follow()
 
 
 def kept(server):
@@ -98,7 +98,7 @@ def test_what_is_kept_is_sent_with_its_step_and_its_co_run(follow, client, serve
     assert follow(plan) == 0
 
     (run,) = kept(server)
-    assert (run["corun"], run["session"], run["seat"]) == (
+    assert (run["corun"], run["session"], run["slot"]) == (
         "plan 1, step 1",
         "plan 1",
         "2",
@@ -148,7 +148,7 @@ def test_a_program_that_is_missing_is_hopeless(follow, client):
     assert plan.reports[0][1]["outcome"] == "hopeless"
 
 
-def test_a_released_seat_goes_on_with_its_next_step(follow, client, server):
+def test_a_released_slot_goes_on_with_its_next_step(follow, client, server):
     plan = Server(client, PART, dict(PART, attempt=2))
     plan.meets = [{"state": "released"}, {"state": "start"}]
 
@@ -187,6 +187,6 @@ def test_what_was_measured_before_a_kill_is_reported_in_the_next_life(
 
 def test_half_a_file_of_a_former_life_is_no_harm(home):
     home.mkdir()
-    (home / "plan-1-seat-5.json").write_text('{"part": 7, "rep')
+    (home / "plan-1-slot-5.json").write_text('{"part": 7, "rep')
 
     assert Keeping(1, 5).held() is None

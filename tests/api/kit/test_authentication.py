@@ -78,7 +78,7 @@ def test_an_expired_token_is_refused(agent, anyone, run_document):
     assert anyone.post("runs/", run_document(), token=secret).status_code == 401
 
 
-@pytest.mark.parametrize("path", ["runs/", "campaigns/", "hosts/", "systems/"])
+@pytest.mark.parametrize("path", ["runs/", "studies/", "hosts/", "systems/"])
 def test_a_read_token_may_not_write(reader, db, path):
     answer = reader.post(path, {})
 
@@ -86,15 +86,15 @@ def test_a_read_token_may_not_write(reader, db, path):
     assert "may read but not upload" in answer.json()["detail"]
 
 
-def test_an_upload_token_does_not_read_what_is_private(api, reader, private_campaign):
-    assert api.get("campaigns/secret-study/").status_code == 404
-    assert reader.get("campaigns/secret-study/").status_code == 200
+def test_an_upload_token_does_not_read_what_is_private(api, reader, private_study):
+    assert api.get("studies/secret-study/").status_code == 404
+    assert reader.get("studies/secret-study/").status_code == 200
 
 
-def test_a_person_reads_what_their_lab_keeps_private(anyone, person, private_campaign):
+def test_a_person_reads_what_their_lab_keeps_private(anyone, person, private_study):
     anyone.client.force_login(person)
 
-    assert anyone.get("campaigns/secret-study/").status_code == 200
+    assert anyone.get("studies/secret-study/").status_code == 200
 
 
 def test_a_person_does_not_write_without_a_token(anyone, person, run_document):

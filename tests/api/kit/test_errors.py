@@ -30,7 +30,7 @@ def shape(answer):
         "runs//",
         "a%0Ab/",
         "%00/",
-        "campaigns/a%0D/",
+        "studies/a%0D/",
     ],
 )
 def test_an_unknown_address_is_404_in_json(anyone, path):
@@ -92,7 +92,7 @@ def test_another_accept_is_406(anyone, db):
 
 
 @pytest.mark.parametrize(
-    "path", ["runs/", "runs/1/", "hosts/1/", "health/", "schema/", "campaigns/x/"]
+    "path", ["runs/", "runs/1/", "hosts/1/", "health/", "schema/", "studies/x/"]
 )
 def test_an_unknown_query_parameter_is_400(anyone, db, path):
     answer = anyone.get(path, nonsense=1)

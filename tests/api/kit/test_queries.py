@@ -18,11 +18,11 @@ def refusal(text, shape=RunQuery):
 
 def test_it_reads_what_a_view_declares():
     query = read_query(
-        RunQuery, QueryDict("campaign=lab/x&tool=Iometer&system=7&cursor=after-12")
+        RunQuery, QueryDict("study=lab/x&tool=Iometer&system=7&cursor=after-12")
     )
 
     assert query == {
-        "campaign": "lab/x",
+        "study": "lab/x",
         "tool": "iometer",
         "system": 7,
         "cursor": Cursor(before=False, place=12),
@@ -54,10 +54,10 @@ def test_it_reads_a_hypervisor_in_any_spelling():
         "status=done",
         "tool=nosuchtool",
         "system=native",
-        "campaign=%00",
-        "campaign=" + "x" * 200,
-        "campaign=a%E2%80%AEb",
-        "campaign=a&campaign=b",
+        "study=%00",
+        "study=" + "x" * 200,
+        "study=a%E2%80%AEb",
+        "study=a&study=b",
     ],
 )
 def test_it_refuses_a_bad_value(text):
@@ -66,25 +66,23 @@ def test_it_refuses_a_bad_value(text):
 
 def test_it_names_the_parameter_that_was_meant():
     assert refusal("campain=x") == {
-        "campain": ["There is no such parameter. Did you mean campaign?"]
+        "campain": ["There is no such parameter. Did you mean study?"]
     }
 
 
 def test_it_names_the_known_parameters():
     (sentence,) = refusal("xyz=1")["xyz"]
 
-    assert (
-        "Known are: cursor, page_size, campaign, tool, status, system, key." in sentence
-    )
+    assert "Known are: cursor, page_size, study, tool, status, system, key." in sentence
 
 
 def test_it_says_that_there_are_none():
     assert refusal("x=1", Query) == {"x": ["This address takes no query parameters."]}
 
 
-def test_a_reference_system_needs_its_campaign():
-    assert list(refusal("baseline=7", ComparisonQuery)) == ["campaign"]
-    assert list(refusal("baseline=7&campaign=c&state=paired", ComparisonQuery)) == [
+def test_a_reference_system_needs_its_study():
+    assert list(refusal("baseline=7", ComparisonQuery)) == ["study"]
+    assert list(refusal("baseline=7&study=c&state=paired", ComparisonQuery)) == [
         "state"
     ]
     assert list(refusal("baseline=xen", ComparisonQuery)) == ["baseline"]

@@ -1,4 +1,4 @@
-"""Who sees what: public campaigns anybody, a lab's own those who belong to it."""
+"""Who sees what: public studies anybody, a lab's own those who belong to it."""
 
 import pytest
 from django.contrib.auth.models import AnonymousUser

@@ -124,7 +124,7 @@ def test_the_order_of_the_cases_does_not_matter(ratios):
 
 
 def test_the_interval_covers_the_mean_of_all_such_cases():
-    """1,500 campaigns of 6 cases; their spread is 20 %, the noise of the runs 10 %."""
+    """1,500 studies of 6 cases; their spread is 20 %, the noise of the runs 10 %."""
     generator = np.random.default_rng(2004)
     between, noise = 0.2, 0.1
     logs = generator.normal(-0.1, math.hypot(between, noise), (1500, 6))

@@ -11,7 +11,7 @@ GIB = 2**30
 
 NATIVE = CellFacts(
     id=1,
-    campaign_id=10,
+    study_id=10,
     host="alpha",
     guest_os="Ubuntu Server 9.04",
     guest_bits=32,
@@ -23,10 +23,10 @@ NATIVE = CellFacts(
     memory_bytes=None,
     mean=100.0,
     n=1,
-    seat="1",
+    slot="1",
     vms=1,
     case_label="LINPACK time n=4000",
-    campaign="lmu-2010-xen",
+    study="lmu-2010-xen",
 )
 GUEST = replace(
     NATIVE,
@@ -39,9 +39,12 @@ GUEST = replace(
 )
 
 
-def choose(cell, *candidates, band_percent=2.0, max_age_days=30):
+def choose(cell, *candidates, equivalence_margin_percent=2.0, max_age_days=30):
     return choose_baseline(
-        cell, candidates, band_percent=band_percent, max_age_days=max_age_days
+        cell,
+        candidates,
+        equivalence_margin_percent=equivalence_margin_percent,
+        max_age_days=max_age_days,
     )
 
 
@@ -102,15 +105,15 @@ def test_it_says_when_the_operating_system_is_not_known():
     "scenario", ["single", "parallel", "under CPU load", "disk and network combined"]
 )
 def test_guests_that_share_the_machine_are_set_against_the_machine_alone(scenario):
-    together = {"scenario": scenario, "vms": 3, "seat": "2", "load": "LINPACK"}
+    together = {"scenario": scenario, "vms": 3, "slot": "2", "load": "LINPACK"}
 
     assert choose(replace(GUEST, **together), NATIVE).chosen == 1
 
 
 @pytest.mark.parametrize("scenario", sorted(PATHS))
 def test_a_path_is_set_against_the_same_path_only(scenario):
-    path = replace(GUEST, scenario=scenario, seat="")
-    native_path = replace(NATIVE, id=7, scenario=scenario, seat="")
+    path = replace(GUEST, scenario=scenario, slot="")
+    native_path = replace(NATIVE, id=7, scenario=scenario, slot="")
 
     assert choose(path, NATIVE).state == "missing"
     assert choose(path, NATIVE).reason.endswith(f"32-bit, {scenario}.")
@@ -123,28 +126,27 @@ def test_it_names_the_load_of_a_path():
     assert choose(path).reason.endswith("32-bit, inter-vm under LINPACK.")
 
 
-def test_the_own_campaign_comes_first():
-    elsewhere = replace(NATIVE, id=3, campaign_id=11, mean=500.0)
+def test_the_own_study_comes_first():
+    elsewhere = replace(NATIVE, id=3, study_id=11, mean=500.0)
 
     choice = choose(GUEST, elsewhere, NATIVE)
 
     assert (choice.state, choice.chosen, choice.rejected) == ("paired", 1, ())
 
 
-def test_it_borrows_from_another_campaign_and_says_so():
-    elsewhere = replace(NATIVE, campaign_id=11, campaign="lmu-2010-esxi")
+def test_it_borrows_from_another_study_and_says_so():
+    elsewhere = replace(NATIVE, study_id=11, study="lmu-2010-esxi")
 
     choice = choose(GUEST, elsewhere)
 
     assert (choice.state, choice.chosen) == ("other_session", 1)
     assert choice.reason == (
-        "This campaign has no native run; "
-        'this one is from the campaign "lmu-2010-esxi".'
+        'This study has no native run; this one is from the study "lmu-2010-esxi".'
     )
 
 
-def test_it_borrows_from_a_campaign_without_a_name():
-    choice = choose(GUEST, replace(NATIVE, campaign_id=11, campaign=""))
+def test_it_borrows_from_a_study_without_a_name():
+    choice = choose(GUEST, replace(NATIVE, study_id=11, study=""))
 
     assert choice.reason.endswith("this one is from another one.")
 
@@ -211,7 +213,7 @@ def test_of_several_that_agree_the_latest_is_taken():
 
     assert choose(GUEST, new, old).chosen == 3
     assert choose(GUEST, new, old).rejected == (1,)
-    assert choose(GUEST, new, old, band_percent=1.9).state == "ambiguous"
+    assert choose(GUEST, new, old, equivalence_margin_percent=1.9).state == "ambiguous"
 
 
 def test_the_choice_does_not_hang_on_the_order_of_the_candidates():

@@ -141,10 +141,10 @@ def test_a_clock_of_which_only_the_kind_is_known(clock, is_virtual, state):
 
 
 @pytest.mark.parametrize(
-    "campaign", ["lmu-2010-esxi", "lmu-2010-xen", "heidelberg-2007-xen", "uoc-2012-kvm"]
+    "study", ["lmu-2010-esxi", "lmu-2010-xen", "heidelberg-2007-xen", "uoc-2012-kvm"]
 )
-def test_every_clock_of_the_reference_campaigns_is_known(campaign):
-    assert {row.clock for row in read_rows(campaign)} <= set(CLOCKS)
+def test_every_clock_of_the_reference_studies_is_known(study):
+    assert {row.clock for row in read_rows(study)} <= set(CLOCKS)
 
 
 def test_it_refuses_impossible_stamps():

@@ -77,8 +77,8 @@ def test_it_rarely_sees_a_gain_where_there_is_none():
     assert np.mean([curve.knee == 2 for curve in curves]) < 0.025
 
 
-def test_it_refuses_seats_that_do_not_fit_their_number():
-    with pytest.raises(ValueError, match="3 VMs has 2 seats"):
+def test_it_refuses_slots_that_do_not_fit_their_number():
+    with pytest.raises(ValueError, match="3 VMs has 2 slots"):
         consolidation({3: [[1.0, 2.0]]})
     with pytest.raises(ValueError, match="at least one"):
         consolidation({})

@@ -10,23 +10,23 @@ from benchmarks.analysis.coruns import (
     interference,
     overlap,
     scaling,
-    seats_of,
+    slots_of,
     slowdown,
 )
 from benchmarks.reference.rows import read_rows
 
 
-def seats_and_sums(campaign):
-    """Every complete set of parallel seats that has a printed sum beside it."""
+def slots_and_sums(study):
+    """Every complete set of parallel slots that has a printed sum beside it."""
     groups = {}
-    for row in read_rows(campaign):
+    for row in read_rows(study):
         if row.scenario == "parallel" and row.tool != "LINPACK":
             key = (row.tool, row.metric, row.operation, row.access, row.params, row.vms)
             groups.setdefault(key, {})[row.vm] = float(row.value)
     for key, found in groups.items():
-        seats = [value for vm, value in found.items() if vm.isdigit()]
-        if "sum" in found and len(seats) == int(key[-1]):
-            yield key, seats, found["sum"]
+        slots = [value for vm, value in found.items() if vm.isdigit()]
+        if "sum" in found and len(slots) == int(key[-1]):
+            yield key, slots, found["sum"]
 
 
 def short(key):
@@ -35,29 +35,29 @@ def short(key):
     return " ".join(filter(None, [tool, level, access, operation, vms]))
 
 
-def linpack(campaign):
-    rows = [row for row in read_rows(campaign) if row.tool == "LINPACK"]
+def linpack(study):
+    rows = [row for row in read_rows(study) if row.tool == "LINPACK"]
     # n = 4000 alone, in two and in three VMs: the mean times in seconds.
     return {int(row.vms): float(row.value) for row in rows if row.vm == "mean"}
 
 
-def test_it_describes_the_seats_of_a_corun():
-    seats = seats_of([14.24, 2.36, 2.36])
+def test_it_describes_the_slots_of_a_corun():
+    slots = slots_of([14.24, 2.36, 2.36])
 
-    assert (seats.k, seats.minimum, seats.maximum) == (3, 2.36, 14.24)
-    assert seats.sum == pytest.approx(18.96)
-    assert seats.mean == pytest.approx(6.32)
-    assert seats.jain == pytest.approx(18.96**2 / (3 * (14.24**2 + 2 * 2.36**2)))
+    assert (slots.k, slots.minimum, slots.maximum) == (3, 2.36, 14.24)
+    assert slots.sum == pytest.approx(18.96)
+    assert slots.mean == pytest.approx(6.32)
+    assert slots.jain == pytest.approx(18.96**2 / (3 * (14.24**2 + 2 * 2.36**2)))
 
 
 @pytest.mark.parametrize(
-    ("seats", "jain"), [([5.0] * 4, 1.0), ([5.0, 0, 0, 0], 0.25), ([7.0], 1.0)]
+    ("slots", "jain"), [([5.0] * 4, 1.0), ([5.0, 0, 0, 0], 0.25), ([7.0], 1.0)]
 )
-def test_fairness_runs_from_one_in_k_to_one(seats, jain):
-    assert seats_of(seats).jain == pytest.approx(jain)
+def test_fairness_runs_from_one_in_k_to_one(slots, jain):
+    assert slots_of(slots).jain == pytest.approx(jain)
 
 
-def test_fairness_knows_no_unit_and_no_order_of_the_seats():
+def test_fairness_knows_no_unit_and_no_order_of_the_slots():
     coruns = np.random.default_rng(1).normal(50, 5, (4, 3))
 
     there = fairness((coruns * 1024)[:, ::-1])
@@ -66,7 +66,7 @@ def test_fairness_knows_no_unit_and_no_order_of_the_seats():
     assert there.low == pytest.approx(fairness(coruns).low)
 
 
-def test_one_corun_equal_seats_or_equal_coruns_give_no_interval():
+def test_one_corun_equal_slots_or_equal_coruns_give_no_interval():
     assert fairness([[1.0, 2.0], [2.0, 1.0]]).low is None
     assert fairness([[1.0, 2.0]]).low is None
     assert fairness([[2.0, 2.0], [3.0, 3.0]]).low is None
@@ -80,10 +80,10 @@ def test_coruns_of_very_different_speed_keep_their_digits():
 
 
 @pytest.mark.parametrize("n", [3, 5, 10])
-@pytest.mark.parametrize("seats", [[1.0, 1.0, 1.0, 1.0], [0.5, 1.0, 1.0], [1, 1.1]])
-def test_the_jackknife_covers_the_true_fairness(seats, n):
+@pytest.mark.parametrize("slots", [[1.0, 1.0, 1.0, 1.0], [0.5, 1.0, 1.0], [1, 1.1]])
+def test_the_jackknife_covers_the_true_fairness(slots, n):
     rng, spread = np.random.default_rng(n), 0.05
-    means = np.array(seats)
+    means = np.array(slots)
     noise = (spread * means) ** 2
     squared = means.sum() ** 2 + noise.sum()
     true = squared / (means.size * (means**2 + noise).sum())
@@ -146,8 +146,8 @@ def test_idle_cores_make_no_target_faster_than_one_vm_alone():
 def test_the_printed_sums_of_xen_add_up_but_for_the_network():
     wrong = {
         short(key): round(check.difference, 2)
-        for key, seats, printed in seats_and_sums("lmu-2010-xen")
-        if not (check := check_sum(seats, printed)).is_within_rounding
+        for key, slots, printed in slots_and_sums("lmu-2010-xen")
+        if not (check := check_sum(slots, printed)).is_within_rounding
     }
 
     assert wrong == {
@@ -158,11 +158,11 @@ def test_the_printed_sums_of_xen_add_up_but_for_the_network():
     }
 
 
-def test_the_printed_sums_of_esxi_belong_to_other_seats():
+def test_the_printed_sums_of_esxi_belong_to_other_slots():
     wrong = {
         short(key): round(check.difference, 2)
-        for key, seats, printed in seats_and_sums("lmu-2010-esxi")
-        if not (check := check_sum(seats, printed)).is_within_rounding
+        for key, slots, printed in slots_and_sums("lmu-2010-esxi")
+        if not (check := check_sum(slots, printed)).is_within_rounding
     }
 
     assert wrong == {
@@ -181,19 +181,19 @@ def test_the_printed_sums_of_esxi_belong_to_other_seats():
 
 def test_it_says_how_far_a_printed_sum_is_off():
     assert check_sum([1655.8, 1636.75, 1614.7], 5430.31).sentence == (
-        "Printed 5430.31, but the seats' sum is 4907.25: 11 % more than they make."
+        "Printed 5430.31, but the slots' sum is 4907.25: 11 % more than they make."
     )
     assert check_sum([4.32, 4.36], 8.68).sentence == (
-        "The seats' sum is 8.68, as printed."
+        "The slots' sum is 8.68, as printed."
     )
 
 
-def test_rounded_seats_may_miss_the_sum_by_half_a_step_each():
+def test_rounded_slots_may_miss_the_sum_by_half_a_step_each():
     assert check_sum([3.99, 4.28, 4.28], 12.53).is_within_rounding
     assert not check_sum([3.99, 4.28, 4.28], 12.52).is_within_rounding
 
 
-def test_the_common_window_ends_with_the_first_seat():
+def test_the_common_window_ends_with_the_first_slot():
     window = overlap([(0.0, 100.0), (4.0, 98.0), (2.0, 101.0)])
 
     assert (window.start_s, window.end_s, window.duration_s) == (4.0, 98.0, 94.0)
@@ -209,7 +209,7 @@ def test_the_common_window_ends_with_the_first_seat():
         ([(0, 9), (0, 90)], 0.1),
     ],
 )
-def test_seats_that_hardly_met_are_flagged(windows, share):
+def test_slots_that_hardly_met_are_flagged(windows, share):
     window = overlap(windows)
 
     assert window.share == pytest.approx(share)
@@ -229,7 +229,7 @@ def test_seats_that_hardly_met_are_flagged(windows, share):
     ],
 )
 def test_it_refuses_what_is_no_corun(coruns):
-    with pytest.raises(ValueError, match="seat"):
+    with pytest.raises(ValueError, match="slot"):
         fairness(coruns)
 
 

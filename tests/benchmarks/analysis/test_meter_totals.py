@@ -5,7 +5,7 @@ from benchmarks.reference.rows import read_rows
 
 
 def totals(workload):
-    """The study's cases of one workload; the seats' longest time is the work's."""
+    """The study's cases of one workload; the slots' longest time is the work's."""
     found = {}
     for row in read_rows("uoc-2012-kvm"):
         storage = f"{row.parameters['storage']} + swap on {row.parameters['swap']}"

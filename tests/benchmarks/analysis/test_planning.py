@@ -80,17 +80,17 @@ def test_only_the_programs_that_were_named():
     assert step.treatment.parts[0].options == {"seconds": 3}
 
 
-def test_seats_in_parallel_do_the_same():
+def test_slots_in_parallel_do_the_same():
     asked = design(columns=(Column(1, 3),), scenarios=(Scenario("parallel", 3),))
 
     treatment = expand(asked)[0].treatment
 
     assert (treatment.scenario, treatment.vms, treatment.load) == ("parallel", 3, "")
-    assert [part.seat for part in treatment.parts] == [1, 2, 3]
+    assert [part.slot for part in treatment.parts] == [1, 2, 3]
     assert {part.role for part in treatment.parts} == {"measured"}
 
 
-def test_one_seat_is_measured_beside_the_load_of_others():
+def test_one_slot_is_measured_beside_the_load_of_others():
     scenario = Scenario("under load", 3, load=Work("virtlab-linpack"))
 
     treatment = expand(design(columns=(Column(1, 3),), scenarios=(scenario,)))[
@@ -106,7 +106,7 @@ def test_one_seat_is_measured_beside_the_load_of_others():
     ]
 
 
-def test_each_seat_does_its_own_work_at_once():
+def test_each_slot_does_its_own_work_at_once():
     mix = (Work("fio", {}, ("read 4k",)), Work("iperf3", {"peer": "10.0.0.1"}))
     scenario = Scenario("combined", 2, mix=mix)
 
@@ -132,7 +132,7 @@ def test_a_further_round_has_the_chosen_treatments_only():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"scenarios": (Scenario("parallel", 3),)}, "needs 3 seats"),
+        ({"scenarios": (Scenario("parallel", 3),)}, "needs 3 slots"),
         ({"tools": ()}, "at least one tool"),
         ({"tools": (Work("fio", {}, ("erase",)),)}, 'no program "erase"'),
         ({"repetitions": MOST_STEPS}, "at most 5,000"),

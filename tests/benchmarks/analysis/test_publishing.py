@@ -1,4 +1,4 @@
-"""Rule set 1: what a campaign may be published as."""
+"""Rule set 1: what a study may be published as."""
 
 from benchmarks.analysis.disclosure import DISCLOSURE
 from benchmarks.analysis.publishing import MeasuredCell, assess

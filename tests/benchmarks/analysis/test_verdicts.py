@@ -45,7 +45,7 @@ def test_a_verdict_follows_from_the_interval_and_the_band(mean, higher, lower):
     assert verdict_of(5, mean, 0.5, higher_is_better=False) == lower
 
 
-def test_a_campaign_may_set_another_band():
+def test_a_study_may_set_another_band():
     assert verdict_of(5, 95.0, 0.5, band=0.1) == Verdict.EQUIVALENT
     assert verdict_of(5, 95.0, 0.5, band=0.02) == Verdict.SLOWER
 

@@ -43,10 +43,10 @@ def test_a_cell_that_has_no_efficiency_yet_says_so(submit, run_document):
     assert [row.state for row in rows_of()] == ["waiting"]
 
 
-def test_a_private_campaign_is_seen_by_its_lab_only(
-    submit, run_document, private_campaign, lab, other_lab
+def test_a_private_study_is_seen_by_its_lab_only(
+    submit, run_document, private_study, lab, other_lab
 ):
-    submit(run_document(campaign=private_campaign.slug))
+    submit(run_document(study=private_study.slug))
 
     assert rows_of(ANYONE) == rows_of(Viewer(frozenset({other_lab.pk}))) == []
     assert len(rows_of(Viewer(frozenset({lab.pk})))) == 1

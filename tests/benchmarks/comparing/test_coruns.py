@@ -1,13 +1,13 @@
-"""What virtual machines did together: seats, sums, shares, targets, curves."""
+"""What virtual machines did together: slots, sums, shares, targets, curves."""
 
 import pytest
 
-from benchmarks.comparing.coruns import campaign_coruns
+from benchmarks.comparing.coruns import study_coruns
 
 
 @pytest.fixture
-def seats(submit, run_document, xen, campaign):
-    """Submit one co-run: a value for each VM; return the campaign's only co-run."""
+def slots(submit, run_document, xen, study):
+    """Submit one co-run: a value for each VM; return the study's only co-run."""
 
     def take(*values, vms=None, first=1, **changes):
         submit(
@@ -17,13 +17,13 @@ def seats(submit, run_document, xen, campaign):
                     system=xen,
                     scenario="parallel",
                     vms=vms or len(values),
-                    seat=str(first + at),
+                    slot=str(first + at),
                     **changes,
                 )
                 for at, value in enumerate(values)
             )
         )
-        return campaign_coruns(campaign)
+        return study_coruns(study)
 
     return take
 
@@ -41,63 +41,63 @@ def of(found, label, vms, scenario="parallel"):
     return one
 
 
-def test_seats_are_added_up_and_their_fairness_is_known(seats):
-    (corun,) = seats(10.0, 20.0, 30.0).coruns
+def test_slots_are_added_up_and_their_fairness_is_known(slots):
+    (corun,) = slots(10.0, 20.0, 30.0).coruns
 
-    assert [seat.value for seat in corun.of.seats] == [10, 20, 30]
+    assert [slot.value for slot in corun.of.slots] == [10, 20, 30]
     assert (corun.figures.sum, corun.figures.mean) == (60, 20)
     assert corun.figures.jain == pytest.approx(60**2 / (3 * 1400))
     assert corun.figures.jain_low is None
 
 
-def test_a_missing_seat_is_said_and_never_zero(seats):
-    (corun,) = seats(10.0, 20.0, vms=3).coruns
+def test_a_missing_slot_is_said_and_never_zero(slots):
+    (corun,) = slots(10.0, 20.0, vms=3).coruns
 
     assert corun.of.missing == ("3",)
     assert corun.figures.sum is None
     assert corun.figures.jain is None
 
 
-def test_seats_that_count_from_0_are_all_there(seats):
-    assert seats(10.0, 20.0, first=0).coruns[0].of.missing == ()
+def test_slots_that_count_from_0_are_all_there(slots):
+    assert slots(10.0, 20.0, first=0).coruns[0].of.missing == ()
 
 
 def test_a_printed_sum_stands_beside_the_recomputed_one(
-    seats, submit, run_document, xen
+    slots, submit, run_document, xen
 ):
     together = {"scenario": "parallel", "vms": 2, "system": xen}
-    submit(run_document(45.0, seat="sum", **together))
+    submit(run_document(45.0, slot="sum", **together))
 
-    check = seats(10.0, 20.0).coruns[0].figures.sum_check
+    check = slots(10.0, 20.0).coruns[0].figures.sum_check
 
     assert (check.printed, check.recomputed) == (45, 30)
     assert check.sentence == (
-        "Printed 45, but the seats' sum is 30: 50 % more than they make."
+        "Printed 45, but the slots' sum is 30: 50 % more than they make."
     )
 
 
-def test_repeated_co_runs_give_fairness_an_interval(seats):
+def test_repeated_co_runs_give_fairness_an_interval(slots):
     for name, values in enumerate([(10, 20), (11, 19), (9, 22), (10, 21)]):
-        found = seats(*map(float, values), corun=f"round {name}")
+        found = slots(*map(float, values), corun=f"round {name}")
 
     figures = found.coruns[0].figures
     assert figures.repeated == 4
     assert 0.5 < figures.jain_low < figures.jain < figures.jain_high < 1
 
 
-def test_scaling_is_set_against_one_vm_alone(seats, submit, run_document, xen):
+def test_scaling_is_set_against_one_vm_alone(slots, submit, run_document, xen):
     submit(run_document(40.0, system=xen), run_document(50.0))
-    corun = seats(15.0, 15.0).coruns[0]
+    corun = slots(15.0, 15.0).coruns[0]
 
     assert corun.figures.scaling == pytest.approx(0.75)
     assert corun.figures.scaling_to_native == pytest.approx(0.6)
     assert corun.figures.slowdown == pytest.approx(0.375)
 
 
-def test_the_curve_ends_where_more_vms_add_nothing(seats, submit, run_document, xen):
+def test_the_curve_ends_where_more_vms_add_nothing(slots, submit, run_document, xen):
     submit(run_document(40.0, system=xen))
-    seats(30.0, 30.0)
-    (curve,) = seats(20.0, 20.0, 20.0).curves
+    slots(30.0, 30.0)
+    (curve,) = slots(20.0, 20.0, 20.0).curves
 
     assert [point.sum for point in curve.consolidation.points] == [40, 60, 60]
     assert (curve.consolidation.knee, curve.consolidation.is_end_reached) == (2, True)
@@ -109,39 +109,39 @@ def test_the_curve_ends_where_more_vms_add_nothing(seats, submit, run_document, 
 )
 def test_the_lmu_target_hides_what_two_vms_already_lost(load_study, slug, ideal, lmu):
     """Three VMs on two cores: 521.07 s and 429.47 s, one alone 213.21 s and 214.2 s."""
-    campaign = load_study(slug, is_linpack)
+    study = load_study(slug, is_linpack)
 
-    target = of(campaign_coruns(campaign), "Time · n=4000", 3).figures.target
+    target = of(study_coruns(study), "Time · n=4000", 3).figures.target
 
     assert target.ideal_ratio == pytest.approx(ideal, abs=1e-3)
     assert target.lmu_ratio == pytest.approx(lmu, abs=1e-4)
 
 
 def test_as_many_vms_as_cores_are_no_target_of_themselves(load_study):
-    campaign = load_study("lmu-2010-xen", is_linpack)
+    study = load_study("lmu-2010-xen", is_linpack)
 
-    target = of(campaign_coruns(campaign), "Time · n=4000", 2).figures.target
+    target = of(study_coruns(study), "Time · n=4000", 2).figures.target
 
     assert target.ideal_ratio == pytest.approx(1.3376, abs=1e-3)
     assert (target.lmu_s, target.lmu_ratio) == (None, None)
 
 
 def test_without_known_vcpus_there_is_no_target_but_a_reason(load_study):
-    campaign = load_study("heidelberg-2007-xen", lambda run: run["tool"] == "partdiff")
+    study = load_study("heidelberg-2007-xen", lambda run: run["tool"] == "partdiff")
 
-    corun = campaign_coruns(campaign).coruns[-1]
+    corun = study_coruns(study).coruns[-1]
 
     assert corun.figures.target is None
     assert "vCPUs" in corun.figures.reasons[0]
 
 
-def test_the_sums_of_the_esxi_study_are_not_those_of_its_seats(load_study):
-    campaign = load_study(
+def test_the_sums_of_the_esxi_study_are_not_those_of_its_slots(load_study):
+    study = load_study(
         "lmu-2010-esxi",
         lambda run: run["tool"] == "ramspeed" and run["scenario"] == "parallel",
     )
 
-    found = campaign_coruns(campaign)
+    found = study_coruns(study)
     check = of(found, "Bandwidth · write · L2", 3).figures.sum_check
 
     assert (check.printed, round(check.recomputed, 2)) == (10888.15, 9458.98)
@@ -151,12 +151,12 @@ def test_the_sums_of_the_esxi_study_are_not_those_of_its_seats(load_study):
 
 def test_interference_is_what_a_neighbour_leaves(load_study):
     together = ("parallel", "disk and network combined", "under CPU load")
-    campaign = load_study(
+    study = load_study(
         "lmu-2010-xen",
         lambda run: run["tool"] == "iometer" and run["scenario"] in together,
     )
 
-    found = campaign_coruns(campaign)
+    found = study_coruns(study)
     combined = of(
         found, "Disk throughput · random read", 3, "disk and network combined"
     )
@@ -168,49 +168,49 @@ def test_interference_is_what_a_neighbour_leaves(load_study):
     assert loaded.figures.interference is None
 
 
-def test_filters_narrow_what_is_returned_not_what_it_is_set_against(seats, campaign):
-    seats(10.0, 10.0)
+def test_filters_narrow_what_is_returned_not_what_it_is_set_against(slots, study):
+    slots(10.0, 10.0)
 
-    narrowed = campaign_coruns(
-        campaign, filters={"scenario": "parallel", "case__component": "network"}
+    narrowed = study_coruns(
+        study, filters={"scenario": "parallel", "case__component": "network"}
     )
 
     assert len(narrowed.coruns) == 1
-    assert not campaign_coruns(campaign, filters={"case__component": "CPU"}).coruns
+    assert not study_coruns(study, filters={"case__component": "CPU"}).coruns
 
 
 def test_it_asks_six_times_where_there_is_no_native_cell(
-    seats, campaign, django_assert_num_queries
+    slots, study, django_assert_num_queries
 ):
-    seats(10.0, 20.0)
-    seats(10.0, 20.0, 30.0)
+    slots(10.0, 20.0)
+    slots(10.0, 20.0, 30.0)
 
     with django_assert_num_queries(6):
-        campaign_coruns(campaign)
+        study_coruns(study)
 
 
-@pytest.mark.parametrize("seat", ["²", "٣", "host", "all", "-1"])
-def test_a_seat_that_is_no_number_is_no_vm(submit, run_document, campaign, seat):
-    submit(run_document(5.0, scenario="parallel", vms=2, seat=seat))
+@pytest.mark.parametrize("slot", ["²", "٣", "host", "all", "-1"])
+def test_a_slot_that_is_no_number_is_no_vm(submit, run_document, study, slot):
+    submit(run_document(5.0, scenario="parallel", vms=2, slot=slot))
 
-    assert campaign_coruns(campaign).coruns == ()
+    assert study_coruns(study).coruns == ()
 
 
-def test_more_seats_than_vms_make_no_curve(seats):
-    seats(10.0, 10.0, vms=2)
-    found = seats(10.0, 10.0, 10.0, vms=1)
+def test_more_slots_than_vms_make_no_curve(slots):
+    slots(10.0, 10.0, vms=2)
+    found = slots(10.0, 10.0, 10.0, vms=1)
 
     assert found.curves == ()
 
 
-def test_many_vms_of_which_one_was_reported(seats):
-    (corun,) = seats(10.0, vms=300).coruns
+def test_many_vms_of_which_one_was_reported(slots):
+    (corun,) = slots(10.0, vms=300).coruns
 
     assert len(corun.of.missing) == 299
 
 
-def test_numbers_beyond_all_rates_have_no_figures(seats):
-    (corun,) = seats(1e100, 1e100).coruns
+def test_numbers_beyond_all_rates_have_no_figures(slots):
+    (corun,) = slots(1e100, 1e100).coruns
 
     assert corun.figures.jain is None
     assert "No index of fairness" in corun.figures.reasons[0]

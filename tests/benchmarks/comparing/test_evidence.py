@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.comparing.evidence import evidence
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Cell, Study
 from benchmarks.viewer import ANYONE, Viewer
 
 
@@ -14,13 +14,13 @@ def xen_cell(submit, run_document, xen):
         run_document(50.0),
         run_document(60.0),
         run_document(11.0, system=xen),
-        run_document(99.0, system=xen, scenario="parallel", vms=2, seat="1"),
+        run_document(99.0, system=xen, scenario="parallel", vms=2, slot="1"),
     )
     return Cell.objects.get(system__hypervisor="Xen", scenario="single")
 
 
-def test_it_names_the_runs_of_the_cell_and_of_its_baseline(campaign, xen_cell):
-    found = evidence(ANYONE, campaign, xen_cell.pk, None)
+def test_it_names_the_runs_of_the_cell_and_of_its_baseline(study, xen_cell):
+    found = evidence(ANYONE, study, xen_cell.pk, None)
 
     assert found.row.efficiency == pytest.approx(11 / 55)
     assert [run.value for run in found.runs] == [11.0]
@@ -28,46 +28,46 @@ def test_it_names_the_runs_of_the_cell_and_of_its_baseline(campaign, xen_cell):
     assert found.baseline.system.is_native
 
 
-def test_it_takes_a_chosen_system_as_the_baseline(campaign, xen_cell):
+def test_it_takes_a_chosen_system_as_the_baseline(study, xen_cell):
     native = Cell.objects.get(system__hypervisor="native")
-    found = evidence(ANYONE, campaign, xen_cell.pk, native.system_id)
+    found = evidence(ANYONE, study, xen_cell.pk, native.system_id)
 
     assert (found.row.state, found.baseline) == ("relative", native)
 
 
-def test_a_native_cell_has_no_baseline(campaign, xen_cell):
+def test_a_native_cell_has_no_baseline(study, xen_cell):
     native = Cell.objects.get(system__hypervisor="native")
-    found = evidence(ANYONE, campaign, native.pk, None)
+    found = evidence(ANYONE, study, native.pk, None)
 
     assert (found.baseline, found.baseline_runs) == (None, ())
     assert len(found.runs) == 2
 
 
-def test_a_cell_of_a_campaign_that_is_not_visible_is_not_there(campaign, xen_cell, lab):
-    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+def test_a_cell_of_a_study_that_is_not_visible_is_not_there(study, xen_cell, lab):
+    Study.objects.update(visibility=Study.Visibility.PRIVATE)
 
-    assert evidence(Viewer(frozenset({lab.pk})), campaign, xen_cell.pk, None)
+    assert evidence(Viewer(frozenset({lab.pk})), study, xen_cell.pk, None)
     with pytest.raises(NotFoundError):
-        evidence(ANYONE, campaign, xen_cell.pk, None)
+        evidence(ANYONE, study, xen_cell.pk, None)
 
 
 @pytest.mark.parametrize(("cell", "system"), [(0, None), (None, 987_654)])
-def test_what_does_not_exist_is_not_found(campaign, xen_cell, cell, system):
+def test_what_does_not_exist_is_not_found(study, xen_cell, cell, system):
     wanted = xen_cell.pk if cell is None else cell
 
     with pytest.raises(NotFoundError):
-        evidence(ANYONE, campaign, wanted, system)
+        evidence(ANYONE, study, wanted, system)
 
 
-def test_a_baseline_in_a_private_campaign_keeps_its_runs_private(
-    lab, campaign, private_campaign, submit, run_document, xen
+def test_a_baseline_in_a_private_study_keeps_its_runs_private(
+    lab, study, private_study, submit, run_document, xen
 ):
     submit(
-        run_document(50.0, campaign=private_campaign.slug),
+        run_document(50.0, study=private_study.slug),
         run_document(11.0, system=xen),
     )
-    cell = Cell.objects.get(campaign=campaign)
+    cell = Cell.objects.get(study=study)
 
-    assert evidence(ANYONE, campaign, cell.pk, None).baseline is None
-    seen = evidence(Viewer(frozenset({lab.pk})), campaign, cell.pk, None)
+    assert evidence(ANYONE, study, cell.pk, None).baseline is None
+    seen = evidence(Viewer(frozenset({lab.pk})), study, cell.pk, None)
     assert [run.value for run in seen.baseline_runs] == [50.0]

@@ -1,18 +1,16 @@
-"""What a campaign's comparison can be narrowed to."""
+"""What a study's comparison can be narrowed to."""
 
 from benchmarks.comparing.facets import facets
 
 
-def test_it_finds_what_occurs_in_the_order_of_a_menu(
-    campaign, submit, run_document, xen
-):
+def test_it_finds_what_occurs_in_the_order_of_a_menu(study, submit, run_document, xen):
     submit(
-        run_document(system=xen, scenario="parallel", vms=2, seat="1"),
+        run_document(system=xen, scenario="parallel", vms=2, slot="1"),
         run_document(),
         run_document(system={"guest_os": "Windows", "guest_bits": 64}),
     )
 
-    found = facets(campaign)
+    found = facets(study)
 
     assert found.scenarios == ("single", "parallel")
     assert found.components == ("network",)
@@ -22,17 +20,17 @@ def test_it_finds_what_occurs_in_the_order_of_a_menu(
     assert [system.is_native for system in found.systems] == [True, True, False]
 
 
-def test_a_campaign_without_cells_has_none(campaign, django_assert_num_queries):
+def test_a_study_without_cells_has_none(study, django_assert_num_queries):
     with django_assert_num_queries(1):
-        found = facets(campaign)
+        found = facets(study)
 
     assert (found.scenarios, found.systems) == ((), ())
 
 
 def test_it_asks_twice_however_much_there_is(
-    campaign, submit, run_document, django_assert_num_queries
+    study, submit, run_document, django_assert_num_queries
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
 
     with django_assert_num_queries(2):
-        assert len(facets(campaign).systems) == 5
+        assert len(facets(study).systems) == 5

@@ -1,12 +1,12 @@
-"""Which parameters moved a campaign's efficiencies, read from its cells."""
+"""Which parameters moved a study's efficiencies, read from its cells."""
 
 import itertools
 
 import pytest
 
-from benchmarks.comparing.factor_effects import campaign_influence
-from benchmarks.models import Campaign, Efficiency
-from benchmarks.reference.documents import reference_campaign
+from benchmarks.comparing.factor_effects import study_effects
+from benchmarks.models import Efficiency, Study
+from benchmarks.reference.documents import reference_study
 from benchmarks.viewer import ANYONE, Viewer
 
 ESXI = {"hypervisor": "ESXi", "virtualization": "full"}
@@ -29,14 +29,14 @@ def factorial(submit, run_document):
 @pytest.fixture
 def esxi_study(lab, agent, submit):
     """The single runs of the ESXi study, as every installation has them."""
-    study = reference_campaign("lmu-2010-esxi")
-    Campaign.objects.create(
+    study = reference_study("lmu-2010-esxi")
+    Study.objects.create(
         lab=lab, slug="lmu-2010-esxi", title="ESXi", visibility="public"
     )
     for each in study.hosts:
         lab.hosts.create(slug=each["slug"])
     submit(*(run for run in study.runs if run["scenario"] == "single"))
-    return Campaign.objects.get(slug="lmu-2010-esxi")
+    return Study.objects.get(slug="lmu-2010-esxi")
 
 
 def named(found):
@@ -46,8 +46,8 @@ def named(found):
     }
 
 
-def test_it_finds_what_moved_a_case(factorial, campaign):
-    answer = campaign_influence(ANYONE, campaign)
+def test_it_finds_what_moved_a_case(factorial, study):
+    answer = study_effects(ANYONE, study)
 
     (network,) = answer.components
     (case,) = network.cases
@@ -60,8 +60,8 @@ def test_it_finds_what_moved_a_case(factorial, campaign):
     assert named(network.whole.found).keys() == effects.keys()
 
 
-def test_native_machines_are_no_part_of_the_design(factorial, campaign):
-    (network,) = campaign_influence(ANYONE, campaign).components
+def test_native_machines_are_no_part_of_the_design(factorial, study):
+    (network,) = study_effects(ANYONE, study).components
 
     assert network.whole.found.cells == 8
     assert {names for each in network.whole.found.factors for names in each.names} == {
@@ -69,12 +69,12 @@ def test_native_machines_are_no_part_of_the_design(factorial, campaign):
     }
 
 
-def test_a_campaign_of_machines_alone_compares_their_values(submit, run_document, lab):
+def test_a_study_of_machines_alone_compares_their_values(submit, run_document, lab):
     lab.hosts.create(slug="beta")
     for host, values in (("alpha", (90, 91, 92)), ("beta", (60, 61, 62))):
         submit(*(run_document(value, system={"host": host}) for value in values))
 
-    answer = campaign_influence(ANYONE, Campaign.objects.get())
+    answer = study_effects(ANYONE, Study.objects.get())
 
     (network,) = answer.components
     (effect,) = network.whole.found.effects
@@ -83,53 +83,53 @@ def test_a_campaign_of_machines_alone_compares_their_values(submit, run_document
     assert effect.strength == "clear"
 
 
-def test_a_value_is_compared_when_asked_for(factorial, campaign):
-    answer = campaign_influence(ANYONE, campaign, response="value")
+def test_a_value_is_compared_when_asked_for(factorial, study):
+    answer = study_effects(ANYONE, study, response="value")
 
     effects = named(answer.components[0].whole.found)
     assert effects["guest_tools"].factor == pytest.approx(2, rel=0.02)
     assert effects["guest_tools"].baseline_share == 0
 
 
-def test_cells_without_an_efficiency_are_counted(factorial, campaign):
+def test_cells_without_an_efficiency_are_counted(factorial, study):
     Efficiency.objects.filter(cell__system__vcpus=2).update(ratio=None)
 
-    (network,) = campaign_influence(ANYONE, campaign).components
+    (network,) = study_effects(ANYONE, study).components
 
     assert network.whole.left_out == {"no_ratio": 4}
     assert (network.whole.found.cells, network.whole.found.kind) == (4, "unjudged")
 
 
-def test_what_does_not_exist_is_an_empty_answer(factorial, campaign):
-    assert campaign_influence(ANYONE, campaign, component="disk").components == ()
-    assert campaign_influence(ANYONE, campaign, scenario="parallel").components == ()
+def test_what_does_not_exist_is_an_empty_answer(factorial, study):
+    assert study_effects(ANYONE, study, component="disk").components == ()
+    assert study_effects(ANYONE, study, scenario="parallel").components == ()
 
 
-def test_an_empty_campaign_has_no_scenario(campaign):
-    answer = campaign_influence(ANYONE, campaign)
+def test_an_empty_study_has_no_scenario(study):
+    answer = study_effects(ANYONE, study)
 
     assert (answer.scenario, answer.components) == ("", ())
 
 
-def test_a_private_campaign_is_seen_by_its_lab_only(
-    submit, run_document, private_campaign, lab
+def test_a_private_study_is_seen_by_its_lab_only(
+    submit, run_document, private_study, lab
 ):
-    submit(run_document(campaign=private_campaign.slug))
+    submit(run_document(study=private_study.slug))
 
-    assert campaign_influence(ANYONE, private_campaign).components == ()
-    assert campaign_influence(Viewer(frozenset({lab.pk})), private_campaign).components
+    assert study_effects(ANYONE, private_study).components == ()
+    assert study_effects(Viewer(frozenset({lab.pk})), private_study).components
 
 
 def test_it_costs_a_fixed_number_of_queries(
-    factorial, campaign, django_assert_num_queries
+    factorial, study, django_assert_num_queries
 ):
     with django_assert_num_queries(5):
-        campaign_influence(ANYONE, campaign)
+        study_effects(ANYONE, study)
 
 
 def test_it_gives_the_esxi_studys_answer(esxi_study):
     """CPU: nothing. Network: tools, bits and OS. Disk: OS, with AMD-V and tools."""
-    answer = campaign_influence(ANYONE, esxi_study)
+    answer = study_effects(ANYONE, esxi_study)
 
     clear = {
         each.component: {
@@ -151,7 +151,7 @@ def test_it_gives_the_esxi_studys_answer(esxi_study):
 
 def test_a_misprinted_native_value_is_left_out_and_counted(esxi_study):
     """Native RAM reads on Ubuntu were printed a thousand times too large."""
-    answer = campaign_influence(ANYONE, esxi_study, component="memory")
+    answer = study_effects(ANYONE, esxi_study, component="memory")
 
     (memory,) = answer.components
     assert memory.whole.left_out == {"implausible": 8}

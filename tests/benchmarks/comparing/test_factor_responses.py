@@ -1,4 +1,4 @@
-"""Cells become the responses of an influence analysis."""
+"""Cells become the responses of an factor effect analysis."""
 
 import math
 from dataclasses import replace

@@ -5,7 +5,7 @@ from math import exp, log, sqrt
 
 import pytest
 
-from benchmarks.comparing.profile import campaign_profile, profile
+from benchmarks.comparing.profile import profile, study_profile
 from benchmarks.models import Cell
 from benchmarks.viewer import ANYONE
 from tests.dashboard.exports.conftest import MEASURED, NATIVE
@@ -114,13 +114,13 @@ def test_doubted_cases_are_counted_and_stay():
 
 
 def test_it_is_read_from_stored_cells_in_a_fixed_number_of_queries(
-    campaign, submit, run_document, xen, django_assert_num_queries
+    study, submit, run_document, xen, django_assert_num_queries
 ):
     submit(run_document(52.97), run_document(13.08, system=xen))
-    submit(run_document(99.0, system=xen, scenario="parallel", vms=2, seat="1"))
+    submit(run_document(99.0, system=xen, scenario="parallel", vms=2, slot="1"))
 
     with django_assert_num_queries(5):
-        found = campaign_profile(ANYONE, campaign)
+        found = study_profile(ANYONE, study)
 
     (row,) = found.rows
     assert row.column.system_id == Cell.objects.get(mean=13.08).system_id

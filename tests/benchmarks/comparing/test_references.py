@@ -6,10 +6,10 @@ from benchmarks.models import System
 from benchmarks.viewer import ANYONE
 
 
-def test_any_system_can_be_the_reference(submit, run_document, xen, campaign):
+def test_any_system_can_be_the_reference(submit, run_document, xen, study):
     esxi = {"hypervisor": "ESXi", "virtualization": "full"}
     submit(run_document(20.0, system=xen), run_document(30.0, system=esxi))
-    reference = Reference.of(campaign, System.objects.get(hypervisor="Xen"))
+    reference = Reference.of(study, System.objects.get(hypervisor="Xen"))
 
     by_state = {
         row.state: row

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.comparing.spectrum import spectrum
-from benchmarks.models import Campaign, Cell, Flag
+from benchmarks.models import Cell, Flag, Study
 from benchmarks.viewer import ANYONE, Viewer
 
 
@@ -42,7 +42,7 @@ def test_it_says_of_which_end_a_flag_doubts_the_pair(
     )
     slow = Cell.objects.order_by("mean").first()
     flag = Flag.objects.create(
-        lab=slow.campaign.lab, campaign=slow.campaign, severity="error", status=status
+        lab=slow.study.lab, study=slow.study, severity="impossible", status=status
     )
     flag.cells.add(slow)
 
@@ -56,7 +56,7 @@ def test_a_doubted_baseline_makes_its_pairs_doubtful(submit, run_document, xen):
     submit(run_document(), run_document(13.08, system=xen))
     native = Cell.objects.get(system__hypervisor="native")
     flag = Flag.objects.create(
-        lab=native.campaign.lab, campaign=native.campaign, severity="error"
+        lab=native.study.lab, study=native.study, severity="impossible"
     )
     flag.cells.add(native)
 
@@ -67,7 +67,7 @@ def test_a_doubted_baseline_makes_its_pairs_doubtful(submit, run_document, xen):
 
 def test_it_leaves_out_what_is_private(submit, run_document, xen, lab):
     submit(run_document(), run_document(13.08, system=xen))
-    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+    Study.objects.update(visibility=Study.Visibility.PRIVATE)
 
     assert spectrum(ANYONE) == []
     assert len(spectrum(Viewer(frozenset({lab.pk})))) == 1

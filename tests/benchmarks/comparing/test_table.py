@@ -191,14 +191,14 @@ def _rows(rows):
     return group.rows
 
 
-def test_seats_of_parallel_vms_are_rows_and_sums_come_last():
+def test_slots_of_parallel_vms_are_rows_and_sums_come_last():
     rows = [
-        replace(XEN, id=at, scenario="parallel", vms=2, seat=seat)
-        for at, seat in enumerate(["sum", "2", "1", "10"])
+        replace(XEN, id=at, scenario="parallel", vms=2, slot=slot)
+        for at, slot in enumerate(["sum", "2", "1", "10"])
     ]
     table = comparison_table(rows)
 
-    found = [texts(row.facts)["seat"] for row in table.groups[0].rows]
+    found = [texts(row.facts)["slot"] for row in table.groups[0].rows]
     assert found == ["1", "2", "10", "sum"]
     assert texts(table.groups[0].facts)["vms"] == "2"
 
@@ -220,7 +220,7 @@ def test_one_vm_alone_is_not_called_the_first_of_one():
     facts = texts(comparison_table([XEN]).groups[0].facts)
 
     assert "vms" not in facts
-    assert "seat" not in facts
+    assert "slot" not in facts
 
 
 def test_it_counts_states_rows_and_cells():

@@ -1,10 +1,10 @@
-"""What may be said of the cells of a campaign, and what takes it away."""
+"""What may be said of the cells of a study, and what takes it away."""
 
 from datetime import timedelta
 
 import pytest
 
-from benchmarks.comparing.verdicts import campaign_verdicts
+from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Cell, Flag, Run, System
 from benchmarks.studies import checking
 
@@ -13,7 +13,7 @@ SLOW = (80.0, 80.3, 79.9, 80.1, 79.8, 80.2)
 
 
 @pytest.fixture
-def pair_of(submit, run_document, xen, campaign):
+def pair_of(submit, run_document, xen, study):
     """Measure a native and a Xen system; return the judgement of the Xen cell."""
 
     def measure(native=NATIVE, vm=SLOW, **changes):
@@ -21,14 +21,14 @@ def pair_of(submit, run_document, xen, campaign):
             *(run_document(value, **changes) for value in native),
             *(run_document(value, system=xen, **changes) for value in vm),
         )
-        return judged(campaign)
+        return judged(study)
 
     return measure
 
 
-def judged(campaign, hypervisor="Xen", reference=None):
+def judged(study, hypervisor="Xen", reference=None):
     cell = Cell.objects.get(system__hypervisor=hypervisor)
-    return campaign_verdicts(campaign, reference).of(cell.pk)
+    return study_verdicts(study, reference).of(cell.pk)
 
 
 def test_a_clear_loss_is_slower(pair_of):
@@ -52,24 +52,24 @@ def test_few_runs_are_refused_with_the_reason_and_advice(pair_of, runs, code):
     assert "runs" in judgement.advice
 
 
-def test_the_native_side_gets_no_verdict(pair_of, campaign):
+def test_the_native_side_gets_no_verdict(pair_of, study):
     pair_of()
 
-    assert judged(campaign, "native").codes == ("native",)
+    assert judged(study, "native").codes == ("native",)
 
 
-def test_another_session_is_said_and_refused(submit, run_document, xen, campaign):
+def test_another_session_is_said_and_refused(submit, run_document, xen, study):
     submit(*(run_document(value, session="Monday") for value in NATIVE))
     submit(*(run_document(value, session="Friday", system=xen) for value in SLOW))
 
-    assert judged(campaign).codes == ("other_session",)
+    assert judged(study).codes == ("other_session",)
 
 
-def test_two_speeds_take_the_verdict_away(pair_of, campaign):
+def test_two_speeds_take_the_verdict_away(pair_of, study):
     pair_of(vm=(80, 80.1, 120, 79.9, 80.2, 120.2, 80.1, 80.0, 119.8, 80.1, 79.9))
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
 
-    judgement = judged(campaign)
+    judgement = judged(study)
 
     assert judgement.verdict == "refused"
     assert "two_speeds" in judgement.codes
@@ -81,37 +81,33 @@ def test_two_speeds_take_the_verdict_away(pair_of, campaign):
     [("open", "refused"), ("confirmed", "refused"), ("dismissed", "slower")],
 )
 def test_a_flag_withholds_until_it_is_dismissed(
-    pair_of, campaign, hypervisor, status, verdict
+    pair_of, study, hypervisor, status, verdict
 ):
     pair_of()
     flag = Flag.objects.create(
-        lab=campaign.lab, campaign=campaign, rule="x", severity="error", status=status
+        lab=study.lab, study=study, rule="x", severity="impossible", status=status
     )
     flag.cells.add(Cell.objects.get(system__hypervisor=hypervisor))
 
-    assert judged(campaign).verdict == verdict
+    assert judged(study).verdict == verdict
 
 
-def test_a_notice_withholds_nothing(pair_of, campaign):
+def test_a_notice_withholds_nothing(pair_of, study):
     pair_of()
-    flag = Flag.objects.create(
-        lab=campaign.lab, campaign=campaign, rule="x", severity="notice"
-    )
+    flag = Flag.objects.create(lab=study.lab, study=study, rule="x", severity="check")
     flag.cells.set(Cell.objects.all())
 
-    assert judged(campaign).verdict == "slower"
+    assert judged(study).verdict == "slower"
 
 
-def test_a_chosen_reference_is_compared_directly(
-    pair_of, submit, run_document, campaign
-):
+def test_a_chosen_reference_is_compared_directly(pair_of, submit, run_document, study):
     pair_of()
     submit(*(run_document(value / 2, system={"hypervisor": "KVM"}) for value in SLOW))
     kvm = System.objects.get(hypervisor="KVM")
 
-    assert judged(campaign, "Xen", kvm).ratio == pytest.approx(2.0, rel=0.01)
-    assert judged(campaign, "Xen", kvm).verdict == "faster"
-    assert judged(campaign, "KVM", kvm).codes == ("native",)
+    assert judged(study, "Xen", kvm).ratio == pytest.approx(2.0, rel=0.01)
+    assert judged(study, "Xen", kvm).verdict == "faster"
+    assert judged(study, "KVM", kvm).codes == ("native",)
 
 
 @pytest.mark.parametrize(
@@ -131,18 +127,18 @@ def test_a_chosen_reference_is_compared_directly(
     ],
 )
 def test_choosing_the_native_system_as_baseline_hides_nothing(
-    submit, run_document, xen, campaign, native, vm, code
+    submit, run_document, xen, study, native, vm, code
 ):
     submit(*(run_document(value, **native) for value in NATIVE))
     submit(*(run_document(value, system=xen, **vm) for value in SLOW))
     chosen = System.objects.get(hypervisor="native")
 
-    assert judged(campaign).codes == (code,)
-    assert judged(campaign, reference=chosen).codes == (code,)
+    assert judged(study).codes == (code,)
+    assert judged(study, reference=chosen).codes == (code,)
 
 
 def test_two_hypervisors_may_run_on_kernels_of_their_own(
-    submit, run_document, xen, campaign
+    submit, run_document, xen, study
 ):
     kvm = {"hypervisor": "KVM"}
     for system, kernel, values in ((xen, "5.10", SLOW), (kvm, "6.12", NATIVE)):
@@ -151,49 +147,49 @@ def test_two_hypervisors_may_run_on_kernels_of_their_own(
 
     chosen = System.objects.get(hypervisor="KVM")
 
-    assert judged(campaign, reference=chosen).verdict == "slower"
+    assert judged(study, reference=chosen).verdict == "slower"
 
 
-def test_a_campaign_may_set_another_band(pair_of, campaign):
-    campaign.band_percent = 25
-    campaign.save()
+def test_a_study_may_set_another_band(pair_of, study):
+    study.equivalence_margin_percent = 25
+    study.save()
 
     assert pair_of().verdict == "equivalent"
 
 
-def test_an_empty_campaign_has_no_verdicts(campaign):
-    assert campaign_verdicts(campaign).of(1) is None
-    assert campaign_verdicts(campaign).tested == 0
+def test_an_empty_study_has_no_verdicts(study):
+    assert study_verdicts(study).of(1) is None
+    assert study_verdicts(study).tested == 0
 
 
-def test_it_asks_twice(pair_of, campaign, django_assert_num_queries):
+def test_it_asks_twice(pair_of, study, django_assert_num_queries):
     pair_of()
 
     with django_assert_num_queries(2):
-        campaign_verdicts(campaign)
+        study_verdicts(study)
 
 
 @pytest.mark.parametrize("hypervisor", ["Xen", "native"])
-def test_a_suspect_clock_takes_the_verdict_away(pair_of, campaign, hypervisor):
+def test_a_suspect_clock_takes_the_verdict_away(pair_of, study, hypervisor):
     """A clock that lost 3 s of 103, on either side."""
     pair_of(clock="local")
     told = {"local_us": 10**8, "offset_start_us": 0, "offset_end_us": -3 * 10**6}
     run = Run.objects.filter(system__hypervisor=hypervisor).first()
     Run.objects.filter(pk=run.pk).update(facts={"clock": told})
 
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
 
     states = dict(Cell.objects.values_list("system__hypervisor", "clock_trust"))
     assert states[hypervisor] == "suspect"
-    assert "clock_suspect" in judged(campaign).codes
+    assert "clock_suspect" in judged(study).codes
 
 
-def test_an_unchecked_clock_leaves_the_verdict(pair_of, campaign):
+def test_an_unchecked_clock_leaves_the_verdict(pair_of, study):
     pair_of(clock="guest")
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
 
     assert set(Cell.objects.values_list("clock_trust", flat=True)) == {"unchecked"}
-    assert judged(campaign).verdict == "slower"
+    assert judged(study).verdict == "slower"
 
 
 def energies(submit, run_document, xen, meters):
@@ -221,8 +217,8 @@ def energies(submit, run_document, xen, meters):
     ],
 )
 def test_two_meters_may_disagree_by_more_than_two_systems(
-    submit, run_document, xen, campaign, meters, codes
+    submit, run_document, xen, study, meters, codes
 ):
     energies(submit, run_document, xen, meters)
 
-    assert judged(campaign).codes == codes
+    assert judged(study).codes == codes

@@ -14,7 +14,7 @@ from benchmarks.labs.invitations import (
     invite_person,
     withdraw_invitation,
 )
-from benchmarks.models import Deed, Invitation, Membership
+from benchmarks.models import AuditEntry, Invitation, Membership
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_it_gives_the_place_once(lab, invited, dora):
     assert Membership.objects.get(user=dora, lab=lab).role == "viewer"
     with pytest.raises(InvitationError, match="used, withdrawn or has expired"):
         find_invitation(code)
-    kinds = list(Deed.objects.order_by("pk").values_list("who", "kind", "about"))
+    kinds = list(AuditEntry.objects.order_by("pk").values_list("who", "kind", "about"))
     assert kinds == [
         ("carol", "invited", "Dora (viewer)"),
         ("dora", "joined", "Dora (viewer)"),

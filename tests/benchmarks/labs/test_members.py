@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 
 from benchmarks.errors import PlaceError
 from benchmarks.labs.members import change_role, remove_member
-from benchmarks.models import Deed, Membership
+from benchmarks.models import AuditEntry, Membership
 
 ROLES = Membership.Role
 
@@ -31,10 +31,10 @@ def test_a_maintainer_makes_a_viewer_a_maintainer_and_it_is_noted(lab, person, m
 
     change_role(lab=lab, by=person, member=dora, role=ROLES.MAINTAINER)
 
-    deed = Deed.objects.get()
+    entry = AuditEntry.objects.get()
     assert role_of(dora) == ROLES.MAINTAINER
-    assert (deed.who, deed.kind) == ("carol", Deed.Kind.CHANGED_ROLE)
-    assert deed.about == "dora: viewer → maintainer"
+    assert (entry.who, entry.kind) == ("carol", AuditEntry.Kind.CHANGED_ROLE)
+    assert entry.about == "dora: viewer → maintainer"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_maintainer_neither_makes_nor_unmakes_admins(
         change_role(lab=lab, by=person, member=dora, role=becomes)
 
     assert role_of(dora) == has
-    assert not Deed.objects.exists()
+    assert not AuditEntry.objects.exists()
 
 
 def test_a_viewer_changes_nobody_but_may_leave(lab, person, member):
@@ -63,7 +63,7 @@ def test_a_viewer_changes_nobody_but_may_leave(lab, person, member):
     remove_member(lab=lab, by=dora, member=dora)
 
     assert not Membership.objects.filter(user=dora).exists()
-    assert Deed.objects.get().kind == Deed.Kind.LEFT
+    assert AuditEntry.objects.get().kind == AuditEntry.Kind.LEFT
 
 
 @pytest.mark.parametrize("role", [ROLES.MAINTAINER, ROLES.VIEWER])

@@ -12,7 +12,7 @@ from benchmarks.labs.tokens import (
     issue_token,
     revoke_token,
 )
-from benchmarks.models import Agent, Deed, Token
+from benchmarks.models import Agent, AuditEntry, Token
 
 
 def test_it_finds_the_token_behind_its_secret(agent):
@@ -101,12 +101,12 @@ def test_a_person_hands_one_out_and_revokes_it_and_both_are_noted(lab, person):
     revoke_token(token=token, person=person)
     revoke_token(token=token, person=person)
 
-    deeds = Deed.objects.order_by("pk").values_list("who", "kind", "about")
-    assert list(deeds) == [
+    entries = AuditEntry.objects.order_by("pk").values_list("who", "kind", "about")
+    assert list(entries) == [
         ("carol", "issued", f"{token} (rack-7, upload)"),
         ("carol", "revoked", f"{token} (rack-7)"),
     ]
-    assert not any(secret[14:] in about for _, _, about in deeds)
+    assert not any(secret[14:] in about for _, _, about in entries)
 
 
 def test_a_known_agent_gets_a_further_token(lab, person, agent):

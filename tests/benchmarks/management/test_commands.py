@@ -143,7 +143,7 @@ def test_reparse_says_what_changed(submit, run_document):
 
 @pytest.mark.parametrize(
     ("which", "sentence"),
-    [({"tool": "iomter"}, "Did you mean"), ({"campaign": "a/b"}, "LAB/CAMPAIGN")],
+    [({"tool": "iomter"}, "Did you mean"), ({"study": "a/b"}, "LAB/STUDY")],
 )
 def test_reparse_refuses_unknown_names(db, which, sentence):
     with pytest.raises(CommandError, match=sentence):

@@ -2,7 +2,7 @@ import pytest
 
 from benchmarks import tools
 from benchmarks.parsing.labels import case_details, case_label
-from benchmarks.reference.documents import reference_campaigns
+from benchmarks.reference.documents import reference_studies
 
 
 def label(tool, metric, **parameters):
@@ -70,8 +70,8 @@ def test_the_details_are_what_the_label_leaves_out():
 
 
 def test_the_cases_of_the_studies_have_short_labels():
-    for campaign in reference_campaigns():
-        for run in campaign.runs:
+    for study in reference_studies():
+        for run in study.runs:
             for sample in run["samples"]:
                 text = label(run["tool"], sample["metric"], **sample["parameters"])
                 assert 3 < len(text) < 80

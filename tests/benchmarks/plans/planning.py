@@ -26,17 +26,17 @@ class Hour:
 
 
 class Guest:
-    """A guest with its seat; asks what an agent would ask."""
+    """A guest with its slot; asks what an agent would ask."""
 
     def __init__(self, plan, agent, system, name, hour):
         self.plan, self.agent, self.hour = plan, agent, hour
-        self.seat = slots.join_plan(
+        self.slot = slots.join_plan(
             plan_id=plan.pk, agent=agent, name=name, system=system
         )
 
     def next(self):
         return turns.next_part(
-            lab=self.agent.lab, plan_id=self.plan.pk, seat_id=self.seat.pk
+            lab=self.agent.lab, plan_id=self.plan.pk, slot_id=self.slot.pk
         )
 
     def meet(self, answer, clock=CLOCK):
@@ -60,17 +60,17 @@ class Guest:
         )
 
     def alone(self, seconds=5, **report):
-        """Do a step of one seat from its call to its end."""
+        """Do a step of one slot from its call to its end."""
         answer = self.next()
         self.meet(answer)
         self.hour.passes(seconds)
         return self.finish(answer, **report)
 
 
-def planned(campaign, system, seats=1, limits=None, **design):
+def planned(study, system, slots=1, limits=None, **design):
     """Make a plan of hackbench on one system, changed by what is given."""
     asked = {
-        "systems": [{"system": system.pk, "seats": seats}],
+        "systems": [{"system": system.pk, "slots": slots}],
         "tools": [{"tool": "hackbench"}],
         "warm_up": 0,
         "repetitions": 2,
@@ -78,7 +78,7 @@ def planned(campaign, system, seats=1, limits=None, **design):
         **design,
     }
     return create_plan(
-        campaign=campaign,
+        study=study,
         who="alice",
         title="A plan",
         design=asked,
@@ -86,5 +86,5 @@ def planned(campaign, system, seats=1, limits=None, **design):
     )
 
 
-def parallel(seats):
-    return {"seats": seats, "scenarios": [{"kind": "parallel", "vms": seats}]}
+def parallel(slots):
+    return {"slots": slots, "scenarios": [{"kind": "parallel", "vms": slots}]}

@@ -7,7 +7,7 @@ from benchmarks.errors import NotFoundError
 from benchmarks.models import Plan, PlanPart, PlanStep, System
 from benchmarks.plans import slots, turns
 from benchmarks.plans.progress import proceed_plans
-from benchmarks.plans.slots import SeatsTakenError
+from benchmarks.plans.slots import SlotsTakenError
 from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
 
 
@@ -35,9 +35,9 @@ def guests(agent, system, hour):
 
 
 @pytest.fixture
-def three(campaign, system, guests):
+def three(study, system, guests):
     """Three guests of a plan of two co-runs."""
-    return guests(planned(campaign, system, **parallel(3)), 3)
+    return guests(planned(study, system, **parallel(3)), 3)
 
 
 def call(guests):
@@ -52,30 +52,30 @@ def steps(plan):
     return list(plan.steps.order_by("position"))
 
 
-def test_a_guest_has_the_same_seat_whenever_it_asks(campaign, system, guests):
-    plan = planned(campaign, system, **parallel(2))
+def test_a_guest_has_the_same_slot_whenever_it_asks(study, system, guests):
+    plan = planned(study, system, **parallel(2))
 
     (first,), (again, other) = guests(plan, 1), guests(plan, 2)
 
-    assert first.seat.pk == again.seat.pk
-    assert (first.seat.number, other.seat.number) == (1, 2)
+    assert first.slot.pk == again.slot.pk
+    assert (first.slot.number, other.slot.number) == (1, 2)
 
 
-def test_there_are_no_more_seats_than_planned(campaign, system, guests):
-    plan = planned(campaign, system, **parallel(2))
+def test_there_are_no_more_slots_than_planned(study, system, guests):
+    plan = planned(study, system, **parallel(2))
 
-    with pytest.raises(SeatsTakenError, match="taken, by vm-a, vm-b"):
+    with pytest.raises(SlotsTakenError, match="taken, by vm-a, vm-b"):
         guests(plan, 3)
 
 
 def test_a_clone_with_the_same_name_is_refused_while_the_first_is_there(
-    campaign, system, agent, hour
+    study, system, agent, hour
 ):
-    plan = planned(campaign, system, **parallel(2))
+    plan = planned(study, system, **parallel(2))
     said = {"plan_id": plan.pk, "agent": agent, "name": "debian", "system": system.pk}
     first = slots.join_plan(**said, instance="a")
 
-    with pytest.raises(SeatsTakenError, match="--as NAME"):
+    with pytest.raises(SlotsTakenError, match="--as NAME"):
         slots.join_plan(**said, instance="b")
 
     assert slots.join_plan(**said, instance="a").pk == first.pk
@@ -84,24 +84,24 @@ def test_a_clone_with_the_same_name_is_refused_while_the_first_is_there(
 
 
 def test_a_guest_of_another_system_is_told_which_are_measured(
-    campaign, system, agent, host, hour
+    study, system, agent, host, hour
 ):
-    plan = planned(campaign, system)
+    plan = planned(study, system)
     described = {"host": host.slug, "hypervisor": "Xen"}
 
     with pytest.raises(PlanError, match=rf"measures: {system.pk} \(KVM\)"):
         Guest(plan, agent, described, "vm-a", hour)
 
 
-def test_another_labs_plan_is_not_there(campaign, system, other_agent, hour):
-    plan = planned(campaign, system)
+def test_another_labs_plan_is_not_there(study, system, other_agent, hour):
+    plan = planned(study, system)
 
     with pytest.raises(NotFoundError):
         Guest(plan, other_agent, system.pk, "vm-a", hour)
 
 
-def test_a_seat_alone_starts_at_once_and_its_end_counts(campaign, system, guests):
-    plan = planned(campaign, system)
+def test_a_slot_alone_starts_at_once_and_its_end_counts(study, system, guests):
+    plan = planned(study, system)
     (guest,) = guests(plan, 1)
 
     answer = guest.next()
@@ -113,8 +113,8 @@ def test_a_seat_alone_starts_at_once_and_its_end_counts(campaign, system, guests
     assert [step.status for step in steps(plan)] == ["done", "waiting"]
 
 
-def test_the_same_step_claimed_twice_is_one(campaign, system, guests):
-    (guest,) = guests(planned(campaign, system), 1)
+def test_the_same_step_claimed_twice_is_one(study, system, guests):
+    (guest,) = guests(planned(study, system), 1)
 
     first, again = guest.next(), guest.next()
 
@@ -130,7 +130,7 @@ def test_all_start_at_one_moment_when_the_last_has_arrived(three, hour):
     others = arrive(three[:2], answers[:2])
 
     assert [each.state for each in waiting] == ["wait", "wait"]
-    assert waiting[1].sentence == "Waiting for seat 3 (vm-c)."
+    assert waiting[1].sentence == "Waiting for slot 3 (vm-c)."
     assert last.starts_at_us == hour.us + 3_000_000
     assert {each.starts_at_us for each in others} == {last.starts_at_us}
 
@@ -149,7 +149,7 @@ def test_what_a_co_run_measured_is_kept_when_all_have_ended(three):
     assert (step.spread_us, round(step.overlap, 4)) == (2000, 0.998)
 
 
-def test_a_seat_that_does_not_come_is_named_and_the_others_are_released(three, hour):
+def test_a_slot_that_does_not_come_is_named_and_the_others_are_released(three, hour):
     answers = call(three)
     for guest in three:
         guest.next()
@@ -159,7 +159,7 @@ def test_a_seat_that_does_not_come_is_named_and_the_others_are_released(three, h
     released = three[0].meet(answers[0])
 
     assert released.state == "released"
-    assert released.sentence == "Seat 2 (vm-b) did not arrive within 60 s."
+    assert released.sentence == "Slot 2 (vm-b) did not arrive within 60 s."
     assert steps(three[0].plan)[0].status == "waiting"
 
 
@@ -185,20 +185,20 @@ def test_after_three_attempts_a_step_has_failed(three, hour):
     assert plan.status == "open" or Plan.objects.get().status == "done"
 
 
-def test_a_guest_that_never_joined_is_awaited_longer(campaign, system, guests, hour):
-    plan = planned(campaign, system, **parallel(2))
+def test_a_guest_that_never_joined_is_awaited_longer(study, system, guests, hour):
+    plan = planned(study, system, **parallel(2))
     (first,) = guests(plan, 1)
     answer = first.next()
 
     hour.passes(300)
     assert first.meet(answer).state == "wait"
     hour.passes(301)
-    assert first.meet(answer).sentence == "Seat 2 never joined, for 600 s."
+    assert first.meet(answer).sentence == "Slot 2 never joined, for 600 s."
 
 
-def test_steps_whose_seats_are_there_go_first(campaign, system, guests, hour):
+def test_steps_whose_slots_are_there_go_first(study, system, guests, hour):
     scenarios = [{"kind": "parallel", "vms": 2}, {"kind": "single"}]
-    plan = planned(campaign, system, seats=2, scenarios=scenarios)
+    plan = planned(study, system, slots=2, scenarios=scenarios)
     first, second = guests(plan, 2)
 
     hour.passes(20)  # vm-b is not heard of any more
@@ -208,16 +208,16 @@ def test_steps_whose_seats_are_there_go_first(campaign, system, guests, hour):
     assert second.next().state == "wait"
 
 
-def test_one_step_at_a_time_runs_on_a_host(campaign, system, guests):
+def test_one_step_at_a_time_runs_on_a_host(study, system, guests):
     scenarios = [{"kind": "single"}, {"kind": "parallel", "vms": 2}]
-    first, second = guests(planned(campaign, system, seats=2, scenarios=scenarios), 2)
+    first, second = guests(planned(study, system, slots=2, scenarios=scenarios), 2)
 
     assert first.next().state == "run"
     assert second.next().sentence == "Others are at step 1."
 
 
-def test_a_seat_that_asks_anew_has_lost_its_program(campaign, system, guests):
-    plan = planned(campaign, system)
+def test_a_slot_that_asks_anew_has_lost_its_program(study, system, guests):
+    plan = planned(study, system)
     (guest,) = guests(plan, 1)
     first = guest.next()
     guest.meet(first)
@@ -230,7 +230,7 @@ def test_a_seat_that_asks_anew_has_lost_its_program(campaign, system, guests):
     assert guest.finish(again).state == "keep"
 
 
-def test_a_seat_that_asks_anew_at_the_barrier_has_not_arrived(three):
+def test_a_slot_that_asks_anew_at_the_barrier_has_not_arrived(three):
     answers = call(three)
     arrive(three[:1], answers[:1])
     three[0].next()
@@ -240,8 +240,8 @@ def test_a_seat_that_asks_anew_at_the_barrier_has_not_arrived(three):
     assert steps(three[0].plan)[0].status == "gathering"
 
 
-def test_a_late_result_of_a_seat_alone_counts(campaign, system, guests, hour):
-    plan = planned(campaign, system)
+def test_a_late_result_of_a_slot_alone_counts(study, system, guests, hour):
+    plan = planned(study, system)
     (guest,) = guests(plan, 1)
     answer = guest.next()
     guest.meet(answer)
@@ -263,7 +263,7 @@ def test_who_takes_far_longer_than_the_first_to_end_is_not_awaited(three, hour):
     hour.passes(71)
 
     told = three[0].finish(answers[0])
-    assert told.sentence == "Seat 3 (vm-c) began and did not report an end in time."
+    assert told.sentence == "Slot 3 (vm-c) began and did not report an end in time."
 
 
 def test_a_late_result_of_a_co_run_does_not_count(three, hour):
@@ -277,7 +277,7 @@ def test_a_late_result_of_a_co_run_does_not_count(three, hour):
     assert three[1].finish(answers[1]).state == "discard"
 
 
-def test_a_seat_that_missed_the_start_spoils_the_attempt_for_all(three):
+def test_a_slot_that_missed_the_start_spoils_the_attempt_for_all(three):
     answers = call(three)
     arrive(three, answers)
     three[0].finish(answers[0])
@@ -286,22 +286,22 @@ def test_a_seat_that_missed_the_start_spoils_the_attempt_for_all(three):
     discarded = three[0].finish(answers[0])
 
     assert discarded.state == "discard"
-    assert discarded.sentence == "Seat 2 (vm-b): learnt of it late"
+    assert discarded.sentence == "Slot 2 (vm-b): learnt of it late"
 
 
-def test_what_cannot_be_run_is_not_tried_again(campaign, system, guests):
-    plan = planned(campaign, system)
+def test_what_cannot_be_run_is_not_tried_again(study, system, guests):
+    plan = planned(study, system)
     (guest,) = guests(plan, 1)
 
     guest.finish(guest.next(), outcome="hopeless", reason="apt install rt-tests")
 
     first = steps(plan)[0]
     assert (first.status, first.attempt) == ("failed", 1)
-    assert first.reason == "Seat 1 (vm-a): apt install rt-tests"
-    assert first.reason.template == "{seat}: {why}"
+    assert first.reason == "Slot 1 (vm-a): apt install rt-tests"
+    assert first.reason.template == "{slot}: {why}"
 
 
-def test_seats_that_began_too_far_apart_try_again(three):
+def test_slots_that_began_too_far_apart_try_again(three):
     answers = call(three)
     arrive(three, answers)
 
@@ -309,7 +309,7 @@ def test_seats_that_began_too_far_apart_try_again(three):
         guest.finish(answers[place], began_us=60_000 * place)
 
     step = steps(three[0].plan)[0]
-    assert step.reason == "The seats began 120 ms apart; 100 ms are allowed."
+    assert step.reason == "The slots began 120 ms apart; 100 ms are allowed."
     assert step.status == "waiting"
 
 
@@ -325,24 +325,24 @@ def test_the_last_attempt_is_kept_with_the_spread_it_has(three):
     assert (step.status, step.spread_us) == ("done", 120_000)
 
 
-def test_seats_of_different_time_servers_cannot_meet(three):
+def test_slots_of_different_time_servers_cannot_meet(three):
     answers = call(three)
     arrive(three[:2], answers[:2])
 
     refused = three[2].meet(answers[2], clock="another")
 
     assert refused.state == "released"
-    assert "seat 3 (vm-c): another" in refused.sentence
+    assert "slot 3 (vm-c): another" in refused.sentence
     assert steps(three[0].plan)[0].status == "failed"
 
 
 @pytest.fixture
-def loaded(campaign, system, guests):
+def loaded(study, system, guests):
     load = {"kind": "under load", "vms": 3, "load": {"tool": "virtlab-linpack"}}
-    return guests(planned(campaign, system, seats=3, scenarios=[load]), 3)
+    return guests(planned(study, system, slots=3, scenarios=[load]), 3)
 
 
-def test_the_load_is_told_to_stop_when_the_measured_seat_has_ended(loaded):
+def test_the_load_is_told_to_stop_when_the_measured_slot_has_ended(loaded):
     answers = call(loaded)
     arrive(loaded, answers)
     assert loaded[1].meet(answers[1]).state == "start"
@@ -370,13 +370,11 @@ def test_a_load_that_is_not_heard_of_spoils_the_attempt(loaded, hour):
 
     spoilt = loaded[0].finish(answers[0])
     assert spoilt.state == "discard"
-    assert "load of seat 2 (vm-b) was not heard of for 30 s" in spoilt.sentence
+    assert "load of slot 2 (vm-b) was not heard of for 30 s" in spoilt.sentence
 
 
-def test_when_the_budget_is_used_up_the_rest_is_not_done(
-    campaign, system, guests, hour
-):
-    plan = planned(campaign, system, repetitions=3, limits={"budget_s": 100})
+def test_when_the_budget_is_used_up_the_rest_is_not_done(study, system, guests, hour):
+    plan = planned(study, system, repetitions=3, limits={"budget_s": 100})
     (guest,) = guests(plan, 1)
     guest.alone(seconds=10)
     answer = guest.next()
@@ -392,10 +390,8 @@ def test_when_the_budget_is_used_up_the_rest_is_not_done(
     assert plan.status == "done"
 
 
-def test_what_would_not_fit_into_the_budget_is_not_begun(
-    campaign, system, guests, hour
-):
-    plan = planned(campaign, system, limits={"budget_s": 100})
+def test_what_would_not_fit_into_the_budget_is_not_begun(study, system, guests, hour):
+    plan = planned(study, system, limits={"budget_s": 100})
     (guest,) = guests(plan, 1)
     guest.alone(seconds=60)
 
@@ -417,8 +413,8 @@ def test_the_budget_frees_who_waits_at_a_barrier(three, hour):
     assert three[0].next().state == "over"
 
 
-def test_steps_say_in_which_order_they_were_really_begun(campaign, system, guests):
-    plan = planned(campaign, system, order="abba", repetitions=2)
+def test_steps_say_in_which_order_they_were_really_begun(study, system, guests):
+    plan = planned(study, system, order="abba", repetitions=2)
     (guest,) = guests(plan, 1)
 
     guest.alone()
@@ -430,9 +426,9 @@ def test_steps_say_in_which_order_they_were_really_begun(campaign, system, guest
 
 
 def test_a_turn_costs_the_same_however_long_the_plan(
-    campaign, system, guests, django_assert_max_num_queries
+    study, system, guests, django_assert_max_num_queries
 ):
-    (guest,) = guests(planned(campaign, system, repetitions=200), 1)
+    (guest,) = guests(planned(study, system, repetitions=200), 1)
 
     with django_assert_max_num_queries(25):
         guest.next()

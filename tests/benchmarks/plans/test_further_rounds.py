@@ -15,7 +15,7 @@ def hour(monkeypatch):
 
 
 @pytest.fixture
-def measure(campaign, agent, hour, db):
+def measure(study, agent, hour, db):
     """Follow a plan; each repetition of a system prints the next of its values."""
 
     def upload(system, value):
@@ -24,7 +24,7 @@ def measure(campaign, agent, hour, db):
         key = str(uuid.uuid4())
         document = {
             "key": key,
-            "campaign": campaign.slug,
+            "study": study.slug,
             "system": system.pk,
             "tool": "hackbench",
             "samples": [sample],
@@ -69,8 +69,8 @@ def rounds(plan, system):
     return plan.steps.filter(system=system, status="done").count()
 
 
-def test_a_narrow_interval_ends_the_plan_as_planned(measure, campaign, system):
-    plan = planned(campaign, system, repetitions=5, limits=WIDTH)
+def test_a_narrow_interval_ends_the_plan_as_planned(measure, study, system):
+    plan = planned(study, system, repetitions=5, limits=WIDTH)
 
     measure(plan, {system.pk: CALM})
 
@@ -79,8 +79,8 @@ def test_a_narrow_interval_ends_the_plan_as_planned(measure, campaign, system):
     assert plan.advice[0]["sentence"] == "The interval is below 1 %."
 
 
-def test_it_adds_as_many_rounds_as_the_width_asks_for(measure, campaign, system):
-    plan = planned(campaign, system, repetitions=3, limits=WIDTH)
+def test_it_adds_as_many_rounds_as_the_width_asks_for(measure, study, system):
+    plan = planned(study, system, repetitions=3, limits=WIDTH)
 
     measure(plan, {system.pk: [1.0, 1.004, 0.996] * 10})
 
@@ -90,8 +90,8 @@ def test_it_adds_as_many_rounds_as_the_width_asks_for(measure, campaign, system)
     assert plan.advice[0]["sentence"] == "The interval is below 1 %."
 
 
-def test_it_stops_at_the_maximum_and_says_so(measure, campaign, system):
-    plan = planned(campaign, system, repetitions=5, limits=WIDTH)
+def test_it_stops_at_the_maximum_and_says_so(measure, study, system):
+    plan = planned(study, system, repetitions=5, limits=WIDTH)
 
     measure(plan, {system.pk: WILD})
 
@@ -102,8 +102,8 @@ def test_it_stops_at_the_maximum_and_says_so(measure, campaign, system):
     assert sentence.endswith("The plan ends at 12 repetitions.")
 
 
-def test_it_adds_nothing_when_the_budget_is_used_up(measure, campaign, system):
-    plan = planned(campaign, system, repetitions=5, limits={**WIDTH, "budget_s": 25})
+def test_it_adds_nothing_when_the_budget_is_used_up(measure, study, system):
+    plan = planned(study, system, repetitions=5, limits={**WIDTH, "budget_s": 25})
 
     measure(plan, {system.pk: WILD})
 
@@ -111,8 +111,8 @@ def test_it_adds_nothing_when_the_budget_is_used_up(measure, campaign, system):
     assert (plan.status, rounds(plan, system)) == ("done", 5)
 
 
-def test_it_waits_for_results_that_are_on_their_way(measure, campaign, system):
-    plan = planned(campaign, system, repetitions=2, limits=WIDTH)
+def test_it_waits_for_results_that_are_on_their_way(measure, study, system):
+    plan = planned(study, system, repetitions=2, limits=WIDTH)
 
     measure(plan, {system.pk: CALM}, process=lambda: None)
 
@@ -120,13 +120,13 @@ def test_it_waits_for_results_that_are_on_their_way(measure, campaign, system):
     assert (plan.status, plan.advice) == ("open", [])
 
 
-def test_both_sides_of_a_ratio_get_more_runs(measure, campaign, system, lab):
+def test_both_sides_of_a_ratio_get_more_runs(measure, study, system, lab):
     other = Host.objects.get(pk=system.host_id)
     native = System.objects.create(
         lab=lab, host=other, hypervisor="native", fingerprint="native-on-alpha"
     )
     systems = [{"system": system.pk}, {"system": native.pk}]
-    plan = planned(campaign, system, systems=systems, repetitions=3, limits=WIDTH)
+    plan = planned(study, system, systems=systems, repetitions=3, limits=WIDTH)
 
     measure(plan, {system.pk: [1.2, 1.206, 1.194] * 10, native.pk: CALM})
 

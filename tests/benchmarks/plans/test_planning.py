@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.analysis.planning import PlanError
 from benchmarks.errors import UnknownSystemError
-from benchmarks.models import Plan, PlanPart, PlanSeat, PlanStep, System
+from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, System
 from benchmarks.plans.planning import PlanOverError, create_plan, stop_plan
 from tests.benchmarks.plans.planning import parallel, planned
 
@@ -16,42 +16,42 @@ def system(lab, host):
     )
 
 
-def test_it_stores_every_step_in_order_with_a_part_for_each_seat(campaign, system):
-    plan = planned(campaign, system, **parallel(3), warm_up=1)
+def test_it_stores_every_step_in_order_with_a_part_for_each_slot(study, system):
+    plan = planned(study, system, **parallel(3), warm_up=1)
 
     steps = list(plan.steps.order_by("position"))
     assert [step.repetition for step in steps] == [0, 1, 2]
     assert [step.position for step in steps] == [0, 1, 2]
     assert PlanPart.objects.filter(step=steps[0]).count() == 3
-    assert [seat.number for seat in plan.seats.order_by("number")] == [1, 2, 3]
+    assert [slot.number for slot in plan.slots.order_by("number")] == [1, 2, 3]
 
 
-def test_it_draws_a_seed_and_keeps_it(campaign, system):
-    first, second = (planned(campaign, system, order="random") for _ in range(2))
+def test_it_draws_a_seed_and_keeps_it(study, system):
+    first, second = (planned(study, system, order="random") for _ in range(2))
 
     assert first.seed != second.seed
     assert Plan.objects.get(pk=first.pk).seed == first.seed
 
 
-def test_a_system_may_be_described(campaign, host):
+def test_a_system_may_be_described(study, host):
     described = {"host": host.slug, "hypervisor": "Xen"}
 
     plan = create_plan(
-        campaign=campaign,
+        study=study,
         who="alice",
         title="A plan",
         design={"systems": [{"system": described}], "tools": [{"tool": "mbw"}]},
         budget_s=60,
     )
 
-    assert plan.seats.get().system.hypervisor == "Xen"
+    assert plan.slots.get().system.hypervisor == "Xen"
 
 
-def test_a_system_of_another_lab_is_unknown(campaign, system, other_lab):
+def test_a_system_of_another_lab_is_unknown(study, system, other_lab):
     System.objects.update(lab=other_lab)
 
     with pytest.raises(UnknownSystemError):
-        planned(campaign, system)
+        planned(study, system)
 
 
 @pytest.mark.parametrize(
@@ -66,22 +66,22 @@ def test_a_system_of_another_lab_is_unknown(campaign, system, other_lab):
     ],
 )
 def test_a_plan_nobody_could_follow_leaves_nothing(
-    campaign, system, design, limits, sentence
+    study, system, design, limits, sentence
 ):
     with pytest.raises(PlanError, match=sentence):
-        planned(campaign, system, limits=limits, **design)
+        planned(study, system, limits=limits, **design)
 
     assert not Plan.objects.exists()
-    assert not PlanSeat.objects.exists()
+    assert not PlanSlot.objects.exists()
 
 
-def test_a_system_is_named_once(campaign, system):
+def test_a_system_is_named_once(study, system):
     with pytest.raises(PlanError, match="stands twice"):
-        planned(campaign, system, systems=[{"system": system.pk}] * 2)
+        planned(study, system, systems=[{"system": system.pk}] * 2)
 
 
-def test_stopping_leaves_what_waits_undone(campaign, system):
-    plan = planned(campaign, system)
+def test_stopping_leaves_what_waits_undone(study, system):
+    plan = planned(study, system)
 
     stopped = stop_plan(plan=plan)
 

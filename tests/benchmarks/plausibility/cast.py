@@ -3,7 +3,7 @@
 from itertools import count
 
 from benchmarks.plausibility.checking import RULES
-from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, Study
+from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
 
 _numbers = count(1)
 
@@ -12,7 +12,7 @@ def cell(*means, **facts):
     """A cell of native on host alpha unless told otherwise."""
     return CellFact(
         **{
-            **{"id": f"cell-{next(_numbers)}", "campaign": "here", "host": "alpha"},
+            **{"id": f"cell-{next(_numbers)}", "study": "here", "host": "alpha"},
             **{"system": "native", "is_native": facts.get("system") is None},
             **{"tool": "ramspeed", "metric": "bandwidth", "case": "read"},
             **{"component": "memory", "unit": "MB/s"},
@@ -25,7 +25,7 @@ def cell(*means, **facts):
 def run(tool="netperf", samples=(), **facts):
     return RunFact(
         **{
-            **{"id": f"run-{next(_numbers)}", "campaign": "here", "system": "native"},
+            **{"id": f"run-{next(_numbers)}", "study": "here", "system": "native"},
             **{"tool": tool, "samples": samples, **facts},
         }
     )
@@ -37,8 +37,8 @@ def sample(metric, value, unit="", **facts):
 
 def findings(rule, *members, others=(), **facts):
     """What one rule says about these cells and runs."""
-    study = Study(
-        campaign="here",
+    study = StudyFacts(
+        id="here",
         cells=tuple(each for each in members if isinstance(each, CellFact)),
         runs=tuple(each for each in members if isinstance(each, RunFact)),
         others=tuple(others),

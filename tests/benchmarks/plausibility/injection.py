@@ -1,7 +1,7 @@
-"""Mistakes of every class, made at random in a clean campaign.
+"""Mistakes of every class, made at random in a clean study.
 
 Each function takes a generator and a clean study and returns the study with one mistake
-and the ids of the cells or runs that are wrong, or None where the campaign has nothing
+and the ids of the cells or runs that are wrong, or None where the study has nothing
 that the mistake could be made in.
 """
 
@@ -32,7 +32,7 @@ def _any(rng, items):
 
 
 def _measured(study):
-    return [cell for cell in study.cells if not cell.is_share and cell.seat != "sum"]
+    return [cell for cell in study.cells if not cell.is_share and cell.slot != "sum"]
 
 
 def unit_slip(factor):
@@ -78,10 +78,10 @@ def pasted_column(part):
     return inject
 
 
-def pasted_from_another_campaign(rng, study):
+def pasted_from_another_study(rng, study):
     column = _column(study, str(_any(rng, _guests(study))))
     cells = [cell for cell in column.values() if not cell.is_share]
-    elsewhere = {"campaign": "there", "campaign_label": "there", "system": "xen"}
+    elsewhere = {"study": "there", "study_label": "there", "system": "xen"}
     others = [replace(cell, id=f"there/{cell.id}", **elsewhere) for cell in cells]
     return replace(study, others=tuple(others)), {cell.id for cell in cells}
 
@@ -104,7 +104,7 @@ def pasted_case(rng, study):
 
 
 def changed_sum(rng, study):
-    total = _any(rng, (cell for cell in study.cells if cell.seat == "sum"))
+    total = _any(rng, (cell for cell in study.cells if cell.slot == "sum"))
     factor = 1 + rng.choice([-1, 1]) * rng.uniform(0.02, 0.2)
     changed, _ = with_cells(study, [scaled(total, float(factor))])
     return changed, {total.id}
@@ -250,16 +250,16 @@ def marked(rng, study):
     return _with_runs(study, [replace(run, marks=(("cut", "The output is cut."),))])
 
 
-SLIPS = {"unit-slip", "seats-do-not-add-up", "beyond-the-medium"}
+SLIPS = {"unit-slip", "slots-do-not-add-up", "beyond-the-medium"}
 FACTORS = (10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8, 1 / 8)
 CLASSES = {
     **{f"one value x {f:.4g}": (unit_slip(f), SLIPS) for f in FACTORS},
     "one run in another unit": (slip_in_one_run, {"unit-slip"}),
     "column pasted": (pasted_column(1.0), {"pasted-values"}),
     "half a column pasted": (pasted_column(0.5), {"pasted-values"}),
-    "pasted from another campaign": (pasted_from_another_campaign, {"pasted-values"}),
+    "pasted from another study": (pasted_from_another_study, {"pasted-values"}),
     "case pasted": (pasted_case, {"pasted-cases"}),
-    "sum changed": (changed_sum, {"seats-do-not-add-up"}),
+    "sum changed": (changed_sum, {"slots-do-not-add-up"}),
     "second native 10 % off": (second_native, {"baselines-disagree"}),
     "guest 30 % faster": (
         faster_than_native,
@@ -277,7 +277,7 @@ CLASSES = {
         broken_identity,
         {"identity-violated", "netperf-service-demand"},
     ),
-    "seats run apart": (apart, {"corun-overlap"}),
+    "slots run apart": (apart, {"corun-overlap"}),
     "reference differs": (other_reference, {"corun-reference"}),
     "parser's mark": (marked, {"tool-mark"}),
 }

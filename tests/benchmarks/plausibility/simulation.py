@@ -1,4 +1,4 @@
-"""Clean campaigns of known truth: nothing in them is a mistake.
+"""Clean studies of known truth: nothing in them is a mistake.
 
 Native and one to six virtual machines on one host; CPU, memory, disk and network; block
 size curves; guests that reach a twentieth of the native network; quiet and noisy runs,
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, Study
+from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 NOISE = {"CPU": 0.02, "memory": 0.03, "disk": 0.10, "network": 0.05}
@@ -42,7 +42,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Style:
-    """How a campaign was measured and printed."""
+    """How a study was measured and printed."""
 
     n: int
     noise: dict
@@ -51,7 +51,7 @@ class Style:
 
 
 def clean_study(seed):
-    """One campaign without any mistake."""
+    """One study without any mistake."""
     rng = np.random.default_rng(seed)
     tests, style = _tests(rng), _style(rng)
     systems = ["native", *(f"vm-{i}" for i in range(1, rng.integers(2, 8)))]
@@ -63,7 +63,7 @@ def clean_study(seed):
     ]
     cells += _shares(rng, style, systems)
     cells += _together(rng, style, tests, speeds)
-    study = Study(campaign="here", cells=tuple(cells), runs=tuple(_runs(rng, systems)))
+    study = StudyFacts(id="here", cells=tuple(cells), runs=tuple(_runs(rng, systems)))
     return replace(study, cells=tuple(_with_baselines(study.cells)))
 
 
@@ -144,7 +144,7 @@ def printed(style, value):
 
 
 def readings(rng, style, component, truth, n):
-    """Run means around the truth: lognormal, every third campaign with heavy tails."""
+    """Run means around the truth: lognormal, every third study with heavy tails."""
     cv = style.noise[component]
     scatter = rng.standard_t(4, n) / np.sqrt(2) if style.heavy else rng.normal(0, 1, n)
     return tuple(printed(style, truth * np.exp(cv * each)) for each in scatter)
@@ -155,11 +155,11 @@ def _cell(rng, style, system, test, truth, **place):
     means = place.pop("means", None) or readings(rng, style, test.component, truth, n)
     if test.component == "network":
         means = tuple(min(each, printed(style, 117.6)) for each in means)
-    seat = f"/{place['vms']}/{place['seat']}" if place else ""
+    slot = f"/{place['vms']}/{place['slot']}" if place else ""
     return CellFact(
-        id=f"{system}/{test.case}{seat}",
-        campaign="here",
-        campaign_label="here",
+        id=f"{system}/{test.case}{slot}",
+        study="here",
+        study_label="here",
         host="alpha",
         system=system,
         system_label=system,
@@ -206,19 +206,19 @@ def _together(rng, style, tests, speeds):
         truth = speeds["vm-1"][test.case] * share * rng.uniform(0.6, 0.95)
         place = {"scenario": "parallel", "vms": vms}
         exact = replace(style, printed="all")
-        seats = [
+        slots = [
             readings(
                 rng, exact, test.component, truth * rng.uniform(0.8, 1.05), style.n
             )
             for _ in range(vms)
         ]
-        for seat, values in enumerate(seats, 1):
+        for slot, values in enumerate(slots, 1):
             means = tuple(printed(style, each) for each in values)
             yield _cell(
-                rng, style, "vm-1", test, 0, seat=str(seat), means=means, **place
+                rng, style, "vm-1", test, 0, slot=str(slot), means=means, **place
             )
-        total = tuple(printed(style, sum(each)) for each in zip(*seats, strict=True))
-        yield _cell(rng, style, "vm-1", test, 0, seat="sum", means=total, **place)
+        total = tuple(printed(style, sum(each)) for each in zip(*slots, strict=True))
+        yield _cell(rng, style, "vm-1", test, 0, slot="sum", means=total, **place)
 
 
 def _with_baselines(cells):
@@ -253,7 +253,7 @@ def _run(system, name, tool, samples, **facts):
     cells = tuple(SampleFact(**each) for each in samples)
     return RunFact(
         id=f"run/{system}/{name}",
-        campaign="here",
+        study="here",
         host="alpha",
         system=system,
         system_label=system,
@@ -339,15 +339,15 @@ def _metered(rng, system):
 
 def _corun(rng, system):
     length_s = rng.uniform(60, 600)
-    for seat in range(1, 4):
+    for slot in range(1, 4):
         started = NOON + timedelta(seconds=float(rng.uniform(0, 0.01 * length_s)))
         yield _run(
             system,
-            f"together {seat}",
+            f"together {slot}",
             "iozone",
             [],
             corun=f"together {system}",
-            seat=str(seat),
+            slot=str(slot),
             vms=3,
             scenario="parallel",
             started_at=started,

@@ -1,4 +1,4 @@
-"""The reference campaigns as the plain values that the rules look at."""
+"""The reference studies as the plain values that the rules look at."""
 
 from dataclasses import replace
 from functools import cache
@@ -19,40 +19,40 @@ from benchmarks.fingerprints import (
     system_fingerprint,
 )
 from benchmarks.parsing.labels import case_label
-from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, Study
-from benchmarks.reference.documents import reference_campaigns
+from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
+from benchmarks.reference.documents import reference_studies as published
 
 SYSTEM_FIELDS = (
     *("hypervisor", "hypervisor_version", "virtualization", "guest_os"),
     *("guest_bits", "vcpus", "memory_bytes"),
 )
-RUN_FIELDS = ("scenario", "vms", "seat", "load", "clock", "document", "table")
+RUN_FIELDS = ("scenario", "vms", "slot", "load", "clock", "document", "table")
 
 
 @cache
 def reference_studies():
-    """Each campaign by its slug, with the cells of all others beside it."""
-    loaded = {each.campaign["slug"]: each for each in reference_campaigns()}
+    """Each study by its slug, with the cells of all others beside it."""
+    loaded = {each.document["slug"]: each for each in published()}
     cells = _with_baselines(
         [cell for each in loaded.values() for cell in _cells_of(each)]
     )
     return {
-        slug: Study(
-            campaign=slug,
+        slug: StudyFacts(
+            id=slug,
             label=slug,
-            cells=tuple(cell for cell in cells if cell.campaign == slug),
-            others=tuple(cell for cell in cells if cell.campaign != slug),
+            cells=tuple(cell for cell in cells if cell.study == slug),
+            others=tuple(cell for cell in cells if cell.study != slug),
             runs=tuple(map(run_fact, each.runs)),
-            varied=tuple(each.campaign.get("factors", ())),
+            varied=tuple(each.document.get("factors", ())),
         )
         for slug, each in loaded.items()
     }
 
 
-def _cells_of(campaign):
-    hosts = {host["slug"]: host["facts"] for host in campaign.hosts}
+def _cells_of(study):
+    hosts = {host["slug"]: host["facts"] for host in study.hosts}
     grouped = {}
-    for run in campaign.runs:
+    for run in study.runs:
         for sample in run["samples"]:
             grouped.setdefault(_identity(run, sample), []).append((run, sample))
     for key, members in grouped.items():
@@ -61,9 +61,9 @@ def _cells_of(campaign):
 
 def _identity(run, sample):
     return (
-        run["campaign"],
+        run["study"],
         system_id(run),
-        *(run["scenario"], run.get("vms"), run.get("seat", ""), run.get("load", "")),
+        *(run["scenario"], run.get("vms"), run.get("slot", ""), run.get("load", "")),
         case_fingerprint(run["tool"], sample["metric"], sample["parameters"]),
     )
 
@@ -86,8 +86,8 @@ def _cell(key, members, hosts):
     means = tuple(each["value"] for _, each in members)
     return CellFact(
         id="/".join(map(str, key)),
-        campaign=run["campaign"],
-        campaign_label=run["campaign"],
+        study=run["study"],
+        study_label=run["study"],
         host=system["host"],
         host_cores=hosts[system["host"]].get("cores"),
         line_rate_bit_per_s=line_rate_bit_per_s(hosts[system["host"]]),
@@ -115,7 +115,7 @@ def _cell(key, members, hosts):
 def run_fact(run):
     return RunFact(
         id=run["key"],
-        campaign=run["campaign"],
+        study=run["study"],
         host=run["system"]["host"],
         system=system_id(run),
         system_label=system_label(run["system"]),
@@ -151,10 +151,10 @@ def _with_baselines(cells):
 def _baseline_facts(cell):
     same = (
         *("id", "host", "guest_os", "guest_bits", "scenario", "is_native", "options"),
-        *("vcpus", "memory_bytes", "mean", "n", "seat", "vms", "load"),
+        *("vcpus", "memory_bytes", "mean", "n", "slot", "vms", "load"),
     )
     return CellFacts(
-        campaign_id=cell.campaign,
+        study_id=cell.study,
         case_id=cell.case,
         **{name: getattr(cell, name) for name in same},
     )
@@ -162,7 +162,7 @@ def _baseline_facts(cell):
 
 def _paired(cell, by_id, facts, candidates):
     choice = choose_baseline(
-        facts[cell.id], candidates, band_percent=2.0, max_age_days=30
+        facts[cell.id], candidates, equivalence_margin_percent=2.0, max_age_days=30
     )
     if choice.chosen is None:
         return cell

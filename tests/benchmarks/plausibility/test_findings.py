@@ -4,18 +4,18 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.plausibility.checking import RULES, check
-from benchmarks.plausibility.facts import Study
+from benchmarks.plausibility.facts import StudyFacts
 from benchmarks.plausibility.findings import Finding, Subject, subjects
 from benchmarks.plausibility.registry import rule
 from tests.benchmarks.plausibility.cast import cell, run, sample
 
 DOUBT = Finding(
-    "a-rule", "error", "It cannot be.", subjects("cell", [1, 2]), {}, (1.5,)
+    "a-rule", "impossible", "It cannot be.", subjects("cell", [1, 2]), {}, (1.5,)
 )
 
 
 def test_the_fingerprint_outlives_order_wording_and_evidence():
-    reworded = replace(DOUBT, sentence="No.", evidence={"more": 1}, severity="notice")
+    reworded = replace(DOUBT, sentence="No.", evidence={"more": 1}, severity="check")
 
     assert reworded.fingerprint == DOUBT.fingerprint
     turned = replace(DOUBT, subjects=DOUBT.subjects[::-1])
@@ -55,12 +55,12 @@ def test_a_rule_says_what_it_does_why_and_what_to_do(each):
 
 def test_two_rules_of_one_id_are_refused():
     with pytest.raises(ValueError, match='two rules are called "tool-mark"'):
-        rule("tool-mark", "Again", "notice")(lambda study: iter(()))
+        rule("tool-mark", "Again", "check")(lambda study: iter(()))
 
 
 @pytest.mark.parametrize("each", RULES.values(), ids=lambda each: each.id)
 def test_an_empty_study_has_no_findings(each):
-    assert list(each.findings(Study(campaign="here"))) == []
+    assert list(each.findings(StudyFacts(id="here"))) == []
 
 
 ODD = ["", "0", "²", "9" * 400, "-1", "1e999", "4 parsecs", "nan", "a,b,c", "0,0,0"]
@@ -81,10 +81,10 @@ def test_whatever_a_lab_uploads_as_text_no_rule_breaks(tool, odd):
         for value in (0, 1)
     )
     facts = {"elapsed_s": odd, "seconds": odd}
-    runs = [run(tool, samples, facts=facts, corun=odd, seat=odd) for _ in range(4)]
-    cells = [cell(0.0, seat=odd, parameters=parameters, vms=2), cell(1.0, unit=odd)]
+    runs = [run(tool, samples, facts=facts, corun=odd, slot=odd) for _ in range(4)]
+    cells = [cell(0.0, slot=odd, parameters=parameters, vms=2), cell(1.0, unit=odd)]
 
-    found = check(Study(campaign="here", cells=tuple(cells), runs=tuple(runs)))
+    found = check(StudyFacts(id="here", cells=tuple(cells), runs=tuple(runs)))
 
     assert all(json.dumps(each.evidence) for each in found)
 
@@ -93,7 +93,7 @@ def test_errors_come_first_and_evidence_is_plain_json():
     share = {"metric": "CPU utilization (disk)", "unit": "%", "component": "disk"}
     cells = (cell(99.5, **share), cell(40.0, **share), cell(0.0, **share))
 
-    found = check(Study(campaign="here", cells=cells))
+    found = check(StudyFacts(id="here", cells=cells))
 
     assert [each.rule for each in found] == ["zero-reading", "saturated-reading"]
     assert json.loads(json.dumps(found[0].evidence)) == {
@@ -106,7 +106,7 @@ def test_a_rule_is_not_changed_by_the_order_of_the_cells():
     share = {"metric": "CPU utilization (disk)", "unit": "%", "component": "disk"}
     cells = (cell(0.0, **share), cell(40.0, **share))
 
-    one = check(Study(campaign="here", cells=cells))
-    other = check(Study(campaign="here", cells=cells[::-1]))
+    one = check(StudyFacts(id="here", cells=cells))
+    other = check(StudyFacts(id="here", cells=cells[::-1]))
 
     assert [each.fingerprint for each in one] == [each.fingerprint for each in other]

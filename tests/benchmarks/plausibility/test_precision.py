@@ -31,7 +31,7 @@ def test_a_single_value_has_the_noise_of_its_component():
     assert noise.of_mean(cell(50.0, component="disk")) == TYPICAL["disk"]
 
 
-def test_a_campaigns_own_scatter_replaces_the_typical_one():
+def test_a_studies_own_scatter_replaces_the_typical_one():
     quiet = [cell(100.0, 100.5, 99.5, component="disk") for _ in range(5)]
 
     noise = observed_noise(quiet)

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.models import System
-from benchmarks.power.energy import campaign_energy
+from benchmarks.power.energy import study_energy
 from benchmarks.power.metered import metered_run
 
 LOG = "timestamp,watts\n" + "".join(
@@ -15,16 +15,16 @@ LOG = "timestamp,watts\n" + "".join(
 @pytest.fixture
 def uoc(load_study):
     """The study of UOC with its reference, HDD and swap on HDD."""
-    campaign = load_study("uoc-2012-kvm")
-    campaign.reference_system = System.objects.get(
+    study = load_study("uoc-2012-kvm")
+    study.reference_system = System.objects.get(
         options={"storage": "HDD", "swap": "HDD"}
     )
-    campaign.save()
-    return campaign
+    study.save()
+    return study
 
 
 @pytest.fixture
-def metered(submit, run_document, campaign):
+def metered(submit, run_document, study):
     """A power log of a minute, and the work within it."""
 
     def take(log=LOG, *, started="2026-11-20T21:00:10Z", **changes):
@@ -39,7 +39,7 @@ def metered(submit, run_document, campaign):
         meter = run_document(tool="power-csv", output=log, **shared, **changes)
         del meter["samples"]
         submit(meter, run_document(**work, **shared))
-        (reading,) = campaign_energy(campaign).metered
+        (reading,) = study_energy(study).metered
         return reading
 
     return take
@@ -51,7 +51,7 @@ def of(energy, workload):
 
 
 def test_the_energy_of_the_work_reverses_a_conclusion_of_the_study(uoc):
-    table = of(campaign_energy(uoc), "sysbench oltp")
+    table = of(study_energy(uoc), "sysbench oltp")
     (ssd,) = (
         each
         for each in table.systems
@@ -68,7 +68,7 @@ def test_the_energy_of_the_work_reverses_a_conclusion_of_the_study(uoc):
 
 
 def test_the_power_while_waiting_lies_between_both_figures(uoc):
-    tables = [of(campaign_energy(uoc, watts), "sysbench oltp") for watts in (0, 110)]
+    tables = [of(study_energy(uoc, watts), "sysbench oltp") for watts in (0, 110)]
 
     for nothing, waiting in zip(*(table.systems for table in tables), strict=True):
         assert nothing.less_wait_j == nothing.printed_j
@@ -76,13 +76,13 @@ def test_the_power_while_waiting_lies_between_both_figures(uoc):
 
 
 def test_no_machine_waits_at_more_than_its_mean_power(uoc):
-    table = of(campaign_energy(uoc, 500), "sysbench oltp")
+    table = of(study_energy(uoc, 500), "sysbench oltp")
 
     assert {each.less_wait_j for each in table.systems} == {None}
 
 
 def test_work_of_unknown_length_has_no_energy_but_a_reason(uoc):
-    energy = campaign_energy(uoc)
+    energy = study_energy(uoc)
 
     for each in of(energy, "b_eff_io").systems:
         assert each.energy_j is None
@@ -92,9 +92,7 @@ def test_work_of_unknown_length_has_no_energy_but_a_reason(uoc):
     assert {each.energy_ratio for each in others} == {None}
 
 
-def test_repeated_readings_are_computed_each_then_averaged(
-    submit, run_document, campaign
-):
+def test_repeated_readings_are_computed_each_then_averaged(submit, run_document, study):
     for number, (joules, seconds) in enumerate([(1000, 10), (3000, 20)]):
         shared = {"corun": f"round {number}"}
         samples = [
@@ -106,7 +104,7 @@ def test_repeated_readings_are_computed_each_then_averaged(
             run_document(facts={"elapsed_s": 5 + 5 * number}, **shared),
         )
 
-    (table,) = campaign_energy(campaign).tables
+    (table,) = study_energy(study).tables
 
     (system,) = table.systems
     assert system.energy_j == pytest.approx((100 * 5 + 150 * 10) / 2)
@@ -152,15 +150,15 @@ def test_work_that_the_meter_did_not_see_is_refused(metered):
 
 
 def test_figures_without_a_log_cannot_be_integrated(uoc):
-    reading = campaign_energy(uoc).metered[0]
+    reading = study_energy(uoc).metered[0]
 
     assert "Only figures were sent" in metered_run(reading).problem
 
 
-def test_its_queries_are_fixed(metered, campaign, django_assert_num_queries):
+def test_its_queries_are_fixed(metered, study, django_assert_num_queries):
     reading = metered()
 
     with django_assert_num_queries(4):
-        campaign_energy(campaign)
+        study_energy(study)
     with django_assert_num_queries(2):
         metered_run(reading)

@@ -1,4 +1,4 @@
-"""Campaigns that are to be frozen: asked for once, found again, given up some time."""
+"""Studies that are to be frozen: asked for once, found again, given up some time."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -8,34 +8,34 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from benchmarks.models import Freezing, Snapshot
+from benchmarks.models import PublishingJob, Version
 from benchmarks.publishing.jobs import (
     MOST_ATTEMPTS,
     UNTAKEN,
     note_failure,
     note_stage,
-    revive_freezings,
-    take_freezing,
+    requeue_publishing_jobs,
+    take_publishing_job,
 )
 from benchmarks.publishing.locks import UNHELD, held
 from benchmarks.studies import checking
-from tests import freezing
+from tests import publishing
 
 
 @pytest.fixture
-def measured(campaign, submit, run_document):
+def measured(study, submit, run_document):
     submit(run_document())
-    checking.check_due_campaigns(timedelta(0))
-    return campaign
+    checking.check_due_studies(timedelta(0))
+    return study
 
 
 @pytest.fixture
 def asked(measured, person):
-    return freezing.asked(measured, person)
+    return publishing.asked(measured, person)
 
 
 def age(by):
-    Freezing.objects.update(seen_at=timezone.now() - 2 * by)
+    PublishingJob.objects.update(seen_at=timezone.now() - 2 * by)
 
 
 def in_threads(*jobs):
@@ -50,76 +50,76 @@ def in_threads(*jobs):
 
 
 def test_one_that_is_being_frozen_is_not_asked_for_again(asked, measured, person):
-    assert freezing.asked(measured, person) == asked
+    assert publishing.asked(measured, person) == asked
 
 
 def test_it_may_be_asked_for_again_when_it_is_over(asked, measured, person):
-    note_failure(freezing=asked, problem="No.")
+    note_failure(job=asked, problem="No.")
 
-    assert freezing.asked(measured, person) != asked
+    assert publishing.asked(measured, person) != asked
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_who_ask_in_one_instant_get_one(measured, person):
-    ask = partial(freezing.asked, measured, person)
+    ask = partial(publishing.asked, measured, person)
 
     assert len(set(in_threads(*[ask] * 4))) == 1
 
 
 @pytest.mark.django_db(transaction=True)
 def test_it_is_begun_once(asked):
-    begun = in_threads(*[partial(take_freezing, asked.pk)] * 4)
+    begun = in_threads(*[partial(take_publishing_job, asked.pk)] * 4)
 
     assert [each.attempts for each in begun if each] == [1]
 
 
 def test_one_whose_hint_was_lost_is_sent_again_after_a_while(asked):
-    assert revive_freezings() == []
+    assert requeue_publishing_jobs() == []
     age(UNTAKEN)
 
-    assert revive_freezings() == [asked.pk]
-    assert revive_freezings() == []
+    assert requeue_publishing_jobs() == [asked.pk]
+    assert requeue_publishing_jobs() == []
 
 
 @pytest.mark.django_db(transaction=True)
 def test_one_in_hand_is_left_alone_and_one_whose_maker_died_is_not(asked):
-    taken = take_freezing(asked.pk)
+    taken = take_publishing_job(asked.pk)
     age(UNHELD)
 
-    with held(Freezing, taken.pk):
-        assert in_threads(revive_freezings) == [[]]
-    assert in_threads(revive_freezings) == [[taken.pk]]
-    assert take_freezing(taken.pk).attempts == 2
+    with held(PublishingJob, taken.pk):
+        assert in_threads(requeue_publishing_jobs) == [[]]
+    assert in_threads(requeue_publishing_jobs) == [[taken.pk]]
+    assert take_publishing_job(taken.pk).attempts == 2
 
 
 @pytest.mark.django_db(transaction=True)
 def test_only_one_has_it_in_hand(asked):
     def is_mine():
-        with held(Freezing, asked.pk) as mine:
+        with held(PublishingJob, asked.pk) as mine:
             return mine
 
-    with held(Freezing, asked.pk):
+    with held(PublishingJob, asked.pk):
         assert in_threads(is_mine) == [False]
     assert in_threads(is_mine) == [True]
 
 
 def test_one_that_stops_every_worker_is_given_up_with_a_reason(asked):
     for _ in range(MOST_ATTEMPTS):
-        take_freezing(asked.pk)
+        take_publishing_job(asked.pk)
         age(UNHELD)
-        revive_freezings()
+        requeue_publishing_jobs()
 
-    found = Freezing.objects.get()
+    found = PublishingJob.objects.get()
     assert (found.stage, found.attempts) == ("failed", MOST_ATTEMPTS)
     assert f"stopped its worker {MOST_ATTEMPTS} times" in found.problem
-    assert not Snapshot.objects.exists()
+    assert not Version.objects.exists()
 
 
 def test_a_maker_that_was_taken_for_dead_notes_nothing(asked):
-    slow = take_freezing(asked.pk)
-    note_stage(freezing=slow, stage="waiting")
-    take_freezing(asked.pk)
+    slow = take_publishing_job(asked.pk)
+    note_stage(job=slow, stage="waiting")
+    take_publishing_job(asked.pk)
 
-    note_failure(freezing=slow, problem="No.")
+    note_failure(job=slow, problem="No.")
 
-    assert Freezing.objects.get().stage == "collecting"
+    assert PublishingJob.objects.get().stage == "collecting"

@@ -9,10 +9,10 @@ from benchmarks.publishing.reports import ask_report, note_stage
 
 
 @pytest.fixture
-def ask(campaign):
+def ask(study):
     def asked(**changes):
         given = {"person": None, "site": "http://x", "edition": "today", **changes}
-        return ask_report(campaign=changes.pop("of", campaign), **given)
+        return ask_report(study=changes.pop("of", study), **given)
 
     return asked
 

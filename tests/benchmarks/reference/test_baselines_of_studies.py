@@ -16,16 +16,16 @@ from benchmarks.fingerprints import (
     system_fingerprint,
 )
 from benchmarks.parsing.labels import case_label
-from benchmarks.reference.documents import reference_campaigns
+from benchmarks.reference.documents import reference_studies
 
 LMU_HOST = "lmu-athlon64-x2-4800"
 
 
 def identity(run, sample):
     return (
-        run["campaign"],
+        run["study"],
         system_fingerprint(SystemDescription(**run["system"])),
-        *(run["scenario"], run.get("vms"), run.get("seat", ""), run.get("load", "")),
+        *(run["scenario"], run.get("vms"), run.get("slot", ""), run.get("load", "")),
         case_fingerprint(run["tool"], sample["metric"], sample["parameters"]),
     )
 
@@ -35,8 +35,8 @@ def facts_of(key, run, sample, values):
     label = case_label(tool, tool.metric(sample["metric"]), sample["parameters"])
     return CellFacts(
         id="/".join(map(str, key)),
-        campaign_id=run["campaign"],
-        campaign=run["campaign"],
+        study_id=run["study"],
+        study=run["study"],
         host=system["host"],
         guest_os=system.get("guest_os", ""),
         guest_bits=system.get("guest_bits"),
@@ -49,7 +49,7 @@ def facts_of(key, run, sample, values):
         memory_bytes=system.get("memory_bytes"),
         mean=summarise(values).mean,
         n=len(values),
-        seat=run.get("seat", ""),
+        slot=run.get("slot", ""),
         vms=run.get("vms"),
         load=run.get("load", ""),
     )
@@ -59,8 +59,8 @@ def facts_of(key, run, sample, values):
 def cells():
     """Every cell of the five studies with the run and the sample it came from."""
     grouped = {}
-    for campaign in reference_campaigns():
-        for run in campaign.runs:
+    for study in reference_studies():
+        for run in study.runs:
             for sample in run["samples"]:
                 grouped.setdefault(identity(run, sample), []).append((run, sample))
     return [
@@ -76,18 +76,21 @@ def choices(cells):
         by_case.setdefault(facts.case_id, []).append(facts)
     return {
         facts.id: choose_baseline(
-            facts, by_case[facts.case_id], band_percent=2.0, max_age_days=30
+            facts,
+            by_case[facts.case_id],
+            equivalence_margin_percent=2.0,
+            max_age_days=30,
         )
         for facts, _, _ in cells
     }
 
 
-def find(cells, campaign, *, metric, value):
-    """The one cell of a campaign with that metric and printed value."""
+def find(cells, study, *, metric, value):
+    """The one cell of a study with that metric and printed value."""
     found = [
         (facts, run, sample)
         for facts, run, sample in cells
-        if (facts.campaign_id, sample["metric"]) == (campaign, metric)
+        if (facts.study_id, sample["metric"]) == (study, metric)
         and sample["value"] == value
     ]
     assert len(found) == 1
@@ -95,7 +98,7 @@ def find(cells, campaign, *, metric, value):
 
 
 @pytest.mark.parametrize(
-    ("campaign", "metric", "value", "baseline", "expected"),
+    ("study", "metric", "value", "baseline", "expected"),
     [
         ("lmu-2010-xen", "network throughput", 13.08, 52.97, 0.247),
         ("lmu-2010-esxi", "network throughput", 14.16, 61.17, 0.231),
@@ -103,9 +106,9 @@ def find(cells, campaign, *, metric, value):
     ],
 )
 def test_it_finds_the_studies_efficiencies(
-    cells, choices, campaign, metric, value, baseline, expected
+    cells, choices, study, metric, value, baseline, expected
 ):
-    facts, run, sample = find(cells, campaign, metric=metric, value=value)
+    facts, run, sample = find(cells, study, metric=metric, value=value)
     means = {each.id: each.mean for each, _, _ in cells}
 
     choice = choices[facts.id]
@@ -116,7 +119,7 @@ def test_it_finds_the_studies_efficiencies(
 
 
 def test_it_pairs_what_the_studies_paired(cells, choices):
-    states = Counter((f.campaign_id, choices[f.id].state) for f, _, _ in cells)
+    states = Counter((f.study_id, choices[f.id].state) for f, _, _ in cells)
 
     # Missing in the LMU studies: LINPACK n=4000 and the path between two guests. The
     # other two studies with guests measured no machine natively.

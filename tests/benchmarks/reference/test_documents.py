@@ -14,17 +14,17 @@ from benchmarks.fingerprints import (
 )
 from benchmarks.parsing.values import check_value
 from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
-from benchmarks.reference.documents import reference_campaign, reference_campaigns
+from benchmarks.reference.documents import reference_studies, reference_study
 from benchmarks.reference.rows import DATA, read_rows, studies
 
-SLUGS = list(studies()["campaigns"])
-CAMPAIGNS = {each.campaign["slug"]: each for each in reference_campaigns()}
-RUNS = [run for each in CAMPAIGNS.values() for run in each.runs]
+SLUGS = list(studies()["studies"])
+STUDIES = {each.document["slug"]: each for each in reference_studies()}
+RUNS = [run for each in STUDIES.values() for run in each.runs]
 SAMPLES = [(run, sample) for run in RUNS for sample in run["samples"]]
-every_campaign = pytest.mark.parametrize("slug", SLUGS)
+every_study = pytest.mark.parametrize("slug", SLUGS)
 
 RUN_FIELDS = {
-    *("key", "campaign", "system", "tool", "scenario", "vms", "seat", "load"),
+    *("key", "study", "system", "tool", "scenario", "vms", "slot", "load"),
     *("corun", "clock", "document", "table", "note", "facts", "samples"),
 }
 SYSTEM_FIELDS = {
@@ -64,7 +64,7 @@ def row_of(run, sample):
         "guest_tools": options.pop("guest_tools", ""),
         "scenario": run["scenario"],
         "vms": str(run.get("vms", "")),
-        "vm": run.get("seat", ""),
+        "vm": run.get("slot", ""),
         "tool": tools.get(run["tool"]).title,
         "metric": sample["metric"],
         "operation": parameters.pop("operation", ""),
@@ -85,10 +85,10 @@ def as_multiset(rows):
     )
 
 
-@every_campaign
+@every_study
 def test_every_printed_row_is_found_again(slug):
     uploaded = []
-    for run in CAMPAIGNS[slug].runs:
+    for run in STUDIES[slug].runs:
         for sample in run["samples"]:
             row, parameters = row_of(run, sample)
             if slug in {"inqbus-2008-io", "heidelberg-2007-xen"}:
@@ -115,14 +115,14 @@ def test_there_are_1094_of_them():
 
 
 def test_the_keys_are_the_same_every_time_and_never_shared():
-    again = [run for slug in SLUGS for run in reference_campaign(slug).runs]
+    again = [run for slug in SLUGS for run in reference_study(slug).runs]
 
     assert again == RUNS
     assert len({UUID(run["key"]) for run in RUNS}) == len(RUNS)
 
 
 def test_the_keys_are_those_of_the_first_release():
-    assert [CAMPAIGNS[slug].runs[0]["key"] for slug in SLUGS] == [
+    assert [STUDIES[slug].runs[0]["key"] for slug in SLUGS] == [
         "f509ba59-d4ec-5488-a02e-c890de32a491",
         "aa7cd442-4587-5163-889b-e7f1af774b13",
         "3f60dc83-a201-533e-9173-03437f246849",
@@ -135,7 +135,7 @@ def test_the_documents_have_the_fields_of_an_upload_and_are_plain_json():
     for run in RUNS:
         assert run.keys() <= RUN_FIELDS
         assert run["system"].keys() <= SYSTEM_FIELDS
-        assert {"key", "campaign", "system", "tool", "samples"} <= run.keys()
+        assert {"key", "study", "system", "tool", "samples"} <= run.keys()
         assert json.loads(json.dumps(run)) == run
 
 
@@ -145,7 +145,7 @@ def test_what_a_study_does_not_state_is_left_out():
     ]
 
     assert not [value for value in stated if value in (None, "", {})]
-    assert CAMPAIGNS["inqbus-2008-io"].runs[0]["system"] == {
+    assert STUDIES["inqbus-2008-io"].runs[0]["system"] == {
         "host": "inqbus-server-a",
         "hypervisor": "native",
     }
@@ -179,9 +179,9 @@ def test_each_repetition_is_a_run_of_its_own():
 def test_only_repetitions_share_a_cell():
     cells = Counter(
         (
-            run["campaign"],
+            run["study"],
             system_fingerprint(SystemDescription(**run["system"])),
-            *(run["scenario"], run.get("vms"), run.get("seat"), run.get("load")),
+            *(run["scenario"], run.get("vms"), run.get("slot"), run.get("load")),
             case_fingerprint(run["tool"], sample["metric"], sample["parameters"]),
         )
         for run, sample in SAMPLES
@@ -216,7 +216,7 @@ def test_the_elapsed_time_is_a_fact_and_the_load_the_runs():
 
 def test_runs_that_ran_together_share_a_name():
     together = Counter(
-        run["corun"] for run in CAMPAIGNS["lmu-2010-xen"].runs if "corun" in run
+        run["corun"] for run in STUDIES["lmu-2010-xen"].runs if "corun" in run
     )
     disk = (
         "Iometer disk, parallel, 3 VMs, "
@@ -229,7 +229,7 @@ def test_runs_that_ran_together_share_a_name():
 
 
 def test_the_meter_shares_the_name_with_the_work_it_metered():
-    runs = CAMPAIGNS["uoc-2012-kvm"].runs
+    runs = STUDIES["uoc-2012-kvm"].runs
     workloads = {}
     for run in runs:
         workloads.setdefault(run["corun"], set()).add(run["tool"])
@@ -243,25 +243,25 @@ def test_the_meter_shares_the_name_with_the_work_it_metered():
 
 
 def test_the_uoc_study_is_set_against_hdd_and_swap_on_hdd():
-    campaign = CAMPAIGNS["uoc-2012-kvm"]
+    study = STUDIES["uoc-2012-kvm"]
 
-    assert campaign.reference_system["options"] == {"storage": "HDD", "swap": "HDD"}
-    assert campaign.reference_system in [run["system"] for run in campaign.runs]
-    others = [each for slug, each in CAMPAIGNS.items() if slug != "uoc-2012-kvm"]
+    assert study.reference_system["options"] == {"storage": "HDD", "swap": "HDD"}
+    assert study.reference_system in [run["system"] for run in study.runs]
+    others = [each for slug, each in STUDIES.items() if slug != "uoc-2012-kvm"]
     assert [each.reference_system for each in others] == [None] * 4
 
 
-@every_campaign
+@every_study
 def test_every_machine_of_the_runs_is_registered_first(slug):
-    campaign = CAMPAIGNS[slug]
+    study = STUDIES[slug]
 
-    hosts = {host["slug"]: host for host in campaign.hosts}
-    assert hosts.keys() == {run["system"]["host"] for run in campaign.runs}
+    hosts = {host["slug"]: host for host in study.hosts}
+    assert hosts.keys() == {run["system"]["host"] for run in study.runs}
     assert all(host["title"] for host in hosts.values())
 
 
 def test_a_machine_without_published_facts_has_a_title_only():
-    hosts = {host["slug"]: host for host in CAMPAIGNS["inqbus-2008-io"].hosts}
+    hosts = {host["slug"]: host for host in STUDIES["inqbus-2008-io"].hosts}
 
     assert hosts["inqbus-wan"] == {
         "slug": "inqbus-wan",
@@ -271,14 +271,14 @@ def test_a_machine_without_published_facts_has_a_title_only():
     assert hosts["inqbus-server-a"]["facts"] == {"storage": "3ware RAID 5"}
 
 
-@every_campaign
-def test_a_campaign_is_public_and_says_when_it_was_published(slug):
-    campaign = CAMPAIGNS[slug].campaign
+@every_study
+def test_a_study_is_public_and_says_when_it_was_published(slug):
+    study = STUDIES[slug].study
 
-    assert campaign["visibility"] == "public"
-    assert campaign["published"] == studies()["campaigns"][slug]["date"]
-    assert campaign["title"]
-    assert campaign["note"]
+    assert study["visibility"] == "public"
+    assert study["published"] == studies()["studies"][slug]["date"]
+    assert study["title"]
+    assert study["note"]
 
 
 def test_the_systems_are_in_canonical_words_already():
@@ -292,7 +292,7 @@ def test_the_systems_are_in_canonical_words_already():
 
 def test_the_guests_are_as_large_as_the_study_says():
     sizes = {
-        (run["campaign"], run["system"].get("vcpus"), run["system"].get("memory_bytes"))
+        (run["study"], run["system"].get("vcpus"), run["system"].get("memory_bytes"))
         for run in RUNS
         if run["system"]["hypervisor"] != "native"
     }

@@ -5,9 +5,9 @@ from collections import Counter
 from uuid import UUID
 
 from benchmarks.parsing import reading
-from benchmarks.reference.recorded import RECORDS, recorded_campaigns
+from benchmarks.reference.recorded import RECORDS, recorded_studies
 
-(STUDY,) = recorded_campaigns()
+(STUDY,) = recorded_studies()
 REPETITIONS = 10
 NOTES = ("native", "container", "qemu", "kvm", "xen-pv", "xen-pvh")
 
@@ -48,15 +48,15 @@ def test_the_layers_below_each_guest_are_named():
     assert layers["kvm"].endswith("qemu-tcg > kvm")
 
 
-def test_its_keys_are_never_shared_and_it_is_one_campaign():
+def test_its_keys_are_never_shared_and_it_is_one_study():
     assert len({UUID(run["key"]) for run in STUDY.runs}) == len(STUDY.runs)
-    assert {run["campaign"] for run in STUDY.runs} == {STUDY.campaign["slug"]}
-    assert STUDY.campaign["visibility"] == "public"
+    assert {run["study"] for run in STUDY.runs} == {STUDY.study["slug"]}
+    assert STUDY.study["visibility"] == "public"
 
 
 def test_it_is_small_and_holds_no_address_or_token():
     (path,) = RECORDS.glob("*.json.xz")
-    text = json.dumps([STUDY.campaign, STUDY.hosts, STUDY.runs])
+    text = json.dumps([STUDY.study, STUDY.hosts, STUDY.runs])
 
     assert path.stat().st_size < 400_000
     assert "vl_" not in text

@@ -1,4 +1,4 @@
-"""Checks of campaigns: due after every change, true to what the rules find."""
+"""Checks of studies: due after every change, true to what the rules find."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from benchmarks.errors import DecisionError
-from benchmarks.models import Campaign, Cell, Decision, DueCheck, Flag, Run
+from benchmarks.models import Cell, Decision, DueCheck, Flag, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.decisions import decide_flag
 
@@ -21,7 +21,7 @@ def marked(submit, run_document):
     first, _ = submit(run_document(50.0), run_document(51.0))
     mark = {"code": "not_valid", "sentence": "The run was too short."}
     Run.objects.filter(pk=first.run_id).update(warnings=[mark])
-    checking.check_due_campaigns(AT_ONCE)
+    checking.check_due_studies(AT_ONCE)
     return first
 
 
@@ -29,8 +29,8 @@ def flags(**which):
     return Flag.objects.filter(rule="tool-mark", **which)
 
 
-def check_again(campaign):
-    checking.check_campaign(Campaign.objects.get(pk=campaign.pk))
+def check_again(study):
+    checking.check_study(Study.objects.get(pk=study.pk))
 
 
 def test_a_finding_becomes_a_flag_of_its_run_and_cells(marked):
@@ -43,7 +43,7 @@ def test_a_finding_becomes_a_flag_of_its_run_and_cells(marked):
 
 
 def test_a_flag_that_names_cells_beside_a_run_doubts_these_alone(
-    submit, run_document, campaign
+    submit, run_document, study
 ):
     latencies = [("request latency p95", 9.0, "ms"), ("request latency max", 3.0, "ms")]
     samples = [
@@ -51,7 +51,7 @@ def test_a_flag_that_names_cells_beside_a_run_doubts_these_alone(
         for metric, value, unit in [*latencies, ("event rate", 800.0, "1/s")]
     ]
     submit(run_document(tool="sysbench", samples=samples))
-    check_again(campaign)
+    check_again(study)
 
     flag = Flag.objects.get(rule="identity-violated")
     assert flag.runs.get() == Run.objects.get()
@@ -60,24 +60,24 @@ def test_a_flag_that_names_cells_beside_a_run_doubts_these_alone(
     }
 
 
-def test_checking_again_changes_nothing(marked, campaign):
+def test_checking_again_changes_nothing(marked, study):
     before = list(Flag.objects.order_by("pk").values())
 
-    check_again(campaign)
+    check_again(study)
 
     assert list(Flag.objects.order_by("pk").values()) == before
 
 
-def test_an_open_flag_goes_with_its_finding(marked, campaign):
+def test_an_open_flag_goes_with_its_finding(marked, study):
     Run.objects.update(warnings=[])
 
-    check_again(campaign)
+    check_again(study)
 
     assert not flags().exists()
 
 
 def test_a_decision_outlives_the_finding_and_holds_when_it_comes_back(
-    marked, campaign, person
+    marked, study, person
 ):
     warnings = Run.objects.get(pk=marked.run_id).warnings
     decide_flag(
@@ -89,11 +89,11 @@ def test_a_decision_outlives_the_finding_and_holds_when_it_comes_back(
     )
 
     Run.objects.update(warnings=[])
-    check_again(campaign)
+    check_again(study)
     assert flags().get().gone_at
 
     Run.objects.filter(pk=marked.run_id).update(warnings=warnings)
-    check_again(campaign)
+    check_again(study)
     flag = flags().get()
     assert (flag.gone_at, flag.status) == (None, "dismissed")
 
@@ -127,20 +127,20 @@ def test_only_flags_that_stand_and_are_grave_withhold(marked):
         flag.severity in Flag.GRAVE
     )
 
-    Flag.objects.update(severity="error", status="dismissed")
+    Flag.objects.update(severity="impossible", status="dismissed")
     assert not Flag.objects.withholding().exists()
     Flag.objects.update(status="confirmed")
     assert Flag.objects.withholding().exists()
-    Flag.objects.update(severity="notice")
+    Flag.objects.update(severity="check")
     assert not Flag.objects.withholding().exists()
 
 
-def test_a_campaign_is_checked_when_it_is_quiet(submit, run_document):
+def test_a_study_is_checked_when_it_is_quiet(submit, run_document):
     submit(run_document())
 
-    assert checking.check_due_campaigns() == 0
-    assert checking.check_due_campaigns(AT_ONCE) == 1
-    assert checking.check_due_campaigns(AT_ONCE) == 0
+    assert checking.check_due_studies() == 0
+    assert checking.check_due_studies(AT_ONCE) == 1
+    assert checking.check_due_studies(AT_ONCE) == 0
     assert not DueCheck.objects.exists()
 
 
@@ -148,26 +148,24 @@ def test_one_that_is_never_quiet_is_checked_too(submit, run_document):
     submit(run_document())
     note = DueCheck.objects.get()
     DueCheck.objects.create(
-        campaign=note.campaign, noted_at=note.noted_at - checking.LONGEST_WAIT
+        study=note.study, noted_at=note.noted_at - checking.LONGEST_WAIT
     )
 
-    assert checking.check_due_campaigns() == 1
+    assert checking.check_due_studies() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_is_stored_while_its_campaign_is_checked(
-    submit, run_document, monkeypatch
-):
+def test_a_run_is_stored_while_its_study_is_checked(submit, run_document, monkeypatch):
     submit(run_document())
     is_in_hand, may_go_on = Event(), Event()
 
-    def wait(_campaign):
+    def wait(_study):
         is_in_hand.set()
         assert may_go_on.wait(60)
 
     def check():
         try:
-            return checking.check_due_campaigns(AT_ONCE)
+            return checking.check_due_studies(AT_ONCE)
         finally:
             connection.close()
 
@@ -201,7 +199,7 @@ def test_two_speeds_are_seen_in_runs_and_in_iterations(
     else:
         submit(*(run_document(value) for value in values))
 
-    checking.check_due_campaigns(AT_ONCE)
+    checking.check_due_studies(AT_ONCE)
 
     cell = Cell.objects.get()
     assert cell.shape["sentence"].startswith("two speeds, 59 (73 %) and 109 (27 %)")
@@ -210,10 +208,10 @@ def test_two_speeds_are_seen_in_runs_and_in_iterations(
 
 def test_a_shape_is_looked_at_again_when_a_run_is_added(submit, run_document):
     submit(*(run_document(value) for value in (50.0, 51.0, 50.5, 50.2)))
-    checking.check_due_campaigns(AT_ONCE)
+    checking.check_due_studies(AT_ONCE)
     assert Cell.objects.get().shape is None
 
     submit(run_document(50.1))
-    checking.check_due_campaigns(AT_ONCE)
+    checking.check_due_studies(AT_ONCE)
 
     assert Cell.objects.get().shape["n"] == 5

@@ -1,4 +1,4 @@
-"""A campaign's version is another one after whatever happens to it."""
+"""A study's version is another one after whatever happens to it."""
 
 import os
 import signal
@@ -10,90 +10,90 @@ from django.db import connection, transaction
 
 from benchmarks.models import Decision, Flag, Meter, OutboxItem, Run, RunEnergy
 from benchmarks.studies import data_versions
-from benchmarks.studies.data_versions import campaign_version, database_version
+from benchmarks.studies.data_versions import database_version, study_version
 from benchmarks.uploads import processing
 from running import embedded
 from running.errors import ServiceError
 
 
 @pytest.fixture
-def measured(campaign, submit, run_document, xen):
-    """Return the campaign with a row in every table that its version is made of."""
+def measured(study, submit, run_document, xen):
+    """Return the study with a row in every table that its version is made of."""
     together = {"session": "monday", "corun": "together", "scenario": "parallel"}
     submit(
         run_document(document="A thesis", table="1", session="monday"),
-        run_document(13.08, system=xen, vms=2, seat="1", **together),
+        run_document(13.08, system=xen, vms=2, slot="1", **together),
     )
     flag = Flag.objects.create(
-        campaign=campaign,
-        lab=campaign.lab,
+        study=study,
+        lab=study.lab,
         rule="unit_slip",
-        severity="warning",
+        severity="implausible",
         sentence="It is so.",
         fingerprint="f" * 64,
     )
-    flag.cells.add(*campaign.cells.all())
+    flag.cells.add(*study.cells.all())
     Decision.objects.create(flag=flag, status="confirmed", who="carol")
-    run = campaign.runs.order_by("pk")[0]
+    run = study.runs.order_by("pk")[0]
     meter = Meter.objects.create(
-        lab=campaign.lab, host=run.system.host, name="wall", kind="watts-up"
+        lab=study.lab, host=run.system.host, name="wall", kind="watts-up"
     )
     RunEnergy.objects.create(
-        lab=campaign.lab, run=run, meter=meter, lead=run, duration_s=1.0
+        lab=study.lab, run=run, meter=meter, lead=run, duration_s=1.0
     )
-    return campaign
+    return study
 
 
 @pytest.mark.parametrize(
     ("table", "key"), [row[:2] for row in data_versions.READ], ids=lambda text: text
 )
 def test_a_row_written_again_in_any_table_is_another_version(measured, table, key):
-    before = campaign_version(measured)
+    before = study_version(measured)
 
     with connection.cursor() as cursor:
         cursor.execute(f"UPDATE {table} SET {key} = {key}")
         assert cursor.rowcount
 
-    assert campaign_version(measured) != before
+    assert study_version(measured) != before
 
 
 def test_nothing_written_is_the_same_version(measured, django_assert_num_queries):
-    before = campaign_version(measured)
+    before = study_version(measured)
 
     with django_assert_num_queries(1):
-        assert campaign_version(measured) == before
+        assert study_version(measured) == before
 
 
 def test_reading_a_run_again_is_another_version_even_if_it_says_the_same(measured):
-    before = campaign_version(measured)
+    before = study_version(measured)
     run = Run.objects.latest("pk")
 
     OutboxItem.objects.create(run=run, lab=run.lab)
     processing.drain()
 
-    assert campaign_version(measured) != before
+    assert study_version(measured) != before
 
 
 def test_a_flag_that_goes_is_another_version(measured):
-    before = campaign_version(measured)
+    before = study_version(measured)
     measured.flags.all().delete()
 
-    assert campaign_version(measured) != before
+    assert study_version(measured) != before
 
 
-def test_what_happens_to_another_campaign_is_not_its_affair(
-    measured, private_campaign, submit, run_document
+def test_what_happens_to_another_study_is_not_its_affair(
+    measured, private_study, submit, run_document
 ):
-    before = campaign_version(measured)
-    submit(run_document(campaign=private_campaign.slug, system={"guest_os": "Other"}))
+    before = study_version(measured)
+    submit(run_document(study=private_study.slug, system={"guest_os": "Other"}))
 
-    assert campaign_version(measured) == before
+    assert study_version(measured) == before
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_database_is_another_one_after_any_change(campaign):
+def test_the_database_is_another_one_after_any_change(study):
     seen = []
-    for change in (campaign.save, campaign.delete, campaign.lab.delete):
+    for change in (study.save, study.delete, study.lab.delete):
         seen.append(database_version())
         change()
 
@@ -107,7 +107,7 @@ def test_the_database_is_the_same_one_while_nobody_writes():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_what_a_transaction_sees_there_is_no_version(campaign):
+def test_of_what_a_transaction_sees_there_is_no_version(study):
     with transaction.atomic():
         assert database_version() is None
 

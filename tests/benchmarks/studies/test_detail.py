@@ -1,17 +1,17 @@
-"""One campaign as its page shows it."""
+"""One study as its page shows it."""
 
 from benchmarks.models import OutboxItem, Run
-from benchmarks.studies.detail import campaign_detail
+from benchmarks.studies.detail import study_detail
 
 
-def test_it_says_what_was_measured_on_what(campaign, host, submit, run_document, xen):
+def test_it_says_what_was_measured_on_what(study, host, submit, run_document, xen):
     submit(
         run_document(document="Gebhardt 2010"),
         run_document(13.08, system=xen),
-        run_document(12.0, system=xen, scenario="parallel", vms=2, seat="1"),
+        run_document(12.0, system=xen, scenario="parallel", vms=2, slot="1"),
     )
 
-    detail = campaign_detail(campaign)
+    detail = study_detail(study)
 
     assert detail.scenarios == ("single", "parallel")
     (network,) = detail.coverage
@@ -25,30 +25,30 @@ def test_it_says_what_was_measured_on_what(campaign, host, submit, run_document,
     assert detail.trouble == ()
 
 
-def test_it_names_the_runs_that_did_not_come_through(campaign, submit, run_document):
+def test_it_names_the_runs_that_did_not_come_through(study, submit, run_document):
     submit(run_document(), run_document())
     bad, waiting = Run.objects.order_by("pk")
     Run.objects.filter(pk=bad.pk).update(status="quarantined", reason="It broke.")
     Run.objects.filter(pk=waiting.pk).update(status="received")
     OutboxItem.objects.create(run=waiting, lab=waiting.lab, error="Not yet.")
 
-    trouble = campaign_detail(campaign).trouble
+    trouble = study_detail(study).trouble
 
     assert [run.pk for run in trouble] == [waiting.pk, bad.pk]
     assert trouble[0].outbox_item.error == "Not yet."
     assert trouble[1].reason == "It broke."
 
 
-def test_an_empty_campaign_has_an_empty_page(campaign):
-    detail = campaign_detail(campaign)
+def test_an_empty_study_has_an_empty_page(study):
+    detail = study_detail(study)
 
     assert (detail.systems, detail.coverage, detail.hosts) == ((), (), ())
 
 
 def test_the_number_of_queries_does_not_grow(
-    campaign, submit, run_document, django_assert_num_queries
+    study, submit, run_document, django_assert_num_queries
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(6)))
 
     with django_assert_num_queries(8):
-        assert len(campaign_detail(campaign).systems) == 6
+        assert len(study_detail(study).systems) == 6

@@ -1,37 +1,37 @@
-"""Campaigns as their readers find them."""
+"""Studies as their readers find them."""
 
 import pytest
 
-from benchmarks.errors import AmbiguousCampaignError, NotFoundError
-from benchmarks.models import Campaign
-from benchmarks.studies.lists import find_campaign, overview
+from benchmarks.errors import AmbiguousStudyError, NotFoundError
+from benchmarks.models import Study
+from benchmarks.studies.lists import find_study, overview
 from benchmarks.viewer import ANYONE, Viewer
 
 
-def test_it_finds_a_campaign_by_its_slug_or_with_its_lab(campaign):
-    assert find_campaign(ANYONE, "study") == campaign
-    assert find_campaign(ANYONE, "alpha-lab/study") == campaign
+def test_it_finds_a_study_by_its_slug_or_with_its_lab(study):
+    assert find_study(ANYONE, "study") == study
+    assert find_study(ANYONE, "alpha-lab/study") == study
 
 
-def test_a_private_campaign_is_missing_for_others(private_campaign, lab, other_lab):
+def test_a_private_study_is_missing_for_others(private_study, lab, other_lab):
     for viewer in (ANYONE, Viewer(frozenset({other_lab.pk}))):
         with pytest.raises(NotFoundError):
-            find_campaign(viewer, "secret-study")
+            find_study(viewer, "secret-study")
 
-    assert find_campaign(Viewer(frozenset({lab.pk})), "secret-study")
+    assert find_study(Viewer(frozenset({lab.pk})), "secret-study")
 
 
-def test_ones_own_campaign_goes_before_anothers(campaign, other_lab):
-    twin = Campaign.objects.create(
+def test_ones_own_study_goes_before_anothers(study, other_lab):
+    twin = Study.objects.create(
         lab=other_lab, slug="study", title="Twin", visibility="public"
     )
 
-    assert find_campaign(Viewer(frozenset({other_lab.pk})), "study") == twin
-    with pytest.raises(AmbiguousCampaignError, match="alpha-lab/study"):
-        find_campaign(ANYONE, "study")
+    assert find_study(Viewer(frozenset({other_lab.pk})), "study") == twin
+    with pytest.raises(AmbiguousStudyError, match="alpha-lab/study"):
+        find_study(ANYONE, "study")
 
 
-def test_a_card_counts_what_the_campaign_has(submit, run_document, xen, campaign):
+def test_a_card_counts_what_the_study_has(submit, run_document, xen, study):
     submit(run_document(50.0), run_document(25.0, system=xen))
 
     (card,) = overview(ANYONE)
@@ -42,10 +42,10 @@ def test_a_card_counts_what_the_campaign_has(submit, run_document, xen, campaign
 
 
 def test_the_overview_takes_a_fixed_number_of_queries(
-    lab, campaign, submit, run_document, django_assert_num_queries
+    lab, study, submit, run_document, django_assert_num_queries
 ):
     for place in range(3):
-        Campaign.objects.create(
+        Study.objects.create(
             lab=lab, slug=f"study-{place}", title="x", visibility="public"
         )
     submit(run_document())

@@ -38,9 +38,9 @@ def test_it_has_every_tool_of_the_studies():
     }
 
 
-@pytest.mark.parametrize("campaign", studies()["campaigns"])
-def test_it_knows_every_metric_of_the_studies_with_its_very_unit(campaign):
-    for row in read_rows(campaign):
+@pytest.mark.parametrize("study", studies()["studies"])
+def test_it_knows_every_metric_of_the_studies_with_its_very_unit(study):
+    for row in read_rows(study):
         tool = tools.get(row.tool)
         assert tool.title == row.tool
         assert tool.metric(row.metric).name == row.metric

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.models import Efficiency
-from benchmarks.studies.saving import update_campaign
+from benchmarks.studies.saving import update_study
 
 
 def stored_efficiency(run_id: int) -> Efficiency:
@@ -50,15 +50,15 @@ def test_a_native_run_that_comes_late_completes_the_comparison(
     assert stored_efficiency(vm.run_id).ratio == 0.5
 
 
-def test_a_campaign_without_native_runs_is_set_against_its_reference(
-    submit, run_document, xen, campaign
+def test_a_study_without_native_runs_is_set_against_its_reference(
+    submit, run_document, xen, study
 ):
     hdd = {**xen, "options": {"storage": "HDD"}}
     ssd = {**xen, "options": {"storage": "SSD"}}
     slow, fast = submit(run_document(10.0, system=hdd), run_document(15.0, system=ssd))
     reference = stored_efficiency(slow.run_id).cell.system
 
-    update_campaign(campaign=campaign, reference_system=reference.pk)
+    update_study(study=study, reference_system=reference.pk)
 
     assert stored_efficiency(slow.run_id).state == "reference"
     against = stored_efficiency(fast.run_id)

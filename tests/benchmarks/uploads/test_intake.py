@@ -82,7 +82,7 @@ def test_the_same_key_of_another_agent_is_another_run(agent, lab, run_document):
     ("change", "code"),
     [
         ({"tool": "linpak"}, "unknown_tool"),
-        ({"campaign": "no-such-study"}, "unknown_campaign"),
+        ({"study": "no-such-study"}, "unknown_study"),
         ({"system": {"host": "no-such-host"}}, "unknown_host"),
     ],
 )
@@ -113,11 +113,11 @@ def test_another_labs_system_is_unknown(agent, other_lab, run_document, submit):
     assert error.problems[0].code == "unknown_system"
 
 
-def test_one_vm_alone_has_seat_1_of_1_whether_said_or_not(agent, run_document):
-    said = run_document(scenario="single", vms=1, seat="1")
+def test_one_vm_alone_has_slot_1_of_1_whether_said_or_not(agent, run_document):
+    said = run_document(scenario="single", vms=1, slot="1")
     submit_runs(agent=agent, documents=[said, run_document()])
 
-    assert set(Run.objects.values_list("scenario", "vms", "seat")) == {
+    assert set(Run.objects.values_list("scenario", "vms", "slot")) == {
         ("single", 1, "1")
     }
 

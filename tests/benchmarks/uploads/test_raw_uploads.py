@@ -130,7 +130,7 @@ def test_a_text_with_nul_characters_is_kept_and_rejected(submit, raw):
     [
         ({"tool": "hdparn"}, "Did you mean hdparm?"),
         ({"locale": "xx_YY"}, "The locale"),
-        ({"campaign": "nowhere"}, 'no campaign "nowhere"'),
+        ({"study": "nowhere"}, 'no study "nowhere"'),
     ],
 )
 def test_a_wrong_name_beside_the_output_is_refused_at_once(

@@ -116,18 +116,18 @@ def test_only_the_named_tool_is_read_again(measured, submit, run_document):
     assert reread(tool="hdparm").done == 2
 
 
-def test_only_the_named_campaign_is_read_again(measured, private_campaign):
-    assert reread(campaign=private_campaign).done == 0
+def test_only_the_named_study_is_read_again(measured, private_study):
+    assert reread(study=private_study).done == 0
 
 
-def test_a_campaign_is_read_again_once_at_a_time(measured, campaign):
-    first = rereading.begin_reread(campaign=campaign)
-    assert rereading.begin_reread(campaign=campaign) == first
-    assert rereading.begin_reread(campaign=campaign, tool="hpcc") != first
+def test_a_study_is_read_again_once_at_a_time(measured, study):
+    first = rereading.begin_reread(study=study)
+    assert rereading.begin_reread(study=study) == first
+    assert rereading.begin_reread(study=study, tool="hpcc") != first
 
     rereading.proceed()
 
-    assert rereading.begin_reread(campaign=campaign) != first
+    assert rereading.begin_reread(study=study) != first
 
 
 def test_an_upload_that_breaks_the_reader_does_not_stop_the_others(measured):

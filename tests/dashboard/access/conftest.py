@@ -1,4 +1,4 @@
-"""One site for the whole folder: five studies, an empty campaign, two people."""
+"""One site for the whole folder: five studies, an empty study, two people."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,23 +14,23 @@ from django.utils import timezone
 
 from benchmarks.models import (
     Agent,
-    Campaign,
     Cell,
     Flag,
-    Freezing,
     Lab,
     Membership,
     Plan,
+    PublishingJob,
     Report,
     Reread,
     Run,
-    Snapshot,
+    Study,
     System,
+    Version,
 )
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking, saving
 from benchmarks.uploads import rereading
-from tests import freezing
+from tests import publishing
 from tests.dashboard import browsing, serving
 from tests.reference import load_study
 
@@ -72,40 +72,40 @@ def load(lab: Lab) -> dict[str, int]:
     """Load all that is shown; return the ids for which words stand in addresses."""
     agent = Agent.objects.create(lab=lab, name="alice")
     xen, *_ = [load_study(agent, slug) for slug in STUDIES]
-    saving.save_campaign(lab=lab, slug="bare", title="Bare", visibility="public")
+    saving.save_study(lab=lab, slug="bare", title="Bare", visibility="public")
     serving.check_all()
-    cells = Cell.objects.filter(campaign=xen)
+    cells = Cell.objects.filter(study=xen)
     compared = cells.filter(efficiency__ratio__gt=0).order_by("pk").first()
     native = cells.filter(system__hypervisor="native").order_by("pk").first()
     speeds = Cell.objects.get(system__host__slug="inqbus-server-b")
     one, other = xen_systems(xen)
-    snapshot = frozen(xen)
+    version = frozen(xen)
     return {
         "cell": compared.pk,
         "native": native.pk,
         "two_speeds": speeds.pk,
         "one": one,
         "other": other,
-        "run": Run.objects.filter(campaign=xen).first().pk,
-        "flag": Flag.objects.filter(campaign=xen, status="open").first().pk,
-        "reread": rereading.begin_reread(campaign=xen).pk,
+        "run": Run.objects.filter(study=xen).first().pk,
+        "flag": Flag.objects.filter(study=xen, status="open").first().pk,
+        "reread": rereading.begin_reread(study=xen).pk,
         "finished": finished_reread(xen),
-        "report": Report.objects.create(campaign=xen, stamp="x").pk,
-        "snapshot": snapshot.pk,
-        **freezings(xen, Campaign.objects.get(slug="bare")),
+        "report": Report.objects.create(study=xen, stamp="x").pk,
+        "version": version.pk,
+        **publishing_jobs(xen, Study.objects.get(slug="bare")),
         "plan": planned(xen, native.system).pk,
     }
 
 
-def xen_systems(campaign: Campaign) -> list[int]:
+def xen_systems(study: Study) -> list[int]:
     """Return two systems that have cases in common."""
-    cells = Cell.objects.filter(campaign=campaign, system__hypervisor="Xen")
+    cells = Cell.objects.filter(study=study, system__hypervisor="Xen")
     return list(
         cells.order_by("system").values_list("system", flat=True).distinct()[:2]
     )
 
 
-def planned(campaign: Campaign, system: System) -> Plan:
+def planned(study: Study, system: System) -> Plan:
     """Plan three steps of a study; no agent ever asks for them."""
     design = {
         "systems": [{"system": system.pk}],
@@ -114,33 +114,33 @@ def planned(campaign: Campaign, system: System) -> Plan:
         "warm_up": 0,
     }
     return create_plan(
-        campaign=campaign, who="maintainer", title="A plan", design=design, budget_s=60
+        study=study, who="maintainer", title="A plan", design=design, budget_s=60
     )
 
 
-def frozen(campaign: Campaign) -> Snapshot:
-    """Freeze a campaign as somebody who has left since."""
-    checking.check_due_campaigns(timedelta(0))
+def frozen(study: Study) -> Version:
+    """Freeze a study as somebody who has left since."""
+    checking.check_due_studies(timedelta(0))
     left = get_user_model().objects.create_user("left")
     note = "The owner, in 2010."
-    return freezing.frozen(campaign, left, licence="permitted", licence_note=note)
+    return publishing.frozen(study, left, licence="permitted", licence_note=note)
 
 
-def freezings(failed_of: Campaign, waiting_of: Campaign) -> dict[str, int]:
-    """Keep a freezing that failed, and one that no worker takes."""
+def publishing_jobs(failed_of: Study, waiting_of: Study) -> dict[str, int]:
+    """Keep a job that failed, and one that no worker takes."""
     person = get_user_model().objects.get(username="left")
-    told = {"person": person, "licence": "free", "problem": "The campaign changed."}
-    failed = failed_of.freezings.create(**told, stage=Freezing.Stage.FAILED)
-    waiting = waiting_of.freezings.create(person=person, licence="free")
-    return {"not_frozen": failed.pk, "freezing": waiting.pk}
+    told = {"person": person, "licence": "free", "problem": "The study changed."}
+    failed = failed_of.publishing_jobs.create(**told, stage=PublishingJob.Stage.FAILED)
+    waiting = waiting_of.publishing_jobs.create(person=person, licence="free")
+    return {"not_frozen": failed.pk, "publishing": waiting.pk}
 
 
-def finished_reread(campaign: Campaign) -> int:
+def finished_reread(study: Study) -> int:
     """Keep a reread in which something changed and something failed."""
-    run = Run.objects.filter(campaign=campaign).first().pk
+    run = Run.objects.filter(study=study).first().pk
     change = {"run": run, "case": "read", "kind": "changed"}
     return Reread.objects.create(
-        campaign=campaign,
+        study=study,
         finished_at=timezone.now(),
         total=2,
         done=2,

@@ -1,4 +1,4 @@
-"""Every page by axe-core, and what only a person's deed brings up.
+"""Every page by axe-core, and what only a person's action brings up.
 
 Each is asked on a desk and on a phone, in the light and in the dark, with everything
 unfolded and drawn. The policy stays on: axe comes in through the debugger.

@@ -99,7 +99,7 @@ def test_a_bar_is_told_with_the_row_it_stands_in(visit):
 
 
 def test_a_point_is_told_with_the_place_it_stands_at(visit):
-    page = visit.open(f"{routes.ESXI}influence/?component=network")
+    page = visit.open(f"{routes.ESXI}factor-effects/?component=network")
     chart = page.locator(".picture [data-chart]").first
     chart.scroll_into_view_if_needed()
     expect(chart).to_have_attribute("data-drawn", "")

@@ -1,4 +1,4 @@
-"""How a campaign is cited."""
+"""How a study is cited."""
 
 import json
 import re
@@ -17,8 +17,8 @@ STUDY = Citation(
     institution="LMU Munich, Institut für Informatik",
     published="2010-07-29",
     language="de",
-    address="http://localhost/campaigns/reference/lmu-2010-xen/",
-    note="Campaign reference/lmu-2010-xen in Virtlab 1.0",
+    address="http://localhost/studies/reference/lmu-2010-xen/",
+    note="Study reference/lmu-2010-xen in Virtlab 1.0",
     read_on=date(2026, 11, 21),
 )
 
@@ -31,7 +31,7 @@ def test_a_study_with_an_institution_is_a_technical_report():
     assert "  institution = {LMU Munich, Institut für Informatik},\n" in entry
     assert "  year = {2010},\n" in entry
     assert "  month = jul,\n" in entry
-    assert "  url = {http://localhost/campaigns/reference/lmu-2010-xen/},\n" in entry
+    assert "  url = {http://localhost/studies/reference/lmu-2010-xen/},\n" in entry
     assert "  urldate = {2026-11-21},\n" in entry
 
 

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.comparing.facets import facets
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import comparison_table
-from benchmarks.comparing.verdicts import campaign_verdicts
+from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.studies import checking
 from dashboard.exports.citation import bibtex
 from dashboard.exports.latex import latex
@@ -70,13 +70,13 @@ def typeset(tmp_path):
 def test_each_studys_comparison_compiles_and_fits_its_page(
     load_study, typeset, study, options
 ):
-    campaign = load_study(study)
-    checking.check_due_campaigns(timedelta(0))
+    study = load_study(study)
+    checking.check_due_studies(timedelta(0))
     rows = comparison_rows(
-        campaign,
-        systems=facets(campaign).systems,
+        study,
+        systems=facets(study).systems,
         filters={},
-        verdicts=campaign_verdicts(campaign),
+        verdicts=study_verdicts(study),
     )
     table = comparison_table(rows)
     shown = (latex(table, replace(SOURCE, show=show)) for show in SHOWN)

@@ -12,7 +12,7 @@ from tests.dashboard.exports import tex
 SOURCE = Source(
     title="A study",
     slug="study",
-    address="http://localhost/campaigns/alpha-lab/study/compare/?bits=32&tool=a_b",
+    address="http://localhost/studies/alpha-lab/study/compare/?bits=32&tool=a_b",
     against="set against native",
     made_on="2026-11-21",
 )
@@ -105,7 +105,7 @@ def test_a_word_that_a_column_has_no_room_for_may_break(rows):
 
 
 def test_notes_tell_runs_band_and_among_how_many_a_verdict_was_found(rows, measured):
-    source = replace(SOURCE, band_percent=5.0, tested=40)
+    source = replace(SOURCE, equivalence_margin_percent=5.0, tested=40)
     text = latex(comparison_table([rows[0], measured]), source)
 
     assert r"The band is 5 \%; corrected for 40 cells that were tested together" in text

@@ -4,7 +4,7 @@ import pytest
 
 from dashboard.kit.asked import unmet
 
-WORDS = "this campaign does not have it"
+WORDS = "this study does not have it"
 XEN, UOC = "lmu-2010-xen", "uoc-2012-kvm"
 NOT_HERE = {
     XEN: [
@@ -12,8 +12,8 @@ NOT_HERE = {
         "compare/?pin=1,999999",
         "compare/?show=colours",
         "co-runs/?case=999999",
-        "influence/?component=printer",
-        "influence/?case=999999",
+        "factor-effects/?component=printer",
+        "factor-effects/?case=999999",
         "flags/?status=doubtful",
     ],
     UOC: ["energy/?waiting=much", "energy/?run=999999", "sweep/?family=none"],
@@ -22,7 +22,7 @@ NOT_HERE = {
 HERE = {
     XEN: [
         "compare/?show=overhead&baseline=native&scenario=single",
-        "influence/?component=network&response=value",
+        "factor-effects/?component=network&response=value",
         "flags/?status=all",
     ],
     UOC: ["energy/?waiting=110", "sweep/?response=efficiency"],
@@ -40,7 +40,7 @@ def test_it_says_what_is_not_here(text, lab, load_study, study):
     load_study(study)
 
     for address in NOT_HERE[study]:
-        said = text(f"/campaigns/{lab.slug}/{study}/{address}")
+        said = text(f"/studies/{lab.slug}/{study}/{address}")
         assert WORDS in said, address
         assert f"{address.partition('?')[2]}." in said
 
@@ -50,4 +50,4 @@ def test_it_says_nothing_of_what_is_here(text, lab, load_study, study):
     load_study(study)
 
     for address in HERE[study]:
-        assert WORDS not in text(f"/campaigns/{lab.slug}/{study}/{address}"), address
+        assert WORDS not in text(f"/studies/{lab.slug}/{study}/{address}"), address

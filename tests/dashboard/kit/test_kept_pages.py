@@ -15,13 +15,13 @@ from django.db import connection, transaction
 from django.shortcuts import redirect
 from django.test import Client, RequestFactory
 
-from benchmarks.models import Campaign, Flag, Membership
+from benchmarks.models import Flag, Membership, Study
 from dashboard.kit import kept_pages
 from dashboard.kit.kept_pages import Content, kept_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-STUDY = "/campaigns/alpha-lab/study/"
+STUDY = "/studies/alpha-lab/study/"
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 NAME = "somebody-unmistakable"
 
@@ -29,10 +29,10 @@ NAME = "somebody-unmistakable"
 @pytest.fixture
 def flag(pair):
     found = Flag.objects.create(
-        campaign=pair.campaign,
+        study=pair.study,
         lab=pair.lab,
         rule="unit_slip",
-        severity="warning",
+        severity="implausible",
         sentence="It is so.",
         fingerprint="f" * 64,
     )
@@ -50,12 +50,12 @@ def addresses(pair, flag):
         f"{STUDY}compare/?scenario=all",
         f"{STUDY}compare/cell/?cell={pair.pk}",
         f"{STUDY}cells/{pair.pk}/",
-        f"{STUDY}influence/",
+        f"{STUDY}factor-effects/",
         f"{STUDY}co-runs/",
         f"{STUDY}energy/",
         f"{STUDY}sweep/",
         f"{STUDY}network/",
-        f"{STUDY}history/",
+        f"{STUDY}trend/",
         f"{STUDY}flags/",
         f"{STUDY}runs/",
     ]
@@ -71,7 +71,7 @@ def texts(monkeypatch):
 
 @pytest.fixture
 def titles():
-    """Ask a view that is kept for the titles of all campaigns."""
+    """Ask a view that is kept for the titles of all studies."""
 
     @kept_page
     def view(request):
@@ -87,7 +87,7 @@ def asked(address="/"):
 
 
 def titles_now():
-    return ", ".join(Campaign.objects.order_by("pk").values_list("title", flat=True))
+    return ", ".join(Study.objects.order_by("pk").values_list("title", flat=True))
 
 
 def signed_in(lab, name, role="admin", **kwargs):
@@ -163,66 +163,66 @@ def test_no_secret_of_a_form_is_left_in_a_page(client, lab, addresses):
 
 @pytest.mark.parametrize("how", ["the ORM", "SQL", "another way round"])
 def test_a_change_is_seen_at_once(client, pair, how):
-    campaign = pair.campaign
+    study = pair.study
     addresses = ["/", STUDY, f"{STUDY}compare/"]
     before = [client.get(each).text for each in addresses]
 
     if how == "the ORM":
-        Campaign.objects.filter(pk=campaign.pk).update(title="Renamed")
+        Study.objects.filter(pk=study.pk).update(title="Renamed")
     elif how == "SQL":
         with connection.cursor() as cursor:
-            cursor.execute("UPDATE benchmarks_campaign SET title = 'Renamed'")
+            cursor.execute("UPDATE benchmarks_study SET title = 'Renamed'")
     else:
         with transaction.atomic():
-            campaign.title = "Renamed"
-            campaign.save()
+            study.title = "Renamed"
+            study.save()
 
     for address, old in zip(addresses, before, strict=True):
         assert "Renamed" not in old
         assert "Renamed" in client.get(address).text
 
 
-def test_what_is_written_while_a_page_is_made_is_on_the_next(campaign):
+def test_what_is_written_while_a_page_is_made_is_on_the_next(study):
     """The page read the old title, and was kept after the new one was committed."""
 
     @kept_page
     def view(request):
         seen = titles_now()
-        Campaign.objects.update(title=f"{seen}!")
+        Study.objects.update(title=f"{seen}!")
         return Content("kit/_empty.html", {"title": seen})
 
     old, new = view(asked()).text, view(asked()).text
 
-    assert campaign.title in old
-    assert f"{campaign.title}!" in new
+    assert study.title in old
+    assert f"{study.title}!" in new
 
 
-def test_what_was_taken_back_was_never_shown(titles, campaign):
+def test_what_was_taken_back_was_never_shown(titles, study):
     before = titles()
     with transaction.atomic():
-        Campaign.objects.update(title="Never")
+        Study.objects.update(title="Never")
         assert "Never" in titles()
         transaction.set_rollback(True)
 
     assert titles() == before
 
 
-def test_inside_a_transaction_nothing_is_kept(titles, campaign, texts):
+def test_inside_a_transaction_nothing_is_kept(titles, study, texts):
     with transaction.atomic():
         for title in ("One", "Two"):
-            Campaign.objects.update(title=title)
+            Study.objects.update(title=title)
             assert title in titles()
 
     assert not texts
 
 
-def test_a_campaign_that_is_made_private_is_not_there_any_more(client, pair, lab):
+def test_a_study_that_is_made_private_is_not_there_any_more(client, pair, lab):
     member = signed_in(lab, "olga")
     addresses = [STUDY, f"{STUDY}compare/", f"{STUDY}cells/{pair.pk}/"]
     for address in addresses:
         assert client.get(address).status_code == 200
 
-    Campaign.objects.update(visibility="private")
+    Study.objects.update(visibility="private")
 
     for address in addresses:
         assert client.get(address).status_code == 404

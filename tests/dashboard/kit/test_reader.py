@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 from django.conf.locale import LANG_INFO
 
-from benchmarks.models import Campaign, Run
+from benchmarks.models import Run, Study
 from dashboard.kit import days, figures
 from dashboard.kit.figures import NEUTRAL, Locale, written_as
 from dashboard.kit.reader import locale_of
 from dashboard.wording import ratios
 
-STUDY = "/campaigns/alpha-lab/study"
+STUDY = "/studies/alpha-lab/study"
 GERMAN = Locale(",", ".", "d.m.Y")
 DAY = datetime(2026, 11, 21, 15, 4, tzinfo=UTC)
 
@@ -103,7 +103,7 @@ def test_the_report_is_the_same_for_all_readers(pair, text):
 
 
 def test_the_api_speaks_english_and_writes_points(pair, client):
-    address = "/api/v1/comparisons/?campaign=alpha-lab/study"
+    address = "/api/v1/comparisons/?study=alpha-lab/study"
     german = client.get(address, headers={"accept-language": "de"})
 
     assert german.content == client.get(address).content
@@ -132,8 +132,8 @@ def test_what_is_no_day_stays_as_it_was_stated(stated):
         assert days.published_text(stated) == stated
 
 
-def test_a_campaign_says_its_day_as_the_reader_does(pair, text):
-    Campaign.objects.update(published="2010-07-29")
+def test_a_study_says_its_day_as_the_reader_does(pair, text):
+    Study.objects.update(published="2010-07-29")
 
     assert "29.07.2010" in text(f"{STUDY}/", headers={"accept-language": "de"})
     assert "July 29, 2010" in text("/", headers={"accept-language": "en-US"})

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.comparing.facets import Facets
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from dashboard.kit.selections import menus, run_menus, selection
 
 FACETS = Facets(
@@ -55,14 +55,14 @@ def test_nonsense_finds_nothing_and_breaks_nothing(bits):
 
 
 @pytest.mark.parametrize("baseline", ["", "0", "x", "9" * 99])
-def test_a_baseline_that_is_no_system_of_the_campaign_means_native(baseline):
+def test_a_baseline_that_is_no_system_of_the_study_means_native(baseline):
     assert selection({"baseline": baseline}, FACETS).reference(FACETS) is None
 
 
 def test_each_menu_marks_its_choice_and_whether_it_was_changed():
     found = {
         menu.name: menu
-        for menu in menus(selection({"bits": "64"}, FACETS), FACETS, Campaign())
+        for menu in menus(selection({"bits": "64"}, FACETS), FACETS, Study())
     }
 
     assert chosen(found["bits"]) == ["64"]

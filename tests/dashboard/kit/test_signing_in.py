@@ -4,8 +4,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-FREEZE = "/campaigns/alpha-lab/study/freeze/"
-FLAGS = "/campaigns/alpha-lab/study/flags/?status=all"
+PUBLISH_VERSION = "/studies/alpha-lab/study/publish/"
+FLAGS = "/studies/alpha-lab/study/flags/?status=all"
 
 
 def led_back_to(answer):
@@ -51,7 +51,7 @@ def test_the_script_that_sends_files_keeps_its_page(client, db):
     assert "<html" not in answer.text
 
 
-@pytest.mark.parametrize("address", ["/words/", "/labs/?x=1", "/nowhere/"])
+@pytest.mark.parametrize("address", ["/glossary/", "/labs/?x=1", "/nowhere/"])
 def test_every_page_offers_to_sign_in_and_come_back(client, db, address):
     page = client.get(address).text
     back = address.replace("?", "%3F").replace("=", "%3D")
@@ -60,7 +60,7 @@ def test_every_page_offers_to_sign_in_and_come_back(client, db, address):
 
 
 def test_the_sign_in_page_does_not_lead_back_to_itself(client, db):
-    assert 'href="/login/"' in client.get("/login/?next=/words/").text
+    assert 'href="/login/"' in client.get("/login/?next=/glossary/").text
 
 
 def test_a_missing_page_offers_no_sign_in_to_who_is_in(client, person):

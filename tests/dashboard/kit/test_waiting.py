@@ -8,7 +8,7 @@ from dashboard import tasks
 from dashboard.kit.waiting import send
 
 
-@pytest.mark.parametrize("name", ["make_report", "freeze"])
+@pytest.mark.parametrize("name", ["make_report", "publish_version"])
 def test_it_is_handed_to_the_workers(name, monkeypatch):
     sent = []
     task = getattr(tasks, name)
@@ -24,8 +24,8 @@ def test_without_redis_it_waits_to_be_sent_again(monkeypatch, caplog):
     def refuse(args, **how):
         raise OperationalError("no broker")
 
-    monkeypatch.setattr(tasks.freeze, "apply_async", refuse)
+    monkeypatch.setattr(tasks.publish_version, "apply_async", refuse)
 
-    send(tasks.freeze, 5)
+    send(tasks.publish_version, 5)
 
-    assert "Redis took no dashboard.tasks.freeze" in caplog.text
+    assert "Redis took no dashboard.tasks.publish_version" in caplog.text

@@ -12,8 +12,8 @@ from dashboard import wording
     [
         ("vms", "1", "1 VM"),
         ("vms", "3", "3 VMs"),
-        ("seat", "2", "VM 2"),
-        ("seat", "sum", "sum of the VMs"),
+        ("slot", "2", "VM 2"),
+        ("slot", "sum", "sum of the VMs"),
         ("guest_bits", "32", "32-bit"),
         ("memory_bytes", str(2**30), "Memory 1 GiB"),
         ("vcpus", "2", "2 vCPUs"),

@@ -70,9 +70,9 @@
     }
   };
 
-  const later = (deed) => {
+  const later = (action) => {
     clearTimeout(timer);
-    timer = setTimeout(deed, WAIT);
+    timer = setTimeout(action, WAIT);
   };
 
   const cellLink = (element) => (gridOf(element) ? element.closest(".cell")?.querySelector("a") : null);

@@ -52,7 +52,7 @@
       status.textContent = say("nothing");
       return;
     }
-    const campaign = document.getElementById("target-campaign").selectedOptions[0];
+    const study = document.getElementById("target-study").selectedOptions[0];
     button.disabled = true;
     await storeAll(chosen);
     button.disabled = false;
@@ -60,9 +60,9 @@
     status.focus();
     if (!chosen.some((entry) => "stored" in entry.dataset)) return;
     const link = find("[data-runs-link]");
-    link.href = campaign.dataset.runs;
+    link.href = study.dataset.runs;
     link.hidden = false;
-    await follow(campaign.dataset.processing);
+    await follow(study.dataset.processing);
   });
 
   addEventListener("beforeunload", (event) => {

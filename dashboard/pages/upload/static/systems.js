@@ -1,14 +1,14 @@
-/* The systems of the upload page: those of the chosen campaign first, and a new one. */
+/* The systems of the upload page: those of the chosen study first, and a new one. */
 (() => {
   const { find, say, send } = upload;
-  const campaigns = document.getElementById("target-campaign");
+  const studies = document.getElementById("target-study");
   const systems = document.getElementById("target-system");
 
   const arrange = () => {
     const chosen = systems.value;
     find("[data-measured]", systems)?.remove();
-    const fitting = [...systems.querySelectorAll("[data-campaigns]")].filter((option) =>
-      option.dataset.campaigns.split(" ").includes(campaigns?.value),
+    const fitting = [...systems.querySelectorAll("[data-studies]")].filter((option) =>
+      option.dataset.studies.split(" ").includes(studies?.value),
     );
     if (!fitting.length) return;
     const group = document.createElement("optgroup");
@@ -18,7 +18,7 @@
     systems.firstElementChild.after(group);
     systems.value = chosen;
   };
-  campaigns?.addEventListener("change", arrange);
+  studies?.addEventListener("change", arrange);
   arrange();
 
   document.getElementById("new-system").addEventListener("submit", async (event) => {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.analysis.factor_effects.effects import Effect, Influence
+from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects
 from benchmarks.analysis.factor_effects.noise import Observation, Side
 
 LOW_HIGH = ("off", "on")
@@ -83,11 +83,11 @@ def name(effect: Effect) -> str:
     return " x ".join(" & ".join(factor.names) for factor in effect.term)
 
 
-def logs(found: Influence) -> dict[str, float]:
+def logs(found: FactorEffects) -> dict[str, float]:
     return {name(effect): effect.log_effect for effect in found.effects}
 
 
-def standing_out(found: Influence, *strengths: str) -> set[str]:
+def standing_out(found: FactorEffects, *strengths: str) -> set[str]:
     wanted = strengths or ("clear",)
     return {name(effect) for effect in found.effects if effect.strength in wanted}
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.analysis.factor_effects.analysis import influence
+from benchmarks.analysis.factor_effects.analysis import factor_effects
 from benchmarks.analysis.factor_effects.noise import Observation, Side
 from tests.benchmarks.analysis.factor_effects.designs import (
     FILTRATION,
@@ -27,7 +27,7 @@ responses = st.lists(st.floats(-3, 3), min_size=16, max_size=16, unique=True)
 
 def test_it_finds_the_published_effects_on_the_filtration_rate():
     """Montgomery: PSE 2.625, ME 6.748, SME 13.699; A, C, D, AC and AD stand out."""
-    found = influence(unreplicated("ABCD", FILTRATION))
+    found = factor_effects(unreplicated("ABCD", FILTRATION))
 
     assert found.kind == "contrasts"
     assert (found.lenth.contrasts, found.lenth.pse) == (15, 2.625)
@@ -43,7 +43,7 @@ def test_it_finds_the_published_effects_on_the_filtration_rate():
 
 def test_it_finds_the_published_effects_on_the_reactor():
     """Box, Hunter and Hunter: B 19.5, D 10.75, E -6.25, BD 13.25, DE -11."""
-    found = influence(unreplicated("ABCDE", REACTOR))
+    found = factor_effects(unreplicated("ABCDE", REACTOR))
 
     effects = logs(found)
     assert standing_out(found, "clear", "possible") == {"B", "D", "E", "B x D", "D x E"}
@@ -53,7 +53,7 @@ def test_it_finds_the_published_effects_on_the_reactor():
 
 def test_repeated_runs_give_the_published_error_of_the_pilot_plant():
     """Box, Hunter and Hunter: s^2 = 8 with 8 degrees of freedom, error 1.4."""
-    found = influence(replicated(standard_order("TCK"), PILOT_PLANT))
+    found = factor_effects(replicated(standard_order("TCK"), PILOT_PLANT))
 
     effects = logs(found)
     assert found.kind == "replicated"
@@ -85,7 +85,7 @@ def test_factors_of_three_levels_give_the_published_analysis_of_variance():
     """Mean square of error 675.21 with 27 degrees of freedom; 10683.72 and 39118.72."""
     systems = [{"material": a, "temperature": b} for a, b in BATTERY]
 
-    found = influence(replicated(systems, BATTERY.values()))
+    found = factor_effects(replicated(systems, BATTERY.values()))
 
     assert (round(found.scatter.variance, 2), found.scatter.df) == (675.21, 27)
     assert round(sum_of_squares(found, "material"), 2) == 10683.72
@@ -107,7 +107,7 @@ def test_unequal_runs_are_weighed_as_many_as_they_are():
     """Two cells: the difference of two means with a pooled variance."""
     one, two = [3.0, 4.0, 5.0, 8.0], [1.0, 2.0]
 
-    found = influence(replicated([{"A": "off"}, {"A": "on"}], [one, two]))
+    found = factor_effects(replicated([{"A": "off"}, {"A": "on"}], [one, two]))
 
     expected = stats.ttest_ind(two, one)
     (effect,) = found.effects
@@ -119,7 +119,7 @@ def test_unequal_runs_are_weighed_as_many_as_they_are():
 
 def test_a_shared_native_run_widens_the_margins_of_what_it_tells_apart():
     """16 cells over 4 native ones: sqrt(1 + 16 / 4) for OS and bits."""
-    found = influence(
+    found = factor_effects(
         [
             replace(each, baseline=each.levels["A"] + each.levels["B"])
             for each in unreplicated("ABCD", FILTRATION)
@@ -134,7 +134,7 @@ def test_a_shared_native_run_widens_the_margins_of_what_it_tells_apart():
 
 
 def test_half_the_cells_of_a_design_tell_main_effects_without_their_aliases():
-    found = influence(
+    found = factor_effects(
         [
             each
             for each in unreplicated("ABCD", FILTRATION)
@@ -149,7 +149,7 @@ def test_half_the_cells_of_a_design_tell_main_effects_without_their_aliases():
 
 
 def test_a_design_with_a_hole_is_fitted_and_what_is_left_over_is_its_error():
-    found = influence(unreplicated("ABCD", FILTRATION)[:-1])
+    found = factor_effects(unreplicated("ABCD", FILTRATION)[:-1])
 
     assert found.kind == "residual"
     assert round(found.scatter.df) == 15 - 11
@@ -158,7 +158,7 @@ def test_a_design_with_a_hole_is_fitted_and_what_is_left_over_is_its_error():
 
 def test_four_single_values_are_shown_and_not_judged():
     """The UOC study: two storages, two swaps."""
-    found = influence(unreplicated("AB", [1.0, 2.0, 2.0, 3.5]))
+    found = factor_effects(unreplicated("AB", [1.0, 2.0, 2.0, 3.5]))
 
     assert found.kind == "unjudged"
     assert logs(found) == pytest.approx({"A": 1.25, "B": 1.25})
@@ -170,20 +170,20 @@ def test_four_single_values_are_shown_and_not_judged():
 
 
 def test_printed_values_that_are_all_alike_are_not_judged():
-    found = influence(unreplicated("ABC", [2.0] * 8))
+    found = factor_effects(unreplicated("ABC", [2.0] * 8))
 
     assert found.kind == "unjudged"
     assert all(each.log_effect == pytest.approx(0) for each in found.effects)
 
 
 def test_systems_that_are_alike_or_alone_have_no_effects():
-    assert influence([]).kind == "constant"
-    assert influence([Observation({"A": "on"}, 1.0)]).effects == ()
-    assert influence([Observation({"A": "on"}, 1.0)] * 3).effects == ()
+    assert factor_effects([]).kind == "constant"
+    assert factor_effects([Observation({"A": "on"}, 1.0)]).effects == ()
+    assert factor_effects([Observation({"A": "on"}, 1.0)] * 3).effects == ()
 
 
 def test_every_contrast_is_on_the_half_normal_plot():
-    found = influence(unreplicated("ABCD", FILTRATION))
+    found = factor_effects(unreplicated("ABCD", FILTRATION))
 
     sizes = [point.size for point in found.points]
     quantiles = [point.quantile for point in found.points]
@@ -198,7 +198,9 @@ def test_the_order_of_the_systems_does_not_matter(values, random):
     observations = unreplicated("ABCD", values)
     shuffled = random.sample(observations, len(observations))
 
-    assert logs(influence(shuffled)) == pytest.approx(logs(influence(observations)))
+    assert logs(factor_effects(shuffled)) == pytest.approx(
+        logs(factor_effects(observations))
+    )
 
 
 @settings(max_examples=25, deadline=None)
@@ -206,9 +208,9 @@ def test_the_order_of_the_systems_does_not_matter(values, random):
 def test_the_unit_of_the_values_does_not_matter(values, log_unit):
     observations = unreplicated("ABCD", values)
 
-    found = influence(shifted(observations, log_unit))
+    found = factor_effects(shifted(observations, log_unit))
 
-    expected = logs(influence(observations))
+    expected = logs(factor_effects(observations))
     assert logs(found) == pytest.approx(expected, abs=1e-9)
 
 
@@ -222,7 +224,7 @@ def test_swapping_the_levels_of_a_factor_inverts_what_it_does(values):
         for each in observations
     ]
 
-    one, other = logs(influence(observations)), logs(influence(swapped))
+    one, other = logs(factor_effects(observations)), logs(factor_effects(swapped))
 
     signs = {term: -1 if "B" in term else 1 for term in one}
     assert other == pytest.approx({term: signs[term] * one[term] for term in one})
@@ -235,5 +237,5 @@ def test_least_squares_and_contrasts_agree_where_both_apply(values):
     observations = unreplicated("ABCD", values)
     repeated = [replace(each, runs=Side(2, 0.1)) for each in observations]
 
-    expected = logs(influence(observations))
-    assert logs(influence(repeated)) == pytest.approx(expected, abs=1e-9)
+    expected = logs(factor_effects(observations))
+    assert logs(factor_effects(repeated)) == pytest.approx(expected, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Whatever systems a campaign has, the answer is finite, and true where it is one."""
+"""Whatever systems a study has, the answer is finite, and true where it is one."""
 
 import math
 import random
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.analysis.factor_effects.analysis import influence
+from benchmarks.analysis.factor_effects.analysis import factor_effects
 from benchmarks.analysis.factor_effects.means import pictures
 from benchmarks.analysis.factor_effects.noise import Observation, Side
 from tests.benchmarks.analysis.factor_effects.designs import logs
@@ -30,7 +30,7 @@ observations = st.builds(
 @settings(max_examples=80, deadline=None)
 @given(st.lists(observations, max_size=20))
 def test_every_set_of_systems_has_an_answer_in_finite_numbers(observed):
-    found = influence(observed)
+    found = factor_effects(observed)
 
     numbers = [
         number
@@ -48,8 +48,8 @@ def test_every_set_of_systems_has_an_answer_in_finite_numbers(observed):
 def test_the_order_of_any_systems_does_not_matter(observed, order: random.Random):
     shuffled = order.sample(observed, len(observed))
 
-    expected = logs(influence([_ordered(each) for each in observed]))
-    found = logs(influence([_ordered(each) for each in shuffled]))
+    expected = logs(factor_effects([_ordered(each) for each in observed]))
+    found = logs(factor_effects([_ordered(each) for each in shuffled]))
     assert found == pytest.approx(expected, abs=1e-7)
 
 
@@ -65,7 +65,7 @@ def _ordered(each):
 @given(st.lists(stated, min_size=2, max_size=25))
 def test_an_effect_that_is_shown_is_the_true_one_however_unbalanced(chosen):
     """Without noise, and with main effects alone, nothing else may come out."""
-    found = influence(
+    found = factor_effects(
         [Observation(each, sum(TRUTH[it] for it in each.values())) for each in chosen]
     )
 

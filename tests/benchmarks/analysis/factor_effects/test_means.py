@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from benchmarks.analysis.factor_effects.analysis import influence
+from benchmarks.analysis.factor_effects.analysis import factor_effects
 from benchmarks.analysis.factor_effects.factors import factors_of
 from benchmarks.analysis.factor_effects.means import means, pictures
 from benchmarks.analysis.factor_effects.noise import Observation
@@ -48,7 +48,9 @@ def test_a_factor_that_interacts_is_pictured_over_the_others_levels():
     """Montgomery's filtration rate: A depends on C and D, B on nothing."""
     observed = unreplicated("ABCD", FILTRATION)
 
-    found = {each.one.names: each for each in pictures(influence(observed), observed)}
+    found = {
+        each.one.names: each for each in pictures(factor_effects(observed), observed)
+    }
 
     assert {names: each.other.names for names, each in found.items()} == {
         ("A",): ("C", "D"),
@@ -66,5 +68,5 @@ def test_a_factor_that_interacts_is_pictured_over_the_others_levels():
 def test_a_factor_that_moves_alone_has_no_picture():
     observed = unreplicated("ABC", [1.0, 2, 1.01, 2.02, 1.03, 2.0, 0.99, 2.01])
 
-    assert standing_out(influence(observed)) == {"A"}
-    assert pictures(influence(observed), observed) == ()
+    assert standing_out(factor_effects(observed)) == {"A"}
+    assert pictures(factor_effects(observed), observed) == ()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.analysis.factor_effects.analysis import influence
+from benchmarks.analysis.factor_effects.analysis import factor_effects
 from benchmarks.analysis.factor_effects.noise import Observation
 from tests.benchmarks.analysis.factor_effects.designs import (
     logs,
@@ -21,7 +21,7 @@ SD = 0.05
 def unreplicated_designs(effects, count, seed, names="ABCD"):
     rng = np.random.default_rng(seed)
     systems = standard_order(names)
-    return [influence(simulated(systems, effects, rng, SD)) for _ in range(count)]
+    return [factor_effects(simulated(systems, effects, rng, SD)) for _ in range(count)]
 
 
 def replicated_designs(effects, count, seed, runs=5):
@@ -29,7 +29,7 @@ def replicated_designs(effects, count, seed, runs=5):
     systems = standard_order("ABC")
     means = [4 + truth(levels, effects) / 2 for levels in systems]
     return [
-        influence(
+        factor_effects(
             replicated(systems, [rng.normal(mean, SD, size=runs) for mean in means])
         )
         for _ in range(count)
@@ -87,7 +87,7 @@ def test_a_noisy_native_run_does_not_pass_for_an_effect_of_the_guest():
     """Four native runs, each shared by four systems: their error is no effect."""
     rng = np.random.default_rng(6)
 
-    named = [standing_out(influence(leaning(rng))) for _ in range(600)]
+    named = [standing_out(factor_effects(leaning(rng))) for _ in range(600)]
 
     assert np.mean([bool(each) for each in named]) < 0.05
 
@@ -106,7 +106,7 @@ def test_a_design_with_a_hole_names_seldom_what_is_not_there():
     rng = np.random.default_rng(7)
     systems = standard_order("ABCD")[1:]
 
-    found = [influence(simulated(systems, {}, rng, SD)) for _ in range(400)]
+    found = [factor_effects(simulated(systems, {}, rng, SD)) for _ in range(400)]
 
     assert {each.kind for each in found} == {"residual"}
     assert share(found, ["clear"]) < 0.09

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from benchmarks.analysis.factor_effects.analysis import influence
+from benchmarks.analysis.factor_effects.analysis import factor_effects
 from benchmarks.analysis.factor_effects.factors import factors_of
 from benchmarks.analysis.factor_effects.means import means, pictures
 from benchmarks.analysis.factor_effects.noise import Observation
@@ -59,7 +59,7 @@ def per_bits(observed):
 
 
 def test_esxi_was_sixteen_systems_in_all_combinations():
-    found = influence(observations("lmu-2010-esxi", "LINPACK", "time"))
+    found = factor_effects(observations("lmu-2010-esxi", "LINPACK", "time"))
 
     assert [each.names for each in found.factors] == [
         (each,) for each in NAMES if each != "virtualization"
@@ -69,7 +69,7 @@ def test_esxi_was_sixteen_systems_in_all_combinations():
 
 
 def test_nothing_moved_the_cpu_under_esxi():
-    found = influence(observations("lmu-2010-esxi", "LINPACK", "time"))
+    found = factor_effects(observations("lmu-2010-esxi", "LINPACK", "time"))
 
     assert standing_out(found) == set()
     assert found.lenth.me < 0.005
@@ -78,7 +78,9 @@ def test_nothing_moved_the_cpu_under_esxi():
 
 def test_tools_bits_and_os_moved_the_network_under_esxi_and_amd_v_did_not():
     for operation in ("write", "read"):
-        found = influence(observations("lmu-2010-esxi", *NETWORK, operation=operation))
+        found = factor_effects(
+            observations("lmu-2010-esxi", *NETWORK, operation=operation)
+        )
 
         moved = standing_out(found)
         assert moved == {
@@ -99,14 +101,14 @@ def test_tools_bits_and_os_moved_the_network_under_esxi_and_amd_v_did_not():
 def test_vmware_tools_helped_32_bit_networks_only(operation, tools, by_bits):
     observed = observations("lmu-2010-esxi", *NETWORK, operation=operation)
 
-    assert factors(influence(observed))["guest_tools"] == tools
+    assert factors(factor_effects(observed))["guest_tools"] == tools
     assert per_bits(observed) == by_bits
 
 
 def test_they_helped_no_guest_but_32_bit_ubuntu():
     """All three interact: the Tools speed up one guest, and the page must say so."""
     observed = observations("lmu-2010-esxi", *NETWORK, operation="write")
-    found = influence(observed)
+    found = factor_effects(observed)
 
     tools = next(
         each for each in pictures(found, observed) if each.one.names == ("guest_tools",)
@@ -124,7 +126,7 @@ def test_they_helped_no_guest_but_32_bit_ubuntu():
 
 
 def test_amd_v_cost_esxi_a_twentieth_of_sequential_reads():
-    found = influence(observations("lmu-2010-esxi", *SEQUENTIAL, operation="read"))
+    found = factor_effects(observations("lmu-2010-esxi", *SEQUENTIAL, operation="read"))
 
     assert {"hw_virt", "guest_tools", "guest_os"} <= standing_out(found)
     assert factors(found)["hw_virt"] == 0.95
@@ -133,14 +135,14 @@ def test_amd_v_cost_esxi_a_twentieth_of_sequential_reads():
 
 
 def test_what_native_runs_tell_apart_leans_on_them():
-    found = influence(observations("lmu-2010-esxi", *NETWORK, operation="read"))
+    found = factor_effects(observations("lmu-2010-esxi", *NETWORK, operation="read"))
 
     leaning = {name(each) for each in found.effects if each.baseline_share > 0.5}
     assert leaning == {"guest_os", "guest_bits", "guest_os x guest_bits"}
 
 
 def test_xen_was_ten_systems_whose_interactions_stay_partly_unknown():
-    found = influence(observations("lmu-2010-xen", "LINPACK", "time"))
+    found = factor_effects(observations("lmu-2010-xen", "LINPACK", "time"))
 
     aliased = {frozenset(f.names[0] for f in each.term) for each in found.aliases}
     assert (found.kind, found.cells) == ("residual", 10)
@@ -159,7 +161,7 @@ def test_xen_was_ten_systems_whose_interactions_stay_partly_unknown():
 def test_paravirtual_xen_moved_the_network_and_its_drivers_helped_reads_only(
     operation, paravirtual, drivers
 ):
-    found = influence(observations("lmu-2010-xen", *NETWORK, operation=operation))
+    found = factor_effects(observations("lmu-2010-xen", *NETWORK, operation=operation))
 
     assert standing_out(found, "possible") == {"virtualization", "guest_tools"}
     assert factors(found)["virtualization"] == paravirtual

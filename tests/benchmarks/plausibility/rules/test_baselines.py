@@ -18,7 +18,7 @@ def disagreements(*cells, **facts):
 
 def test_the_windows_network_of_the_two_lmu_studies_disagrees():
     here = natives("native", 49.51, 61.04)
-    there = natives("native", 52.5, 64.6, campaign="there", campaign_label="Xen")
+    there = natives("native", 52.5, 64.6, study="there", study_label="Xen")
 
     [found] = disagreements(*here, others=there)
 
@@ -26,7 +26,7 @@ def test_the_windows_network_of_the_two_lmu_studies_disagrees():
     assert len(found.subjects) == 2
 
 
-def test_two_native_systems_of_one_campaign_are_both_named():
+def test_two_native_systems_of_one_study_are_both_named():
     [found] = disagreements(*natives("a", 50, 61, 44), *natives("b", 55, 67.1, 48.4))
 
     assert len(found.subjects) == 6
@@ -71,7 +71,7 @@ def test_a_guest_a_third_faster_than_its_host_is_flagged():
     [found] = faster(native, guest(native, 66.0))
 
     assert found.evidence["efficiencies"] == [1.32]
-    assert found.severity == "warning"
+    assert found.severity == "implausible"
 
 
 def test_a_guest_as_fast_as_its_host_is_silent():
@@ -99,7 +99,7 @@ def test_a_shorter_time_is_faster():
 def test_two_guests_may_compute_more_than_one_but_not_read_more_from_one_disk():
     disk = cell(30.46, component="disk")
     memory = cell(3108.04, component="memory")
-    together = {"system": "esxi", "scenario": "parallel", "vms": 3, "seat": "sum"}
+    together = {"system": "esxi", "scenario": "parallel", "vms": 3, "slot": "sum"}
     read = cell(79.6, component="disk", baseline=disk.id, **together)
     copied = cell(5359.6, component="memory", baseline=memory.id, **together)
 

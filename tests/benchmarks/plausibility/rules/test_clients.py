@@ -15,7 +15,7 @@ def test_a_client_that_polls_is_one_notice_a_system():
 
     [doubt] = findings("client-busy-loop", *runs)
 
-    assert doubt.severity == "notice"
+    assert doubt.severity == "check"
     assert len(doubt.subjects) == 2
     assert findings("client-busy-loop", client(14.0, 41.0)) == []
 

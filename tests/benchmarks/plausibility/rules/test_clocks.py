@@ -63,8 +63,8 @@ def test_what_was_timed_from_outside_stands_beside_it():
     assert found.evidence["outside"] == [0.98763]
 
 
-def test_seats_together_are_no_faster_clock():
-    together = {"scenario": "parallel", "vms": 2, "seat": "sum"}
+def test_slots_together_are_no_faster_clock():
+    together = {"scenario": "parallel", "vms": 2, "slot": "sum"}
 
     assert flagged([1.9] * 6, **together) == []
 

@@ -35,7 +35,9 @@ def test_a_column_copied_into_another_system_is_one_flag_that_names_both():
 def test_a_part_of_a_column_is_found_too():
     copied = [*VALUES[:3], *other(VALUES[3:])]
 
-    assert severities([*column("xen", VALUES), *column("esxi", copied)]) == ["error"]
+    assert severities([*column("xen", VALUES), *column("esxi", copied)]) == [
+        "impossible"
+    ]
 
 
 def test_different_readings_are_silent():
@@ -59,11 +61,11 @@ def test_coarse_readings_agree_by_chance():
 def test_equal_runs_in_one_cell_are_enough():
     runs = (3108.04, 3122.15, 3124.96, 3105.91)
 
-    assert severities([*column("a", [runs]), *column("b", [runs])]) == ["error"]
+    assert severities([*column("a", [runs]), *column("b", [runs])]) == ["impossible"]
 
 
-def test_a_copy_from_another_campaign_names_it():
-    copy = column("xen", VALUES, campaign="there", campaign_label="the Xen study")
+def test_a_copy_from_another_study_names_it():
+    copy = column("xen", VALUES, study="there", study_label="the Xen study")
 
     [found] = findings("pasted-values", *column("esxi", VALUES), others=copy)
 
@@ -71,11 +73,11 @@ def test_a_copy_from_another_campaign_names_it():
     assert len(found.subjects) == 5
 
 
-def test_one_native_machine_in_two_campaigns_is_a_notice():
+def test_one_native_machine_in_two_studies_is_a_notice():
     native = {"is_native": True}
-    copy = column("again", VALUES, campaign="there", **native)
+    copy = column("again", VALUES, study="there", **native)
 
-    assert severities(column("native", VALUES, **native), others=copy) == ["notice"]
+    assert severities(column("native", VALUES, **native), others=copy) == ["check"]
 
 
 def test_counts_and_full_processors_are_equal_without_a_copy():

@@ -87,7 +87,7 @@ def test_a_changed_number_contradicts_the_others(tool, metric, value):
     found = violated(tool, changed, parameters)
 
     assert found
-    assert all(each.severity == "error" for each in found)
+    assert all(each.severity == "impossible" for each in found)
     assert metric in {each.id for one in found for each in one.subjects}
 
 

@@ -22,7 +22,7 @@ def test_service_demand_implies_two_cpus():
 def test_a_number_that_implies_no_whole_cpus_is_an_error():
     [doubt] = found(path(112.19, 49.68, 6.5))
 
-    assert doubt.severity == "error"
+    assert doubt.severity == "impossible"
     assert 1.49 < doubt.evidence["implied_cpus"] < 1.52
 
 

@@ -77,7 +77,7 @@ def test_as_many_runs_as_iterations_may_be_iterations():
 
     [found] = findings("iterations-as-runs", read, write)
 
-    assert found.severity == "notice"
+    assert found.severity == "check"
     assert len(found.subjects) == 2
 
 

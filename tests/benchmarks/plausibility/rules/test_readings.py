@@ -37,8 +37,8 @@ def severities(*cells):
 
 
 def test_a_hundred_percent_in_every_run_is_a_stuck_counter_or_the_limit():
-    assert severities(cell(100.0, 100.0, **SHARE)) == ["warning"]
-    assert severities(cell(99.97, **SHARE)) == ["notice"]
+    assert severities(cell(100.0, 100.0, **SHARE)) == ["implausible"]
+    assert severities(cell(99.97, **SHARE)) == ["check"]
     assert severities(cell(83.0, **SHARE)) == []
 
 
@@ -47,7 +47,7 @@ def test_a_test_of_the_cpu_is_meant_to_load_it():
 
 
 def test_more_than_all_cpus_is_impossible():
-    assert severities(cell(124.9, vcpus=1, **SHARE)) == ["error"]
+    assert severities(cell(124.9, vcpus=1, **SHARE)) == ["impossible"]
     assert severities(cell(124.9, vcpus=4, **SHARE)) == []
     assert severities(cell(124.9, **SHARE)) == []
 
@@ -65,5 +65,5 @@ def test_the_cases_of_one_system_are_one_flag():
 def test_a_test_of_the_cpu_that_never_scatters_is_a_notice():
     busy = {**SHARE, "component": "CPU"}
 
-    assert severities(cell(100.0, 100.0, **busy)) == ["notice"]
+    assert severities(cell(100.0, 100.0, **busy)) == ["check"]
     assert severities(cell(100.0, 99.8, **busy)) == []

@@ -8,7 +8,7 @@ def single(system, **facts):
 
 
 def together(system, **facts):
-    place = {"scenario": "parallel", "vms": 2, "seat": "1"}
+    place = {"scenario": "parallel", "vms": 2, "slot": "1"}
     return cell(25.0, **{"system": system, **place, **GUEST, **facts})
 
 
@@ -35,18 +35,18 @@ def test_options_that_are_not_stated_are_named():
 
 def test_all_cells_of_a_pair_of_systems_are_one_flag():
     alone = [single("a", case=case, vcpus=1) for case in ("read", "write")]
-    seats = [together("b", case=case, vcpus=2) for case in ("read", "write")]
+    slots = [together("b", case=case, vcpus=2) for case in ("read", "write")]
 
-    [found] = findings("corun-reference", *alone, *seats)
+    [found] = findings("corun-reference", *alone, *slots)
 
     assert len(found.subjects) == 2
 
 
 def test_another_parameter_than_alone_is_another_test():
     alone = single("a", case="n=2000", parameters={"n": "2000"})
-    seat = together("a", case="n=4000", parameters={"n": "4000"})
+    slot = together("a", case="n=4000", parameters={"n": "4000"})
 
-    assert differences(alone, seat) == [{"n": ["4000", "2000"]}]
+    assert differences(alone, slot) == [{"n": ["4000", "2000"]}]
 
 
 def test_without_any_single_run_nothing_is_contradicted():

@@ -52,7 +52,7 @@ def test_signing_out_takes_a_form(client, person):
 
 
 def test_the_api_keeps_its_own_words_for_a_wrong_method(client, db):
-    answer = client.delete("/api/v1/campaigns/")
+    answer = client.delete("/api/v1/studies/")
 
     assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
 

@@ -13,7 +13,7 @@ from tests.reference import load_study
 
 pytestmark = pytest.mark.browser
 
-COMPARE = "/campaigns/alpha-lab/inqbus-2008-io/compare/"
+COMPARE = "/studies/alpha-lab/inqbus-2008-io/compare/"
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def site(transactional_db):
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     agent = Agent.objects.create(lab=lab, name="alice")
     load_study(agent, "inqbus-2008-io", lambda run: run["tool"] == "hdparm")
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     with serving.served() as address:
         yield address
 
@@ -86,7 +86,7 @@ def test_without_scripts_the_tables_hold_what_the_charts_show(chromium, site):
     with browsing.window(chromium, site, java_script_enabled=False) as visit:
         page = visit.context.new_page()
         page.goto(
-            f"{site}/campaigns/alpha-lab/inqbus-2008-io/cells/"
+            f"{site}/studies/alpha-lab/inqbus-2008-io/cells/"
             f"{cell_of('inqbus-server-b').pk}/"
         )
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.models import Cell, Host, System
 
-PAGE = "/campaigns/alpha-lab/study/cells/"
+PAGE = "/studies/alpha-lab/study/cells/"
 SIX = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 

@@ -7,7 +7,7 @@ import pytest
 from dashboard.pages.cell.claims import Claim, Refusal, claim
 from tests.dashboard.exports.conftest import MEASURED, NATIVE, SLOWER, XEN
 
-LINK = "/campaigns/alpha-lab/study/runs/?cell=2"
+LINK = "/studies/alpha-lab/study/runs/?cell=2"
 
 
 def test_a_verdict_is_a_sentence_with_interval_host_tool_runs_and_link():
@@ -29,7 +29,9 @@ def test_a_verdict_is_a_sentence_with_interval_host_tool_runs_and_link():
 )
 def test_each_verdict_is_said_as_what_it_is_and_with_its_band(verdict, said):
     judged = replace(SLOWER, verdict=verdict, leaning=verdict)
-    sentence = claim(replace(MEASURED, judgement=judged), band_percent=5.0).sentence
+    sentence = claim(
+        replace(MEASURED, judgement=judged), equivalence_margin_percent=5.0
+    ).sentence
 
     assert sentence.replace("\N{NO-BREAK SPACE}", " ").endswith(said)
 
@@ -44,7 +46,7 @@ def test_a_verdict_that_is_lost_among_many_says_why_its_interval_looks_decided()
 
 
 def test_a_vm_among_others_is_never_quoted_as_if_it_ran_alone():
-    row = replace(MEASURED, scenario="parallel", vms=3, seat="2", load="CPU 100 %")
+    row = replace(MEASURED, scenario="parallel", vms=3, slot="2", load="CPU 100 %")
 
     assert "write · target iSCSI · Parallel · 3 VMs · load: CPU 100 % · VM 2)" in (
         claim(row).sentence

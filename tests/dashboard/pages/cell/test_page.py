@@ -8,13 +8,13 @@ import pytest
 
 from benchmarks.comparing import cell_samples as selector
 from benchmarks.comparing.cell_samples import cell_samples
-from benchmarks.models import Campaign, Cell, Run
+from benchmarks.models import Cell, Run, Study
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing
 from dashboard.pages.cell import page as pages
 
 QUERIES = 13
-LIST = "/campaigns/alpha-lab/study/runs/"
+LIST = "/studies/alpha-lab/study/runs/"
 TWO_SPEEDS = (108.43, 55.64, 62.37, 107.52, 58.87, 61.35, 111.10, 57.87, 58.17)
 CALM = (99.8, 100.1, 100.0, 100.3, 99.9, 100.2)
 HDPARM = """
@@ -25,8 +25,8 @@ HDPARM = """
 
 
 def address(cell, query=""):
-    campaign = cell.campaign
-    return f"/campaigns/{campaign.lab.slug}/{campaign.slug}/cells/{cell.pk}/{query}"
+    study = cell.study
+    return f"/studies/{study.lab.slug}/{study.slug}/cells/{cell.pk}/{query}"
 
 
 def words(page):
@@ -47,7 +47,7 @@ def sides(submit, run_document, xen):
             *(run_document(value) for value in baseline),
             *(run_document(value, system=xen) for value in own),
         )
-        checking.check_due_campaigns(timedelta(0))
+        checking.check_due_studies(timedelta(0))
         return xen_cell()
 
     return make
@@ -166,10 +166,10 @@ def test_more_than_what_is_studied_differs_is_amber(client, submit, run_document
 
 
 @pytest.mark.parametrize("factor", ["VMware Tools", "PV drivers (Windows)"])
-def test_a_factor_of_the_campaign_may_differ(
-    client, submit, run_document, xen, campaign, factor
+def test_a_factor_of_the_study_may_differ(
+    client, submit, run_document, xen, study, factor
 ):
-    Campaign.objects.update(factors={factor: ["absent", "installed"]})
+    Study.objects.update(factors={factor: ["absent", "installed"]})
     options = {"options": {"guest_tools": "installed"}}
     submit(run_document(52.97), run_document(13.08, system={**xen, **options}))
 
@@ -218,7 +218,7 @@ def test_a_clock_that_was_measured_is_told_by_what_was_found(
         run_document(52.97),
         run_document(13.08, system=xen, clock="guest", facts={"clock": lost}),
     )
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     run = Run.objects.get(system__hypervisor="Xen")
 
     page = words(text(address(xen_cell())))
@@ -277,7 +277,7 @@ def test_runs_that_narrow_what_is_narrow_are_not_asked_for(client, sides):
 def test_a_flag_stands_there_with_what_it_rests_on(text, pair):
     mark = {"code": "not_valid", "sentence": "It was <too> short."}
     Run.objects.filter(system=pair.system).update(warnings=[mark])
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     flag = pair.flags.get(rule="tool-mark")
 
     page = text(address(pair))
@@ -291,8 +291,8 @@ def test_a_flag_of_the_baseline_stands_there_too(text, pair):
     """It withholds the verdict as well as one of the cell."""
     mark = {"code": "not_valid", "sentence": "Native was too short."}
     Run.objects.exclude(system=pair.system).update(warnings=[mark])
-    checking.check_due_campaigns(timedelta(0))
-    native = pair.campaign.cells.exclude(pk=pair.pk).get()
+    checking.check_due_studies(timedelta(0))
+    native = pair.study.cells.exclude(pk=pair.pk).get()
     card = f"{address(pair).split('cells/')[0]}compare/cell/?cell={pair.pk}"
 
     assert not pair.flags.exists()
@@ -317,17 +317,17 @@ def test_a_cell_that_is_not_there_is_not_found(client, pair, cell):
     assert client.get(LIST, {"cell": cell}, follow=True).status_code == 404
 
 
-def test_a_cell_of_another_campaign_is_not_found(client, pair, other_lab):
-    Campaign.objects.create(lab=other_lab, slug="other", visibility="public")
+def test_a_cell_of_another_study_is_not_found(client, pair, other_lab):
+    Study.objects.create(lab=other_lab, slug="other", visibility="public")
 
-    for part in ("", f"runs/{pair.campaign.runs.first().pk}/"):
-        found = client.get(f"/campaigns/beta-lab/other/cells/{pair.pk}/{part}")
+    for part in ("", f"runs/{pair.study.runs.first().pk}/"):
+        found = client.get(f"/studies/beta-lab/other/cells/{pair.pk}/{part}")
         assert found.status_code == 404
 
 
 @pytest.mark.parametrize("part", ["", "runs/{run}/"])
 def test_a_private_cell_is_not_there_for_strangers(client, pair, person, part):
-    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+    Study.objects.update(visibility=Study.Visibility.PRIVATE)
     run = Run.objects.get(system=pair.system)
     place = address(pair) + part.format(run=run.pk)
 
@@ -337,10 +337,8 @@ def test_a_private_cell_is_not_there_for_strangers(client, pair, person, part):
     assert client.get(place).status_code == 200
 
 
-def test_a_run_shows_what_the_tool_printed_beside_its_number(
-    text, agent, campaign, host
-):
-    upload = {"key": "00000000-0000-4000-8000-000000000001", "campaign": campaign.slug}
+def test_a_run_shows_what_the_tool_printed_beside_its_number(text, agent, study, host):
+    upload = {"key": "00000000-0000-4000-8000-000000000001", "study": study.slug}
     system = {"host": host.slug, "hypervisor": "native", "guest_os": "Debian"}
     output = {**upload, "system": system, "tool": "hdparm", "output": HDPARM}
     intake.submit_runs(agent=agent, documents=[output])
@@ -417,7 +415,7 @@ def test_queries_are_fixed(
 
 def test_the_eleven_readings_of_server_b_get_no_single_figure(text, load_study):
     load_study("inqbus-2008-io", lambda run: run["tool"] == "hdparm")
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     cells = {cell.system.host.slug: cell for cell in Cell.objects.all()}
     cell, other = cells["inqbus-server-b"], cells["inqbus-server-a"]
 

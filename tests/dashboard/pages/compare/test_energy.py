@@ -11,8 +11,8 @@ from benchmarks.power.intake import keep_power
 from tests.dashboard.exports import tex
 from tests.power_logs import clock_of, piece
 
-PAGE = "/campaigns/alpha-lab/study/compare/?show=energy"
-UOC = "/campaigns/alpha-lab/uoc-2012-kvm/compare/?show=energy&scenario=all"
+PAGE = "/studies/alpha-lab/study/compare/?show=energy"
+UOC = "/studies/alpha-lab/uoc-2012-kvm/compare/?show=energy&scenario=all"
 NATIVE_W, XEN_W = (100.0, 101.0, 99.0), (120.0, 121.0, 119.0)
 
 
@@ -98,7 +98,7 @@ def test_another_column_can_be_the_reference(client, metered):
     assert native.energy.ratio.ratio == pytest.approx(2 / 3)
 
 
-def test_a_campaign_without_power_says_what_to_do(text, pair):
+def test_a_study_without_power_says_what_to_do(text, pair):
     page = text(PAGE)
 
     assert "No power was measured for this choice" in page
@@ -158,7 +158,7 @@ def test_links_of_its_cells_keep_the_mode(text, metered):
     xen = Cell.objects.get(system__hypervisor="Xen")
 
     assert f'href="../cells/{xen.pk}/?show=energy"' in text(PAGE)
-    page = text(f"/campaigns/alpha-lab/study/cells/{xen.pk}/?show=energy")
+    page = text(f"/studies/alpha-lab/study/cells/{xen.pk}/?show=energy")
     assert "1.500 times the energy of the baseline for the same work" in page
     assert 'compare/?scenario=single&amp;show=energy"' in page
 
@@ -185,7 +185,7 @@ def test_pins_without_power_say_so(text, pair):
 
 
 def file_of(client, form, query="show=energy"):
-    return client.get(f"/campaigns/alpha-lab/study/compare.{form}?{query}")
+    return client.get(f"/studies/alpha-lab/study/compare.{form}?{query}")
 
 
 def test_csv_has_energies_in_columns_of_their_own(client, metered):

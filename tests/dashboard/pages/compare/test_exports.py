@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Cell, Study
 from tests.dashboard.exports import tex
 from tests.dashboard.exports.conftest import HOSTILE
 
-STUDY = "/campaigns/alpha-lab/study/"
+STUDY = "/studies/alpha-lab/study/"
 ADDRESSES = [
     *(f"compare.{form}" for form in ("csv", "json", "tex")),
     *(f"cite.{form}" for form in ("bib", "csl.json")),
@@ -90,7 +90,7 @@ def test_a_file_says_what_it_was_narrowed_to(text, pair):
 
     said = json.loads(text(f"{STUDY}compare.json", data=query))
     assert said["filters"] == {"scenario": "single", **query}
-    assert (said["band_percent"], said["tested"]) == (2.0, 0)
+    assert (said["equivalence_margin_percent"], said["tested"]) == (2.0, 0)
     lines = table(text(f"{STUDY}compare.csv", data=query))
     assert {line["address"] for line in lines} == {address}
     assert {line["against"] for line in lines} == {"set against native"}
@@ -143,7 +143,7 @@ def test_a_chosen_baseline_makes_ratios_relative(text, pair):
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_it_is_a_file_named_after_the_campaign(client, pair, address):
+def test_it_is_a_file_named_after_the_study(client, pair, address):
     answer = client.get(STUDY + address)
 
     ending = address.partition(".")[2]
@@ -152,9 +152,9 @@ def test_it_is_a_file_named_after_the_campaign(client, pair, address):
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_what_is_private_is_not_there_for_others(
-    client, private_campaign, person, address
+    client, private_study, person, address
 ):
-    private = f"/campaigns/alpha-lab/secret-study/{address}"
+    private = f"/studies/alpha-lab/secret-study/{address}"
     assert client.get(private).status_code == 404
 
     client.force_login(person)
@@ -164,12 +164,12 @@ def test_what_is_private_is_not_there_for_others(
 @pytest.mark.parametrize(
     "address", ["compare.xls", "compare.", "cite.ris", "cite.json"]
 )
-def test_other_endings_are_not_there(client, campaign, address):
+def test_other_endings_are_not_there(client, study, address):
     assert client.get(STUDY + address).status_code == 404
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_they_are_only_read(client, campaign, address):
+def test_they_are_only_read(client, study, address):
     assert client.post(STUDY + address).status_code == 405
 
 
@@ -189,7 +189,7 @@ def test_a_part_for_htmx_offers_its_own_query_too(client, pair):
     assert f"{STUDY}compare.json?bits=32" in part.content.decode()
 
 
-def test_the_campaign_page_shows_how_it_is_cited(text, campaign):
+def test_the_study_page_shows_how_it_is_cited(text, study):
     page = text(STUDY)
 
     assert "@misc{study," in page
@@ -208,7 +208,7 @@ def test_names_out_of_uploads_stay_texts(text, submit, run_document, xen):
                 value=at + 1,
             )
         )
-    Campaign.objects.update(title=HOSTILE[1], author=HOSTILE[2], institution=HOSTILE[3])
+    Study.objects.update(title=HOSTILE[1], author=HOSTILE[2], institution=HOSTILE[3])
 
     assert set(tex.read(text(f"{STUDY}compare.tex")).closed) == {"tabular", "table"}
     lines = table(text(f"{STUDY}compare.csv"))

@@ -18,23 +18,23 @@ MOST_ELEMENTS = 5
 
 
 @pytest.fixture
-def wide(submit, run_document, xen, campaign):
+def wide(submit, run_document, xen, study):
     """Return the rows of 40 systems in some cases, a native one among them."""
     systems = [{**xen, "options": {"swap": f"disk {at}"}} for at in range(SYSTEMS - 1)]
     submit(
         run_document(samples=samples(0, FEW_CASES)),
         *(run_document(system=it, samples=samples(1, FEW_CASES)) for it in systems),
     )
-    return grid_rows(comparison_page(campaign, {}))
+    return grid_rows(comparison_page(study, {}))
 
 
 @pytest.fixture
-def long(submit, run_document, xen, campaign):
+def long(submit, run_document, xen, study):
     """Submit as many cases of two systems only."""
     submit(
         run_document(samples=samples(0)), run_document(system=xen, samples=samples(1))
     )
-    return campaign
+    return study
 
 
 def samples(lost, cases=CASES):
@@ -85,19 +85,19 @@ def test_rows_and_cells_say_what_they_are(wide):
 
 @pytest.mark.parametrize(("value", "width"), [(3.0, "cells-5"), (1 / 3e-9, "cells-8")])
 def test_columns_are_as_wide_as_the_longest_text(
-    value, width, submit, run_document, campaign
+    value, width, submit, run_document, study
 ):
     submit(run_document(value))
 
-    assert grid_rows(comparison_page(campaign, {})).width == width
+    assert grid_rows(comparison_page(study, {})).width == width
 
 
-def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, campaign):
+def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, study):
     natives = [run_document(100.0 + at / 10) for at in range(5)]
     guests = [run_document(50.0 + at / 10, system=xen) for at in range(5)]
     submit(*natives, *guests)
 
-    (group,) = grid_rows(comparison_page(campaign, {})).groups
+    (group,) = grid_rows(comparison_page(study, {})).groups
 
     said = re.findall(r'class="sign" role="img" aria-label="([^"]+)">(.)<', group.first)
     assert said == [("Verdict: slower.", "▼")]
@@ -105,7 +105,7 @@ def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, campaign)
 
 def test_a_part_of_the_page_keeps_its_later_rows_for_later(client, long):
     part = {"HX-Request": "true", "HX-Target": "comparison"}
-    answer = client.get("/campaigns/alpha-lab/study/compare/", headers=part)
+    answer = client.get("/studies/alpha-lab/study/compare/", headers=part)
 
     now, *later = re.split("<!--rows:|-->", answer.content.decode())
     assert now.count('<th class="case"') == FIRST_ROWS
@@ -115,13 +115,13 @@ def test_a_part_of_the_page_keeps_its_later_rows_for_later(client, long):
 
 
 def test_a_name_cannot_end_what_is_kept_for_later(
-    client, submit, run_document, xen, campaign
+    client, submit, run_document, xen, study
 ):
     name = "--><script>alert(1)</script>"
     system = {**xen, "options": {"swap": name}}
     submit(run_document(system=system, samples=samples(0), load=name))
     part = {"HX-Request": "true", "HX-Target": "comparison"}
-    answer = client.get("/campaigns/alpha-lab/study/compare/", headers=part)
+    answer = client.get("/studies/alpha-lab/study/compare/", headers=part)
 
     assert answer.content.count(b"-->") == 1
     assert b"<script>alert" not in answer.content

@@ -13,7 +13,7 @@ from tests.dashboard import browsing, serving
 # The mark of the database lets this file run alone: it is made for tests that have it.
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
-COMPARE = "/campaigns/alpha-lab/long/compare/"
+COMPARE = "/studies/alpha-lab/long/compare/"
 CASES = 160
 SYSTEMS = ("native", "Xen", "KVM")
 ROWS = "[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)"
@@ -21,11 +21,11 @@ ROWS = "[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)"
 
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker):
-    """Serve a campaign of more rows than come at once."""
+    """Serve a study of more rows than come at once."""
     with serving.committed(django_db_blocker):
         lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
         agent = Agent.objects.create(lab=lab, name="alice")
-        saving.save_campaign(lab=lab, slug="long", title="Long", visibility="public")
+        saving.save_study(lab=lab, slug="long", title="Long", visibility="public")
         systems.register_host(lab=lab, slug="alpha")
         documents = [run(at, name) for at, name in enumerate(SYSTEMS)]
         intake.submit_runs(agent=agent, documents=documents)
@@ -45,7 +45,7 @@ def sheet(chromium, site):
 def run(number, hypervisor):
     return {
         "key": f"00000000-0000-4000-8000-{number:012}",
-        "campaign": "long",
+        "study": "long",
         "system": {"host": "alpha", "hypervisor": hypervisor, "guest_os": "os"},
         "tool": "iometer",
         "samples": [sample(number, case) for case in range(CASES)],

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.models import Cell
 
-PAGE = "/campaigns/alpha-lab/study/compare/"
+PAGE = "/studies/alpha-lab/study/compare/"
 
 
 def test_what_was_chosen_is_a_chip_that_takes_it_back(text, pair):

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from benchmarks.models import Campaign, Cell, System
+from benchmarks.models import Cell, Study, System
 
-PAGE = "/campaigns/alpha-lab/study/compare/"
+PAGE = "/studies/alpha-lab/study/compare/"
 
 
 def test_a_cell_shows_efficiency_and_value(text, pair):
@@ -142,9 +142,9 @@ def test_names_out_of_uploads_are_shown_and_never_run(text, submit, run_document
         run_document(system={"guest_os": name}),
         run_document(system=hostile, load=name, table=name, document=name),
     )
-    Campaign.objects.update(title=name, note=name, author=name, factors={name: [name]})
+    Study.objects.update(title=name, note=name, author=name, factors={name: [name]})
 
-    for address in (PAGE, "/", "/campaigns/alpha-lab/study/"):
+    for address in (PAGE, "/", "/studies/alpha-lab/study/"):
         page = text(address)
         assert "<script>alert" not in page
         assert "<img" not in page
@@ -171,24 +171,24 @@ def test_its_queries_are_fixed(
 
 
 @pytest.mark.parametrize("slug", ["nothing", "secret-study"])
-def test_what_may_not_be_seen_is_not_there(client, private_campaign, slug):
+def test_what_may_not_be_seen_is_not_there(client, private_study, slug):
     for page in ("", "compare/", "runs/"):
-        answer = client.get(f"/campaigns/alpha-lab/{slug}/{page}")
+        answer = client.get(f"/studies/alpha-lab/{slug}/{page}")
         assert answer.status_code == 404
         assert "There is nothing here" in answer.content.decode()
 
 
-def test_members_see_their_private_campaigns(client, private_campaign, person):
+def test_members_see_their_private_studies(client, private_study, person):
     client.force_login(person)
 
     for page in ("", "compare/", "runs/"):
-        answer = client.get(f"/campaigns/alpha-lab/secret-study/{page}")
+        answer = client.get(f"/studies/alpha-lab/secret-study/{page}")
         assert answer.status_code == 200
 
 
 @pytest.mark.parametrize("page", ["", "compare/", "runs/"])
-def test_pages_are_for_reading(client, campaign, page):
-    assert client.post(f"/campaigns/alpha-lab/study/{page}").status_code == 405
+def test_pages_are_for_reading(client, study, page):
+    assert client.post(f"/studies/alpha-lab/study/{page}").status_code == 405
 
 
 def test_two_pinned_systems_say_what_differs_between_them(text, submit, run_document):
@@ -202,18 +202,18 @@ def test_two_pinned_systems_say_what_differs_between_them(text, submit, run_docu
     page = text(f"{PAGE}?pin={one},{other}")
 
     assert "light-amber" in page
-    assert "The campaign does not say what it varies." in page
+    assert "The study does not say what it varies." in page
     assert all(each in page for each in ("Windows", "Linux", "Guest OS", "Guest tools"))
-    Campaign.objects.update(factors={"guest OS": ["Windows", "Linux"]})
+    Study.objects.update(factors={"guest OS": ["Windows", "Linux"]})
     page = text(f"{PAGE}?pin={one},{other}")
-    assert "More than what the campaign studies differs: Guest tools." in page
+    assert "More than what the study studies differs: Guest tools." in page
 
 
 def test_several_studied_things_at_once_are_compared_with_care(
-    text, submit, run_document, campaign
+    text, submit, run_document, study
 ):
-    campaign.factors = ["OS", "bits"]
-    campaign.save()
+    study.factors = ["OS", "bits"]
+    study.save()
     xen = {"hypervisor": "Xen", "virtualization": "full"}
     for guest_os, bits in (("Windows", 32), ("Linux", 64), ("Linux", 32)):
         system = {**xen, "guest_os": guest_os, "guest_bits": bits}

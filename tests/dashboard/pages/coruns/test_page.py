@@ -8,7 +8,7 @@ from benchmarks.models import Run
 from benchmarks.studies import checking
 from dashboard.charts.drawings import NONE
 
-PAGE = "/campaigns/alpha-lab/study/co-runs/"
+PAGE = "/studies/alpha-lab/study/co-runs/"
 TOGETHER = {"scenario": "parallel", "vms": 2}
 
 
@@ -17,9 +17,9 @@ def together(submit, run_document, xen):
     """Two VMs, a printed sum that is not theirs, one VM alone and native."""
     shared = {"system": xen, **TOGETHER}
     submit(
-        run_document(30.0, seat="1", **shared),
-        run_document(20.0, seat="2", **shared),
-        run_document(60.0, seat="sum", **shared),
+        run_document(30.0, slot="1", **shared),
+        run_document(20.0, slot="2", **shared),
+        run_document(60.0, slot="sum", **shared),
         run_document(40.0, system=xen),
         run_document(52.97),
     )
@@ -38,37 +38,37 @@ def test_it_answers_in_a_sentence(text, together):
 
 
 def test_a_printed_sum_that_does_not_match_is_said(text, together):
-    assert "Printed as 60, but the seats give 50: 20 % more" in text(PAGE)
+    assert "Printed as 60, but the slots give 50: 20 % more" in text(PAGE)
 
 
 def test_a_missing_vm_is_said(text, submit, run_document, xen):
-    submit(run_document(30.0, seat="2", system=xen, **TOGETHER))
+    submit(run_document(30.0, slot="2", system=xen, **TOGETHER))
 
     assert "Not reported: VM 1." in text(PAGE)
 
 
 def test_a_doubted_co_run_gives_no_answer(text, together):
     mark = {"code": "not_valid", "sentence": "It was too short."}
-    Run.objects.filter(seat="2").update(warnings=[mark])
-    checking.check_due_campaigns(timedelta(0))
+    Run.objects.filter(slot="2").update(warnings=[mark])
+    checking.check_due_studies(timedelta(0))
 
     assert "no answer yet" in text(PAGE)
 
 
 def test_a_vm_of_two_speeds_shows_both_and_gives_no_answer(
-    client, submit, run_document, xen, campaign
+    client, submit, run_document, xen, study
 ):
     shared = {"system": xen, **TOGETHER}
     for value in (50, 51, 50, 100, 101, 100, 51):
-        submit(run_document(value, seat="1", **shared))
-    submit(run_document(40, seat="2", **shared), run_document(60, system=xen))
-    checking.check_campaign(campaign)
+        submit(run_document(value, slot="1", **shared))
+    submit(run_document(40, slot="2", **shared), run_document(60, system=xen))
+    checking.check_study(study)
 
     page = client.get(PAGE)
     (part,) = page.context["page"].parts
     (row,) = part.cases[0].rows
 
-    assert (row.seats, row.together) == ("50 | 100 · 40", NONE)
+    assert (row.slots, row.together) == ("50 | 100 · 40", NONE)
     assert (row.to_single, row.to_native) == (NONE, NONE)
     assert row.remarks == ("No single figure describes VM 1: nothing is made of it.",)
     assert "no answer yet" in part.answer
@@ -96,15 +96,15 @@ def test_every_chart_has_its_table(client, together):
         [52.97, 52.97],
     ]
     assert stacked["layout"]["barmode"] == "stack"
-    assert drawing(page, "seats").rows[0][-1] == "needs repeated co-runs"
+    assert drawing(page, "slots").rows[0][-1] == "needs repeated co-runs"
     assert drawing(page, "curve").rows[-1][-1] == "the end is not reached"
     assert drawing(page, "curve").figure["data"][-1]["x"] == [2]
 
 
 def test_each_vm_is_seen_against_one_alone(client, together):
-    seats = drawing(client.get(PAGE), "seats").figure["data"]
+    slots = drawing(client.get(PAGE), "slots").figure["data"]
 
-    assert [trace["x"] for trace in seats] == [[30], [20], [40, 40], [52.97, 52.97]]
+    assert [trace["x"] for trace in slots] == [[30], [20], [40, 40], [52.97, 52.97]]
 
 
 def test_the_curve_says_where_it_ends_and_what_undisturbed_vms_would_do(
@@ -124,8 +124,8 @@ def test_a_second_vm_that_adds_nothing_ends_the_curve_at_one(
 ):
     shared = {"system": xen, **TOGETHER}
     submit(
-        run_document(20.0, seat="1", **shared),
-        run_document(19.0, seat="2", **shared),
+        run_document(20.0, slot="1", **shared),
+        run_document(19.0, slot="2", **shared),
         run_document(40.0, system=xen),
     )
 
@@ -138,7 +138,7 @@ def test_lines_are_promised_only_where_there_are_some(
     client, submit, run_document, xen
 ):
     shared = {"system": xen, **TOGETHER}
-    submit(*(run_document(value, seat=f"{value:g}", **shared) for value in (1.0, 2.0)))
+    submit(*(run_document(value, slot=f"{value:g}", **shared) for value in (1.0, 2.0)))
 
     sums = drawing(client.get(PAGE), "sums")
 
@@ -149,7 +149,7 @@ def test_lines_are_promised_only_where_there_are_some(
 def test_work_for_the_cpu_is_drawn_against_both_targets(client, load_study):
     load_study("lmu-2010-xen", lambda run: run["tool"] == "linpack")
 
-    page = client.get("/campaigns/alpha-lab/lmu-2010-xen/co-runs/")
+    page = client.get("/studies/alpha-lab/lmu-2010-xen/co-runs/")
 
     (targets,) = page.context["page"].drawings
     assert targets.rows[1][1:] == (
@@ -165,12 +165,12 @@ def test_work_for_the_cpu_is_drawn_against_both_targets(client, load_study):
     assert "3 VMs at once take 2.005 times as long" in page.content.decode()
 
 
-def test_a_sum_without_its_seats_is_not_drawn_as_a_small_one(client, load_study):
+def test_a_sum_without_its_slots_is_not_drawn_as_a_small_one(client, load_study):
     load_study(
         "lmu-2010-esxi",
         lambda run: run["tool"] == "ramspeed" and run["scenario"] == "parallel",
     )
-    address = "/campaigns/alpha-lab/lmu-2010-esxi/co-runs/"
+    address = "/studies/alpha-lab/lmu-2010-esxi/co-runs/"
     cases = [
         each.case
         for part in client.get(address).context["page"].parts
@@ -190,16 +190,16 @@ def test_an_unknown_case_shows_the_first(client, together, case):
 
 
 def test_the_tab_stands_only_where_there_is_something(text, pair, together):
-    assert "co-runs/" in text("/campaigns/alpha-lab/study/")
+    assert "co-runs/" in text("/studies/alpha-lab/study/")
 
 
-def test_a_campaign_without_co_runs_has_no_tab_but_an_empty_page(text, pair):
-    assert "co-runs/" not in text("/campaigns/alpha-lab/study/")
-    assert "No VMs of this campaign ran together" in text(PAGE)
+def test_a_study_without_co_runs_has_no_tab_but_an_empty_page(text, pair):
+    assert "co-runs/" not in text("/studies/alpha-lab/study/")
+    assert "No VMs of this study ran together" in text(PAGE)
 
 
-def test_a_private_campaign_is_not_there(client, private_campaign):
-    assert client.get("/campaigns/alpha-lab/secret-study/co-runs/").status_code == 404
+def test_a_private_study_is_not_there(client, private_study):
+    assert client.get("/studies/alpha-lab/secret-study/co-runs/").status_code == 404
 
 
 def test_its_queries_are_fixed(client, together, django_assert_num_queries):
@@ -211,7 +211,7 @@ def test_times_without_a_known_target_are_still_said_and_drawn(client, load_stud
     """Two and four copies of partdiff took 200 s and 405 s, one 200 s."""
     load_study("heidelberg-2007-xen", lambda run: run["tool"] == "partdiff")
 
-    page = client.get("/campaigns/alpha-lab/heidelberg-2007-xen/co-runs/")
+    page = client.get("/studies/alpha-lab/heidelberg-2007-xen/co-runs/")
 
     assert (
         "4 VMs at once take 2.025 times as long as one alone; "
@@ -224,6 +224,6 @@ def test_times_without_a_known_target_are_still_said_and_drawn(client, load_stud
 def test_the_first_case_drawn_has_a_direction(client, load_study):
     load_study("uoc-2012-kvm", lambda run: run["tool"] == "httperf")
 
-    page = client.get("/campaigns/alpha-lab/uoc-2012-kvm/co-runs/").context["page"]
+    page = client.get("/studies/alpha-lab/uoc-2012-kvm/co-runs/").context["page"]
 
     assert page.chosen.better == "lower"

@@ -9,7 +9,7 @@ from benchmarks.power import integration
 from benchmarks.power.intake import keep_power
 from tests.power_logs import clock_of, piece
 
-PAGE = "/campaigns/alpha-lab/study/energy/"
+PAGE = "/studies/alpha-lab/study/energy/"
 RAPL = {"name": "rapl at alpha", "kind": "rapl"}
 # Two native runs of 30 s at 120 W and two of Xen at 150 W, one after the other.
 WINDOWS = ((100, 130), (200, 230), (300, 330), (400, 430))
@@ -183,11 +183,11 @@ def test_two_meters_refuse_what_they_could_make_alone(
 
 
 def test_the_tab_stands_where_a_log_was_integrated(text, works, upload):
-    assert "energy/" not in text("/campaigns/alpha-lab/study/")
+    assert "energy/" not in text("/studies/alpha-lab/study/")
 
     upload(piece(READINGS))
 
-    assert "energy/" in text("/campaigns/alpha-lab/study/")
+    assert "energy/" in text("/studies/alpha-lab/study/")
 
 
 def test_its_queries_are_fixed(client, works, upload, django_assert_num_queries):

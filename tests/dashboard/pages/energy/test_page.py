@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.models import Run, System
 
-PAGE = "/campaigns/alpha-lab/study/energy/"
-UOC = "/campaigns/alpha-lab/uoc-2012-kvm/energy/"
+PAGE = "/studies/alpha-lab/study/energy/"
+UOC = "/studies/alpha-lab/uoc-2012-kvm/energy/"
 LOG = "timestamp,watts\n" + "".join(
     f"2026-11-20T21:00:{second:02}Z,{120 if 10 <= second < 40 else 80}.0\n"
     for second in range(60)
@@ -15,11 +15,11 @@ LOG = "timestamp,watts\n" + "".join(
 @pytest.fixture
 def uoc(load_study):
     """The study of UOC with its reference, HDD and swap on HDD."""
-    campaign = load_study("uoc-2012-kvm")
-    campaign.reference_system = System.objects.get(
+    study = load_study("uoc-2012-kvm")
+    study.reference_system = System.objects.get(
         options={"storage": "HDD", "swap": "HDD"}
     )
-    campaign.save()
+    study.save()
 
 
 @pytest.fixture
@@ -139,8 +139,8 @@ def test_a_reading_without_energy_is_refused_with_its_reason(
 
 
 def test_the_tab_stands_only_where_a_meter_was_read(text, pair, uoc):
-    assert "energy/" in text("/campaigns/alpha-lab/uoc-2012-kvm/")
-    assert "energy/" not in text("/campaigns/alpha-lab/study/")
+    assert "energy/" in text("/studies/alpha-lab/uoc-2012-kvm/")
+    assert "energy/" not in text("/studies/alpha-lab/study/")
     assert "No power meter was read" in text(PAGE)
 
 

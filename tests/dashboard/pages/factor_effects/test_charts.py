@@ -1,4 +1,4 @@
-"""The influence page's bars and charts: plain values in, places and figures out."""
+"""Charts of factor effects: which marks, where, and in which words."""
 
 import math
 

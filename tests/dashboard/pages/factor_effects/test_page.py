@@ -1,4 +1,4 @@
-"""The influence page without a browser: every word of it is in the HTML."""
+"""The factor effects page without a browser: every word of it is in the HTML."""
 
 import html
 import itertools
@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 
-PAGE = "/campaigns/alpha-lab/study/influence/"
+PAGE = "/studies/alpha-lab/study/factor-effects/"
 TIMES = "\N{MULTIPLICATION SIGN}"
 ESXI = {"hypervisor": "VMware ESXi", "virtualization": "full"}
 
@@ -28,7 +28,7 @@ def words(text):
 
 
 @pytest.fixture
-def study(submit, run_document):
+def factorial(submit, run_document):
     """Eight guests and one native run: ``value(tools, amd_v, vcpus)`` of each."""
 
     def make(value, direction="write", **circumstances):
@@ -62,8 +62,8 @@ def steady(_tools, _amd_v, _vcpus):
     return 10
 
 
-def test_it_answers_in_one_sentence_at_the_top(words, study):
-    study(doubled)
+def test_it_answers_in_one_sentence_at_the_top(words, factorial):
+    factorial(doubled)
 
     page = words(PAGE)
 
@@ -71,14 +71,14 @@ def test_it_answers_in_one_sentence_at_the_top(words, study):
     assert "Network Guest tools installed: x 2.0 Network: Iometer" in page
 
 
-def test_it_says_when_nothing_moved_and_what_would_have_shown(words, study):
-    study(steady)
+def test_it_says_when_nothing_moved_and_what_would_have_shown(words, factorial):
+    factorial(steady)
 
     assert "Network Nothing moved it by more than chance; x 1.11 would" in words(PAGE)
 
 
-def test_it_says_on_what_an_effect_depends(words, study):
-    study(only_with_amd_v)
+def test_it_says_on_what_an_effect_depends(words, factorial):
+    factorial(only_with_amd_v)
 
     page = words(PAGE)
 
@@ -88,8 +88,8 @@ def test_it_says_on_what_an_effect_depends(words, study):
     assert "AMD-V / VT-x depends on Guest tools" in page
 
 
-def test_the_table_ranks_the_effects(text, study):
-    study(doubled)
+def test_the_table_ranks_the_effects(text, factorial):
+    factorial(doubled)
 
     page = text(PAGE)
 
@@ -102,8 +102,8 @@ def test_the_table_ranks_the_effects(text, study):
     assert f"<b>{TIMES}\xa02.0</b>" in page
 
 
-def test_bars_stand_on_bands_and_need_no_script(text, study):
-    study(doubled)
+def test_bars_stand_on_bands_and_need_no_script(text, factorial):
+    factorial(doubled)
 
     page = text(PAGE)
 
@@ -115,8 +115,8 @@ def test_bars_stand_on_bands_and_need_no_script(text, study):
     assert 'class="band-wide"' in page
 
 
-def test_the_half_normal_plot_has_a_table(words, text, study):
-    study(doubled)
+def test_the_half_normal_plot_has_a_table(words, text, factorial):
+    factorial(doubled)
 
     assert "Every contrast of the design" in words(PAGE)
     assert "AMD-V / VT-x x Guest tools x 1" in words(PAGE)
@@ -127,7 +127,7 @@ def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_
     load_study("lmu-2010-esxi", lambda run: run["tool"] == "iometer")
 
     page = client.get(
-        "/campaigns/alpha-lab/lmu-2010-esxi/influence/", {"component": "network"}
+        "/studies/alpha-lab/lmu-2010-esxi/factor-effects/", {"component": "network"}
     )
 
     plot = page.context["page"].detail.half_normal
@@ -141,8 +141,8 @@ def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_
     assert "drawn smaller than they are" in plot.note
 
 
-def test_the_design_shows_what_was_measured_together(words, study):
-    study(doubled)
+def test_the_design_shows_what_was_measured_together(words, factorial):
+    factorial(doubled)
 
     page = words(PAGE)
 
@@ -220,8 +220,8 @@ def test_systems_that_are_alike_have_nothing_to_compare(words, text, pair):
     assert 'id="effects"' not in text(PAGE)  # No heading of nothing.
 
 
-def test_values_can_be_asked_for(text, study):
-    study(doubled)
+def test_values_can_be_asked_for(text, factorial):
+    factorial(doubled)
 
     page = text(PAGE, data={"response": "value"})
 
@@ -230,9 +230,9 @@ def test_values_can_be_asked_for(text, study):
     assert re.search(r'aria-current="true">Measured value', page)
 
 
-def test_another_scenario_is_a_link_away(text, study):
-    study(doubled)
-    study(steady, scenario="parallel", vms=2, seat="sum")
+def test_another_scenario_is_a_link_away(text, factorial):
+    factorial(doubled)
+    factorial(steady, scenario="parallel", vms=2, slot="sum")
 
     first, second = text(PAGE), text(PAGE, data={"scenario": "parallel"})
 
@@ -241,9 +241,9 @@ def test_another_scenario_is_a_link_away(text, study):
     assert "Nothing moved it by more than chance" in second
 
 
-def test_a_case_can_be_looked_at_alone(text, words, study):
-    study(doubled)
-    study(steady, direction="read")
+def test_a_case_can_be_looked_at_alone(text, words, factorial):
+    factorial(doubled)
+    factorial(steady, direction="read")
     chips = re.findall(r'href="\?([^"]*case=\d+)"', text(PAGE))
 
     assert "Network: mean of 2 cases that all systems have" in words(PAGE)
@@ -261,8 +261,8 @@ def test_a_case_can_be_looked_at_alone(text, words, study):
         {"case": "\0|'<b>"},
     ],
 )
-def test_nonsense_shows_the_page_as_it_stands_at_first(words, study, query):
-    study(doubled)
+def test_nonsense_shows_the_page_as_it_stands_at_first(words, factorial, query):
+    factorial(doubled)
 
     page = words(PAGE, data=query)
 
@@ -271,26 +271,26 @@ def test_nonsense_shows_the_page_as_it_stands_at_first(words, study, query):
     assert note.search(page)
 
 
-def test_a_scenario_without_results_says_so(words, study):
-    study(doubled)
+def test_a_scenario_without_results_says_so(words, factorial):
+    factorial(doubled)
 
     page = words(PAGE, data={"scenario": "inter-vm"})
 
     assert "Nothing was measured here in this scenario" in page
 
 
-def test_an_empty_campaign_has_a_page(words, campaign):
+def test_an_empty_study_has_a_page(words, study):
     assert "Nothing was measured here" in words(PAGE)
 
 
-def test_a_private_campaign_is_not_there(client, private_campaign):
-    answer = client.get("/campaigns/alpha-lab/secret-study/influence/")
+def test_a_private_study_is_not_there(client, private_study):
+    answer = client.get("/studies/alpha-lab/secret-study/factor-effects/")
 
     assert answer.status_code == 404
 
 
-def test_the_campaigns_pages_lead_here(text, pair):
-    assert f'href="{PAGE}"' in text("/campaigns/alpha-lab/study/")
+def test_the_studies_pages_lead_here(text, pair):
+    assert f'href="{PAGE}"' in text("/studies/alpha-lab/study/")
 
 
 def test_names_stay_text(text, submit, run_document, xen):
@@ -304,9 +304,11 @@ def test_names_stay_text(text, submit, run_document, xen):
     assert evil not in text(PAGE)
 
 
-def test_it_costs_a_fixed_number_of_queries(client, study, django_assert_num_queries):
-    study(doubled)
-    assert Campaign.objects.count() == 1
+def test_it_costs_a_fixed_number_of_queries(
+    client, factorial, django_assert_num_queries
+):
+    factorial(doubled)
+    assert Study.objects.count() == 1
 
     with django_assert_num_queries(6):
         client.get(PAGE)

@@ -1,4 +1,4 @@
-"""The flags of a campaign: seen by everybody, decided by who keeps the lab."""
+"""The flags of a study: seen by everybody, decided by who keeps the lab."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ from benchmarks.models import Cell, Decision, Flag, Membership, Run
 from benchmarks.studies import checking
 from dashboard.pages.flags.page import evidence_words
 
-PAGE = "/campaigns/alpha-lab/study/flags/"
+PAGE = "/studies/alpha-lab/study/flags/"
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def flag(pair):
     """A doubt about the run behind a cell."""
     mark = {"code": "not_valid", "sentence": "It was <too> short."}
     Run.objects.filter(pk=Run.objects.first().pk).update(warnings=[mark])
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     return Flag.objects.get(rule="tool-mark")
 
 
@@ -37,7 +37,7 @@ def test_it_shows_the_doubt_its_rule_and_its_evidence(client, flag):
 def test_the_cell_says_it_too(text, flag):
     cell = flag.cells.get()
 
-    page = text(f"/campaigns/alpha-lab/study/cells/{cell.pk}/")
+    page = text(f"/studies/alpha-lab/study/cells/{cell.pk}/")
 
     assert "too&gt; short" in page
 
@@ -94,18 +94,18 @@ def test_evidence_has_its_unit(flag):
 
 def test_rules_are_listed_with_what_they_found(text, load_study):
     load_study("lmu-2010-xen", lambda run: run["tool"] == "iometer")
-    checking.check_campaign(
+    checking.check_study(
         load_study("lmu-2010-esxi", lambda run: run["tool"] == "iometer")
     )
 
-    page = text("/campaigns/alpha-lab/lmu-2010-esxi/flags/")
+    page = text("/studies/alpha-lab/lmu-2010-esxi/flags/")
 
     assert '<a href="#rule-error-baselines-disagree">' in page
     assert "5.6\xa0% less than the same machine in lmu-2010-xen" in page
 
 
 def test_an_empty_page_says_that_nothing_was_found(client, pair):
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     Flag.objects.all().delete()
 
     assert "No flag is open" in client.get(PAGE).content.decode()

@@ -8,11 +8,11 @@ import pytest
 from dashboard.wording import judging
 from dashboard.wording.glossary import CHAPTERS, WORDS
 
-TEMPLATES = Path(__file__).parents[4] / "dashboard/templates"
+TEMPLATES = Path(__file__).parents[4] / "dashboard"
 
 
 def test_the_page_explains_every_word(text, db):
-    page = text("/words/")
+    page = text("/glossary/")
 
     for slug, word in WORDS.items():
         assert f'id="{slug}"' in page
@@ -20,7 +20,7 @@ def test_the_page_explains_every_word(text, db):
 
 
 def test_every_page_leads_there(text, db):
-    assert 'href="/words/"' in text("/")
+    assert 'href="/glossary/"' in text("/")
 
 
 def test_no_word_is_explained_twice():
@@ -46,7 +46,7 @@ def test_the_words_in_the_templates_are_all_there():
 
 
 def test_a_cell_explains_its_words_once_each(text, pair):
-    page = text(f"/campaigns/alpha-lab/study/cells/{pair.pk}/")
+    page = text(f"/studies/alpha-lab/study/cells/{pair.pk}/")
 
     ids = re.findall(r'id="(word-[\w-]+)" popover', page)
     assert {"word-efficiency-sum", "word-baseline-sum", "word-verdict-judged"} == set(

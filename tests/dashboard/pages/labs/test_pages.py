@@ -5,18 +5,18 @@ from django.contrib.auth import get_user_model
 
 from benchmarks.labs.invitations import invite_person
 from benchmarks.labs.tokens import issue_token
-from benchmarks.models import Campaign, Deed, Membership
+from benchmarks.models import AuditEntry, Membership, Study
 from benchmarks.studies.decisions import decide_flag
 
 PAGE = "/labs/alpha-lab/"
-INNER = ["members/", "tokens/", "deeds/"]
+INNER = ["members/", "tokens/", "audit-log/"]
 CHANGES = [
     "members/{person}/role/",
     "members/{person}/remove/",
     "invitations/{invitation}/withdraw/",
     "tokens/{prefix}/revoke/",
 ]
-FOR_KEEPERS = ["tokens/", "deeds/", "tokens/{prefix}/revoke/"]
+FOR_KEEPERS = ["tokens/", "audit-log/", "tokens/{prefix}/revoke/"]
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def stranger(other_lab):
 
 
 @pytest.fixture
-def things(lab, person, agent, campaign):
+def things(lab, person, agent, study):
     """What the addresses of a lab are about."""
     invitation, _ = invite_person(lab=lab, by=person, name="Dora", role="viewer")
     token, _ = issue_token(agent=agent, can_upload=True)
@@ -45,8 +45,8 @@ def things(lab, person, agent, campaign):
     }
 
 
-def test_a_stranger_sees_the_name_and_the_public_campaigns_only(
-    text, campaign, private_campaign, host, agent, person
+def test_a_stranger_sees_the_name_and_the_public_studies_only(
+    text, study, private_study, host, agent, person
 ):
     page = text(PAGE)
 
@@ -56,19 +56,19 @@ def test_a_stranger_sees_the_name_and_the_public_campaigns_only(
         assert private not in page
 
 
-def test_the_list_counts_the_campaigns_that_one_may_see(
-    client, text, campaign, private_campaign, viewer, stranger
+def test_the_list_counts_the_studies_that_one_may_see(
+    client, text, study, private_study, viewer, stranger
 ):
     Membership.objects.create(lab=stranger.memberships.get().lab, user=viewer)
 
-    assert "1 campaign<" in text("/labs/")
+    assert "1 study<" in text("/labs/")
     client.force_login(viewer)
-    assert "2 campaigns" in text("/labs/")
-    assert "0 campaigns" in text("/labs/")
+    assert "2 studies" in text("/labs/")
+    assert "0 studies" in text("/labs/")
 
 
 def test_a_lab_that_published_nothing_is_not_there(
-    client, text, private_campaign, stranger
+    client, text, private_study, stranger
 ):
     assert client.get(PAGE).status_code == 404
     client.force_login(stranger)
@@ -77,8 +77,8 @@ def test_a_lab_that_published_nothing_is_not_there(
     assert "Alpha lab" not in text("/labs/")
 
 
-def test_a_member_sees_campaigns_hosts_agents_and_members(
-    client, text, pair, private_campaign, agent, viewer
+def test_a_member_sees_studies_hosts_agents_and_members(
+    client, text, pair, private_study, agent, viewer
 ):
     client.force_login(viewer)
 
@@ -105,11 +105,11 @@ def test_another_labs_admin_finds_nothing(client, things, stranger, address):
 
     assert ask(place).status_code == 404
     assert ask(place.replace("alpha-lab", "no-lab")).status_code == 404
-    assert Deed.objects.count() == 1  # the invitation that was there before
+    assert AuditEntry.objects.count() == 1  # the invitation that was there before
 
 
 @pytest.mark.parametrize("address", FOR_KEEPERS)
-def test_a_viewer_finds_no_tokens_and_no_deeds(client, things, viewer, address):
+def test_a_viewer_finds_no_tokens_and_no_audit_log(client, things, viewer, address):
     client.force_login(viewer)
     ask = client.post if address in CHANGES else client.get
 
@@ -135,7 +135,7 @@ def test_things_of_another_lab_cannot_be_named(client, things, stranger, address
     assert answer.status_code == 404
 
 
-def test_the_list_leads_to_the_only_lab(client, text, campaign, person, stranger):
+def test_the_list_leads_to_the_only_lab(client, text, study, person, stranger):
     assert "Alpha lab" in text("/labs/")
 
     client.force_login(person)
@@ -144,17 +144,17 @@ def test_the_list_leads_to_the_only_lab(client, text, campaign, person, stranger
     assert "Beta lab" in text("/labs/")
 
 
-def test_deeds_tell_who_did_what_to_people_tokens_and_flags(
-    client, text, things, person, submit, run_document, campaign
+def test_the_audit_log_tells_who_did_what_to_people_tokens_and_flags(
+    client, text, things, person, submit, run_document, study
 ):
-    flag = campaign.flags.create(
-        lab=campaign.lab, rule="r", severity="error", sentence="Odd."
+    flag = study.flags.create(
+        lab=study.lab, rule="r", severity="impossible", sentence="Odd."
     )
     decide_flag(flag=flag, status="confirmed", note="A slip.", who="carol")
     client.force_login(person)
     client.post(f"{PAGE}tokens/{things['prefix']}/revoke/")
 
-    page = text(f"{PAGE}deeds/")
+    page = text(f"{PAGE}audit-log/")
 
     assert "invited Dora (viewer)" in page
     assert "confirmed a flag: A slip." in page
@@ -164,7 +164,7 @@ def test_deeds_tell_who_did_what_to_people_tokens_and_flags(
 def test_its_queries_do_not_grow_with_what_a_lab_has(
     client, things, person, lab, pair, django_assert_num_queries
 ):
-    Campaign.objects.create(lab=lab, slug="more", visibility="public")
+    Study.objects.create(lab=lab, slug="more", visibility="public")
     for number in range(4):
         issue_token(agent=lab.agents.create(name=f"a-{number}"), can_read=True)
     client.force_login(person)

@@ -33,7 +33,7 @@ def headers(secret):
 
 
 def test_a_new_token_uploads_until_it_is_revoked(
-    make, keeper, client, campaign, host, run_document
+    make, keeper, client, study, host, run_document
 ):
     page, secret = make(scopes="upload")
     upload = {"headers": headers(secret), "content_type": "application/json"}
@@ -66,11 +66,11 @@ def test_the_secret_is_shown_once_and_stored_nowhere(make, keeper):
 
 
 def test_an_upload_token_reads_nothing_private_and_a_read_token_uploads_nothing(
-    make, client, private_campaign, run_document
+    make, client, private_study, run_document
 ):
     _, upload = make(scopes="upload")
     page, read = make(scopes="read")
-    address = f"{ROOT}campaigns/secret-study/"
+    address = f"{ROOT}studies/secret-study/"
     answers = [client.get(address, headers=headers(each)) for each in (upload, read)]
     refused = client.post(
         f"{ROOT}runs/", {}, headers=headers(read), content_type="application/json"
@@ -112,7 +112,7 @@ def test_a_senseless_token_is_refused_with_a_reason(make, form, words):
 
 
 def test_it_says_where_an_agent_measured_last_and_what_it_was(
-    make, keeper, submit, run_document, campaign, token
+    make, keeper, submit, run_document, study, token
 ):
     made = {"python": "3.6.8", "sha256": "0123456789abcdef" * 4}
     submit(run_document(facts={"agent": made}))

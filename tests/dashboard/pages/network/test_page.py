@@ -5,14 +5,14 @@ import re
 
 import pytest
 
-from benchmarks.comparing.network import campaign_network
-from benchmarks.models import Campaign
+from benchmarks.comparing.network import study_network
+from benchmarks.models import Study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
 from dashboard.pages.network.words import change_text
 
-PAGE = "/campaigns/alpha-lab/heidelberg-2007-xen/network/"
-MADE = "/campaigns/alpha-lab/study/network/"
+PAGE = "/studies/alpha-lab/heidelberg-2007-xen/network/"
+MADE = "/studies/alpha-lab/study/network/"
 CELL = (
     r'<td class="num medium medium-(\w+)([^"]*)" title="([^"]*)">'
     r'(?:<b[^>]*>.</b>)*(?:<span aria-hidden="true">)?(.*?)<small>(.*?)<'
@@ -55,7 +55,7 @@ def test_the_study_shows_before_after_and_the_change(text, heidelberg):
 
 
 def test_every_printed_throughput_is_found_again(heidelberg):
-    metric = campaign_network(ANYONE, Campaign.objects.get())[0]
+    metric = study_network(ANYONE, Study.objects.get())[0]
     before, after = metric.matrices
 
     assert metric.unit == "MB/s"
@@ -125,7 +125,7 @@ def test_every_metric_has_its_chip(text, heidelberg):
 
 
 def test_flags_are_shown_at_their_paths(text, heidelberg):
-    checking.check_campaign(Campaign.objects.get())
+    checking.check_study(Study.objects.get())
 
     page = text(PAGE)
 
@@ -145,11 +145,11 @@ def test_a_made_network_without_settings_is_one_matrix(text, submit, path):
     assert "a → b carries 2.5 times what comes back" in page
 
 
-def test_a_path_of_two_speeds_shows_both_and_no_mean(text, submit, path, campaign):
+def test_a_path_of_two_speeds_shows_both_and_no_mean(text, submit, path, study):
     for value in (50, 51, 50, 100, 101, 100, 51):
         submit(path(value, "a", "b"))
     submit(path(20, "b", "a"))
-    checking.check_campaign(campaign)
+    checking.check_study(study)
 
     page = text(MADE)
     (sent, *_), (back, *_) = ([main, sub] for _, _, _, main, sub in sorted(cells(page)))
@@ -167,17 +167,17 @@ def test_names_from_people_stay_text(text, submit, path):
     assert "<script>alert(1)" not in text(MADE)
 
 
-def test_a_campaign_without_paths_says_what_to_give(text, submit, run_document):
+def test_a_study_without_paths_says_what_to_give(text, submit, run_document):
     submit(run_document())
 
     page = text(MADE)
 
     assert "from where to where" in page
-    assert "/study/network/" not in text("/campaigns/alpha-lab/study/")
+    assert "/study/network/" not in text("/studies/alpha-lab/study/")
 
 
-def test_a_private_network_is_not_there(client, private_campaign):
-    answer = client.get("/campaigns/alpha-lab/secret-study/network/")
+def test_a_private_network_is_not_there(client, private_study):
+    answer = client.get("/studies/alpha-lab/secret-study/network/")
 
     assert answer.status_code == 404
 
@@ -191,7 +191,7 @@ def test_nonsense_in_the_address_shows_the_first_metric(text, submit, path):
 def test_it_costs_a_fixed_number_of_queries(
     client, heidelberg, django_assert_num_queries
 ):
-    checking.check_campaign(Campaign.objects.get())
+    checking.check_study(Study.objects.get())
 
     with django_assert_num_queries(6):
         client.get(PAGE)

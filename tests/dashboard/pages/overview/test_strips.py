@@ -1,13 +1,13 @@
 """Bands of the spectrum as lines at places of a strip."""
 
 from benchmarks.comparing.spectrum import Band
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from dashboard.pages.overview.strips import strips
 
 
 def band(*lines, component="network"):
     return Band(
-        campaign=Campaign(slug="study"),
+        study=Study(slug="study"),
         component=component,
         hypervisor="Xen 3.3",
         pairs=len(lines),

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from benchmarks.models import Campaign, Cell
+from benchmarks.models import Cell, Study
 from benchmarks.studies.examples import DISK, ESXI, XEN
 from dashboard.pages.overview.tour import Step, tour_strip
 
@@ -19,7 +19,7 @@ STEPS = [Step("First?", "It is.", "/one/", "a=b"), Step("Last?", "It is.", "/two
 
 @pytest.fixture
 def studies(submit, run_document, xen, lab):
-    """Campaigns with the names of the studies, and just what the path shows."""
+    """Studies with the names of the studies, and just what the path shows."""
 
     def document(slug, value, metric, unit="MB/s", tool="iometer", **changes):
         parameters = {"operation": "read"} if tool == "iometer" else {"n": "1000"}
@@ -27,10 +27,10 @@ def studies(submit, run_document, xen, lab):
             parameters = {"operation": "read", "level": "RAM"}
         sample = {"metric": metric, "value": value, "unit": unit}
         sample["parameters"] = parameters
-        return run_document(campaign=slug, tool=tool, samples=[sample], **changes)
+        return run_document(study=slug, tool=tool, samples=[sample], **changes)
 
     for slug in QUESTIONS:
-        Campaign.objects.create(lab=lab, slug=slug, title=slug, visibility="public")
+        Study.objects.create(lab=lab, slug=slug, title=slug, visibility="public")
     submit(
         document(XEN, 1000, "bandwidth", tool="ramspeed"),
         document(XEN, 900, "bandwidth", tool="ramspeed", system=xen),
@@ -39,9 +39,9 @@ def studies(submit, run_document, xen, lab):
         document(ESXI, 50, "network throughput"),
         document(DISK, 60, "disk throughput"),
     )
-    esxi = Campaign.objects.get(slug=ESXI)
-    esxi.flags.create(lab=lab, rule="unit-slip", severity="error", sentence="Odd.")
-    Cell.objects.filter(campaign__slug=DISK).update(shape_codes="two_speeds")
+    esxi = Study.objects.get(slug=ESXI)
+    esxi.flags.create(lab=lab, rule="unit-slip", severity="impossible", sentence="Odd.")
+    Cell.objects.filter(study__slug=DISK).update(shape_codes="two_speeds")
 
 
 def listed(page):
@@ -67,12 +67,12 @@ def test_next_and_previous_lead_from_step_to_step(text, studies):
     assert f'rel="next" href="{addresses[3]}"' in middle
     assert f'rel="prev" href="{addresses[1]}"' in middle
     assert 'rel="next"' not in last
-    assert "Done: all campaigns" in last
+    assert "Done: all studies" in last
 
 
 @pytest.mark.parametrize("slug", QUESTIONS)
 def test_a_study_that_may_not_be_seen_leaves_its_steps_out(text, studies, slug):
-    Campaign.objects.filter(slug=slug).update(visibility="private")
+    Study.objects.filter(slug=slug).update(visibility="private")
 
     asked = [question for _, question in listed(text("/"))]
 
@@ -82,8 +82,8 @@ def test_a_study_that_may_not_be_seen_leaves_its_steps_out(text, studies, slug):
 
 
 def test_a_step_without_its_data_is_left_out(text, studies):
-    Cell.objects.filter(campaign__slug=DISK).update(shape_codes="")
-    Campaign.objects.get(slug=ESXI).flags.update(status="dismissed")
+    Cell.objects.filter(study__slug=DISK).update(shape_codes="")
+    Study.objects.get(slug=ESXI).flags.update(status="dismissed")
 
     asked = [question for _, question in listed(text("/"))]
 
@@ -103,22 +103,22 @@ def test_whoever_has_signed_in_finds_it_folded(client, text, studies, person):
 
 @pytest.mark.parametrize("asked", ["0", "7", "-1", "x", "²", "999999", "1 ", ""])
 def test_nonsense_shows_the_page_without_a_strip(text, studies, asked):
-    page = text(f"/campaigns/alpha-lab/{XEN}/compare/?tour={asked}")
+    page = text(f"/studies/alpha-lab/{XEN}/compare/?tour={asked}")
 
     assert "Guided path" not in page
 
 
 def test_a_number_on_another_page_says_nothing(text, studies):
-    assert "Guided path" not in text(f"/campaigns/alpha-lab/{XEN}/?tour=1")
+    assert "Guided path" not in text(f"/studies/alpha-lab/{XEN}/?tour=1")
 
 
 def test_a_page_that_was_not_asked_costs_no_query_more(
     client, studies, django_assert_num_queries
 ):
     with django_assert_num_queries(0):
-        client.get("/words/")
+        client.get("/glossary/")
     with django_assert_num_queries(5):
-        client.get("/words/?tour=1")
+        client.get("/glossary/?tour=1")
 
 
 def test_ending_leads_to_the_same_page_without_the_path():

@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from playwright.sync_api import expect
 
-from benchmarks.models import Agent, Campaign, Lab, Membership, Plan
+from benchmarks.models import Agent, Lab, Membership, Plan, Study
 from benchmarks.plans import barriers, slots, turns
 from benchmarks.plans.planning import stop_plan
 from benchmarks.studies import systems
@@ -13,15 +13,15 @@ from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser
 
-NEW = "/campaigns/alpha-lab/study/plans/new/"
+NEW = "/studies/alpha-lab/study/plans/new/"
 
 
 @pytest.fixture
 def site(transactional_db):
-    """Serve a lab with one campaign, one system, one agent and one person."""
+    """Serve a lab with one study, one system, one agent and one person."""
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
-    Campaign.objects.create(lab=lab, slug="study", title="A study")
+    Study.objects.create(lab=lab, slug="study", title="A study")
     systems.register_host(lab=lab, slug="alpha")
     described = {"host": "alpha", "hypervisor": "KVM", "guest_os": "Debian 12"}
     systems.register_system(lab=lab, description=described)
@@ -53,9 +53,9 @@ def filled_in(visit):
 def join(plan, name):
     """Do what an agent does until it stands at the barrier."""
     agent = Agent.objects.get()
-    system = plan.seats.first().system_id
-    seat = slots.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
-    asked = {"lab": agent.lab, "plan_id": plan.pk, "seat_id": seat.pk}
+    system = plan.slots.first().system_id
+    slot = slots.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
+    asked = {"lab": agent.lab, "plan_id": plan.pk, "slot_id": slot.pk}
     part = turns.next_part(**asked).part
     barriers.meet(lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock="c")
 
@@ -71,10 +71,10 @@ def test_a_plan_is_made_and_then_watched_without_reloading(chromium, site, width
         stop = page.locator("summary", has_text="Stop this plan")
         stop.press("Enter")
         join(plan, "vm-a")
-        expect(page.locator(".seat-arrived")).to_contain_text("seat 1 (vm-a)")
+        expect(page.locator(".slot-arrived")).to_contain_text("slot 1 (vm-a)")
         expect(stop).to_be_focused()
         expect(page.get_by_role("button", name="Yes, stop it")).to_be_visible()
-        expect(page.locator(".seat-awaited")).to_contain_text("seat 2")
+        expect(page.locator(".slot-awaited")).to_contain_text("slot 2")
 
         stop_plan(plan=plan)
         expect(page.locator("#plan")).to_contain_text("The plan has ended.")
@@ -91,7 +91,7 @@ def test_the_keyboard_keeps_its_place_in_a_plan_and_can_hold_it(chromium, site):
 
         link.focus()
         join(plan, "vm-a")
-        expect(page.locator(".seat-arrived")).to_be_visible()
+        expect(page.locator(".slot-arrived")).to_be_visible()
         expect(link).to_be_focused()
 
         hold.press("Enter")

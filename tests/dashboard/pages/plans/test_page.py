@@ -8,7 +8,7 @@ from benchmarks.sentences import Sentence
 from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
 from tests.dashboard.marking import marked_language
 
-LIST = "/campaigns/alpha-lab/study/plans/"
+LIST = "/studies/alpha-lab/study/plans/"
 NEW = f"{LIST}new/"
 FILLED = {
     "title": "Three guests",
@@ -33,8 +33,8 @@ def system(lab, host):
 
 
 @pytest.fixture
-def plan(campaign, system):
-    return planned(campaign, system, **parallel(3))
+def plan(study, system):
+    return planned(study, system, **parallel(3))
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def page_of(plan):
     return f"/plans/{plan.pk}/"
 
 
-def test_an_empty_campaign_says_what_a_plan_is(text, campaign):
+def test_an_empty_study_says_what_a_plan_is(text, study):
     page = text(LIST)
 
     assert "has no plan yet" in page
@@ -69,8 +69,8 @@ def test_the_list_says_how_far_each_is(text, plan):
     assert "<b>2</b> not done" in page
 
 
-def test_the_campaign_leads_to_its_plans(text, plan):
-    assert f'href="{LIST}"' in text("/campaigns/alpha-lab/study/")
+def test_the_study_leads_to_its_plans(text, plan):
+    assert f'href="{LIST}"' in text("/studies/alpha-lab/study/")
 
 
 def test_a_plan_that_nobody_joined_says_how_to(keeper, plan, system):
@@ -87,13 +87,13 @@ def test_it_shows_who_waits_at_the_barrier_for_whom(text, plan, guests):
 
     page = text(page_of(plan))
 
-    assert '<li class="seat-arrived">seat 1 (vm-a)' in page
-    assert '<li class="seat-awaited">seat 3 (vm-c)' in page
+    assert '<li class="slot-arrived">slot 1 (vm-a)' in page
+    assert '<li class="slot-awaited">slot 3 (vm-c)' in page
     assert "1 of 3 have arrived" in page
     assert 'hx-trigger="every 2s"' in page
 
 
-def test_it_shows_how_far_apart_the_seats_began(text, plan, guests):
+def test_it_shows_how_far_apart_the_slots_began(text, plan, guests):
     answers = [guest.next() for guest in guests]
     for guest, answer in zip(guests, answers, strict=True):
         guest.meet(answer)
@@ -102,29 +102,29 @@ def test_it_shows_how_far_apart_the_seats_began(text, plan, guests):
 
     page = text(page_of(plan))
 
-    assert "its seats began 8.0 ms apart" in page
+    assert "its slots began 8.0 ms apart" in page
     assert "In 1 co-run it was less than 90 %." in page
 
 
 def test_a_failed_step_says_why(text, plan):
     plan.steps.filter(position=0).update(
-        status=PlanStep.Status.FAILED, attempt=3, reason="Seat 2 (vm-b) did not arrive."
+        status=PlanStep.Status.FAILED, attempt=3, reason="Slot 2 (vm-b) did not arrive."
     )
 
     page = text(page_of(plan) + "?state=failed")
 
-    assert "Seat 2 (vm-b) did not arrive." in page
+    assert "Slot 2 (vm-b) did not arrive." in page
     assert page.count('class="badge step-badge') == 1
 
 
 def test_it_says_why_in_the_readers_language_and_numbers(text, plan):
-    apart = Sentence("The seats began {apart:.1f} ms apart.", apart=120.5)
+    apart = Sentence("The slots began {apart:.1f} ms apart.", apart=120.5)
     plan.steps.filter(position=0).update(status=PlanStep.Status.FAILED, reason=apart)
 
     with marked_language():
         page = text(page_of(plan), headers={"accept-language": "de"})
 
-    assert "⟦The seats began 120,5 ms apart.⟧" in page
+    assert "⟦The slots began 120,5 ms apart.⟧" in page
 
 
 def test_a_plan_that_has_ended_stops_asking(text, plan):
@@ -157,23 +157,23 @@ def test_the_advice_is_said_in_its_sentence(text, plan):
 
 
 def test_a_plan_costs_the_same_however_long_it_is(
-    client, campaign, system, django_assert_max_num_queries
+    client, study, system, django_assert_max_num_queries
 ):
-    longest = planned(campaign, system, repetitions=200)
+    longest = planned(study, system, repetitions=200)
 
     with django_assert_max_num_queries(15):
         assert client.get(page_of(longest)).status_code == 200
 
 
-def test_a_private_campaigns_plan_is_not_there(client, private_campaign, system):
-    plan = planned(private_campaign, system)
+def test_a_private_studies_plan_is_not_there(client, private_study, system):
+    plan = planned(private_study, system)
 
     assert client.get(page_of(plan)).status_code == 404
-    assert client.get("/campaigns/alpha-lab/secret-study/plans/").status_code == 404
+    assert client.get("/studies/alpha-lab/secret-study/plans/").status_code == 404
 
 
-def test_a_keeper_makes_a_plan(keeper, campaign, system):
-    chosen = {**FILLED, "system": [system.pk], f"seats-{system.pk}": "3"}
+def test_a_keeper_makes_a_plan(keeper, study, system):
+    chosen = {**FILLED, "system": [system.pk], f"slots-{system.pk}": "3"}
 
     made = keeper.post(NEW, chosen)
 
@@ -190,16 +190,16 @@ def test_a_keeper_makes_a_plan(keeper, campaign, system):
         ({"system": []}, "Choose at least one system."),
         ({"single": "", "parallel": ""}, "Choose at least one scenario."),
         ({"tool": []}, "name at least one tool"),
-        ({"vms": "9"}, "needs 9 seats"),
+        ({"vms": "9"}, "needs 9 slots"),
         ({"option-peer": "--rm"}, "a text such as 192.168.1.7"),
         ({"repetitions": "0"}, "Repetitions"),
         ({"width_percent": "1"}, "belong together"),
     ],
 )
 def test_what_cannot_be_followed_is_said_and_nothing_is_lost(
-    keeper, campaign, system, changes, sentence
+    keeper, study, system, changes, sentence
 ):
-    chosen = {**FILLED, "system": [system.pk], f"seats-{system.pk}": "3", **changes}
+    chosen = {**FILLED, "system": [system.pk], f"slots-{system.pk}": "3", **changes}
 
     answer = keeper.post(NEW, chosen)
 
@@ -209,7 +209,7 @@ def test_what_cannot_be_followed_is_said_and_nothing_is_lost(
     assert 'value="Three guests"' in page
 
 
-def test_a_viewer_can_make_and_stop_nothing(keeper, campaign, plan):
+def test_a_viewer_can_make_and_stop_nothing(keeper, study, plan):
     Membership.objects.update(role=Membership.Role.VIEWER)
 
     assert keeper.get(NEW).status_code == 404

@@ -1,4 +1,4 @@
-"""Reports of small campaigns."""
+"""Reports of small studies."""
 
 from datetime import UTC, date, datetime
 
@@ -13,26 +13,26 @@ MAKING = Making(datetime(2026, 11, 21, 5, 0, tzinfo=UTC), "1.0", "carol")
 
 @pytest.fixture
 def made():
-    """Make a campaign's report."""
+    """Make a study's report."""
 
-    def make(campaign):
+    def make(study):
         citation = Citation(
-            key=campaign.slug,
-            title=campaign.title,
-            author=campaign.author,
-            institution=campaign.institution,
-            published=campaign.published,
+            key=study.slug,
+            title=study.title,
+            author=study.author,
+            institution=study.institution,
+            published=study.published,
             language="",
             address="http://testserver/",
-            note="Campaign",
+            note="Study",
             read_on=date(2026, 11, 21),
         )
-        return report(ANYONE, campaign, citation, MAKING)
+        return report(ANYONE, study, citation, MAKING)
 
     return make
 
 
 @pytest.fixture
-def study(load_study):
+def xen(load_study):
     """Load the Xen study as the product does."""
     return load_study("lmu-2010-xen")

@@ -1,10 +1,10 @@
-"""A campaign's report: everything that has to be said, as plain texts."""
+"""A study's report: everything that has to be said, as plain texts."""
 
 from datetime import timedelta
 
 import pytest
 
-from benchmarks.models import Campaign, Flag, Host, Run
+from benchmarks.models import Flag, Host, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.decisions import decide_flag
 from dashboard.pages.report import disclosure, matrix
@@ -19,8 +19,8 @@ def pair(submit, run_document, xen):
     submit(run_document(52.97, **document), run_document(13.08, system=xen, **document))
 
 
-def test_the_study_says_what_it_stands_on(study, made):
-    document = made(study)
+def test_the_study_says_what_it_stands_on(xen, made):
+    document = made(xen)
 
     assert document.byline.startswith("Bastian Gebhardt, LMU Munich")
     assert "AMD Athlon 64 X2 4800+, 2.4 GHz" in texts(part(document, "systems"))
@@ -30,8 +30,8 @@ def test_the_study_says_what_it_stands_on(study, made):
     assert "@techreport{lmu-2010-xen," in document.citation
 
 
-def test_its_parts_are_in_reading_order(campaign, pair, made):
-    names = [each.name for each in made(campaign).sections]
+def test_its_parts_are_in_reading_order(study, pair, made):
+    names = [each.name for each in made(study).sections]
 
     assert names == [
         *("about", "method", "systems", "profile", "findings"),
@@ -39,17 +39,16 @@ def test_its_parts_are_in_reading_order(campaign, pair, made):
     ]
 
 
-def test_it_says_who_made_it_when_and_from_which_version(campaign, made):
+def test_it_says_who_made_it_when_and_from_which_version(study, made):
     assert (
-        made(campaign).colophon
-        == "Made on 2026-11-21 05:00 UTC by Virtlab 1.0 for carol."
+        made(study).colophon == "Made on 2026-11-21 05:00 UTC by Virtlab 1.0 for carol."
     )
 
 
-def test_what_nobody_stated_is_said_to_be_so(campaign, pair, made):
+def test_what_nobody_stated_is_said_to_be_so(study, pair, made):
     Host.objects.update(facts={"cpu": "Xeon", "disks": ["a", "b"], "cores": 2})
 
-    document = made(campaign)
+    document = made(study)
 
     said = texts(part(document, "systems"))
     assert said[said.index("CPU") :][:2] == ["CPU", "Xeon"]
@@ -63,38 +62,36 @@ def test_what_nobody_stated_is_said_to_be_so(campaign, pair, made):
     assert ("Authors", "not stated") in document.facts
 
 
-def test_the_matrix_has_ratio_and_value_of_each_cell(campaign, pair, made):
-    said = texts(part(made(campaign), "matrix-1"))
+def test_the_matrix_has_ratio_and_value_of_each_cell(study, pair, made):
+    said = texts(part(made(study), "matrix-1"))
 
     assert said[-3:] == ["52.97", "0.247", "13.08"]
 
 
-def test_what_is_so_of_all_cells_is_said_once(
-    campaign, submit, run_document, xen, made
-):
+def test_what_is_so_of_all_cells_is_said_once(study, submit, run_document, xen, made):
     submit(run_document(13.08, system=xen))
 
-    (table,) = part(made(campaign), "matrix-1").tables
+    (table,) = part(made(study), "matrix-1").tables
 
     assert table.note.startswith("no baseline: ")
     assert [entry.sub for line in table.lines for entry in line.entries] == [""] * 3
 
 
-def test_the_profile_says_what_it_rests_on(campaign, pair, made):
-    section = part(made(campaign), "profile")
+def test_the_profile_says_what_it_rests_on(study, pair, made):
+    section = part(made(study), "profile")
 
     assert texts(section)[-2:] == ["0.247", "1 case, single run"]
     assert "no interval is given" in section.paragraphs[1]
 
 
-def test_the_largest_losses_say_what_may_be_said_of_them(campaign, pair, made):
-    said = texts(part(made(campaign), "findings"))
+def test_the_largest_losses_say_what_may_be_said_of_them(study, pair, made):
+    said = texts(part(made(study), "findings"))
 
     assert said[-2:] == ["0.247", "single run"]
 
 
-def test_the_findings_say_why_there_is_no_verdict(campaign, pair, made):
-    section = part(made(campaign), "findings")
+def test_the_findings_say_why_there_is_no_verdict(study, pair, made):
+    section = part(made(study), "findings")
 
     refusals = section.tables[0]
     assert refusals.caption.startswith("Why there is no verdict")
@@ -103,8 +100,8 @@ def test_the_findings_say_why_there_is_no_verdict(campaign, pair, made):
     assert count == "1"
 
 
-def test_the_findings_say_from_where_to_where_the_means_reach(study, made):
-    said = part(made(study), "findings").paragraphs
+def test_the_findings_say_from_where_to_where_the_means_reach(xen, made):
+    said = part(made(xen), "findings").paragraphs
 
     (network,) = [text for text in said if text.startswith("Network:")]
     assert "reach from 0.244 (Xen 3.3, full, Windows Server 2003" in network
@@ -113,10 +110,8 @@ def test_the_findings_say_from_where_to_where_the_means_reach(study, made):
     )
 
 
-def test_losses_are_told_of_each_component_and_once_of_vms_that_ran_together(
-    study, made
-):
-    losses = part(made(study), "findings").tables[-1]
+def test_losses_are_told_of_each_component_and_once_of_vms_that_ran_together(xen, made):
+    losses = part(made(xen), "findings").tables[-1]
     groups = [line.entries[0].text for line in losses.lines if line.is_heading]
     parallel = [
         tuple(entry.text for entry in line.entries[:2])
@@ -131,8 +126,8 @@ def test_losses_are_told_of_each_component_and_once_of_vms_that_ran_together(
     assert len(losses.lines) - len(groups) <= 3 * len(groups)
 
 
-def test_what_was_measured_is_told_with_tool_unit_and_clock(study, made):
-    section = part(made(study), "systems")
+def test_what_was_measured_is_told_with_tool_unit_and_clock(xen, made):
+    section = part(made(xen), "systems")
     (table,) = [each for each in section.tables if each.caption == "Benchmarks"]
     rows = [[entry.text for entry in line.entries] for line in table.lines]
 
@@ -141,17 +136,17 @@ def test_what_was_measured_is_told_with_tool_unit_and_clock(study, made):
     assert linpack[3:6] == ["s", "lower is better", "a time server outside the host"]
 
 
-def test_vms_that_ran_together_stand_side_by_side(study, made):
-    (table,) = part(made(study), "matrix-2").tables
-    seats = [entry.text for entry in table.head[-1].entries]
+def test_vms_that_ran_together_stand_side_by_side(xen, made):
+    (table,) = part(made(xen), "matrix-2").tables
+    slots = [entry.text for entry in table.head[-1].entries]
 
-    assert seats == ["", *(f"VM {n}" for n in (1, 2, 3)), *ALL]
+    assert slots == ["", *(f"VM {n}" for n in (1, 2, 3)), *ALL]
     assert {len(line.entries) for line in table.lines if not line.is_heading} == {6}
 
 
-def test_the_method_tells_of_a_part_only_where_there_is_one(study, campaign, made):
-    of_study = " ".join(part(made(study), "method").paragraphs)
-    of_none = " ".join(part(made(campaign), "method").paragraphs)
+def test_the_method_tells_of_a_part_only_where_there_is_one(xen, study, made):
+    of_study = " ".join(part(made(xen), "method").paragraphs)
+    of_none = " ".join(part(made(study), "method").paragraphs)
 
     assert "Jain's index" in of_study
     assert "Lenth" in of_study
@@ -160,20 +155,20 @@ def test_the_method_tells_of_a_part_only_where_there_is_one(study, campaign, mad
     assert "more than 30 days away" in of_none
 
 
-def test_every_table_of_a_report_has_a_title(study, made):
-    tables = [table for each in made(study).sections for table in each.tables]
+def test_every_table_of_a_report_has_a_title(xen, made):
+    tables = [table for each in made(xen).sections for table in each.tables]
 
     assert all(table.caption for table in tables)
 
 
 def test_several_runs_come_with_interval_and_verdict(
-    campaign, submit, run_document, xen, made
+    study, submit, run_document, xen, made
 ):
     natives = [run_document(100 + at / 10) for at in range(6)]
     guests = [run_document(80 + at / 10, system=xen) for at in range(6)]
     submit(*natives, *guests)
 
-    document = made(campaign)
+    document = made(study)
 
     assert "0.800 ▼" in texts(part(document, "matrix-1"))
     assert any("slower" in text for text in texts(part(document, "findings")))
@@ -183,32 +178,32 @@ def test_several_runs_come_with_interval_and_verdict(
     assert "tables" not in [each.name for each in document.sections]
 
 
-def test_flags_stand_with_what_was_decided_about_them(campaign, pair, made):
+def test_flags_stand_with_what_was_decided_about_them(study, pair, made):
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
     flag = Flag.objects.first()
     decide_flag(flag=flag, status="dismissed", note="It was meant so.", who="carol")
 
-    said = texts(part(made(campaign), "flags"))
+    said = texts(part(made(study), "flags"))
 
     assert flag.sentence in said
     assert any(t.startswith("dismissed, carol, ") and "meant so" in t for t in said)
 
 
-def test_a_number_that_a_flag_doubts_says_so_wherever_it_stands(campaign, pair, made):
+def test_a_number_that_a_flag_doubts_says_so_wherever_it_stands(study, pair, made):
     Run.objects.update(warnings=[{"code": "doubt", "sentence": "It is doubtful."}])
-    checking.check_due_campaigns(timedelta(0))
-    Flag.objects.update(severity="error")
+    checking.check_due_studies(timedelta(0))
+    Flag.objects.update(severity="impossible")
 
-    document = made(campaign)
+    document = made(study)
 
     assert "0.247 ⚑" in texts(part(document, "matrix-1"))
     losses = texts(part(document, "findings"))
     assert losses[-1] == "single run; doubted by a flag"
 
 
-def test_an_empty_campaign_has_a_report(campaign, made):
-    document = made(campaign)
+def test_an_empty_study_has_a_report(study, made):
+    document = made(study)
 
     assert part(document, "flags").paragraphs == ("Nothing was found doubtful.",)
     assert part(document, "profile").tables == ()
@@ -216,23 +211,23 @@ def test_an_empty_campaign_has_a_report(campaign, made):
 
 
 def test_its_queries_are_fixed(
-    campaign, pair, submit, run_document, made, django_assert_num_queries
+    study, pair, submit, run_document, made, django_assert_num_queries
 ):
     submit(*(run_document(system={"guest_os": f"Linux {n}"}) for n in range(5)))
-    stored = Campaign.objects.select_related("lab").get()
+    stored = Study.objects.select_related("lab").get()
 
     with django_assert_num_queries(27):
         made(stored)
 
 
 def test_what_is_too_much_for_paper_is_said_to_be_elsewhere(
-    campaign, pair, made, monkeypatch
+    study, pair, made, monkeypatch
 ):
     monkeypatch.setattr(matrix, "MOST_CELLS", 1)
     monkeypatch.setattr(disclosure, "SYSTEMS", 1)
     Host.objects.update(facts={"note": "x" * 5000})
 
-    document = made(campaign)
+    document = made(study)
 
     assert part(document, "matrix-1").tables == ()
     assert "2 cells" in part(document, "matrix-1").paragraphs[0]
@@ -242,8 +237,8 @@ def test_what_is_too_much_for_paper_is_said_to_be_elsewhere(
     assert max(map(len, texts(systems_part))) <= 1001
 
 
-def test_a_campaign_without_anything_says_so_and_has_no_empty_table(campaign, made):
-    sections = {part.name: part for part in made(campaign).sections}
+def test_a_study_without_anything_says_so_and_has_no_empty_table(study, made):
+    sections = {part.name: part for part in made(study).sections}
 
     assert "Nothing has been measured yet." in sections["systems"].paragraphs
     assert sections["systems"].tables == ()

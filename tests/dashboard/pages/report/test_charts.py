@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from dashboard.pages.report.typesetting import pdf
 from tests.dashboard.pages.report import paper
 from tests.dashboard.pages.report.conftest import MAKING
@@ -20,8 +20,8 @@ def several(submit, run_document, xen):
     )
 
 
-def test_each_chart_says_its_number_and_where_its_numbers_stand(study, made):
-    document = made(study)
+def test_each_chart_says_its_number_and_where_its_numbers_stand(xen, made):
+    document = made(xen)
     charts = [chart for each in document.sections for chart in each.charts]
     tables = [table for each in document.sections for table in each.tables]
 
@@ -33,52 +33,52 @@ def test_each_chart_says_its_number_and_where_its_numbers_stand(study, made):
     assert profile.source == f"Its numbers: Table {table.number}."
 
 
-def test_a_study_of_single_runs_is_drawn_as_plain_values(study, made):
-    document = made(study)
+def test_a_study_of_single_runs_is_drawn_as_plain_values(xen, made):
+    document = made(xen)
 
     assert "no interval" in part(document, "profile").charts[0].caption
     assert "a plain value" in part(document, "matrix-1").charts[0].caption
     assert "95 %" not in part(document, "matrix-1").charts[0].caption
 
 
-def test_repeated_runs_are_drawn_with_their_intervals(campaign, several, made):
-    (chart,) = part(made(campaign), "matrix-1").charts
+def test_repeated_runs_are_drawn_with_their_intervals(study, several, made):
+    (chart,) = part(made(study), "matrix-1").charts
 
     assert "its 95 % interval" in chart.caption
     assert "plain value" not in chart.caption
 
 
-def test_co_runs_and_influence_are_drawn_where_there_are_any(study, made):
-    document = made(study)
+def test_co_runs_and_influence_are_drawn_where_there_are_any(xen, made):
+    document = made(xen)
 
     captions = [chart.caption for chart in part(document, "co-runs").charts]
     assert any("All VMs together" in caption for caption in captions)
     assert any("Each VM by itself" in caption for caption in captions)
-    assert part(document, "influence").charts
+    assert part(document, "factor-effects").charts
     assert "energy" not in [each.name for each in document.sections]
 
 
-def test_nothing_is_drawn_without_numbers(campaign, submit, run_document, made):
+def test_nothing_is_drawn_without_numbers(study, submit, run_document, made):
     submit(run_document())
 
-    assert [chart for each in made(campaign).sections for chart in each.charts] == []
+    assert [chart for each in made(study).sections for chart in each.charts] == []
 
 
-def test_charts_are_typeset_with_their_words(study, made):
-    shown = paper.texts(pdf(made(study), MAKING.made_at))
+def test_charts_are_typeset_with_their_words(xen, made):
+    shown = paper.texts(pdf(made(xen), MAKING.made_at))
 
     assert "Figure 1. " in shown
     assert any("Overhead profile: the geometric mean" in text for text in shown)
 
 
-def test_hostile_names_are_drawn_as_words(campaign, submit, run_document, xen, made):
+def test_hostile_names_are_drawn_as_words(study, submit, run_document, xen, made):
     name = "</text><script>alert(1)</script>\x01&"
     submit(
         run_document(),
         run_document(9.0, system={**xen, "hypervisor": name.replace("\x01", "")}),
     )
 
-    for section in made(Campaign.objects.get()).sections:
+    for section in made(Study.objects.get()).sections:
         for chart in section.charts:
             tags = {each.tag for each in ElementTree.fromstring(chart.svg).iter()}
             assert not any(tag.endswith("script") for tag in tags)

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from benchmarks.models import Campaign, Report
+from benchmarks.models import Report, Study
 from benchmarks.publishing.locks import UNHELD, held
 from benchmarks.publishing.reports import UNTAKEN, take_report
 from dashboard.kit import waiting
@@ -11,7 +11,7 @@ from dashboard.pages.report import making, views
 from dashboard.pages.report.making import make_report
 from tests.dashboard.exports.conftest import HOSTILE
 
-STUDY = "/campaigns/alpha-lab/study/"
+STUDY = "/studies/alpha-lab/study/"
 
 
 @pytest.fixture(autouse=True)
@@ -193,16 +193,16 @@ def test_who_signs_in_while_waiting_still_finds_it(client, pair, asked, person):
 def test_what_is_hidden_meanwhile_is_not_handed_out(client, pair, asked):
     _answer, (report_id,) = asked()
     make_report(report_id)
-    Campaign.objects.update(visibility="private")
+    Study.objects.update(visibility="private")
 
     assert client.get(f"/reports/{report_id}.pdf").status_code == 404
 
 
 @pytest.mark.parametrize("address", ["report/", "report.pdf"])
 def test_what_is_private_is_not_there_for_others(
-    client, private_campaign, person, address
+    client, private_study, person, address
 ):
-    private = f"/campaigns/alpha-lab/secret-study/{address}"
+    private = f"/studies/alpha-lab/secret-study/{address}"
     assert client.get(private).status_code == 404
 
     client.force_login(person)
@@ -210,7 +210,7 @@ def test_what_is_private_is_not_there_for_others(
     assert client.post(private).status_code == 405
 
 
-def test_the_campaign_page_leads_to_it(text, campaign):
+def test_the_study_page_leads_to_it(text, study):
     assert f'href="{STUDY}report/"' in text(STUDY)
     assert f'href="{STUDY}report.pdf"' in text(STUDY)
 
@@ -221,7 +221,7 @@ def test_names_are_shown_and_never_run(file_of, text, submit, run_document, xen)
         run_document(system={"guest_os": name}, document=name, table=name),
         run_document(system={**xen, "guest_os": name, "options": {"swap": name}}),
     )
-    Campaign.objects.update(title=name, note=HOSTILE[10], author=HOSTILE[1])
+    Study.objects.update(title=name, note=HOSTILE[10], author=HOSTILE[1])
 
     page = text(f"{STUDY}report/")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.models import Campaign
+from benchmarks.models import Study
 from dashboard.charts.vector import pen
 from dashboard.pages.report.document import (
     Chart,
@@ -170,11 +170,11 @@ def test_a_table_without_rows_and_one_of_many_pages_are_typeset():
     assert len(pictures(replace(PLAIN, sections=(section,)), MAKING.made_at)) > 2
 
 
-def test_the_report_of_a_campaign_is_typeset(campaign, submit, run_document, xen, made):
+def test_the_report_of_a_study_is_typeset(study, submit, run_document, xen, made):
     submit(run_document(document="D", table="T"), run_document(9.0, system=xen))
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        file = pdf(made(Campaign.objects.get()), MAKING.made_at)
+        file = pdf(made(Study.objects.get()), MAKING.made_at)
 
     assert len(re.findall(rb"/Type\s*/Page\b", file)) >= 2

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from benchmarks.models import Campaign, Run, RunOutput
+from benchmarks.models import Run, RunOutput, Study
 from dashboard.pages.runs import page as run_pages
 from dashboard.pages.upload import text as upload_text
 
-LIST = "/campaigns/alpha-lab/study/runs/"
+LIST = "/studies/alpha-lab/study/runs/"
 
 
 def numbers(page):
@@ -89,7 +89,7 @@ def test_pages_lead_to_the_end_and_back(client, submit, run_document, monkeypatc
     assert numbers(back) == numbers(second)
 
 
-def test_a_run_shows_what_ran_where_and_what_it_measured(text, pair, campaign):
+def test_a_run_shows_what_ran_where_and_what_it_measured(text, pair, study):
     run = Run.objects.get(system__hypervisor="Xen")
 
     page = text(f"/runs/{run.pk}/")
@@ -97,7 +97,7 @@ def test_a_run_shows_what_ran_where_and_what_it_measured(text, pair, campaign):
     assert "Xen" in page
     assert "13.08\xa0MB/s" in page
     assert "Gebhardt 2010" in page
-    assert campaign.title in page
+    assert study.title in page
     assert f"/cells/{pair.pk}/" in page
     assert "against baseline" in page
 
@@ -159,7 +159,7 @@ def test_long_uploads_and_many_samples_are_cut(client, pair, monkeypatch):
 
 @pytest.mark.parametrize("address", ["", "upload/"])
 def test_a_private_run_is_not_there_for_strangers(client, pair, person, address):
-    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+    Study.objects.update(visibility=Study.Visibility.PRIVATE)
     run = Run.objects.first()
 
     assert client.get(f"/runs/{run.pk}/{address}").status_code == 404

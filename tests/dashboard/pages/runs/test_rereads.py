@@ -7,7 +7,7 @@ from benchmarks.models import Membership, Reread, RunOutput
 from benchmarks.studies.lists import LEFT_WAITING
 from benchmarks.uploads import rereading
 
-BUTTON = "/campaigns/alpha-lab/study/reread/"
+BUTTON = "/studies/alpha-lab/study/reread/"
 WORDS = "Read all uploads again"
 
 
@@ -18,11 +18,11 @@ def keeper(client, person):
 
 
 def test_who_keeps_the_lab_finds_the_button(client, pair, person):
-    campaign = "/campaigns/alpha-lab/study/"
-    assert WORDS not in client.get(campaign).content.decode()
+    study = "/studies/alpha-lab/study/"
+    assert WORDS not in client.get(study).content.decode()
 
     client.force_login(person)
-    assert WORDS in client.get(campaign).content.decode()
+    assert WORDS in client.get(study).content.decode()
 
 
 def test_it_shows_its_progress_and_then_what_changed(keeper, pair):

@@ -1,19 +1,19 @@
-"""The page of one campaign."""
+"""The page of one study."""
 
 from datetime import timedelta
 
 from django.utils import timezone
 
-from benchmarks.models import Campaign, OutboxItem, Run
+from benchmarks.models import OutboxItem, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.lists import LEFT_WAITING
 from benchmarks.uploads import intake
 
-PAGE = "/campaigns/alpha-lab/study/"
+PAGE = "/studies/alpha-lab/study/"
 
 
-def test_it_says_what_was_measured_on_what(text, pair, campaign):
-    Campaign.objects.update(note="A note.", factors={"AMD-V": ["off", "on"]})
+def test_it_says_what_was_measured_on_what(text, pair, study):
+    Study.objects.update(note="A note.", factors={"AMD-V": ["off", "on"]})
 
     page = text(PAGE)
 
@@ -40,15 +40,15 @@ def test_it_shows_what_went_wrong_and_why(text, pair):
     assert "Disk is full." in page
 
 
-def test_an_empty_campaign_has_a_page(text, campaign):
+def test_an_empty_study_has_a_page(text, study):
     page = text(PAGE)
 
     assert "Nothing has been measured yet." in page
     assert "no runs yet" in page
 
 
-def test_factors_may_be_plain_texts(text, campaign):
-    Campaign.objects.update(factors={"cache": "off", "depth": 3, "sizes": [1, [2]]})
+def test_factors_may_be_plain_texts(text, study):
+    Study.objects.update(factors={"cache": "off", "depth": 3, "sizes": [1, [2]]})
 
     assert "depth" in text(PAGE)
 
@@ -93,7 +93,7 @@ def test_without_a_ratio_it_says_what_a_profile_takes(text, submit, run_document
 
 
 def test_what_is_still_being_read_is_shown_without_reloading(text, pair):
-    assert checking.check_due_campaigns(timedelta(0))
+    assert checking.check_due_studies(timedelta(0))
     assert "hx-trigger" not in text(PAGE)
     Run.objects.filter(pk=Run.objects.first().pk).update(status="received")
 
@@ -116,7 +116,7 @@ def test_what_nobody_has_begun_with_for_a_while_says_so(text, agent, run_documen
 
 def test_what_is_still_being_checked_is_said_and_then_the_end(text, pair):
     assert "the comparison is being checked" in text(f"{PAGE}processing/")
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
 
     done = text(f"{PAGE}processing/")
 
@@ -125,7 +125,7 @@ def test_what_is_still_being_checked_is_said_and_then_the_end(text, pair):
     assert f'href="{PAGE}"' in done
 
 
-def test_how_far_a_private_campaign_is_nobody_learns(client, private_campaign):
-    address = "/campaigns/alpha-lab/secret-study/processing/"
+def test_how_far_a_private_study_is_nobody_learns(client, private_study):
+    address = "/studies/alpha-lab/secret-study/processing/"
 
     assert client.get(address).status_code == 404

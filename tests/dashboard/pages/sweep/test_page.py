@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from benchmarks.comparing.sweeps import campaign_sweeps
-from benchmarks.models import Campaign
+from benchmarks.comparing.sweeps import study_sweeps
+from benchmarks.models import Study
 from benchmarks.viewer import ANYONE
 
-PAGE = "/campaigns/alpha-lab/study/sweep/"
+PAGE = "/studies/alpha-lab/study/sweep/"
 WOBBLE = (-0.4, 0.1, 0.3, -0.2, 0.2)
 SIZES = ("4 KiB", "32KiB", "262144 B", "4 MiB")
 
@@ -43,7 +43,7 @@ def figure(page):
 
 
 def test_a_family_gathers_sizes_however_they_are_spelled(swept):
-    (family,) = campaign_sweeps(ANYONE, Campaign.objects.get())
+    (family,) = study_sweeps(ANYONE, Study.objects.get())
 
     assert family.axis == "block_size"
     assert [level.amount for level in family.levels] == [4096, 32768, 262144, 4194304]
@@ -109,7 +109,7 @@ def test_other_parameters_that_differ_make_other_families(submit, blocks):
         document["samples"][0]["parameters"]["target"] = "another disk"
     submit(*documents)
 
-    (family,) = campaign_sweeps(ANYONE, Campaign.objects.get())
+    (family,) = study_sweeps(ANYONE, Study.objects.get())
 
     assert [level.amount for level in family.levels] == [2, 3, 4]
 
@@ -134,8 +134,8 @@ def test_the_heading_tells_a_family_from_another_of_its_name(text, submit, block
     }
 
 
-def test_the_tab_stands_only_where_something_was_swept(text, submit, blocks, campaign):
-    summary = "/campaigns/alpha-lab/study/"
+def test_the_tab_stands_only_where_something_was_swept(text, submit, blocks, study):
+    summary = "/studies/alpha-lab/study/"
     assert "/study/sweep/" not in text(summary)
 
     submit(*blocks([1, 2, 3, 4], sizes=(1, 2, 3, 4), name="threads"))
@@ -143,8 +143,8 @@ def test_the_tab_stands_only_where_something_was_swept(text, submit, blocks, cam
     assert "/study/sweep/" in text(summary)
 
 
-def test_a_private_sweep_is_not_there(client, private_campaign):
-    answer = client.get("/campaigns/alpha-lab/secret-study/sweep/")
+def test_a_private_sweep_is_not_there(client, private_study):
+    answer = client.get("/studies/alpha-lab/secret-study/sweep/")
 
     assert answer.status_code == 404
 

@@ -1,4 +1,4 @@
-"""The history page: made runs with dates and versions, and campaigns without."""
+"""The history page: made runs with dates and versions, and studies without."""
 
 import json
 import re
@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from benchmarks.comparing.trend import history, subjects
-from benchmarks.models import Campaign
+from benchmarks.comparing.trend import subjects, trend_of
+from benchmarks.models import Study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
 
-PAGE = "/campaigns/alpha-lab/study/history/"
+PAGE = "/studies/alpha-lab/study/trend/"
 BEGIN = datetime(2026, 3, 1, 8, tzinfo=UTC)
 
 
@@ -150,7 +150,7 @@ def test_versions_are_an_axis_of_their_own(text, submit, series):
 
 
 @pytest.fixture
-def two_speeds(submit, run_document, xen, campaign):
+def two_speeds(submit, run_document, xen, study):
     """Four days of four runs each at two speeds in turns, then four steady days."""
     random = np.random.default_rng(5)
     for at in range(32):
@@ -162,7 +162,7 @@ def two_speeds(submit, run_document, xen, campaign):
             value, system={**xen, **version}, started_at=began.isoformat()
         )
         submit(document)
-    checking.check_campaign(campaign)
+    checking.check_study(study)
 
 
 def test_days_of_two_speeds_show_their_range_and_no_mean(text, two_speeds):
@@ -197,24 +197,24 @@ def test_runs_without_a_date_are_counted_not_drawn(text, submit, series):
     assert "3 runs do not say when they began" in text(PAGE)
 
 
-def test_the_same_host_and_case_of_another_campaign_belong_to_it(
+def test_the_same_host_and_case_of_another_study_belong_to_it(
     text, submit, series, lab
 ):
-    Campaign.objects.create(lab=lab, slug="later", title="Later", visibility="public")
-    submit(*series(50), *series(45, versions=("4.20",), campaign="later"))
+    Study.objects.create(lab=lab, slug="later", title="Later", visibility="public")
+    submit(*series(50), *series(45, versions=("4.20",), study="later"))
 
     assert "4.20" in text(f"{PAGE}?axis=version")
 
 
-def test_what_is_private_elsewhere_stays_out(text, submit, series, private_campaign):
-    submit(*series(50), *series(45, versions=("4.20",), campaign="secret-study"))
+def test_what_is_private_elsewhere_stays_out(text, submit, series, private_study):
+    submit(*series(50), *series(45, versions=("4.20",), study="secret-study"))
 
     assert "4.20" not in text(PAGE)
-    (subject,) = subjects(ANYONE, Campaign.objects.get(slug="study"))
-    assert sum(len(it.runs) for it in history(ANYONE, subject).series) == 14
+    (subject,) = subjects(ANYONE, Study.objects.get(slug="study"))
+    assert sum(len(it.runs) for it in trend_of(ANYONE, subject).series) == 14
 
 
-def test_a_campaign_without_dates_and_versions_says_what_is_missing(
+def test_a_study_without_dates_and_versions_says_what_is_missing(
     text, submit, run_document
 ):
     submit(run_document())
@@ -223,17 +223,17 @@ def test_a_campaign_without_dates_and_versions_says_what_is_missing(
 
     assert "No run says when it began" in page
     assert "started_at" in page
-    assert "/study/history/" not in text("/campaigns/alpha-lab/study/")
+    assert "/study/trend/" not in text("/studies/alpha-lab/study/")
 
 
 def test_the_tab_stands_where_there_is_a_history(text, submit, series):
     submit(*series(50, n=2))
 
-    assert "/study/history/" in text("/campaigns/alpha-lab/study/")
+    assert "/study/trend/" in text("/studies/alpha-lab/study/")
 
 
-def test_a_private_history_is_not_there(client, private_campaign):
-    answer = client.get("/campaigns/alpha-lab/secret-study/history/")
+def test_a_private_history_is_not_there(client, private_study):
+    answer = client.get("/studies/alpha-lab/secret-study/trend/")
 
     assert answer.status_code == 404
 

@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from playwright.sync_api import expect
 
-from benchmarks.models import Campaign, Lab, Membership, Run
+from benchmarks.models import Lab, Membership, Run, Study
 from benchmarks.studies import checking, systems
 from benchmarks.uploads import processing
 from tests.dashboard import browsing, serving
@@ -40,10 +40,10 @@ DROP = """
 
 @pytest.fixture
 def site(transactional_db):
-    """Serve a lab with one campaign, one host and one person."""
+    """Serve a lab with one study, one host and one person."""
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
-    Campaign.objects.create(lab=lab, slug="study", title="A study")
+    Study.objects.create(lab=lab, slug="study", title="A study")
     systems.register_host(lab=lab, slug="alpha")
     native = {"host": "alpha", "hypervisor": "native", "guest_os": "Debian 12"}
     systems.register_system(lab=lab, description=native)
@@ -112,7 +112,7 @@ def test_dropped_files_are_read_corrected_stored_and_found(chromium, site):
         expect(progress).to_contain_text("0 of 2 runs are read and compared.")
         processing.drain()
         expect(progress).to_contain_text("the comparison is being checked")
-        checking.check_due_campaigns(timedelta(0))
+        checking.check_due_studies(timedelta(0))
         expect(progress).to_contain_text("all processed")
 
         stored = Run.objects.filter(part=1)
@@ -217,7 +217,7 @@ def test_the_page_fits_a_phone_and_the_keyboard_reaches_it(chromium, site):
         for _ in range(40):
             page.keyboard.press("Tab")
             names.add(page.evaluate(FOCUSED))
-        assert {"upload-file", "upload-tool", "target-campaign", "Upload"} <= names
+        assert {"upload-file", "upload-tool", "target-study", "Upload"} <= names
 
 
 def test_it_works_without_scripts(chromium, site):

@@ -42,9 +42,9 @@ def system(lab, host):
 
 
 @pytest.fixture
-def place(campaign, system):
+def place(study, system):
     """Where files belong, as the form says it."""
-    return {"campaign": campaign.slug, "system": system.pk, "scenario": "single"}
+    return {"study": study.slug, "system": system.pk, "scenario": "single"}
 
 
 def upload(data, name="out.txt"):
@@ -131,10 +131,10 @@ def test_another_lab_is_not_there(member, other_lab, address, slug):
 
 
 @pytest.mark.parametrize("slug", ["foreign", "missing"])
-def test_another_labs_campaign_is_like_a_missing_one(member, other_lab, place, slug):
-    other_lab.campaigns.create(slug="foreign", title="F", visibility="public")
+def test_another_labs_study_is_like_a_missing_one(member, other_lab, place, slug):
+    other_lab.studies.create(slug="foreign", title="F", visibility="public")
 
-    answer = send(member, upload(HDPARM), do="store", **{**place, "campaign": slug})
+    answer = send(member, upload(HDPARM), do="store", **{**place, "study": slug})
 
     assert answer.status_code == 404
     assert not Run.objects.exists()
@@ -155,8 +155,8 @@ def test_another_labs_system_and_host_are_like_missing_ones(member, other_lab, p
     assert not Run.objects.exists()
 
 
-def test_a_person_of_several_labs_chooses_one(member, person, other_lab, campaign):
-    other_lab.campaigns.create(slug="foreign", title="Their study")
+def test_a_person_of_several_labs_chooses_one(member, person, other_lab, study):
+    other_lab.studies.create(slug="foreign", title="Their study")
     Membership.objects.create(lab=other_lab, user=person, role="viewer")
 
     assert "A study" in words(member.get(PAGE))
@@ -173,9 +173,9 @@ def test_a_form_without_its_mark_is_refused(person, address):
     assert send(browser, upload(HDPARM), address=address).status_code == 403
 
 
-def test_only_those_who_may_see_the_way_to_it(client, campaign, lab, person):
-    link = f'href="{PAGE}?lab=alpha-lab&amp;campaign=study"'
-    own = "/campaigns/alpha-lab/study/"
+def test_only_those_who_may_see_the_way_to_it(client, study, lab, person):
+    link = f'href="{PAGE}?lab=alpha-lab&amp;study=study"'
+    own = "/studies/alpha-lab/study/"
 
     assert PAGE not in client.get(own).content.decode()
     client.force_login(other_person(lab, "viewer"))
@@ -353,17 +353,17 @@ def test_names_are_only_shown(member, place, do, headers):
 # What is stored
 
 
-def test_a_file_becomes_the_runs_that_were_shown(member, person, place, campaign):
+def test_a_file_becomes_the_runs_that_were_shown(member, person, place, study):
     answer = send(member, upload(HDPARM), do="store", name="room/disk.txt", **place)
     processing.drain()
 
     runs = list(Run.objects.order_by("part"))
     assert [run.sample_count for run in runs] == [2, 2, 1]
-    assert {run.campaign for run in runs} == {campaign}
+    assert {run.study for run in runs} == {study}
     assert runs[0].note == "room/disk.txt"
     assert runs[0].agent.name == f"browser-{person.pk}"
     assert f'href="/runs/{runs[0].pk}/"' in answer.content.decode()
-    assert (runs[0].scenario, runs[0].vms, runs[0].seat) == ("single", 1, "1")
+    assert (runs[0].scenario, runs[0].vms, runs[0].slot) == ("single", 1, "1")
 
 
 def test_the_same_file_for_the_same_is_stored_once(member, place, lab, host):
@@ -393,20 +393,20 @@ def test_what_was_said_of_a_file_is_stored_with_it(member, place):
 
 
 def test_circumstances_are_stored(member, place):
-    said = {"scenario": "parallel", "vms": "3", "seat": "sum", "session": "tuesday "}
+    said = {"scenario": "parallel", "vms": "3", "slot": "sum", "session": "tuesday "}
 
     send(member, upload(HDPARM), do="store", **{**place, **said})
 
     run = Run.objects.get()
-    assert (run.scenario, run.vms, run.seat) == ("parallel", 3, "sum")
+    assert (run.scenario, run.vms, run.slot) == ("parallel", 3, "sum")
     assert run.session.name == "tuesday"
 
 
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"campaign": ""}, "Choose the campaign and the system first."),
-        ({"system": ""}, "Choose the campaign and the system first."),
+        ({"study": ""}, "Choose the study and the system first."),
+        ({"system": ""}, "Choose the study and the system first."),
         ({"scenario": "nothing"}, "Scenario: Select a valid choice."),
         ({"vms": "many"}, "VMs at once: Enter a whole number."),
         ({"load": "a\u202eb"}, "RIGHT-TO-LEFT OVERRIDE"),
@@ -463,7 +463,7 @@ def test_it_works_without_scripts(member, place):
     assert "direct-and-old.txt" in text
     assert "german-comma.txt" in text
     assert "Nothing is stored yet." in text
-    assert f'value="{place["system"]}" data-campaigns="" selected' in (
+    assert f'value="{place["system"]}" data-studies="" selected' in (
         shown.content.decode()
     )
     assert not Run.objects.exists()
@@ -474,29 +474,29 @@ def test_it_works_without_scripts(member, place):
 # The form
 
 
-def test_the_form_offers_the_labs_campaigns_and_systems(
-    member, private_campaign, place, pair, other_lab
+def test_the_form_offers_the_labs_studies_and_systems(
+    member, private_study, place, pair, other_lab
 ):
-    other_lab.campaigns.create(slug="foreign", title="Their study", visibility="public")
+    other_lab.studies.create(slug="foreign", title="Their study", visibility="public")
 
-    page = member.get(PAGE, {"campaign": "study"}).content.decode()
+    page = member.get(PAGE, {"study": "study"}).content.decode()
 
     assert "Their study" not in page
     assert "A secret (private)" in page
     assert re.search(r'value="study"[^>]* selected', page)
     assert '<optgroup label="alpha">' in page
-    assert f'<option value="{place["system"]}" data-campaigns="">KVM, 2 vCPUs<' in page
-    assert 'data-campaigns="study">Xen 3.3 full' in page
+    assert f'<option value="{place["system"]}" data-studies="">KVM, 2 vCPUs<' in page
+    assert 'data-studies="study">Xen 3.3 full' in page
 
 
 def test_a_lab_without_anything_is_told_how_to_begin(member):
     text = words(member.get(PAGE))
 
-    assert "This lab has no campaign yet" in text
+    assert "This lab has no study yet" in text
     assert "This lab has no host yet" in text
 
 
-def test_a_new_system_is_chosen_at_once(member, host, campaign):
+def test_a_new_system_is_chosen_at_once(member, host, study):
     form = {"host": "alpha", "hypervisor": "esxi", "memory_gib": "1.5", "vcpus": "2"}
 
     part = member.post(NEW_SYSTEM, form, headers=SCRIPT).content.decode()
@@ -504,7 +504,7 @@ def test_a_new_system_is_chosen_at_once(member, host, campaign):
 
     system = System.objects.get()
     assert (system.hypervisor, system.memory_bytes) == ("VMware ESXi", 1536 * 1024**2)
-    assert f'value="{system.pk}" data-campaigns="" selected' in part
+    assert f'value="{system.pk}" data-studies="" selected' in part
     assert page["Location"] == f"/upload/?lab=alpha-lab&system={system.pk}"
 
 
@@ -529,12 +529,12 @@ def test_a_system_that_makes_no_sense_is_not_stored(member, host, said, sentence
     assert not System.objects.exists()
 
 
-def test_queries_do_not_grow_with_systems_campaigns_and_results(
+def test_queries_do_not_grow_with_systems_studies_and_results(
     member, lab, host, submit, run_document, django_assert_num_queries
 ):
     for n in range(5):
         submit(run_document(system={"guest_os": f"Linux {n}"}))
-        lab.campaigns.create(slug=f"study-{n}", title="Another")
+        lab.studies.create(slug=f"study-{n}", title="Another")
     room = in_zip(**{f"n{n}": HDPARM for n in range(5)})
 
     with django_assert_num_queries(7):

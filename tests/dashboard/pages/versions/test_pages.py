@@ -1,4 +1,4 @@
-"""Snapshots as pages: frozen by who keeps the lab, read at an address that stays."""
+"""Versions as pages: frozen by who keeps the lab, read at an address that stays."""
 
 import csv
 import io
@@ -10,15 +10,15 @@ from django.contrib.auth import get_user_model
 from django.db import OperationalError
 from django.utils import timezone
 
-from benchmarks.models import Campaign, Freezing, Membership, Snapshot, System
+from benchmarks.models import Membership, PublishingJob, Study, System, Version
 from benchmarks.studies import checking
 from dashboard.kit import waiting
 from dashboard.pages.versions import new, publishing
-from dashboard.pages.versions.files import snapshot_texts
+from dashboard.pages.versions.files import version_texts
 from tests.dashboard.exports import tex
 from tests.dashboard.pages.report import paper
 
-STUDY = "/campaigns/alpha-lab/study/"
+STUDY = "/studies/alpha-lab/study/"
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def no_patience(monkeypatch):
 @pytest.fixture
 def settled(pair):
     """The checks of its runs are done."""
-    checking.check_due_campaigns(timedelta(0))
+    checking.check_due_studies(timedelta(0))
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def asked(client, person, settled, monkeypatch, django_capture_on_commit_callbac
         monkeypatch.setattr(new, "send", lambda task, pk: sent.append(pk))
         client.force_login(person)
         with django_capture_on_commit_callbacks(execute=True):
-            answer = client.post(f"{STUDY}freeze/", {"licence": "free", **changes})
+            answer = client.post(f"{STUDY}publish/", {"licence": "free", **changes})
         return answer, sent
 
     return ask
@@ -50,12 +50,12 @@ def asked(client, person, settled, monkeypatch, django_capture_on_commit_callbac
 
 @pytest.fixture
 def frozen(client, freeze, asked):
-    """Freeze the study by its page; return the snapshot. Nobody is signed in after."""
-    freeze(Campaign.objects.get())
+    """Freeze the study by its page; return the version. Nobody is signed in after."""
+    freeze(Study.objects.get())
     for pk in asked()[1]:
-        publishing.freeze(pk)
+        publishing.publish(pk)
     client.logout()
-    return Snapshot.objects.latest("pk")
+    return Version.objects.latest("pk")
 
 
 @pytest.fixture
@@ -71,82 +71,82 @@ def test_who_keeps_the_lab_finds_the_button(client, text, pair, person):
     assert "freeze/" not in text(STUDY)
     client.force_login(person)
 
-    assert f'href="{STUDY}freeze/"' in text(STUDY)
+    assert f'href="{STUDY}publish/"' in text(STUDY)
 
 
 def test_the_question_about_licences_is_asked(client, text, settled, person):
     client.force_login(person)
     assert "Does a licence of the measured hypervisors restrict" in text(
-        f"{STUDY}freeze/"
+        f"{STUDY}publish/"
     )
 
-    answer = client.post(f"{STUDY}freeze/", {"licence_note": "<b>none</b>"})
+    answer = client.post(f"{STUDY}publish/", {"licence_note": "<b>none</b>"})
 
     assert answer.status_code == 422
     page = answer.content.decode()
     assert "Say whether a licence" in page
     assert "&lt;b&gt;none&lt;/b&gt;" in page
-    assert not Freezing.objects.exists()
+    assert not PublishingJob.objects.exists()
 
 
-def test_who_waits_sees_how_far_it_is_and_then_the_snapshot(client, asked):
+def test_who_waits_sees_how_far_it_is_and_then_the_version(client, asked):
     answer, (pk,) = asked()
-    assert answer.url == f"/freezings/{pk}/"
+    assert answer.url == f"/publishing/{pk}/"
     page = client.get(answer.url).content.decode()
     assert 'hx-trigger="every 500ms"' in page
     assert "Waiting for its turn" in page
     assert "asked for by carol" in page
 
-    publishing.freeze(pk)
+    publishing.publish(pk)
 
-    snapshot = Snapshot.objects.get()
+    version = Version.objects.get()
     part = client.get(answer.url, headers={"HX-Request": "true"})
-    assert part["HX-Redirect"] == f"/snapshots/{snapshot.pk}/"
-    assert client.get(answer.url).url == f"/snapshots/{snapshot.pk}/"
+    assert part["HX-Redirect"] == f"/versions/{version.pk}/"
+    assert client.get(answer.url).url == f"/versions/{version.pk}/"
     assert "This address stays." in client.get(part["HX-Redirect"]).content.decode()
 
 
 def test_one_that_is_under_way_is_led_to_from_everywhere(client, text, asked):
     answer, _sent = asked()
 
-    assert client.get(f"{STUDY}freeze/").url == answer.url
+    assert client.get(f"{STUDY}publish/").url == answer.url
     assert asked()[0].url == answer.url
     assert asked()[1] == []
     assert f'href="{answer.url}"' in text(STUDY)
     client.logout()
-    assert "/freezings/" not in text(STUDY)
+    assert "/publishing/" not in text(STUDY)
 
 
 def test_it_is_done_in_the_answer_where_a_worker_is_quick(client, asked, monkeypatch):
     def work(made, *fields):
-        publishing.freeze(made.pk)
+        publishing.publish(made.pk)
         made.refresh_from_db()
 
     monkeypatch.setattr(new, "wait_a_moment", work)
 
-    assert asked()[0].url == f"/snapshots/{Snapshot.objects.get().pk}/"
+    assert asked()[0].url == f"/versions/{Version.objects.get().pk}/"
 
 
 def test_why_it_was_not_frozen_is_said_and_the_answer_is_kept(client, text, asked):
     answer, (pk,) = asked(licence="permitted", licence_note="Ada, in May.")
-    Campaign.objects.update(note="another")
-    publishing.freeze(pk)
+    Study.objects.update(note="another")
+    publishing.publish(pk)
 
     page = text(answer.url)
-    assert "The campaign changed meanwhile." in page
+    assert "The study changed meanwhile." in page
     assert "hx-trigger" not in page
-    assert "Ada, in May." in text(f"{STUDY}freeze/")
-    assert not Snapshot.objects.exists()
+    assert "Ada, in May." in text(f"{STUDY}publish/")
+    assert not Version.objects.exists()
 
 
 def test_what_breaks_is_said_to_be_in_the_log(text, asked, monkeypatch):
     answer, (pk,) = asked()
     monkeypatch.setattr(publishing, "pdf", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        publishing.freeze(pk)
+        publishing.publish(pk)
 
     assert "in the log of the workers" in text(answer.url)
-    assert not Snapshot.objects.exists()
+    assert not Version.objects.exists()
 
 
 def test_a_database_that_went_away_is_no_failure_of_it(asked, monkeypatch):
@@ -156,22 +156,22 @@ def test_a_database_that_went_away_is_no_failure_of_it(asked, monkeypatch):
     _answer, (pk,) = asked()
     monkeypatch.setattr(publishing, "pdf", away)
     with pytest.raises(OperationalError):
-        publishing.freeze(pk)
+        publishing.publish(pk)
 
-    assert Freezing.objects.get().stage == "typesetting"
+    assert PublishingJob.objects.get().stage == "typesetting"
 
 
 def test_a_message_that_comes_twice_freezes_once(asked):
     _answer, (pk,) = asked()
-    publishing.freeze(pk)
-    publishing.freeze(pk)
+    publishing.publish(pk)
+    publishing.publish(pk)
 
-    assert Snapshot.objects.count() == 1
+    assert Version.objects.count() == 1
 
 
 def test_what_no_worker_takes_says_so_and_what_to_do(text, asked):
     answer, _sent = asked()
-    Freezing.objects.update(asked_at=timezone.now() - 2 * waiting.OVERDUE)
+    PublishingJob.objects.update(asked_at=timezone.now() - 2 * waiting.OVERDUE)
 
     assert "No worker has taken it yet" in text(answer.url)
 
@@ -179,87 +179,85 @@ def test_what_no_worker_takes_says_so_and_what_to_do(text, asked):
 def test_a_german_reader_freezes_the_same_numbers(client, asked):
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
     _answer, (pk,) = asked()
-    publishing.freeze(pk)
+    publishing.publish(pk)
 
-    texts = paper.texts(bytes(Snapshot.objects.get().files.get(form="pdf").content))
+    texts = paper.texts(bytes(Version.objects.get().files.get(form="pdf").content))
     assert any("52.97" in text for text in texts)
 
 
 def test_why_it_cannot_be_frozen_now_is_said_before_the_form_is_filled_in(
-    client, text, person, campaign
+    client, text, person, study
 ):
     client.force_login(person)
 
-    assert "The campaign has no results yet" in text(f"{STUDY}freeze/")
+    assert "The study has no results yet" in text(f"{STUDY}publish/")
 
 
 def test_the_page_has_every_form_and_says_how_to_cite_it(text, frozen):
-    page = text(f"/snapshots/{frozen.pk}/")
+    page = text(f"/versions/{frozen.pk}/")
 
     for file in frozen.files.all():
-        assert f"/snapshots/{frozen.pk}.{file.form}" in page
+        assert f"/versions/{frozen.pk}.{file.form}" in page
         assert file.digest in page
     assert frozen.digest in page
-    assert f"http://testserver/snapshots/{frozen.pk}/" in page
+    assert f"http://testserver/versions/{frozen.pk}/" in page
     assert "by carol" in page
     assert "Freeze" not in page
 
 
-def test_its_files_hold_what_the_campaign_said(client, frozen):
+def test_its_files_hold_what_the_study_said(client, frozen):
     files = {
-        form: client.get(f"/snapshots/{frozen.pk}.{form}").content
+        form: client.get(f"/versions/{frozen.pk}.{form}").content
         for form in ("csv", "json", "tex", "pdf", "bib")
     }
 
     rows = list(csv.DictReader(io.StringIO(files["csv"].decode("utf-8-sig"))))
     assert {row["value"] for row in rows} == {"52.97", "13.08"}
     said = json.loads(files["json"])
-    assert (said["snapshot"], said["rule_set"], len(said["cells"])) == (2, 1, 2)
+    assert (said["version"], said["rule_set"], len(said["cells"])) == (2, 1, 2)
     assert tex.read(files["tex"].decode()).closed == ["tabular", "table"]
     assert "Virtlab" in "".join(paper.texts(files["pdf"]))
-    assert f"snapshots/{frozen.pk}/" in files["bib"].decode()
+    assert f"versions/{frozen.pk}/" in files["bib"].decode()
 
 
-def test_a_snapshot_stays_when_its_campaign_goes_on(
-    client, frozen, submit, run_document
-):
-    before = client.get(f"/snapshots/{frozen.pk}.csv").content
+def test_a_version_stays_when_its_study_goes_on(client, frozen, submit, run_document):
+    before = client.get(f"/versions/{frozen.pk}.csv").content
     submit(run_document(99.0))
-    Campaign.objects.update(title="Another title", author="Somebody else")
+    Study.objects.update(title="Another title", author="Somebody else")
 
-    assert client.get(f"/snapshots/{frozen.pk}.csv").content == before
-    page = client.get(f"/snapshots/{frozen.pk}/").content.decode()
+    assert client.get(f"/versions/{frozen.pk}.csv").content == before
+    page = client.get(f"/versions/{frozen.pk}/").content.decode()
     assert "A study" in page
     assert "Somebody else" not in page
 
 
 def test_only_who_keeps_the_lab_freezes_and_withdraws(client, frozen, dave):
-    withdraw = f"/snapshots/{frozen.pk}/withdraw/"
+    withdraw = f"/versions/{frozen.pk}/withdraw/"
     assert client.post(withdraw).url.startswith("/login/")
     client.force_login(dave)
 
-    assert client.get(f"{STUDY}freeze/").status_code == 404
+    assert client.get(f"{STUDY}publish/").status_code == 404
     assert client.post(withdraw, {"reason": "x"}).status_code == 404
-    assert Snapshot.objects.filter(withdrawn_at=None).count() == 2
+    assert Version.objects.filter(withdrawn_at=None).count() == 2
 
 
 def test_what_is_withdrawn_says_so_first_and_its_link_works(client, frozen, person):
     client.force_login(person)
-    client.post(f"/snapshots/{frozen.pk}/withdraw/", {"reason": "Wrong <disk>."})
+    client.post(f"/versions/{frozen.pk}/withdraw/", {"reason": "Wrong <disk>."})
     client.logout()
 
-    page = client.get(f"/snapshots/{frozen.pk}/").content.decode()
+    page = client.get(f"/versions/{frozen.pk}/").content.decode()
 
     assert "Wrong &lt;disk&gt;." in page
     assert "Do not cite it any more" in page
-    assert client.get(f"/snapshots/{frozen.pk}.pdf").content.startswith(b"%PDF")
+    assert client.get(f"/versions/{frozen.pk}.pdf").content.startswith(b"%PDF")
     assert "withdrawn" in client.get(STUDY).content.decode()
 
 
 def test_a_reviewer_of_another_lab_signs(client, frozen, dave):
     client.force_login(dave)
-    page = f"/snapshots/{frozen.pk}/"
-    assert "Sign this snapshot" in client.get(page).content.decode()
+    page = f"/versions/{frozen.pk}/"
+    assert "Sign this version" in client.get(page).content.decode()
 
     said = {"lab": "beta-lab", "note": "Repeated the disk runs."}
     answer = client.post(f"{page}sign/", said, follow=True)
@@ -267,12 +265,12 @@ def test_a_reviewer_of_another_lab_signs(client, frozen, dave):
     shown = answer.content.decode()
     assert "Repeated the disk runs." in shown
     assert "dave, Beta lab" in shown
-    assert "Sign this snapshot" not in shown
+    assert "Sign this version" not in shown
 
 
 def test_nobody_signs_for_a_lab_that_is_not_theirs(client, frozen, dave, person):
     client.force_login(dave)
-    sign = f"/snapshots/{frozen.pk}/sign/"
+    sign = f"/versions/{frozen.pk}/sign/"
 
     assert client.post(sign, {"lab": "alpha-lab", "note": "x"}).status_code == 404
     client.force_login(person)
@@ -281,8 +279,8 @@ def test_nobody_signs_for_a_lab_that_is_not_theirs(client, frozen, dave, person)
 
 
 def test_a_private_one_is_not_there_for_others(client, frozen, person):
-    Campaign.objects.update(visibility="private")
-    addresses = [f"/snapshots/{frozen.pk}/", f"/snapshots/{frozen.pk}.csv"]
+    Study.objects.update(visibility="private")
+    addresses = [f"/versions/{frozen.pk}/", f"/versions/{frozen.pk}.csv"]
 
     assert [client.get(each).status_code for each in addresses] == [404, 404]
     client.force_login(person)
@@ -290,20 +288,20 @@ def test_a_private_one_is_not_there_for_others(client, frozen, person):
 
 
 def test_an_unknown_form_or_number_is_not_there(client, frozen):
-    assert client.get(f"/snapshots/{frozen.pk}.docx").status_code == 404
-    assert client.get("/snapshots/999999/").status_code == 404
+    assert client.get(f"/versions/{frozen.pk}.docx").status_code == 404
+    assert client.get("/versions/999999/").status_code == 404
 
 
 def test_its_files_name_the_reference_where_there_is_no_native_machine(
-    submit, run_document, xen, freeze, campaign
+    submit, run_document, xen, freeze, study
 ):
     submit(
         run_document(20.0, system=xen), run_document(30.0, system={"hypervisor": "KVM"})
     )
-    campaign.reference_system = System.objects.get(hypervisor="KVM")
-    campaign.save()
+    study.reference_system = System.objects.get(hypervisor="KVM")
+    study.save()
 
-    texts = snapshot_texts(freeze(campaign), "http://testserver")
+    texts = version_texts(freeze(study), "http://testserver")
 
     files = {form: text.decode() for form, text in texts.items()}
     assert "set against KVM" in files["tex"]

@@ -1,4 +1,4 @@
-"""Snapshots: what a campaign said on a day, frozen so that it can be cited for ever."""
+"""Versions: what a study said on a day, frozen so that it can be cited for ever."""
 
 from django.conf import settings
 from django.db import models
@@ -6,32 +6,32 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.models.lab import Lab
-from benchmarks.models.study import Campaign, visible_campaigns
+from benchmarks.models.study import Study, visible_studies
 from benchmarks.viewer import Viewer
 
 
-class SnapshotQuerySet(models.QuerySet["Snapshot"]):
-    """Snapshots, scoped: they are seen by whoever sees their campaign."""
+class VersionQuerySet(models.QuerySet["Version"]):
+    """Versions, scoped: they are seen by whoever sees their study."""
 
-    def visible_to(self, viewer: Viewer) -> "SnapshotQuerySet":
-        return self.filter(visible_campaigns(viewer, "campaign__"))
+    def visible_to(self, viewer: Viewer) -> "VersionQuerySet":
+        return self.filter(visible_studies(viewer, "study__"))
 
 
-class Snapshot(models.Model):
-    """A campaign as it was: its files never change, its address never goes.
+class Version(models.Model):
+    """A study as it was: its files never change, its address never goes.
 
     ``judged`` is the level the rules gave it (``rule_set``), ``digest`` a SHA-256 over
-    the digests of its files, ``version`` the product that wrote them. ``licence`` keeps
-    what was answered about licences that restrict publishing. One that turned out wrong
-    is withdrawn with a reason; it is not deleted.
+    the digests of its files, ``product_version`` the product that wrote them.
+    ``licence`` keeps what was answered about licences that restrict publishing. One
+    that turned out wrong is withdrawn with a reason; it is not deleted.
     """
 
     class Licence(models.TextChoices):
         FREE = "free"
         PERMITTED = "permitted"
 
-    lab = models.ForeignKey(Lab, models.PROTECT, related_name="snapshots")
-    campaign = models.ForeignKey(Campaign, models.PROTECT, related_name="snapshots")
+    lab = models.ForeignKey(Lab, models.PROTECT, related_name="versions")
+    study = models.ForeignKey(Study, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
     title = models.CharField(max_length=300)
     created_at = models.DateTimeField(default=timezone.now)
@@ -39,7 +39,7 @@ class Snapshot(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     who = models.CharField(max_length=150)
-    version = models.CharField(max_length=50)
+    product_version = models.CharField(max_length=50)
     rule_set = models.PositiveSmallIntegerField()
     judged = models.CharField(max_length=10)
     undisclosed = models.JSONField(default=dict)
@@ -50,21 +50,21 @@ class Snapshot(models.Model):
     withdrawn_by = models.CharField(max_length=150, blank=True)
     withdrawn_reason = models.TextField(blank=True)
 
-    objects = SnapshotQuerySet.as_manager()
+    objects = VersionQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "number"], name="snapshot_number_is_unique"
+                fields=["study", "number"], name="version_number_is_unique"
             ),
             models.CheckConstraint(
                 condition=Q(withdrawn_at=None) | ~Q(withdrawn_reason=""),
-                name="snapshot_is_withdrawn_with_a_reason",
+                name="version_is_withdrawn_with_a_reason",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.campaign} {self.number}"
+        return f"{self.study} {self.number}"
 
     @property
     def level(self) -> str:
@@ -73,10 +73,10 @@ class Snapshot(models.Model):
         return "verified" if is_signed else self.judged
 
 
-class SnapshotFile(models.Model):
-    """One form of a snapshot. A trigger of the database refuses to change it."""
+class VersionFile(models.Model):
+    """One form of a version. A trigger of the database refuses to change it."""
 
-    snapshot = models.ForeignKey(Snapshot, models.CASCADE, related_name="files")
+    version = models.ForeignKey(Version, models.CASCADE, related_name="files")
     form = models.CharField(max_length=10)
     content = models.BinaryField()
     size = models.PositiveIntegerField()
@@ -85,18 +85,18 @@ class SnapshotFile(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["snapshot", "form"], name="snapshot_has_each_form_once"
+                fields=["version", "form"], name="version_has_each_form_once"
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.snapshot} {self.form}"
+        return f"{self.version} {self.form}"
 
 
 class Signature(models.Model):
-    """A reviewer of another lab stands for a snapshot, and says what was looked at."""
+    """A reviewer of another lab stands for a version, and says what was looked at."""
 
-    snapshot = models.ForeignKey(Snapshot, models.CASCADE, related_name="signatures")
+    version = models.ForeignKey(Version, models.CASCADE, related_name="signatures")
     lab = models.ForeignKey(Lab, models.PROTECT, related_name="signatures")
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
@@ -108,9 +108,9 @@ class Signature(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["snapshot", "lab"], name="lab_signs_a_snapshot_once"
+                fields=["version", "lab"], name="lab_signs_a_version_once"
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.who} for {self.snapshot}"
+        return f"{self.who} for {self.version}"

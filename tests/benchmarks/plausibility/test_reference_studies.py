@@ -37,24 +37,24 @@ def test_two_native_values_of_the_esxi_study_are_a_thousand_times_too_large(foun
 
 
 def test_twenty_seven_values_of_parallel_guests_stand_in_both_lmu_studies(found):
-    copies = [e for e in found[ESXI]["pasted-values"] if e.severity == "error"]
+    copies = [e for e in found[ESXI]["pasted-values"] if e.severity == "impossible"]
 
     assert sum(len(each.subjects) for each in copies) == 27
     cells = cells_of(copies, ESXI)
     assert {(cell.tool, cell.scenario) for cell in cells} == {("ramspeed", "parallel")}
-    assert all(each.evidence["other_campaign"] == XEN for each in copies)
+    assert all(each.evidence["other_study"] == XEN for each in copies)
 
 
 def test_the_shared_native_measurement_is_a_notice(found):
-    shared = [e for e in found[XEN]["pasted-values"] if e.severity == "notice"]
+    shared = [e for e in found[XEN]["pasted-values"] if e.severity == "check"]
 
     assert len(shared) == 4
     assert all(cell.is_native for cell in cells_of(shared, XEN))
 
 
 def test_two_systems_of_the_xen_study_show_the_same_four_disk_throughputs(found):
-    copies = [e for e in found[XEN]["pasted-values"] if e.severity == "error"]
-    [own] = [e for e in copies if e.evidence["other_campaign"] == XEN]
+    copies = [e for e in found[XEN]["pasted-values"] if e.severity == "impossible"]
+    [own] = [e for e in copies if e.evidence["other_study"] == XEN]
 
     assert own.evidence["readings"] == [[27.12], [26.4], [8.11], [18.68]]
     kinds = {cell.virtualization for cell in cells_of([own], XEN)}
@@ -68,9 +68,9 @@ def test_three_native_values_of_the_esxi_study_are_beaten_by_all_guests(found):
     assert all(each.evidence["median_percent"] > 7 for each in slow)
 
 
-def test_the_sums_show_that_the_pasted_seats_are_not_those_of_esxi(found):
-    sums = found[ESXI]["seats-do-not-add-up"]
-    wrong = [e.evidence["printed"] for e in sums if e.severity == "error"]
+def test_the_sums_show_that_the_pasted_slots_are_not_those_of_esxi(found):
+    sums = found[ESXI]["slots-do-not-add-up"]
+    wrong = [e.evidence["printed"] for e in sums if e.severity == "impossible"]
 
     assert sorted(wrong) == [
         *(3350.7, 5430.31, 10707.99, 10888.15),
@@ -79,9 +79,9 @@ def test_the_sums_show_that_the_pasted_seats_are_not_those_of_esxi(found):
 
 
 def test_the_network_sums_of_the_xen_study_are_off_by_a_tenth_of_a_percent(found):
-    sums = found[XEN]["seats-do-not-add-up"]
+    sums = found[XEN]["slots-do-not-add-up"]
 
-    assert [each.severity for each in sums] == ["notice"] * 4
+    assert [each.severity for each in sums] == ["check"] * 4
     assert all(abs(each.evidence["off_percent"]) < 0.14 for each in sums)
 
 
@@ -202,7 +202,7 @@ def test_the_lists_are_complete(found):
             "corun-reference": 1,
             "faster-than-native": 1,
             "pasted-values": 9,
-            "seats-do-not-add-up": 10,
+            "slots-do-not-add-up": 10,
             "unit-slip": 2,
         },
         XEN: {
@@ -211,7 +211,7 @@ def test_the_lists_are_complete(found):
             "faster-than-native": 1,
             "pasted-values": 10,
             "saturated-reading": 2,
-            "seats-do-not-add-up": 4,
+            "slots-do-not-add-up": 4,
             "zero-reading": 2,
         },
         HEIDELBERG: {

@@ -1,10 +1,10 @@
-"""What a task makes of a campaign while somebody waits for it."""
+"""What a task makes of a study while somebody waits for it."""
 
 from django.db import models
 from django.utils import timezone
 
 
-class Made(models.Model):
+class Job(models.Model):
     """Something long in the making: the row is the work, a message only a hint.
 
     ``site`` is the address under which it was asked for; ``stage`` says how far it is,

@@ -1,4 +1,4 @@
-"""Campaigns are frozen by workers that may be killed at any moment."""
+"""Studies are frozen by workers that may be killed at any moment."""
 
 import hashlib
 import http.cookiejar
@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from benchmarks.reference.documents import reference_campaigns
+from benchmarks.reference.documents import reference_studies
 from tests.product.test_life import flush, settle, wait_for_checks
 
 pytestmark = [pytest.mark.product, pytest.mark.proof, pytest.mark.timeout(300)]
@@ -45,25 +45,25 @@ def kill_workers(product) -> None:
         process.kill()
 
 
-def test_killed_workers_and_an_emptied_redis_freeze_each_campaign_once(product):
+def test_killed_workers_and_an_emptied_redis_freeze_each_study_once(product):
     client, browser = product.client(), Browser(product)
-    slugs = [study.campaign["slug"] for study in reference_campaigns()]
+    slugs = [study.document["slug"] for study in reference_studies()]
     settle(client)
     wait_for_checks(client, slugs)
 
     for at, slug in enumerate(slugs):
-        browser.send(f"/campaigns/first-lab/{slug}/freeze/", licence="free")
+        browser.send(f"/studies/first-lab/{slug}/publish/", licence="free")
         if at < KILLS:
             kill_workers(product)
             flush(product)
 
     deadline = time.monotonic() + FROZEN_S
-    while len(list(client.get_all("snapshots/"))) < len(slugs):
+    while len(list(client.get_all("versions/"))) < len(slugs):
         assert time.monotonic() < deadline, "not all of them are frozen"
         time.sleep(0.5)
     for slug in slugs:
-        (snapshot,) = client.get_all("snapshots/", campaign=slug)
-        assert sorted(each["form"] for each in snapshot["files"]) == FORMS
-        for each in snapshot["files"]:
+        (version,) = client.get_all("versions/", study=slug)
+        assert sorted(each["form"] for each in version["files"]) == FORMS
+        for each in version["files"]:
             content = browser.opener.open(each["url"]).read()
             assert hashlib.sha256(content).hexdigest() == each["sha256"]

@@ -1,4 +1,4 @@
-"""The campaign of a lab and its machine, written to the server before anything runs."""
+"""The study of a lab and its machine, written to the server before anything runs."""
 
 import json
 import shutil
@@ -41,19 +41,19 @@ def facts_of_machine(agent: Path, root: Path, folder: Path) -> dict[str, Any]:
     return found
 
 
-def found_campaign(
+def found_study(
     server: Server, facts: dict[str, Any], slug: str, machine: str
 ) -> tuple[str, ...]:
-    """Write campaign and machine to the server; return what this machine stands on."""
+    """Write study and machine to the server; return what this machine stands on."""
     layers = tuple(facts["platform"]["layers"])
     client = Client(server.url, server.token, patience_s=30)
     reader = Client(server.url, server.read_token, patience_s=30)
-    if any(each["slug"] == slug for each in reader.get_all("campaigns/")):
+    if any(each["slug"] == slug for each in reader.get_all("studies/")):
         raise LabError(
-            f"There is a campaign {slug} already, and every pass is one of its own: "
-            "name another one (CAMPAIGN=...)."
+            f"There is a study {slug} already, and every pass is one of its own: "
+            "name another one (STUDY=...)."
         )
-    client.create_campaign(
+    client.create_study(
         {
             "slug": slug,
             "title": TITLE,
