@@ -20,8 +20,9 @@ PYTEST := $(IN) -m pytest
 # the product is mostly waited for. ARGS=-n0 has one process only.
 SEVERAL := -n 3 --dist loadfile --no-loadscope-reorder
 # Pure modules only: no database, no broker, no browser.
-FAST := tests/benchmarks/tools tests/benchmarks/analysis tests/benchmarks/reference \
-	$(wildcard tests/benchmarks/test_*.py)
+FAST := tests/benchmarks/tools tests/benchmarks/reading tests/benchmarks/analysis \
+	tests/benchmarks/reference tests/test_regular_expressions.py \
+	$(filter-out %/test_tasks.py,$(wildcard tests/benchmarks/test_*.py))
 
 ##@ Use
 

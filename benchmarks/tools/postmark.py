@@ -13,7 +13,7 @@ from benchmarks.tools.base import Metric, Tool
 from benchmarks.tools.parser import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.tools.scan import Found, Scanner
 
-_PROMPT = r"(?:pm>[ \t]*+)*+"
+_PROMPT = r"(?:pm>[ \t]*+){0,99}"
 LINES = Scanner(
     banner=rf"{_PROMPT}PostMark v(?P<version>\d[\w.]*+)",
     time=rf"{_PROMPT}Time:[ \t]*+$",

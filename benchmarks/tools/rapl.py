@@ -23,7 +23,7 @@ from benchmarks.tools.scan import Found, Scanner
 from benchmarks.tools.telemetry import CUT, Summary, summary_metrics
 
 _TURBOSTAT: Final = (
-    r"(?:(?!PkgWatt)[A-Za-z][\w%+.-]{0,24}+\t){0,99}+PkgWatt(?=[\t\n]|\Z)"
+    r"(?:(?!PkgWatt)[A-Za-z][\w%+.-]{0,24}+\t){0,99}PkgWatt(?=[\t\n]|\Z)"
 )
 _COUNTERS: Final = (
     r'(?i:"?(?:time|timestamp|seconds|epoch|date|t)[\w ()]{0,12}"?[,;\t] ?"?'
