@@ -121,8 +121,9 @@ def _follows(this: Factor, other: Factor, systems: Sequence[Levels]) -> bool:
     return is_stated and len(pairs) == len(other.levels)
 
 
-def _level_order(level: str) -> tuple[bool, list[tuple[bool, int, str]]]:
-    return (level.casefold() not in RESTING, _natural(level))
+def _level_order(level: str) -> tuple[bool, list[tuple[bool, int, str]], str]:
+    # The text itself comes last: "On" and "on" must not take turns as the reference.
+    return (level.casefold() not in RESTING, _natural(level), level)
 
 
 def _natural(text: str) -> list[tuple[bool, int, str]]:
