@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Cell, Lab
 from benchmarks.services import campaigns, intake, processing, systems
-from tests.dashboard import browsing, serving
+from tests.dashboard import browsing, fonts, serving
 from tests.reference import load_study
 
 # The mark makes pytest-django set up the database; the site commits what it shows.
@@ -402,19 +402,28 @@ def test_the_influence_page_draws_its_charts(chromium, site):
 
 ADDRESSES = [
     *("/", CAMPAIGN, COMPARE, f"{CAMPAIGN}influence/", INFLUENCE),
-    *(f"{HOSTILE}influence/", f"{CAMPAIGN}runs/", "/login/", "/nothing/"),
+    *(HOSTILE, f"{HOSTILE}compare/", f"{HOSTILE}influence/", f"{HOSTILE}report/"),
+    *(f"{CAMPAIGN}runs/", "/login/", "/nothing/"),
 ]
 PHONE = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
+SMALLER = {**PHONE, "viewport": {"width": 320, "height": 640}}
 
 
-def test_every_page_fits_a_phone_and_keeps_the_policy(chromium, site):
-    with browsing.window(chromium, site, **PHONE) as visit:
+@pytest.mark.parametrize("family", fonts.FAMILIES)
+def test_every_page_fits_a_phone_and_keeps_the_policy(chromium, site, family):
+    with (
+        browsing.started(chromium.browser_type, family=family) as browser,
+        browsing.window(browser, site, **SMALLER) as visit,
+    ):
+        hostile = Cell.objects.filter(campaign__slug="hostile").first()
         cell = Cell.objects.filter(efficiency__ratio__gt=0).first()
-        run = cell.campaign.runs.first()
-        own = [f"{CAMPAIGN}cells/{cell.pk}/", f"/runs/{run.pk}/"]
-        for address in [*ADDRESSES, *own]:
+        own = [f"/runs/{each.campaign.runs.first().pk}/" for each in (cell, hostile)]
+        cells = [f"{CAMPAIGN}cells/{cell.pk}/", f"{HOSTILE}cells/{hostile.pk}/"]
+        for address in [*ADDRESSES, *own, *cells]:
             page = visit.open(address)
-            assert not browsing.is_too_wide(page), address
+            assert browsing.too_wide(page) == [], address
+            page.set_viewport_size(PHONE["viewport"])
+            assert browsing.too_wide(page) == [], address
             assert browsing.violations(page) == [], address
             page.close()
     assert [each for each in visit.errors if "404" not in each] == []

@@ -2,7 +2,6 @@
 
 import pytest
 
-from config.browser import find
 from tests.dashboard import browsing, routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
@@ -66,12 +65,11 @@ def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
 @pytest.fixture(scope="module")
 def large(chromium, site):
     """The window of somebody whose letters are large; nobody is signed in."""
-    arguments = [*browsing.ARGUMENTS, LARGE]
-    path = str(find())
-    browser = chromium.browser_type.launch(executable_path=path, args=arguments)
-    with browsing.window(browser, site.url) as visit:
+    with (
+        browsing.started(chromium.browser_type, LARGE) as browser,
+        browsing.window(browser, site.url) as visit,
+    ):
         yield visit
-    browser.close()
 
 
 @pytest.mark.parametrize("address", PUBLIC)
