@@ -113,10 +113,10 @@ TOO_WIDE = """
 () => {
   const { scrollWidth, clientWidth } = document.documentElement;
   if (scrollWidth <= clientWidth) return [];
-  const isScrolled = (node) => node && node !== document.documentElement && (
-    getComputedStyle(node).overflowX !== "visible" || isScrolled(node.parentElement));
+  const isInRegion = ({ parentElement: around }) => around !== document.documentElement
+    && (getComputedStyle(around).overflowX !== "visible" || isInRegion(around));
   const beyond = [...document.body.querySelectorAll("*")].filter((node) =>
-    node.getBoundingClientRect().right > clientWidth && !isScrolled(node));
+    node.getBoundingClientRect().right > clientWidth && !isInRegion(node));
   const last = beyond.filter((node) => !beyond.some((other) =>
     other !== node && node.contains(other)));
   return [`${scrollWidth} px`, ...last.map((node) => node.outerHTML.slice(0, 120))];
@@ -149,11 +149,6 @@ def spilled(page: Page) -> list[str]:
     """Return the boxes whose text reaches beyond them."""
     found: list[str] = page.evaluate(SPILLED)
     return found
-
-
-def is_too_wide(page: Page) -> bool:
-    """Tell whether the page itself, not a region of it, scrolls sideways."""
-    return too_wide(page) != []
 
 
 def draw_chart(page: Page) -> None:

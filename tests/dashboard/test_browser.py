@@ -233,7 +233,7 @@ def test_the_report_fits_a_phone_and_leads_to_its_parts(chromium, site):
 
         assert page.url.endswith("#tables")
         assert page.get_by_role("group", name="Net Linux").first.is_visible()
-        assert not browsing.is_too_wide(page)
+        assert browsing.too_wide(page) == []
         assert browsing.violations(page) == []
         assert it.errors == []
 
@@ -435,7 +435,7 @@ def test_pages_of_charts_fit_a_phone_and_keep_the_policy(chromium, site, address
         page = visit.open(address)
         page.locator("[data-chart]").first.scroll_into_view_if_needed()
         page.wait_for_selector("[data-drawn]")
-        assert not browsing.is_too_wide(page)
+        assert browsing.too_wide(page) == []
         assert browsing.violations(page) == []
         assert visit.errors == []
 
