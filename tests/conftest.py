@@ -9,8 +9,10 @@ from typing import Any
 
 import hypothesis
 import pytest
+import redis
 from django.contrib.auth import get_user_model
 
+from benchmarks import broker
 from benchmarks.models import Agent, Campaign, Host, Lab, Membership, Snapshot
 from benchmarks.services import checking, intake, processing, tokens
 from tests import documents, freezing, reference
@@ -41,6 +43,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return browsers[item.path] // 2 + 0.5 if item.path in browsers else inf
 
     items.sort(key=turn)
+
+
+@pytest.fixture
+def valkey() -> redis.Redis:
+    """The real Valkey; a test that counts in it says so (`tests/pure.py`)."""
+    return broker.connection()
 
 
 @pytest.fixture

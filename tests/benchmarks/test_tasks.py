@@ -7,7 +7,7 @@ import redis
 from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
-from benchmarks import broker, tasks
+from benchmarks import tasks
 from benchmarks.models import Freezing, Run
 from benchmarks.services import checking
 from benchmarks.services.freezings import UNTAKEN
@@ -16,9 +16,9 @@ from tests import freezing
 
 
 @pytest.fixture(autouse=True)
-def quiet_redis():
+def quiet_redis(valkey):
     """Begin without a hint under way."""
-    broker.connection().flushdb()
+    valkey.flushdb()
 
 
 @pytest.fixture

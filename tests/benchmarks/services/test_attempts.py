@@ -10,6 +10,8 @@ from benchmarks.errors import TooManyAttemptsError
 from benchmarks.services import attempts
 from benchmarks.services.attempts import ANYWHERE, HERE, Attempt
 
+pytestmark = pytest.mark.usefixtures("valkey")
+
 
 @pytest.fixture
 def name():
