@@ -24,8 +24,7 @@ class Factor:
     """A parameter with the levels that occur, the level of reference first.
 
     Parameters that never changed apart are one factor with several ``names``. Systems
-    that do not state the parameter (PV drivers on Linux) stand between its levels and
-    tell nothing about it.
+    that do not state the parameter (PV drivers on Linux) tell nothing about it.
     """
 
     names: tuple[str, ...]
