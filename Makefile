@@ -19,9 +19,11 @@ PYTEST := $(IN) -m pytest
 # Whole files to each of a few processes (tests/conftest.py): three suit two cores, since
 # the product is mostly waited for. ARGS=-n0 has one process only.
 SEVERAL := -n 3 --dist loadfile --no-loadscope-reorder
-# Pure modules only: no database, no broker, no browser.
-FAST := tests/benchmarks/tools tests/benchmarks/analysis tests/benchmarks/reference \
-	$(wildcard tests/benchmarks/test_*.py)
+# Without a database, a broker or a browser: tests/pure.py leaves out what needs them.
+PURE := -p tests.pure -o addopts='--import-mode=importlib --strict-markers \
+	--strict-config -ra --timeout=180'
+FAST := tests/benchmarks/tools tests/benchmarks/reading tests/benchmarks/analysis \
+	tests/benchmarks/reference $(wildcard tests/benchmarks/test_*.py)
 
 ##@ Use
 
@@ -70,7 +72,7 @@ test: dev browser ## run all tests (ARGS="tests/api -k upload")
 
 .PHONY: test-fast
 test-fast: dev ## run the tests of the pure modules: no database
-	$(PYTEST) -o addopts='--import-mode=importlib --strict-markers -ra' $(FAST) $(ARGS)
+	$(PYTEST) $(PURE) $(FAST) $(ARGS)
 
 .PHONY: test-proofs
 test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed freezers; two products

@@ -9,8 +9,10 @@ from typing import Any
 
 import hypothesis
 import pytest
+import redis
 from django.contrib.auth import get_user_model
 
+from benchmarks import broker
 from benchmarks.labs import tokens
 from benchmarks.models import Agent, Host, Lab, Membership, Study, Version
 from benchmarks.studies import checking
@@ -43,6 +45,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return browsers[item.path] // 2 + 0.5 if item.path in browsers else inf
 
     items.sort(key=turn)
+
+
+@pytest.fixture
+def valkey() -> redis.Redis:
+    """The real Valkey; a test that counts in it says so (`tests/pure.py`)."""
+    return broker.connection()
 
 
 @pytest.fixture

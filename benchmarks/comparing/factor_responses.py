@@ -44,10 +44,13 @@ class Responses:
 
 def responses_of(cells: Iterable[Measured], response: Response) -> Responses:
     """Take the logarithms of one case's cells."""
+    cells = list(cells)
+    names = {name for cell in cells for name in cell.row.options}
+    options = sorted(names, key=lambda name: rank(OPTIONS, name))
     found: dict[int, Observation] = {}
     left_out: Counter[Reason] = Counter()
     for cell in cells:
-        answer = _observation(cell, response)
+        answer = _observation(cell, response, options)
         if isinstance(answer, Observation):
             found[cell.row.system_id] = answer
         else:
@@ -79,30 +82,36 @@ def averaged(cases: Sequence[Responses]) -> tuple[Observation, ...]:
     return tuple(_mean([case.observations[at] for case in cases]) for at in systems)
 
 
-def levels_of(row: ComparisonRow) -> dict[str, str]:
-    """Every parameter of a system; an empty text is one that was not stated."""
+def levels_of(row: ComparisonRow, options: Sequence[str]) -> dict[str, str]:
+    """Every parameter of a system; an empty text is one that was not stated.
+
+    ``options`` are those of all systems in their order: else the system that happens to
+    come first would settle the order of the factors.
+    """
     host, *others = PROPERTIES
     names = (host, "hypervisor", "hypervisor_version", *others)
     stated = {name: getattr(row, name) for name in names}
-    options = sorted(row.options, key=lambda name: rank(OPTIONS, name))
-    stated |= {name: row.options[name] for name in options}
+    stated |= {name: row.options.get(name) for name in options}
     return {name: "" if it is None else str(it) for name, it in stated.items()}
 
 
-def _observation(cell: Measured, response: Response) -> Observation | Reason:
+def _observation(
+    cell: Measured, response: Response, options: Sequence[str]
+) -> Observation | Reason:
     row = cell.row
+    levels = levels_of(row, options)
     if row.value is None or row.value <= 0:
         return "not_positive"
     own = Side(row.n, log_m2(cell.m2, row.value))
     if response == "value":
         sign = -1 if row.better == "lower" else 1
-        return Observation(levels_of(row), sign * math.log(row.value), own)
+        return Observation(levels, sign * math.log(row.value), own)
     if row.efficiency is None or not row.baseline_value:
         return "no_ratio"
     if not 1 / FARTHEST < row.efficiency < FARTHEST:
         return "implausible"
     return Observation(
-        levels_of(row),
+        levels,
         math.log(row.efficiency),
         own,
         cell.baseline_id,

@@ -32,7 +32,7 @@ _NAME: Final = re.compile(r"([a-z]{1,8})(?:[_-]([a-z]{2}|\d{3}))?(?:[.@_-][\w.@-
 
 # One comma, digits around it, and nothing of a list or a CSV row beside it.
 _DECIMAL_COMMA: Final = re.compile(
-    r"(?<![\d.,])(\d{1,3}(?:\.\d{3})++|\d++),(\d++)(?![,.]?\d)", re.ASCII
+    r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){1,99}|\d++),(\d++)(?![,.]?\d)", re.ASCII
 )
 
 

@@ -39,9 +39,10 @@ _PROMPT: Final = re.compile(
     re.ASCII,
 )
 _BEFORE_PROGRAM: Final = re.compile(
-    r"(?:(?:sudo|time|nice|exec|nohup|env|command|taskset|numactl|timeout|\d\S*|-\S*"
-    r"|\w+=\S*) +)*+(?P<program>[^\s;|&<>]++)"
+    r"(?:sudo|time|nice|exec|nohup|env|command|taskset|numactl|timeout|\d\S*|-\S*"
+    r"|\w+=\S*) +"
 )
+_PROGRAM: Final = re.compile(r"[^\s;|&<>]+")
 # A version behind the name is no command, but the title that the tool prints.
 _IS_NO_RUN: Final = re.compile(r" (?:(?:--?version|--?help|-[hvV])(?: |$)|v?\d+\.\d)")
 # One of them is in every text that holds a prompt with a command.
@@ -106,10 +107,13 @@ def _prompts(text: str) -> Iterator[re.Match[str]]:
 
 def _called(command: str) -> Tool | None:
     """The tool whose program a command line calls for a measurement."""
-    found = _BEFORE_PROGRAM.match(command)
-    if found is None or _IS_NO_RUN.search(command):
+    position = 0
+    while before := _BEFORE_PROGRAM.match(command, position):
+        position = before.end()
+    program = _PROGRAM.match(command, position)
+    if program is None or _IS_NO_RUN.search(command):
         return None
-    name = re.split(r"[/\\]", found["program"])[-1].removesuffix(".exe")
+    name = re.split(r"[/\\]", program[0])[-1].removesuffix(".exe")
     return _PROGRAMS.get(name)
 
 

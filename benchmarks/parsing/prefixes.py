@@ -6,9 +6,9 @@ import re
 from itertools import islice
 from typing import Final
 
-_CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?+"
+_CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
 _DATE = r"\d{4}[-/.]\d{2}[-/.]\d{2}"
-_ZONE = r"(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?+"
+_ZONE = r"(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}"
 # One blank belongs to the prefix, the others to the line.
 _AFTER = r"(?: |(?=\n|\Z))"

@@ -3,7 +3,9 @@
 A :class:`Scanner` passes once over the text, whatever its size, and yields the lines
 that one of its patterns matches, in their order. Patterns are matched at the beginning
 of a line after its blanks, with ``$`` at the end of it; they are ASCII, and must not
-backtrack over the same text twice (no nested repetition; ``*+`` and ``++`` help).
+backtrack over the same text twice: no nested repetition, and ``*+`` or ``++`` behind a
+character or a class. Behind a group they fail in CPython before 3.11.5: there each turn
+begins with what the one before cannot hold, and has a limit (``{0,99}``).
 
 Capture ``\\S+`` where a number is expected and ask :meth:`Found.number` for it: what is
 no number is then an error that names the line instead of a line that is passed over.

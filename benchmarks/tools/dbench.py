@@ -22,7 +22,7 @@ LINES = Scanner(
     r"(?P<max>\d\S*+)[ \t]*+$",
     client=r"(?P<client>Client \d+ did|Per client results:)",
     result=r"Throughput (?P<rate>\S+) MB/sec(?P<nominal> +\(NB=[^)\n]*\))?"
-    r"(?P<sync>(?: +\(sync \w+\))*+)(?: +(?P<clients>\d+) clients)?"
+    r"(?P<sync>(?: +\(sync \w+\)){0,9})(?: +(?P<clients>\d+) clients)?"
     r"(?: +(?P<procs>\d+) procs)?(?: +max_latency=(?P<latency>\S+) (?P<unit>ms))?"
     r"(?P<rest>[^\n]*)$",
     failed=r"(?:Child (?:\d+ )?failed|FAILED TO START|\[\d+\] [^\n]{1,80} failed|"

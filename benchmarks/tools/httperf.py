@@ -242,7 +242,7 @@ TOOL = Tool(
         signatures=(
             r"httperf: httperf-\S+ compiled ",
             r"httperf: (?:warning: |maximum number of open descriptors)",
-            r"httperf (?:--(?!client=)\w[\w-]*+(?:=\S*+)? )*+--client=\d+/\d+ ",
+            r"httperf (?:--(?!client=)\w[\w-]*+(?:=\S*+)? ){0,99}--client=\d+/\d+ ",
             r"Total: connections \S+ requests \S+ replies \S+ test-duration ",
         ),
         programs=("httperf",),

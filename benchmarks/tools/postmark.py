@@ -13,7 +13,7 @@ from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 
-_PROMPT = r"(?:pm>[ \t]*+)*+"
+_PROMPT = r"(?:pm>[ \t]*+){0,99}"
 LINES = Scanner(
     banner=rf"{_PROMPT}PostMark v(?P<version>\d[\w.]*+)",
     time=rf"{_PROMPT}Time:[ \t]*+$",

@@ -30,7 +30,7 @@ from benchmarks.sentences import Sentence
 from benchmarks.tools.power_csv import microseconds, split
 
 _TURBOSTAT: Final = (
-    r"(?:(?!PkgWatt)[A-Za-z][\w%+.-]{0,24}+\t){0,99}+PkgWatt(?=[\t\n]|\Z)"
+    r"(?:(?!PkgWatt)[A-Za-z][\w%+.-]{0,24}+\t){0,99}PkgWatt(?=[\t\n]|\Z)"
 )
 _COUNTERS: Final = (
     r'(?i:"?(?:time|timestamp|seconds|epoch|date|t)[\w ()]{0,12}"?[,;\t] ?"?'

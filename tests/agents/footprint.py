@@ -28,15 +28,18 @@ AWAY = "http://127.0.0.1:9"
 PROGRAM = """
 import os, sys
 sys.argv = sys.argv[1:]
-sys.path.insert(0, sys.argv[0])
-from agents.__main__ import main
 try:
-    sys.exit(main())
+    if sys.argv:
+        sys.path.insert(0, sys.argv[0])
+        from agents.__main__ import main
+        sys.exit(main())
 finally:
     held = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
     used = os.times()
     sys.stderr.write("%s CPU: %.6f s\\n" % (held[0].strip(), used.user + used.system))
 """
+# Above a bare interpreter: from one Python to the next that grows by itself.
+LIMIT_BYTES = 18_000_000
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,14 @@ def cost_of(program: "subprocess.Popen[str]") -> Cost:
     told = re.search(r"VmHWM:\s*(\d+) kB CPU: ([\d.]+) s\n", said)
     assert told, said
     return Cost(program.returncode, int(told[1]) * 1024, float(told[2]), said)
+
+
+def bare_bytes() -> int:
+    """What this Python holds that runs nothing, measured as a command is."""
+    program = subprocess.Popen(
+        [sys.executable, "-I", "-c", PROGRAM], stderr=subprocess.PIPE, text=True
+    )
+    return cost_of(program).resident_bytes
 
 
 def await_true(claim: Callable[[], Any]) -> None:

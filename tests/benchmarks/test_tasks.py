@@ -7,7 +7,7 @@ import redis
 from django.core.management import call_command
 from kombu.exceptions import OperationalError
 
-from benchmarks import broker, tasks
+from benchmarks import tasks
 from benchmarks.models import PublishingJob, Run
 from benchmarks.publishing.jobs import UNTAKEN
 from benchmarks.studies import checking
@@ -16,9 +16,9 @@ from tests import publishing
 
 
 @pytest.fixture(autouse=True)
-def quiet_redis():
+def quiet_redis(valkey):
     """Begin without a hint under way."""
-    broker.connection().flushdb()
+    valkey.flushdb()
 
 
 @pytest.fixture

@@ -3,17 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import (
     Browser,
     BrowserContext,
+    BrowserType,
     Page,
     expect,
     sync_playwright,
 )
 
 from running.browser import find
+from tests.dashboard import fonts
 
 # Plotly alone keeps a window busy for seconds on a machine that has more to do.
 PATIENCE_MS = 60_000
@@ -42,11 +46,24 @@ document.addEventListener("securitypolicyviolation", (event) =>
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the Chromium of this machine."""
+    """Start the Chromium of this machine, with letters that are as wide everywhere."""
+    with sync_playwright() as playwright, started(playwright.chromium) as browser:
+        yield browser
+
+
+@contextmanager
+def started(
+    chromium: BrowserType, *arguments: str, family: str = fonts.WIDE
+) -> Iterator[Browser]:
+    """Start one more Chromium, in a family of letters."""
     path = find()
     assert path, "The pages' tests need Chromium: python -m running.browser"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(path), args=ARGUMENTS)
+    with TemporaryDirectory() as folder:
+        browser = chromium.launch(
+            executable_path=str(path),
+            args=[*ARGUMENTS, *arguments],
+            env=fonts.environment(family, Path(folder)),
+        )
         yield browser
         browser.close()
 
@@ -91,12 +108,47 @@ def violations(page: Page) -> list[str]:
     return found
 
 
-def is_too_wide(page: Page) -> bool:
-    """Tell whether the page itself, not a region of it, scrolls sideways."""
-    width = (
-        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-    )
-    return bool(page.evaluate(width))
+# The innermost elements that reach beyond the window and that no region scrolls.
+TOO_WIDE = """
+() => {
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth <= clientWidth) return [];
+  const isInRegion = ({ parentElement: around }) => around !== document.documentElement
+    && (getComputedStyle(around).overflowX !== "visible" || isInRegion(around));
+  const beyond = [...document.body.querySelectorAll("*")].filter((node) =>
+    node.getBoundingClientRect().right > clientWidth && !isInRegion(node));
+  const last = beyond.filter((node) => !beyond.some((other) =>
+    other !== node && node.contains(other)));
+  return [`${scrollWidth} px`, ...last.map((node) => node.outerHTML.slice(0, 120))];
+}
+"""
+
+
+def too_wide(page: Page) -> list[str]:
+    """Return how wide a page that scrolls sideways is, and what makes it so."""
+    found: list[str] = page.evaluate(TOO_WIDE)
+    return found
+
+
+# Texts wider than the box that they stand in, so that they run into what is beside it.
+SPILLED = """
+() => [...document.body.querySelectorAll("*")].filter((node) => {
+  const { display, overflowX } = getComputedStyle(node);
+  if (overflowX !== "visible" || /^(inline|contents)/.test(display)) return false;
+  if (node.closest("svg, select, .js-plotly-plot")) return false;
+  if (!node.checkVisibility()) return false;
+  for (let at = node; at; at = at.parentElement)
+    if (getComputedStyle(at).clipPath !== "none") return false;
+  const isText = ({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim();
+  return [...node.childNodes].some(isText) && node.scrollWidth > node.clientWidth + 1;
+}).map((node) => node.outerHTML.slice(0, 120))
+"""
+
+
+def spilled(page: Page) -> list[str]:
+    """Return the boxes whose text reaches beyond them."""
+    found: list[str] = page.evaluate(SPILLED)
+    return found
 
 
 def draw_chart(page: Page) -> None:

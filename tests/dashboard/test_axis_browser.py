@@ -68,7 +68,7 @@ def visit(request, chromium, site):
 
 
 def check(visit, page):
-    assert not browsing.is_too_wide(page)
+    assert browsing.too_wide(page) == []
     assert browsing.violations(page) == []
     assert page.evaluate("window.intrusions") == []
     assert visit.errors == []

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from benchmarks.models import Agent, Cell, Lab
 from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
-from tests.dashboard import browsing, serving
+from tests.dashboard import browsing, fonts, serving
 from tests.reference import load_study
 
 # The mark makes pytest-django set up the database; the site commits what it shows.
@@ -232,7 +232,7 @@ def test_the_report_fits_a_phone_and_leads_to_its_parts(chromium, site):
 
         assert page.url.endswith("#tables")
         assert page.get_by_role("group", name="Net Linux").first.is_visible()
-        assert not browsing.is_too_wide(page)
+        assert browsing.too_wide(page) == []
         assert browsing.violations(page) == []
         assert it.errors == []
 
@@ -401,19 +401,28 @@ def test_the_effects_page_draws_its_charts(chromium, site):
 
 ADDRESSES = [
     *("/", STUDY, COMPARE, f"{STUDY}factor-effects/", INFLUENCE),
-    *(f"{HOSTILE}factor-effects/", f"{STUDY}runs/", "/login/", "/nothing/"),
+    *(HOSTILE, f"{HOSTILE}compare/", f"{HOSTILE}factor-effects/", f"{HOSTILE}report/"),
+    *(f"{STUDY}runs/", "/login/", "/nothing/"),
 ]
 PHONE = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
+SMALLER = {**PHONE, "viewport": {"width": 320, "height": 640}}
 
 
-def test_every_page_fits_a_phone_and_keeps_the_policy(chromium, site):
-    with browsing.window(chromium, site, **PHONE) as visit:
+@pytest.mark.parametrize("family", fonts.FAMILIES)
+def test_every_page_fits_a_phone_and_keeps_the_policy(chromium, site, family):
+    with (
+        browsing.started(chromium.browser_type, family=family) as browser,
+        browsing.window(browser, site, **SMALLER) as visit,
+    ):
+        hostile = Cell.objects.filter(study__slug="hostile").first()
         cell = Cell.objects.filter(efficiency__ratio__gt=0).first()
-        run = cell.study.runs.first()
-        own = [f"{STUDY}cells/{cell.pk}/", f"/runs/{run.pk}/"]
-        for address in [*ADDRESSES, *own]:
+        own = [f"/runs/{each.study.runs.first().pk}/" for each in (cell, hostile)]
+        cells = [f"{STUDY}cells/{cell.pk}/", f"{HOSTILE}cells/{hostile.pk}/"]
+        for address in [*ADDRESSES, *own, *cells]:
             page = visit.open(address)
-            assert not browsing.is_too_wide(page), address
+            assert browsing.too_wide(page) == [], address
+            page.set_viewport_size(PHONE["viewport"])
+            assert browsing.too_wide(page) == [], address
             assert browsing.violations(page) == [], address
             page.close()
     assert [each for each in visit.errors if "404" not in each] == []
@@ -425,7 +434,7 @@ def test_pages_of_charts_fit_a_phone_and_keep_the_policy(chromium, site, address
         page = visit.open(address)
         page.locator("[data-chart]").first.scroll_into_view_if_needed()
         page.wait_for_selector("[data-drawn]")
-        assert not browsing.is_too_wide(page)
+        assert browsing.too_wide(page) == []
         assert browsing.violations(page) == []
         assert visit.errors == []
 

@@ -158,7 +158,7 @@ def test_a_word_is_explained_at_the_foot_of_a_phone(chromium, site):
         meaning = page.locator("#word-efficiency-summary")
         expect(meaning).to_be_in_viewport(ratio=1)
         assert meaning.bounding_box()["width"] > 300
-        assert not browsing.is_too_wide(page)
+        assert browsing.too_wide(page) == []
 
 
 def test_a_maintainer_invites_a_person_who_joins_from_another_browser(chromium, site):

@@ -62,7 +62,20 @@ class Dummies:
 
 
 @pytest.fixture
-def dummies(tmp_path: Path) -> Iterator[Callable[..., Dummies]]:
+def heard_signals() -> Iterator[None]:
+    """What a shell ignores for us, all that we start would ignore too.
+
+    A background job begins without Ctrl-C, one under nohup without the terminal's end.
+    """
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    before = [signal.signal(each, signal.default_int_handler) for each in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def dummies(tmp_path: Path, heard_signals: None) -> Iterator[Callable[..., Dummies]]:
     made = []
 
     def make(behaviour: str = "obedient") -> Dummies:

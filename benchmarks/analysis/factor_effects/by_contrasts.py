@@ -64,7 +64,7 @@ def by_contrasts(
         kind="contrasts",
         effects=ranked(effects),
         aliases=tuple(each for contrast in contrasts for each in _aliases(contrast)),
-        points=tuple(sorted(points, key=lambda point: -point.size)),
+        points=tuple(sorted(points, key=lambda point: -point.quantile)),
         lenth=judged,
     )
 

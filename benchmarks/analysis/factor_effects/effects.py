@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from benchmarks.analysis.factor_effects.factors import Combination, Factor, Term
-from benchmarks.analysis.factor_effects.lenth import Lenth
+from benchmarks.analysis.factor_effects.lenth import Lenth, ascending
 from benchmarks.analysis.factor_effects.model import Alias, LevelPairs
 from benchmarks.analysis.factor_effects.noise import Scatter
 from benchmarks.analysis.multiplicity import benjamini_hochberg
@@ -107,14 +109,14 @@ class FactorEffects:
 
 
 def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """What is clear first, then what is possible, the largest first among equals."""
+    """What is clear first, then what is possible, the largest first among equals.
+
+    Effects of one size stay in the order of their factors and levels.
+    """
     strengths = ("clear", "possible", "unjudged", "none")
-    return tuple(
-        sorted(
-            effects,
-            key=lambda each: (strengths.index(each.strength), -abs(each.log_effect)),
-        )
-    )
+    sizes = np.abs([each.log_effect for each in effects])
+    by_size = [effects[place] for place in ascending(-sizes)]
+    return tuple(sorted(by_size, key=lambda each: strengths.index(each.strength)))
 
 
 def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:

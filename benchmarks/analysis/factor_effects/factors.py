@@ -24,8 +24,7 @@ class Factor:
     """A parameter with the levels that occur, the level of reference first.
 
     Parameters that never changed apart are one factor with several ``names``. Systems
-    that do not state the parameter (PV drivers on Linux) stand between its levels and
-    tell nothing about it.
+    that do not state the parameter (PV drivers on Linux) tell nothing about it.
     """
 
     names: tuple[str, ...]
@@ -121,8 +120,9 @@ def _follows(this: Factor, other: Factor, systems: Sequence[Levels]) -> bool:
     return is_stated and len(pairs) == len(other.levels)
 
 
-def _level_order(level: str) -> tuple[bool, list[tuple[bool, int, str]]]:
-    return (level.casefold() not in RESTING, _natural(level))
+def _level_order(level: str) -> tuple[bool, list[tuple[bool, int, str]], str]:
+    # The text itself comes last: "On" and "on" must not take turns as the reference.
+    return (level.casefold() not in RESTING, _natural(level), level)
 
 
 def _natural(text: str) -> list[tuple[bool, int, str]]:

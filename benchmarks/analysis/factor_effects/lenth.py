@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from benchmarks.analysis.factor_effects.factors import Array
@@ -45,7 +46,7 @@ def lenth(contrasts: Array) -> Lenth | None:
     m = len(sizes)
     if m < FEWEST:
         return None
-    within = sizes[sizes < 2.5 * 1.5 * np.median(sizes)]
+    within = sizes[sizes < 2.5 * 1.5 * np.median(sizes) - ROUNDING]
     pse = 1.5 * float(np.median(within)) if len(within) else 0.0
     if pse < ROUNDING:
         return None
@@ -58,12 +59,25 @@ def lenth(contrasts: Array) -> Lenth | None:
     )
 
 
+def ascending(sizes: Array) -> NDArray[np.intp]:
+    """The places of the sizes, the smallest first.
+
+    Sizes that only rounding tells apart are equal and stay in their order: else the
+    order of the systems, in which a sum is taken, would decide which comes first.
+    """
+    order = np.argsort(sizes, kind="stable")
+    is_larger = np.diff(sizes[order], prepend=-np.inf) > ROUNDING
+    tiers = np.empty(len(sizes))
+    tiers[order] = np.cumsum(is_larger)
+    return np.argsort(tiers, kind="stable")
+
+
 def half_normal(contrasts: Array) -> Array:
     """Where each contrast's size belongs on the half-normal axis (Daniel 1959).
 
     The i-th smallest of m stands at the quantile 0.5 + 0.5 (i - 0.5) / m.
     """
     m = len(contrasts)
-    ranks = np.argsort(np.argsort(np.abs(contrasts), kind="stable"), kind="stable")
+    ranks = np.argsort(ascending(np.abs(contrasts)))
     quantiles: Array = ndtri(0.5 + 0.5 * (ranks + 0.5) / m)
     return quantiles

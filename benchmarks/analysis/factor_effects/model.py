@@ -3,6 +3,12 @@
 An effect is a linear function g'b of the model's coefficients. It can be estimated if
 and only if g lies in the row space of the model matrix X (Searle, Linear Models, 1971,
 chapter 5); then g'b = g'X+ y whatever else is in the model, in any order of its terms.
+
+A parameter that a system does not state is no average of its levels: nothing is known
+of it. Such systems have a coefficient of their own, and what they measured tells
+nothing of the parameter. The one exception are parameters that some systems cannot have
+(PV drivers on Linux). Where the other factors settle which systems these are, the
+difference is theirs: Linux is compared with the average Windows.
 """
 
 from __future__ import annotations
@@ -42,17 +48,36 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Model:
-    """The mean and the terms of a design, as a matrix with one row a system."""
+    """The mean and the terms of a design, as a matrix with one row a system.
+
+    Behind the columns of the terms are those of the systems that do not state them:
+    ``unstated`` names the term that each belongs to.
+    """
 
     terms: tuple[Term, ...]
     systems: Sequence[Levels]
     matrix: Array
+    unstated: tuple[Term, ...]
 
     @classmethod
     def of(cls, terms: Sequence[Term], systems: Sequence[Levels]) -> Model:
-        blocks = [np.ones((len(systems), 1))]
-        blocks += [columns(term, systems) for term in terms]
-        return cls(tuple(terms), systems, np.hstack(blocks))
+        mean = np.ones((len(systems), 1))
+        blocks = {term: columns(term, systems) for term in terms}
+        mains = [term for term in terms if len(term) == 1]
+        unstated: dict[Term, Array] = {}
+        for term in terms:
+            is_main = len(term) == 1
+            known = [blocks[each] for each in (mains if is_main else terms)]
+            known = [block for block in known if block is not blocks[term]]
+            if not is_main:
+                known += [unstated[each] for each in mains]
+            unstated[term] = _beyond([mean, *known], unstated_columns(term, systems))
+        return cls(
+            tuple(terms),
+            systems,
+            np.hstack([mean, *blocks.values(), *unstated.values()]),
+            tuple(term for term, block in unstated.items() for _ in block.T),
+        )
 
     @property
     def error_df(self) -> int:
@@ -68,6 +93,15 @@ class Model:
             start += width
         raise KeyError(term)
 
+    def places(self, term: Term) -> list[int]:
+        """The columns of the term, and of the systems that do not state it."""
+        own = self.place(term)
+        behind = self.matrix.shape[1] - len(self.unstated)
+        return [
+            *range(own.start, own.stop),
+            *(behind + at for at, each in enumerate(self.unstated) if each == term),
+        ]
+
 
 def columns(term: Term, systems: Sequence[Levels]) -> Array:
     """A term's columns: those of its factor, or all products of its two factors'.
@@ -78,6 +112,32 @@ def columns(term: Term, systems: Sequence[Levels]) -> Array:
     for other in others:
         first = np.einsum("ij,ik->ijk", first, other).reshape(len(systems), -1)
     return first
+
+
+def unstated_columns(term: Term, systems: Sequence[Levels]) -> Array:
+    """Columns of the systems that do not state all of a term's factors.
+
+    One for a factor. For two: one for each level of the one where the other is not
+    stated, and one where neither is.
+    """
+    missing = [
+        np.array([[not factor.level_of(each)] for each in systems], dtype=np.float64)
+        for factor in term
+    ]
+    if len(term) == 1:
+        return missing[0]
+    (one, other), (no_one, no_other) = (f.columns(systems) for f in term), missing
+    return np.hstack([one * no_other, no_one * other, no_one * no_other])
+
+
+def _beyond(known: Sequence[Array], wanted: Array) -> Array:
+    """The wanted columns that are no combination of known ones."""
+    wanted = wanted[:, wanted.any(axis=0)]
+    if not wanted.size:
+        return wanted
+    matrix = np.hstack(known)
+    left = wanted - matrix @ (inverse(matrix) @ wanted)
+    return wanted[:, np.abs(left).max(axis=0) > NOTHING]
 
 
 def inverse(matrix: Array) -> Array:
@@ -105,17 +165,12 @@ def estimates(model: Model) -> Iterator[Estimate]:
 
 def aliased_mains(model: Model) -> tuple[Alias, ...]:
     """Name the factors whose levels were never changed apart from other factors'."""
-    found = []
     null = _null_space(model.matrix)
-    for term in model.terms:
-        partners = [
-            other
-            for other in model.terms
-            if np.abs(null[model.place(other), model.place(term)]).max() > NOTHING
-        ]
-        if partners:
-            found.append(Alias(term, tuple(each for each in partners if each != term)))
-    return tuple(found)
+    return tuple(
+        Alias(term, _partners(model, null, term, model.terms))
+        for term in model.terms
+        if np.abs(null[:, model.place(term)]).max() > NOTHING
+    )
 
 
 def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
@@ -128,29 +183,67 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
     terms = _possible_interactions(mains)
     if not terms:
         return (), ()
-    both = Model.of(terms, mains.systems)
-    wanted = both.matrix[:, 1:]
-    by_mains = inverse(mains.matrix) @ wanted
-    left = wanted - mains.matrix @ by_mains
+    both = Model.of([*mains.terms, *terms], mains.systems)
+    left = both.matrix - mains.matrix @ (inverse(mains.matrix) @ both.matrix)
     left[np.abs(left) < NOTHING] = 0.0
     null = _null_space(left)
     told, aliased = [], []
     for term in terms:
-        place = _without_mean(both.place(term))
+        place = both.place(term)
         if np.abs(null[:, place]).max() < NOTHING:
             told.append(term)
-        elif np.abs(left[:, place]).max() < NOTHING:
-            aliased.append(Alias(term, _main_partners(mains, by_mains[:, place])))
-        else:
-            others = [each for each in terms if each != term]
-            rows = {each: _without_mean(both.place(each)) for each in others}
-            partners = [
-                each
-                for each in others
-                if np.abs(null[rows[each], place]).max() > NOTHING
-            ]
-            aliased.append(Alias(term, tuple(partners)))
-    return tuple(told), tuple(aliased)
+            continue
+        partners: tuple[Term, ...] = ()
+        if np.abs(left[:, place]).max() > NOTHING:
+            partners = _partners(both, null, term, terms)
+        aliased.append(Alias(term, partners or _main_partners(mains, term)))
+    if not both.unstated:
+        return tuple(told), tuple(aliased)
+    kept, given_up = _beside(mains, told)
+    return kept, (*aliased, *given_up)
+
+
+def _beside(
+    mains: Model, told: Sequence[Term]
+) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
+    """Keep the interactions that can be fitted without hiding an effect before them.
+
+    They hide one where it is told by systems that do not state what interacts.
+    """
+    kept, given_up = mains, []
+    shown = set(_shown(mains))
+    for term in told:
+        trial = Model.of([*kept.terms, term], mains.systems)
+        wanted = shown | {(term, levels) for levels, _ in _directions(term)}
+        hidden = wanted - set(_shown(trial))
+        if not hidden:
+            kept, shown = trial, wanted
+            continue
+        partners = {hidden_term for hidden_term, _ in hidden} - {term}
+        in_order = tuple(each for each in kept.terms if each in partners)
+        given_up.append(Alias(term, in_order))
+    return kept.terms[len(mains.terms) :], tuple(given_up)
+
+
+def _shown(model: Model) -> Iterator[tuple[Term, LevelPairs]]:
+    return ((each.term, each.levels) for each in estimates(model))
+
+
+def _main_partners(mains: Model, term: Term) -> tuple[Term, ...]:
+    alone = Model.of([*mains.terms, term], mains.systems)
+    return _partners(alone, _null_space(alone.matrix), term, mains.terms)
+
+
+def _partners(
+    model: Model, null: Array, term: Term, others: Sequence[Term]
+) -> tuple[Term, ...]:
+    """Those of the other terms that vanish together with the term."""
+    together = np.abs(null[:, model.place(term)]).max(axis=1)
+    return tuple(
+        other
+        for other in others
+        if other != term and together[model.places(other)].max() > NOTHING
+    )
 
 
 def _possible_interactions(mains: Model) -> list[Term]:
@@ -163,14 +256,6 @@ def _vary_together(one: Factor, other: Factor, systems: Sequence[Levels]) -> boo
     levels = [(one.level_of(each), other.level_of(each)) for each in systems]
     stated = [pair for pair in levels if all(pair)]
     return all(len({pair[at] for pair in stated}) > 1 for at in (0, 1))
-
-
-def _main_partners(mains: Model, coefficients: Array) -> tuple[Term, ...]:
-    return tuple(
-        term
-        for term in mains.terms
-        if np.abs(coefficients[mains.place(term)]).max() > NOTHING
-    )
 
 
 def _directions(term: Term) -> Iterator[tuple[LevelPairs, Array]]:
@@ -197,7 +282,3 @@ def _null_space(matrix: Array) -> Array:
 
 def _width(term: Term) -> int:
     return math.prod(len(factor.levels) - 1 for factor in term)
-
-
-def _without_mean(place: slice) -> slice:
-    return slice(place.start - 1, place.stop - 1)

@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.analysis.factor_effects.factors import Array
+from benchmarks.analysis.factor_effects.lenth import ROUNDING
 
 FEWEST_ERROR_DF: Final = 3
 
@@ -77,13 +78,15 @@ def pooled(observations: Sequence[Observation]) -> Scatter | None:
     """Pool the scatter of repeated runs over all cells; None if too few were repeated.
 
     Cells whose runs are all equal tell nothing of scatter: a printed value that was
-    rounded is not a value without error.
+    rounded is not a value without error. Nor do those that only rounding tells apart.
     """
     sides = [each.runs for each in observations]
     sides += _baselines(observations).values()
     df = sum(side.n - 1 for side in sides)
     m2 = sum(side.log_m2 for side in sides)
-    return Scatter(m2 / df, df) if df >= FEWEST_ERROR_DF and m2 else None
+    if df < FEWEST_ERROR_DF or m2 / df < ROUNDING**2:
+        return None
+    return Scatter(m2 / df, df)
 
 
 def responses(observations: Sequence[Observation]) -> Array:

@@ -32,7 +32,7 @@ LINES: Final = Scanner(
     trouble=r"(?P<trouble>fio: [^\n]*(?:err|fail|No such|denied)[^\n]*)",
     errors=r"errors +: total= *(?P<errors>\d+), first_error= *(?P<first>[^\n]*)$",
     # A colon belongs to the name, unless a blank or a part of a time follows.
-    named=r"(?P<name>[^\n:]{1,200}+(?::(?! |\d\d)[^\n:]{0,200}+)*+): (?:"
+    named=r"(?P<name>[^\n:]{1,200}+(?::(?! |\d\d)[^\n:]{0,200}+){0,99}): (?:"
     r"(?P<head>\(g(?:roup)?=\d+\)): rw=(?P<rw>\w+), bs=(?P<bs>[^\n]*?), "
     r"ioengine=(?P<engine>[\w:./-]+), iodepth=(?P<depth>\d+)"
     r"|(?P<created>Laying out IO files?)"

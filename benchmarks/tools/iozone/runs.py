@@ -17,7 +17,7 @@ LINES: Final = Scanner(
     r"Include (?:fsync|close|flush) in write timing)",
     unit=r"(?:Microseconds/op Mode\. )?Output is in (?P<unit>[^\n]+?)\.?[ \t]*+$",
     head=r"[kK]B +reclen(?P<heads>(?: +[a-z]+)+)[ \t]*+$",
-    row=r"(?P<size>\d+) +(?P<record>\d+)(?P<cells>(?: +\S+)++)[ \t]*+$",
+    row=r"(?P<size>\d+) +(?P<record>\d+)(?P<cells> [ \S]*\S)[ \t]*+$",
     each=r"Each (?:process|thread) writes a +(?P<file>\d+) [kK][Bb]yte file in +"
     r"(?P<each_record>\d+) [kK][Bb]yte records",
     seen=r"(?P<who>Children see|Parent sees) throughput for +(?P<count>\d+) "
@@ -26,7 +26,7 @@ LINES: Final = Scanner(
     r"*+(?P<share>\S+) +(?P<share_unit>\S+)/sec",
     report=r"\"(?P<report>[A-Za-z -]+) report\"[ \t]*+$",
     records=r"(?P<records>\"\d+\"(?: +\"\d+\")*)[ \t]*+$",
-    sheet=r"\"(?P<sheet_size>\d+)\"(?P<sheet>(?: +\S+)++)[ \t]*+$",
+    sheet=r"\"(?P<sheet_size>\d+)\"(?P<sheet> [ \S]*\S)[ \t]*+$",
     complete=r"iozone test complete",
     trouble=r"(?P<trouble>(?:Error|Can not|Unable to|open: |write: |read: |fsync: |"
     r"iozone: interrupted|I/O error)[^\n]*)",

@@ -28,7 +28,7 @@ _BARE: Final = re.compile(
     rf"|(?:\d+ +){{4}}\d+\.\d\d +\d+\.\d\d{_CPU}[ \t]*\n[ \t]*\d+ +\d+"  # RR
     rf"|\d+ +\d+ +\d+\.\d\d +\d+ +\d+ +\d+\.\d\d?{_CPU_OF_ONE}[ \t]*\n"
     rf"[ \t]*\d+ +\d+\.\d\d +\d+ +\d+\.\d\d?{_CPU_OF_ONE}"  # UDP
-    r")?[ \t]*(?:\n|\Z))++",
+    r")?[ \t]*(?:\n|\Z))+",
     re.ASCII,
 )
 _LONGEST_BARE: Final = 20_000

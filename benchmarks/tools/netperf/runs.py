@@ -22,7 +22,7 @@ LINES: Final = Scanner(
     r"(?P<cpu>[^\n]*us/(?:KB|Tr))?",
     csv=r"(?P<names>[A-Z][A-Za-z0-9 %()/|]{2,60},[^\n]*)\n(?P<values>[^\n]*,[^\n]*)$",
     key=r"(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value>[^\n]*)$",
-    row=r"(?P<row>\d+(?: +\S+)++)[ \t]*+$",
+    row=r"(?P<row>\d+ [ \S]*\S)[ \t]*+$",
     trouble=r"(?P<trouble>(?:establish[_ ]control|netperf:|send_data|recv_data|"
     r"shutdown_control|send_omni|recv_response|remote error|getaddrinfo)[^\n]*)",
 )

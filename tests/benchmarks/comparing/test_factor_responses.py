@@ -77,16 +77,29 @@ def test_a_cell_without_a_response_is_left_out_with_its_reason(
 
 
 def test_what_a_system_does_not_state_is_an_empty_level():
-    options = {"guest_tools": "absent", "hw_virt": "on", "colour": "blue"}
+    options = {"guest_tools": "absent", "hw_virt": "on"}
 
-    levels = levels_of(row(options=options, vcpus=2))
+    levels = levels_of(row(options=options, vcpus=2), ["hw_virt", "colour"])
 
     assert list(levels)[:3] == ["host", "hypervisor", "hypervisor_version"]
-    assert list(levels)[-3:] == ["hw_virt", "guest_tools", "colour"]
+    assert list(levels)[-2:] == ["hw_virt", "colour"]
+    assert (levels["hw_virt"], levels["colour"]) == ("on", "")
     assert (levels["vcpus"], levels["memory_bytes"], levels["guest_bits"]) == (
         *("2", ""),
         "32",
     )
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_options_have_one_order_whichever_system_comes_first(order):
+    options = [{"colour": "blue"}, {"guest_tools": "absent", "hw_virt": "on"}]
+    cells = [measured(system_id=at, options=it) for at, it in enumerate(options)]
+
+    found = responses_of(cells[::order], "value").observations
+
+    assert {tuple(each.levels)[-3:] for each in found.values()} == {
+        ("hw_virt", "guest_tools", "colour")
+    }
 
 
 def case(**logs):

@@ -10,6 +10,8 @@ from benchmarks.errors import TooManyAttemptsError
 from benchmarks.labs import throttle
 from benchmarks.labs.throttle import ANYWHERE, HERE, Attempt
 
+pytestmark = pytest.mark.usefixtures("valkey")
+
 
 @pytest.fixture
 def name():

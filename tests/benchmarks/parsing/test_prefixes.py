@@ -39,3 +39,9 @@ def test_it_removes_what_stands_before_every_line(prefix):
 )
 def test_it_leaves_everything_else(text):
     assert without_prefixes(text) == text
+
+
+def test_a_word_behind_the_time_that_begins_like_a_zone_stays():
+    text = "Zone 1: 4.5\n+1500000 events\n"
+    prefixed = "".join(f"2026-11-20 21:44:36 {line}\n" for line in text.splitlines())
+    assert without_prefixes(prefixed) == text

@@ -1,7 +1,9 @@
 import time
+from contextlib import suppress
 
 import pytest
 
+from benchmarks.errors import ParseError
 from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
 from tests.benchmarks.parsing.speed import long_output
@@ -20,3 +22,43 @@ def test_a_long_output_is_read_in_linear_time(slug):
     # A million lines in 2 s would be 0.12 s; slow machines and debuggers have more.
     assert seconds < 1.5
     assert {run.tool for run in runs} == {slug}
+
+
+# Long lines on which a pattern repeats a group: 200,000 turns, and no match at the end
+# of them. The tool is the first word of the name, if it is one.
+MANY = 200_000
+PDH = r'"(PDH-CSV 4.0) (UTC)(0)","\\h\Processor(_Total)\% Processor Time"' + "\n"
+SAMPLE = '"11/20/2026 21:44:36.000","{}"\n'
+REPEATED = {
+    "fio: a name": "job" + ":a" * MANY,
+    "fio: many names": ("job" + ":a" * 500 + "\n") * (MANY // 500),
+    "rapl: the columns of turbostat": "Core\t" * MANY,
+    "rapl: many rows of columns": ("Core\t" * 500 + "\n") * (MANY // 500),
+    "iozone: a row": "kB  reclen  write\n64 4" + " 3" * MANY + "\t5",
+    "iozone: blanks": "kB  reclen  write\n64 4" + " " * MANY + "\t5",
+    "iozone: a sheet": '"Writer report"\n"4"\n"64"' + " 3" * MANY + "\t5",
+    "netperf: a row": "TCP STREAM TEST from a to b\n1" + " 3" * MANY + "\t5",
+    "netperf: bare rows": " 87380  16384  16384    10.00    941.40\n" * 480 + "x",
+    "netperf: blank rows": " \t \n" * 4_900 + "x",
+    "postmark: prompts": "pm>" * MANY,
+    "httperf: options": "httperf " + "--a=b " * MANY,
+    "httperf: a value": "httperf --" + "a" * MANY + "=" * MANY,
+    "dbench: a result": "Throughput 1 MB/sec" + " (sync a)" * MANY,
+    "pdh-csv: samples": PDH + SAMPLE.format(1.5) * (MANY // 20) + SAMPLE.format("x"),
+    "words before a program": "$ " + "1a=b " * MANY + ";",
+    "an assignment": "$ " + "a=" * MANY,
+    "clocks": ("21:44:36.123456789" * 5 + "\n") * (MANY // 90),
+    "zones": "2026-11-20 21:44:36 +01" * MANY,
+    "thousands": "Score 1" + ".234" * MANY + ",",
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_group_that_repeats_takes_linear_time(name):
+    tool = name.partition(":")[0]
+
+    started = time.process_time()
+    with suppress(ParseError):
+        reading.read(REPEATED[name], tool=tool if ":" in name else None, locale="de_DE")
+
+    assert time.process_time() - started < 1.5

@@ -140,6 +140,14 @@ def test_a_counter_that_gave_nothing_is_no_sample():
     assert {mark.code for mark in run.warnings} == {"not_measured"}
 
 
+def test_a_long_log_of_counters_may_end_with_a_blank_sample():
+    row = '"11/20/2026 21:44:36.000","{}"\n'
+    (run,) = reading.read(PDH + row.format(4) * 9_000 + row.format(""))
+
+    assert value(run, "CPU utilization mean") == 4
+    assert {mark.code for mark in run.warnings} == {"not_measured"}
+
+
 def test_counters_of_a_machine_are_what_they_grew_by():
     log = "".join(DOMAIN.format("web", cpu) for cpu in (5, 7, 10, 2, 3))
     (run,) = reading.read(log)

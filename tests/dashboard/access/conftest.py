@@ -53,6 +53,11 @@ class Site:
         """Return an address of `routes` with its ids."""
         return text.format(**self.ids)
 
+    def sign_in(self, visit: browsing.Visit, who: str) -> None:
+        """Let a window be this person's."""
+        cookie = {"name": settings.SESSION_COOKIE_NAME, "url": self.url}
+        visit.context.add_cookies([{**cookie, "value": self.sessions[who]}])
+
 
 @pytest.fixture(scope="package")
 def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
@@ -176,8 +181,7 @@ def windows(chromium: Any, site: Site) -> Iterator[Any]:
                 browsing.window(chromium, site.url, reduced_motion="reduce")
             )
             if who != "nobody":
-                cookie = {"name": settings.SESSION_COOKIE_NAME, "url": site.url}
-                visit.context.add_cookies([{**cookie, "value": site.sessions[who]}])
+                site.sign_in(visit, who)
             return visit
 
         yield {who: opened(who) for who in ("nobody", "maintainer", "viewer")}

@@ -58,8 +58,7 @@ def unfold(page: Page) -> None:
 def check(page: Page) -> None:
     """Complain about the page as it is shown now, then close it."""
     found = [*axe.complaints(page), *browsing.violations(page)]
-    if browsing.is_too_wide(page):
-        found.append(f"{page.url} is wider than a phone")
+    found += [f"{page.url} is too wide: {each}" for each in browsing.too_wide(page)]
     page.close()
     assert found == []
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from running.browser import find
 from tests.dashboard import browsing, routes
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
@@ -54,11 +53,11 @@ def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
     page = windows[who].open(site.address(address))
     page.set_viewport_size(ZOOMED)
 
-    assert not browsing.is_too_wide(page)
+    assert browsing.too_wide(page) == []
     assert page.evaluate(MOVING) == []
     page.evaluate(WIDE)
     assert page.evaluate(CUT) == []
-    assert not browsing.is_too_wide(page)
+    assert browsing.too_wide(page) == []
     assert browsing.violations(page) == []
     page.close()
 
@@ -66,12 +65,11 @@ def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
 @pytest.fixture(scope="module")
 def large(chromium, site):
     """The window of somebody whose letters are large; nobody is signed in."""
-    arguments = [*browsing.ARGUMENTS, LARGE]
-    path = str(find())
-    browser = chromium.browser_type.launch(executable_path=path, args=arguments)
-    with browsing.window(browser, site.url) as visit:
+    with (
+        browsing.started(chromium.browser_type, LARGE) as browser,
+        browsing.window(browser, site.url) as visit,
+    ):
         yield visit
-    browser.close()
 
 
 @pytest.mark.parametrize("address", PUBLIC)
@@ -80,7 +78,7 @@ def test_a_page_grows_with_the_letters_of_the_browser(large, site, address):
 
     assert page.evaluate("parseFloat(getComputedStyle(document.body).fontSize)") >= 28
     assert page.evaluate(CUT) == []
-    assert not browsing.is_too_wide(page)
+    assert browsing.too_wide(page) == []
     page.close()
 
 

@@ -83,8 +83,17 @@ def name(effect: Effect) -> str:
     return " x ".join(" & ".join(factor.names) for factor in effect.term)
 
 
+def label(effect: Effect) -> str:
+    """Its name; with the levels it compares where its factors have more than two."""
+    if all(len(factor.levels) == 2 for factor in effect.term):
+        return name(effect)
+    levels = " x ".join(f"{level}:{reference}" for level, reference in effect.levels)
+    return f"{name(effect)} {levels}"
+
+
 def logs(found: FactorEffects) -> dict[str, float]:
-    return {name(effect): effect.log_effect for effect in found.effects}
+    """The effects in their order of rank; no two of them have one label."""
+    return {label(effect): effect.log_effect for effect in found.effects}
 
 
 def standing_out(found: FactorEffects, *strengths: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -48,9 +49,13 @@ def test_every_set_of_systems_has_an_answer_in_finite_numbers(observed):
 def test_the_order_of_any_systems_does_not_matter(observed, order: random.Random):
     shuffled = order.sample(observed, len(observed))
 
-    expected = logs(factor_effects([_ordered(each) for each in observed]))
-    found = logs(factor_effects([_ordered(each) for each in shuffled]))
-    assert found == pytest.approx(expected, abs=1e-7)
+    one = factor_effects([_ordered(each) for each in observed])
+    other = factor_effects([_ordered(each) for each in shuffled])
+    assert logs(other) == pytest.approx(logs(one), abs=1e-7)
+    assert list(logs(other)) == list(logs(one))
+    assert [each.strength for each in other.effects] == [
+        each.strength for each in one.effects
+    ]
 
 
 def _ordered(each):
@@ -59,6 +64,28 @@ def _ordered(each):
     return Observation(
         stated, each.log_response, each.runs, each.baseline, each.baseline_runs
     )
+
+
+@pytest.mark.parametrize(
+    ("responses", "ranks"),
+    [
+        # 2:0 is +1/6 and 1:0 is -1/6: which is larger was up to the order of a sum.
+        ((0, -1 / 6, 1 / 6), {"tools 1:0": -1 / 6, "tools 2:0": 1 / 6}),
+        ((0, 0.1, 0.1), {"tools 1:0": 0.1, "tools 2:0": 0.1}),
+        ((0.1, 0.2, 0.4), {"tools 2:0": 0.3, "tools 1:0": 0.1}),
+    ],
+)
+def test_effects_of_one_size_rank_alike_in_every_order_of_the_systems(responses, ranks):
+    observed = [
+        Observation({"os": system, "tools": tools}, at + response)
+        for system, at in (("0", 0.3), ("1", 0.7))
+        for tools, response in zip("012", responses, strict=True)
+    ]
+
+    for order in permutations(observed):
+        found = {k: v for k, v in logs(factor_effects(order)).items() if k in ranks}
+        assert found == pytest.approx(ranks)
+        assert list(found) == list(ranks)
 
 
 @settings(max_examples=80, deadline=None)

@@ -34,3 +34,13 @@ def test_what_is_clear_comes_first_and_the_largest_first_among_equals():
     ]
 
     assert [each.log_effect for each in ranked(effects)] == [-0.3, 0.1, 0.5, 0.9]
+
+
+def test_effects_that_only_rounding_tells_apart_stay_in_their_order():
+    """0.1 + 0.2 - 0.3 is not 0 in floating point; which is larger tells nothing."""
+    sizes = [-0.3, 0.1 + 0.2, -0.3, 0.3 + 1e-12, 0.4]
+
+    effects = ranked([Effect((), (), size) for size in sizes])
+
+    assert [each.log_effect for each in effects] == [0.4, *sizes[:4]]
+    assert ranked([]) == ()

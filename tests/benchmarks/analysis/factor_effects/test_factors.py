@@ -22,6 +22,8 @@ def test_what_differs_is_a_factor_and_what_does_not_is_none():
         (("10", "9"), "9"),
         (("Windows", "Ubuntu"), "Ubuntu"),
         (("8 GiB", "16 GiB"), "8 GiB"),
+        (("on", "On", "ON"), "ON"),
+        (("1", "01"), "01"),
     ],
 )
 def test_the_level_without_or_the_smaller_one_is_the_reference(levels, reference):

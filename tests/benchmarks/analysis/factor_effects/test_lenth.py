@@ -56,6 +56,23 @@ def test_the_half_normal_axis_follows_the_sizes():
     assert quantiles == pytest.approx(expected)
 
 
+def test_contrasts_that_only_rounding_tells_apart_stay_in_their_order_on_the_axis():
+    sizes = np.array([0.1 + 0.2, -0.3, 0.1])
+
+    assert half_normal(sizes).argsort().tolist() == [2, 0, 1]
+    assert half_normal(sizes[[1, 0, 2]]).argsort().tolist() == [2, 0, 1]
+
+
+def test_a_contrast_at_the_limit_of_chance_is_beyond_it_however_it_was_rounded():
+    """0.3 is 3.75 times the median 0.08; the median of the others is 0.07."""
+    others = [0.02, 0.04, 0.06, 0.08, 0.1, 0.12]
+    limits = [0.3, 0.1 + 0.2, np.nextafter(0.3, 0)]
+
+    judged = [lenth(np.array([*others, limit])) for limit in limits]
+
+    assert [each.pse for each in judged] == pytest.approx([1.5 * 0.07] * 3)
+
+
 def test_of_chance_alone_it_calls_few_contrasts_real():
     """Of 16 cells: 3 % of contrasts beyond ME, 2 % of designs with one beyond SME."""
     contrasts = np.random.default_rng(1989).normal(size=(4000, 15))

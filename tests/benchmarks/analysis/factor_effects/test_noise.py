@@ -58,6 +58,7 @@ def test_scatter_is_pooled_over_cells_and_over_each_native_cell_once():
 def test_single_or_identical_runs_tell_nothing_of_scatter():
     assert pooled([Observation({}, 1.0), Observation({}, 2.0)]) is None
     assert pooled([Observation({}, 1.0, Side(5, 0.0))]) is None
+    assert pooled([Observation({}, 1.0, Side(5, 5e-324))]) is None
 
 
 def test_one_cell_measured_twice_does_not_measure_the_scatter_of_all():

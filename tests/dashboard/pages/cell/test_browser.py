@@ -77,7 +77,7 @@ def test_one_finds_why_a_verdict_is_refused_and_reads_the_upload(chromium, site)
         page.locator(".reading summary").first.focus()
         page.keyboard.press("Enter")
         expect(page.locator(".reading mark").first).to_contain_text("105.75")
-        assert not browsing.is_too_wide(page)
+        assert browsing.too_wide(page) == []
         assert browsing.violations(page) == []
         assert visit.errors == []
 

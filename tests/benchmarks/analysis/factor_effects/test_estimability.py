@@ -1,0 +1,242 @@
+"""An effect is shown if the systems tell it, and only then; proven in fractions."""
+
+from dataclasses import replace
+from itertools import combinations, permutations, product
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.analysis.factor_effects.analysis import factor_effects
+from benchmarks.analysis.factor_effects.noise import Observation, Side
+from tests.benchmarks.analysis.factor_effects.designs import logs
+from tests.benchmarks.analysis.factor_effects.exact import exact_effects
+
+REPEATED = Side(3, 0.1)
+
+
+def grid(**levels):
+    return [dict(zip(levels, each, strict=True)) for each in product(*levels.values())]
+
+
+def measured(rows):
+    """Systems of two parameters, one value each."""
+    return [Observation({"os": os, "tools": tools}, value) for os, tools, value in rows]
+
+
+def shown(found):
+    return {
+        (tuple(factor.names for factor in each.term), each.levels): each.log_effect
+        for each in found.effects
+    }
+
+
+def partners(found):
+    return {
+        " x ".join(factor.names[0] for factor in each.term): [
+            term[0].names[0] for term in each.partners
+        ]
+        for each in found.aliases
+    }
+
+
+def answer(systems):
+    responses = [(7 * at * at + 3 * at) % 11 for at in range(len(systems))]
+    found = factor_effects(
+        [
+            Observation(each, float(response), REPEATED)
+            for each, response in zip(systems, responses, strict=True)
+        ]
+    )
+    return found, exact_effects(found.factors, systems, responses)
+
+
+@pytest.mark.parametrize(
+    ("cells", "sizes"),
+    [
+        (grid(a="01", b="01", c="01"), range(2, 9)),
+        (grid(a="012", b="01"), range(2, 7)),
+        (grid(a="012", b="012"), range(2, 5)),
+    ],
+)
+def test_every_small_design_shows_what_its_row_space_holds_and_nothing_else(
+    cells, sizes
+):
+    for systems in (each for size in sizes for each in combinations(cells, size)):
+        found, expected = answer(systems)
+
+        assert shown(found) == pytest.approx(expected, abs=1e-9), systems
+
+
+def test_so_do_designs_in_which_parameters_are_not_stated():
+    cells = grid(a=["", "0", "1"], b=["", "0", "1"])
+    for systems in (each for n in range(2, 6) for each in combinations(cells, n)):
+        found, expected = answer(systems)
+
+        mains = {key for key in shown(found) if len(key[0]) == 1}
+        assert mains == {key for key in expected if len(key[0]) == 1}, systems
+
+
+def test_systems_that_do_not_state_a_parameter_are_no_average_of_its_levels():
+    """What was found: 2:0 was +1/6 and 1:0 was -1/6, told by no two systems.
+
+    With t0 + t1 + t2 = 0 for systems without "tools" (and "os" alike) the second and
+    third system say t0 = 0, the fourth m + t1 = 0, so that t2 = -t1 = m = 1/6. But
+    nothing says that a system without a parameter stands between its levels.
+    """
+    found = factor_effects(
+        measured([("1", "2", 0.5), ("0", "", 0.0), ("0", "0", 0.0), ("", "1", 0.0)])
+    )
+
+    assert shown(found) == {}
+    assert partners(found) == {
+        "os": ["tools"],
+        "tools": ["os"],
+        "os x tools": ["os", "tools"],
+    }
+
+
+def test_two_levels_that_only_met_in_different_systems_are_not_told_apart():
+    """Tools 1 against 0 was twice what one system has above one that states nothing."""
+    rows = [("0", "1", 0.3), ("1", "0", 1.0)]
+
+    assert shown(factor_effects(measured([*rows, ("0", "", 0.0)]))) == {}
+
+
+def test_what_some_systems_cannot_have_is_compared_among_the_others():
+    """Drivers for Windows only: 0.3 - 1.0; Windows on average: 0.65 against 0."""
+    found = factor_effects(
+        measured([("Linux", "", 0.0), ("Windows", "1", 0.3), ("Windows", "0", 1.0)])
+    )
+
+    assert logs(found) == pytest.approx({"tools": -0.7, "os": 0.65})
+
+
+levels = st.sampled_from(["", "0", "1", "2"])
+two_levels = st.sampled_from(["", "0", "1"])
+
+
+def designs(of, sizes=(3, 14)):
+    systems = st.fixed_dictionaries(dict.fromkeys(("os", "bits", "tools"), of))
+    values = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(-3, 3))
+    observations = st.builds(Observation, systems, values, st.just(REPEATED))
+    return st.lists(observations, min_size=sizes[0], max_size=sizes[1])
+
+
+@settings(max_examples=60, deadline=None)
+@given(designs(levels), st.sampled_from("012"), st.floats(-2, 2))
+def test_what_systems_without_a_parameter_measured_tells_nothing_of_it(
+    observed, level, shift
+):
+    """Nor of its interactions, though only one level of the other moves."""
+    before = factor_effects(observed)
+    for term in [(factor,) for factor in before.factors] + [
+        pair for each in combinations(before.factors, 2) for pair in (each, each[::-1])
+    ]:
+        factor, *others = term
+        after = factor_effects(
+            [
+                each
+                if factor.level_of(each.levels)
+                or any(other.level_of(each.levels) != level for other in others)
+                else replace(each, log_response=each.log_response + shift)
+                for each in observed
+            ]
+        )
+
+        names = {each.names for each in term}
+        one, other = (
+            {key: value for key, value in shown(found).items() if set(key[0]) == names}
+            for found in (before, after)
+        )
+        assert other == pytest.approx(one, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("0", "0", 0.1), ("0", "1", 0.2), ("1", "0", 0.4), ("1", "1", 0.8)],
+        [("0", "0", 0.0), ("0", "1", 0.5), ("0", "2", -0.5), ("1", "0", 1 / 3)],
+        [("1", "2", 0.5), ("0", "", 0.0), ("0", "0", 0.0), ("", "1", 0.0)],
+        [("L", "", 0), ("W", "0", 0.1), ("W", "1", 0.2), ("L", "", 0.3), ("W", "2", 0)],
+    ],
+)
+@pytest.mark.parametrize("side", [Side(), REPEATED])
+def test_small_designs_answer_alike_in_every_order(rows, side):
+    observed = [replace(each, runs=side) for each in measured(rows)]
+    expected = factor_effects(observed)
+    for order in permutations(observed):
+        found = factor_effects(order)
+
+        assert (found.kind, found.aliases) == (expected.kind, expected.aliases)
+        assert [(each.term, each.levels, each.strength) for each in found.effects] == [
+            (each.term, each.levels, each.strength) for each in expected.effects
+        ]
+        assert shown(found) == pytest.approx(shown(expected), abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(designs(two_levels), st.sampled_from(["os", "bits", "tools"]))
+def test_swapping_the_names_of_two_levels_turns_the_sign_and_nothing_else(
+    observed, name
+):
+    before = factor_effects(observed)
+    assume(all(len(factor.levels) == 2 for factor in before.factors))
+    after = factor_effects(
+        [_renamed(each, name, {"0": "1", "1": "0"}) for each in observed]
+    )
+
+    # Factors that never changed apart are one, whose first parameter gives its order.
+    turned = [factor.names for factor in before.factors if factor.names[0] == name]
+    signs = {key: -1 if set(key) & set(turned) else 1 for key in _by_term(before)}
+    assert _by_term(after) == pytest.approx(
+        {key: signs[key] * value for key, value in _by_term(before).items()}, abs=1e-7
+    )
+    assert list(_by_term(after)) == list(_by_term(before))
+    assert [each.strength for each in after.effects] == [
+        each.strength for each in before.effects
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(designs(st.sampled_from(["0", "1", "2"])))
+def test_another_level_of_reference_changes_no_difference_between_levels(observed):
+    before = factor_effects(observed)
+    assume(all(len(factor.names) == 1 for factor in before.factors))
+    turned = {"0": "2", "1": "0", "2": "1"}
+    after = factor_effects([_renamed(each, "tools", turned) for each in observed])
+
+    for factor in before.factors:
+        one, other = _levels(before, factor), _levels(after, factor)
+        if factor.names == ("tools",):
+            one = {turned[level]: value for level, value in one.items()}
+        # Against one reference all levels may be told, against another only some.
+        assert one.keys() == other.keys() or factor.names == ("tools",)
+        told = sorted(one.keys() & other.keys())
+        assert [one[level] - one[told[0]] for level in told] == pytest.approx(
+            [other[level] - other[told[0]] for level in told], abs=1e-7
+        )
+
+
+def _renamed(observation, name, turned):
+    level = observation.levels[name]
+    levels = {**observation.levels, name: turned.get(level, level)}
+    return replace(observation, levels=levels)
+
+
+def _by_term(found):
+    return {
+        tuple(factor.names for factor in each.term): each.log_effect
+        for each in found.effects
+    }
+
+
+def _levels(found, factor):
+    """What each level does beside the reference; nothing where none is told."""
+    effects = {
+        each.levels[0]: each.log_effect
+        for each in found.effects
+        if [one.names for one in each.term] == [factor.names]
+    }
+    references = {reference: 0.0 for _, reference in effects}
+    return references | {level: value for (level, _), value in effects.items()}

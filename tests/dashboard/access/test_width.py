@@ -1,0 +1,64 @@
+"""Every page on a phone, in the widest letters that readers have and in narrow ones."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from tests.dashboard import browsing, fonts, routes
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+# The smaller one first: a chart that was drawn for it fits the other at once.
+WIDTHS = (320, 360)
+
+
+@pytest.fixture(scope="module", params=fonts.FAMILIES)
+def phones(request, chromium, site):
+    """Return a family of letters and the windows of two people that show it."""
+    with ExitStack() as stack:
+        family = request.param
+        browser = browsing.started(chromium.browser_type, family=family)
+        phone = stack.enter_context(browser)
+        small = {"viewport": {"width": WIDTHS[0], "height": 740}}
+        windows = {
+            who: stack.enter_context(browsing.window(phone, site.url, **small))
+            for who in ("nobody", "maintainer")
+        }
+        site.sign_in(windows["maintainer"], "maintainer")
+        yield family, windows
+
+
+@pytest.mark.parametrize("name", routes.PAGES)
+def test_a_page_fits_a_phone(phones, site, name):
+    _family, windows = phones
+    for address in routes.PAGES[name]:
+        who = "nobody" if name == "login" else "maintainer"
+        page = windows[who].open(site.address(address))
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 740})
+            where = f"{address} at {width} px"
+            assert browsing.too_wide(page) == [], where
+            assert browsing.spilled(page) == [], where
+        page.close()
+
+
+def test_the_letters_are_those_that_were_asked_for(phones):
+    """The control: what this machine has installed plays no part."""
+    family, windows = phones
+    page = windows["nobody"].open("/")
+
+    assert fonts.drawn_in(page.locator("h1")) == {family}
+    assert fonts.drawn_in(page.locator(".lede")) == {family}
+    page.close()
+
+
+def test_a_page_that_does_not_fit_is_found(phones):
+    """The control: one long word makes a page too wide, or runs out of its box."""
+    _family, windows = phones
+    page = windows["nobody"].open("/")
+    page.locator(".lede").evaluate("node => { node.style.whiteSpace = 'nowrap'; }")
+
+    assert any("lede" in each for each in browsing.too_wide(page))
+    page.locator(".lede").evaluate("node => { node.style.width = '5rem'; }")
+    assert any("lede" in each for each in browsing.spilled(page))
+    page.close()
