@@ -69,10 +69,15 @@ psql: venv ## open the database
 .PHONY: test
 test: dev browser ## run all tests (ARGS="tests/api -k upload")
 	$(PYTEST) $(SEVERAL) $(ARGS)
+	@$(if $(ARGS),,$(IN) -m tests.pythons passed)
 
 .PHONY: test-fast
 test-fast: dev ## run the tests of the pure modules: no database
 	$(PYTEST) $(PURE) $(FAST) $(ARGS)
+
+.PHONY: test-pythons
+test-pythons: dev ## run what needs no server and no browser with every Python of this machine
+	@$(IN) -m tests.pythons run $(PURE) $(SEVERAL) $(ARGS)
 
 .PHONY: test-proofs
 test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed freezers; two products
@@ -119,6 +124,7 @@ docs: dev ## write the generated pages of docs/
 docs-check: dev ## check that the generated pages are current
 	$(COMMAND) manage.py write_docs --check
 	$(COMMAND) manage.py write_catalogue --check
+	$(IN) -m tests.pythons check
 
 .PHONY: golden
 golden: docs ## rebuild saved answers (OpenAPI, parsed outputs), then show what changed
@@ -164,7 +170,7 @@ lock: dev ## pin the newest packages in requirements*.txt
 
 .PHONY: clean
 clean: ## remove what can be made again; var/ and its data stay
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .pythons .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help

@@ -18,7 +18,7 @@ from pathlib import Path
 
 NEEDED = (3, 11)
 ROOT = Path(__file__).resolve().parent.parent
-WHICH = "import sys; print('%d.%d' % sys.version_info[:2])"
+WHICH = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
 STEP_S = 0.2
 
 
@@ -32,10 +32,11 @@ def main(arguments: "list[str] | None" = None) -> int:
     parser.add_argument("--dev", action="store_true", help="with what tests need")
     parser.add_argument("--exact", action="store_true", help="insist on this Python")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    parser.add_argument("--venv", type=Path, help="where, instead of .venv")
     options = parser.parse_args(arguments)
     try:
         require_python(sys.version_info[:2], sys.executable)
-        prepare(options.root, options.dev, options.exact)
+        prepare(options.root, options.dev, options.exact, options.venv)
     except Obstacle as obstacle:
         sys.stderr.write(f"{obstacle}\n")
         return 1
@@ -55,11 +56,11 @@ def require_python(version: "tuple[int, ...]", executable: str) -> None:
         )
 
 
-def prepare(root: Path, dev: bool, exact: bool) -> None:
+def prepare(root: Path, dev: bool, exact: bool, folder: "Path | None" = None) -> None:
     """Make .venv if needed and install what changed; one start at a time."""
     if os.geteuid() == 0:
         os.umask(0o022)  # root's PostgreSQL runs as an account that must read .venv
-    venv = Venv(root / ".venv")
+    venv = Venv(folder or root / ".venv")
     names = ["requirements.txt"] + (["requirements-dev.txt"] if dev else [])
     with open(__file__) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -76,7 +77,7 @@ class Venv:
     """The environment, and a note in it of what has been installed completely."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()
         self.python = path / "bin" / "python"
         self.note = path / "virtlab.json"
 
@@ -88,7 +89,7 @@ class Venv:
         version = self._version()
         if version < NEEDED or "installing" in self._notes():
             return False
-        return not exact or version == tuple(sys.version_info[:2])
+        return not exact or version == tuple(sys.version_info[:3])
 
     def _version(self) -> "tuple[int, ...]":
         try:
@@ -111,7 +112,8 @@ class Venv:
         # We may be run by the very .venv to be replaced: then by the Python behind it.
         python = getattr(sys, "_base_executable", sys.executable)
         self._remove()
-        self._show([python, "-m", "venv", str(self.path)], "making .venv")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._show([python, "-m", "venv", str(self.path)], f"making {self.path.name}")
 
     def _venv_module_is_missing(self) -> str:
         exact = ".".join(str(part) for part in sys.version_info[:2])
@@ -144,7 +146,7 @@ class Venv:
         command += ["--disable-pip-version-check", "--no-input", "--only-binary=:all:"]
         command += ["--no-compile"]  # what is imported is compiled then: 15 s saved
         command += ["--requirement", str(requirements)]
-        self._show(command, f"installing {requirements.name} into .venv")
+        self._show(command, f"installing {requirements.name} into {self.path.name}")
         self._write(dict(notes, **{requirements.name: wanted}))
 
     def _write(self, notes: "dict[str, str]") -> None:

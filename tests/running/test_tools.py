@@ -131,16 +131,21 @@ def test_the_build_machine_runs_the_command_of_the_readme():
     script = ROOT / ".ci" / "run"
 
     assert script.stat().st_mode & 0o111
-    assert "\nmake test\n" in script.read_text()
+    assert '\nmake test PYTHON="$oldest"\n' in script.read_text()
     assert "make test" in (ROOT / "README.md").read_text()
 
 
 def build_machine(folder, *, user, is_fit):
-    """Run a copy of .ci/run among programs that only say what was asked of them."""
+    """Run a copy of .ci/run among programs that only say what was asked of them.
+
+    The first Python is too old, the second is Debian's without its venv module.
+    """
     said = {
+        "bin/python3.10": "exit 1",
+        "bin/python3.11": 'case "$*" in *ensurepip*) exit 1 ;; esac',
         "bin/make": 'echo "make $*"',
         "bin/id": f"echo {user}",
-        "bin/apt-get": 'echo "apt-get $1"',
+        "bin/apt-get": 'shift $(($# - 1)); echo "apt-get $1"',
         ".venv/bin/python": 'case "$*" in\n'
         "    *--packages) echo qemu-system-x86 ;;\n"
         f"    *--check) exit {0 if is_fit else 1} ;;\nesac",
@@ -153,7 +158,11 @@ def build_machine(folder, *, user, is_fit):
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     return subprocess.run(
         [folder / ".ci" / "run"],
-        env={**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"},
+        env={
+            **os.environ,
+            "PATH": f"{folder}/bin:{os.environ['PATH']}",
+            "PYTHONS": "python3.10 python3.11 python3.12",
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -165,10 +174,13 @@ def test_the_build_machine_installs_the_lab_and_boots_a_guest(tmp_path):
 
     asked = done.stdout.splitlines()
     assert asked == [
-        "make test",
+        "apt-get --quiet",
+        "apt-get python3.11-venv",
+        "make test PYTHON=python3.11",
         "make test-proofs",
-        "apt-get update",
-        "apt-get install",
+        "make test-pythons",
+        "apt-get --quiet",
+        "apt-get qemu-system-x86",
         "make lab-short",
     ]
     assert done.returncode == 0
@@ -178,5 +190,9 @@ def test_a_build_machine_without_qemu_says_so_loudly(tmp_path):
     done = build_machine(tmp_path, user=1000, is_fit=False)
 
     assert done.returncode == 0
-    assert done.stdout == "make test\nmake test-proofs\n"
+    assert done.stdout.splitlines() == [
+        "make test PYTHON=python3.11",
+        "make test-proofs",
+        "make test-pythons",
+    ]
     assert "make lab-short WAS NOT RUN" in done.stderr
