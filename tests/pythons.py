@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from config.bootstrap import NEEDED
+from running.bootstrap import NEEDED
 
 ROOT = Path(__file__).resolve().parents[1]
 # An environment for each of them.
