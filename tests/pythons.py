@@ -104,7 +104,7 @@ def run(arguments: list[str]) -> None:
     for version, path in tried.items():
         print(f"\nPython {version} ({path})", flush=True)
         venv = VENVS / version
-        _call(path, "config/bootstrap.py", "--dev", "--exact", "--venv", venv)
+        _call(path, "running/bootstrap.py", "--dev", "--exact", "--venv", venv)
         _call(venv / "bin" / "python", "-m", "pytest", *arguments)
     page = PAGE_TEXT.format(textwrap.fill(sentence(whole, tried), 88))
     PAGE.write_text(page)
