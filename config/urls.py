@@ -6,4 +6,5 @@ urlpatterns = [
     path("api/v1/", include("api.urls")),
     path("agent/", include("config.agent_files")),
     path("", include("dashboard.urls")),
+    path("", include("dashboard.moved")),
 ]

@@ -1,0 +1,37 @@
+"""Addresses of before: what was cited or bookmarked leads to where it is now."""
+
+import re
+from typing import Final
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import re_path
+from django.views.decorators.http import require_safe
+
+# Old beginnings and parts, in the order in which they are replaced.
+RENAMED: Final = (
+    (r"^/campaigns/", "/studies/"),
+    (r"^/snapshots/", "/versions/"),
+    (r"^/freezings/", "/publishing/"),
+    (r"^/words/", "/glossary/"),
+    (r"^(/studies/[^/]+/[^/]+)/influence/", r"\1/factor-effects/"),
+    (r"^(/studies/[^/]+/[^/]+)/history/", r"\1/trend/"),
+    (r"^(/studies/[^/]+/[^/]+)/freeze/", r"\1/publish/"),
+    (r"^(/labs/[^/]+)/deeds/", r"\1/audit-log/"),
+)
+
+
+@require_safe
+def lead_on(request: HttpRequest) -> HttpResponse:
+    """Lead an old address to its new one, for good, with what it asked for."""
+    address = request.get_full_path()
+    for old, new in RENAMED:
+        address = re.sub(old, new, address)
+    return redirect(address, permanent=True)
+
+
+urlpatterns = [
+    re_path(r"^(?:campaigns|snapshots|freezings)/", lead_on),
+    re_path(r"^words/$", lead_on),
+    re_path(r"^labs/[^/]+/deeds/$", lead_on),
+]
