@@ -17,7 +17,7 @@ from api.kit.queries import (
     study_parameter,
 )
 from api.kit.views import ApiView
-from benchmarks.analysis.verdicts import Standing, Verdict
+from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
 from benchmarks.comparing.comparisons import compared_cells, comparison_row
 from benchmarks.comparing.ordering import SCENARIOS
 from benchmarks.comparing.references import Reference
@@ -30,9 +30,10 @@ from benchmarks.studies.lists import find_study
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
 BETTER = ("higher", "lower", "neither")
 STATES = (*Efficiency.State.values, NOT_YET)
-DOUBTS = ("two_speeds", "periodic", "drift", "first_run")
+DOUBTS = ("bimodal", "periodic", "drift", "first_run")
 VERDICTS = [verdict.name.lower() for verdict in Verdict]
-STANDINGS = [standing.name.lower() for standing in Standing]
+DIRECTIONS = VERDICTS[: Verdict.NOT_ASSESSED]
+EVIDENCE_LEVELS = [evidence_level.name.lower() for evidence_level in EvidenceLevel]
 NONE_YET: Final[dict[str, Any]] = {"default": None, "allow_null": True}
 LOOKUPS = {
     "scenario": "scenario",
@@ -79,9 +80,10 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     ``baseline_value`` for the baseline's runs (``baseline_doubts``).
 
     ``low`` to ``high`` is the ratio's 95 % interval, and ``verdict`` what may be said:
-    corrected for all cells of the study. Where it is refused, ``reasons`` has the
-    codes, ``sentences`` says why, and ``advice`` how many runs would decide it;
-    ``leaning`` is where the interval lies. Null before the cell is processed.
+    corrected for all cells of the study. A cell that others are compared with is a
+    ``baseline``. Where one is ``not_assessed``, ``reasons`` has the codes,
+    ``sentences`` says why, and ``advice`` how many runs would decide it;
+    ``direction`` is where the interval lies. Null before the cell is processed.
     """
 
     id = serializers.IntegerField()
@@ -133,11 +135,11 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     low = serializers.FloatField(source="judgement.low", **NONE_YET)
     high = serializers.FloatField(source="judgement.high", **NONE_YET)
     verdict = serializers.ChoiceField(VERDICTS, source="judgement.verdict", **NONE_YET)
-    leaning = serializers.ChoiceField(
-        VERDICTS[:-1], source="judgement.leaning", **NONE_YET
+    direction = serializers.ChoiceField(
+        DIRECTIONS, source="judgement.direction", **NONE_YET
     )
-    standing = serializers.ChoiceField(
-        STANDINGS, source="judgement.standing", **NONE_YET
+    evidence_level = serializers.ChoiceField(
+        EVIDENCE_LEVELS, source="judgement.evidence_level", **NONE_YET
     )
     reasons = serializers.ListField(
         child=serializers.CharField(), source="judgement.codes", default=[]

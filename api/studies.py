@@ -66,7 +66,7 @@ class StudyFields(StrictSerializer):
         required=False,
         min_value=0,
         max_value=100,
-        help_text="Differences within this band do not matter in practice.",
+        help_text="Equivalence margin: smaller differences do not matter in practice.",
     )
     baseline_max_age_days = WholeNumber(
         required=False,

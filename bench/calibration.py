@@ -26,10 +26,10 @@ from bench.coverage_tables import (
 from bench.flag_calibration import flags
 from bench.table import Table
 from bench.verdict_tables import (
-    band_edge,
     false_verdicts,
     false_verdicts_on_a_quiet_host,
     many_cells,
+    margin_edge,
     power,
 )
 
@@ -42,7 +42,7 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     no_interval,
     identical_readings,
     false_verdicts,
-    band_edge,
+    margin_edge,
     power,
     many_cells,
     false_verdicts_on_a_quiet_host,

@@ -21,7 +21,7 @@ def _normal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
     return generator.normal(size=shape)
 
 
-def _two_speeds(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
+def _bimodal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
     """Runs at one of two speeds, two standard deviations apart, with noise around."""
     is_slow = generator.random(shape) < SLOW_SHARE
     drawn = 2.0 * is_slow + 0.3 * generator.normal(size=shape)
@@ -40,7 +40,7 @@ def _skewed(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
 
 STANDARD: Final[Mapping[str, Draw]] = {
     "normal": _normal,
-    "two speeds": _two_speeds,
+    "two speeds": _bimodal,
     "t3": _t3,
     "skewed": _skewed,
 }

@@ -29,7 +29,7 @@ def false_verdicts(generator: Generator, repetitions: int) -> Table:
     return Table(
         "False verdicts between equal systems",
         "How many % of cells are called slower or faster although both sides are "
-        "equal, by standard deviation; band 2 %. Promised: at most 4.",
+        "equal, by standard deviation; equivalence margin 2 %. Promised: at most 4.",
         ("run means are", *(f"{percent(noise)} %" for noise in NOISES)),
         tuple(
             (f"{kind}, {n} runs", *(percent(wrong(kind, n, x), 2) for x in NOISES))
@@ -63,17 +63,17 @@ def false_verdicts_on_a_quiet_host(generator: Generator, repetitions: int) -> Ta
     )
 
 
-def band_edge(generator: Generator, repetitions: int) -> Table:
+def margin_edge(generator: Generator, repetitions: int) -> Table:
     def wrong(kind: str, n: int, noise: float) -> float:
         sides = [
             cells_of(generator, kind, repetitions, n, noise=noise, truth=truth)
             for truth in (0.98, 1.0)
         ]
         given = shares(*sides)
-        return 1 - given[Verdict.UNDETERMINED] - given[Verdict.REFUSED]
+        return 1 - given[Verdict.UNDETERMINED] - given[Verdict.NOT_ASSESSED]
 
     return Table(
-        "Verdicts at the edge of the band",
+        "Verdicts at the edge of the equivalence margin",
         "The true ratio is 0.98 exactly, where slower, faster and equivalent are all "
         "wrong: how many % of cells get any of them. Wanted: at most 5.",
         ("run means are", *(f"{percent(noise)} %" for noise in NOISES)),
@@ -95,7 +95,7 @@ def power(generator: Generator, repetitions: int) -> Table:
     return Table(
         "Right verdicts",
         "How many % of cells get the right verdict (slower; equivalent for 1), by "
-        "standard deviation; normal, band 2 %.",
+        "standard deviation; normal, equivalence margin 2 %.",
         ("true ratio", *(f"{percent(noise)} %" for noise in NOISES)),
         tuple(
             (f"{truth:g}, {n} runs", *(percent(right(truth, n, x)) for x in NOISES))

@@ -57,7 +57,7 @@ def run_trust(
     *,
     is_virtual: bool,
     duration_s: float = 0.0,
-    band: float = 0.02,
+    margin: float = 0.02,
 ) -> TimeTrust | None:
     """Judge the clock of a run; None if nobody said which one it was."""
     report = report_of(facts)
@@ -66,29 +66,29 @@ def run_trust(
             return None
         return trust_unmeasured(clock, duration_s, is_virtual=is_virtual)
     if clock == "external" and report.external:
-        return trust_external(report.external, band=band)
+        return trust_external(report.external, margin=margin)
     if clock in CLOCKS and is_outside(clock, is_virtual=True):
         return trust_unmeasured(clock, duration_s, is_virtual=is_virtual)
     whose = GUESTS if is_virtual else MACHINES
-    return trust_guest(report.guest, report.external, band=band, whose=whose)
+    return trust_guest(report.guest, report.external, margin=margin, whose=whose)
 
 
 def figures_trust(
-    clock: str, facts: Mapping[str, Any], *, is_virtual: bool, band: float = 0.02
+    clock: str, facts: Mapping[str, Any], *, is_virtual: bool, margin: float = 0.02
 ) -> str:
     """Return how far the figures that a tool printed may be trusted.
 
     They were printed by the guest's clock: a duration that could be corrected by more
-    than half the band leaves them suspect.
+    than half the margin leaves them suspect.
     """
-    found = run_trust(clock, facts, is_virtual=is_virtual, band=band)
+    found = run_trust(clock, facts, is_virtual=is_virtual, margin=margin)
     report = report_of(facts)
     if found is None:
         return ""
     if found.state != "corrected" or report is None:
         return found.state
     off = abs(report.guest.guest_s / found.duration_s - 1)
-    return "suspect" if off > band / 2 else "corrected"
+    return "suspect" if off > margin / 2 else "corrected"
 
 
 def worst(states: Iterable[str]) -> str:

@@ -45,24 +45,24 @@ class Interval:
     duration_s: float
     bound_s: float
 
-    def is_refused(self, band: float = 0.02) -> bool:
-        """The bound is more than half the band: it could make a verdict by itself."""
-        return self.bound_s > band / 2 * self.duration_s
+    def is_too_uncertain(self, margin: float = 0.02) -> bool:
+        """A bound over half the equivalence margin could make a verdict alone."""
+        return self.bound_s > margin / 2 * self.duration_s
 
-    def sentence(self, band: float = 0.02) -> Sentence:
+    def sentence(self, margin: float = 0.02) -> Sentence:
         known: dict[str, Parameter] = {
             "took": self.duration_s,
             "span": _span(self.bound_s),
             "share": 100 * self.bound_s / self.duration_s,
         }
-        if not self.is_refused(band):
+        if not self.is_too_uncertain(margin):
             return Sentence(
                 "{took:.6g} s are known to {span} ({share:.2g} %).", **known
             )
         return Sentence(
             "{took:.6g} s are known to {span} ({share:.2g} %), more than half the "
-            "band of {band:g} %: refused.",
-            band=100 * band,
+            "equivalence margin of {margin:g} %: too uncertain.",
+            margin=100 * margin,
             **known,
         )
 
@@ -120,10 +120,10 @@ def is_outside(clock: Clock, *, is_virtual: bool) -> bool:
     )
 
 
-def trust_external(interval: Interval, *, band: float = 0.02) -> TimeTrust:
+def trust_external(interval: Interval, *, margin: float = 0.02) -> TimeTrust:
     """Judge a run that the time server timed."""
-    state: Trust = "suspect" if interval.is_refused(band) else "trusted"
-    return TimeTrust(state, interval.duration_s, interval.sentence(band))
+    state: Trust = "suspect" if interval.is_too_uncertain(margin) else "trusted"
+    return TimeTrust(state, interval.duration_s, interval.sentence(margin))
 
 
 def trust_unmeasured(
@@ -146,7 +146,7 @@ def trust_guest(
     clock: GuestClock,
     external: Interval | None = None,
     *,
-    band: float = 0.02,
+    margin: float = 0.02,
     whose: Sentence = GUESTS,
 ) -> TimeTrust:
     """Judge a run timed by its guest, and correct it if the server timed it too.
@@ -172,8 +172,8 @@ def trust_guest(
     if external is None:
         text = Sentence("{whose} {faults}, and no outside clock timed the run.", **said)
         return TimeTrust("suspect", clock.guest_s, text)
-    if external.is_refused(band):
-        outside = external.sentence(band)
+    if external.is_too_uncertain(margin):
+        outside = external.sentence(margin)
         text = Sentence("{whose} {faults}; outside, {outside}", outside=outside, **said)
         return TimeTrust("suspect", clock.guest_s, text)
     text = Sentence(

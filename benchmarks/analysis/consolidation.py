@@ -48,12 +48,12 @@ class Consolidation:
 
 
 def consolidation(
-    coruns_by_k: Mapping[int, CoRuns], *, band: float = 0.02
+    coruns_by_k: Mapping[int, CoRuns], *, margin: float = 0.02
 ) -> Consolidation:
     """The curve over the number of VMs, and its knee.
 
     Adding VMs raised the sum if it grew over the best sum of fewer VMs by more than the
-    band and by more than the noise of both sums, where they were repeated. ValueError
+    margin and by more than the noise of both sums, where they were repeated. ValueError
     without co-runs, or where one of k VMs has not k slots.
     """
     if not coruns_by_k:
@@ -64,7 +64,7 @@ def consolidation(
     best = points[0]
     for point in points[1:]:
         noise = math.hypot(best.noise or 0.0, point.noise or 0.0)
-        if math.log(point.sum / best.sum) > max(math.log1p(band), noise):
+        if math.log(point.sum / best.sum) > max(math.log1p(margin), noise):
             best = point
     return Consolidation(points, best.k)
 

@@ -1,7 +1,7 @@
 """What may be said of energies for the same work: more, less, equivalent, or nothing.
 
 The rules are those of speeds (``verdicts``, ``gates``, ``multiplicity``). A ratio here
-is one of joules, own / baseline, as it is shown: above the band is more energy.
+is one of joules, own / baseline, as it is shown: above the margin is more energy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class EnergyPair:
     gates: int = 0
 
 
-def energy_judgements(pairs: Sequence[EnergyPair], band: float) -> list[Judgement]:
+def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgement]:
     """Judge energies that are looked at together, each against its baseline's.
 
     Of two meters both accuracies must be known: without them there is no interval.
@@ -50,7 +50,7 @@ def energy_judgements(pairs: Sequence[EnergyPair], band: float) -> list[Judgemen
         True,
         gates=np.array([pair.gates for pair in pairs], dtype=np.int64),
         extra_log_variance=np.array([_extra(pair.meters) for pair in pairs]),
-        band=band,
+        margin=margin,
     )
     corrected = correct(judged)
     return [_of_energy(judgement_of(corrected, row)) for row in range(len(pairs))]
@@ -77,10 +77,10 @@ def _rollups(sides: Sequence[Sequence[float]]) -> Rollups:
 
 def _of_energy(said: Judgement) -> Judgement:
     """Return a judgement of joules in words of energy, not of speed."""
-    begin, colon, leaning = said.label.rpartition(": ")
+    begin, colon, direction = said.label.rpartition(": ")
     return replace(
         said,
         verdict=WORDS.get(said.verdict, said.verdict),
-        leaning=WORDS.get(said.leaning, said.leaning),
-        label=f"{begin}{colon}{WORDS.get(leaning, leaning)}",
+        direction=WORDS.get(said.direction, said.direction),
+        label=f"{begin}{colon}{WORDS.get(direction, direction)}",
     )

@@ -1,4 +1,4 @@
-"""The reasons for which a verdict is refused: a bit each, a code, and a sentence.
+"""The reasons for which a cell is not assessed: a bit each, a code, and a sentence.
 
 Bits, so that the reasons of all cells of a study are one array of integers.
 """
@@ -47,7 +47,7 @@ class Gate(IntFlag):
     UNIT_MISMATCH = auto()
     OTHER_PARAMETERS = auto()
 
-    TWO_SPEEDS = auto()
+    BIMODAL = auto()
     PERIODIC = auto()
     DRIFT = auto()
     FLAGGED = auto()
@@ -90,7 +90,7 @@ GATES_OF_STATES: Final[Mapping[str, Gate]] = {
     "scaling": Gate.SCALING,
 }
 GATES_OF_DOUBTS: Final[Mapping[str, Gate]] = {
-    "two_speeds": Gate.TWO_SPEEDS,
+    "bimodal": Gate.BIMODAL,
     "periodic": Gate.PERIODIC,
     "drift": Gate.DRIFT,
     "first_run": Gate.FIRST_RUN,
@@ -131,8 +131,8 @@ SENTENCES: Final[Mapping[Gate, str]] = {
     Gate.OTHER_PARAMETERS: template(
         "The two sides ran the case with different parameters."
     ),
-    Gate.TWO_SPEEDS: template(
-        "The runs have two speeds: one mean does not describe them."
+    Gate.BIMODAL: template(
+        "The runs are bimodal (two speeds): one mean does not describe them."
     ),
     Gate.PERIODIC: template(
         "The runs follow a pattern in time: they are not independent."
@@ -180,7 +180,7 @@ def gates_of_states(states: Sequence[str]) -> NDArray[np.int64]:
 
 
 def gates_of_doubts(doubts: Sequence[str | None]) -> NDArray[np.int64]:
-    """Return the reasons that cells give themselves: "two_speeds,periodic", or none.
+    """Return the reasons that cells give themselves: "bimodal,periodic", or none.
 
     Most cells have none and are not looked at twice.
     """

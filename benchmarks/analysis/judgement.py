@@ -10,14 +10,18 @@ import numpy as np
 from benchmarks.analysis.advice import MOST_RUNS
 from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
 from benchmarks.analysis.intervals import NO_WARNINGS
-from benchmarks.analysis.verdicts import Judgements, Standing, Verdict
+from benchmarks.analysis.verdicts import EvidenceLevel, Judgements, Verdict
 from benchmarks.sentences import Sentence, template
 
 # No single figure describes the runs: neither does a ratio of such figures.
-SHAPELESS: Final = int(Gate.TWO_SPEEDS | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN)
+SHAPELESS: Final = int(Gate.BIMODAL | Gate.PERIODIC | Gate.DRIFT | Gate.FIRST_RUN)
 INCURABLE: Final = ~int(CURABLE)
 SINGLE_RUN: Final = int(Gate.SINGLE_RUN)
 FEW_RUNS: Final = int(Gate.FEW_RUNS)
+
+NO_VERDICT: Final = tuple(
+    verdict.name.lower() for verdict in (Verdict.NOT_ASSESSED, Verdict.BASELINE)
+)
 
 WORDS: Final = {
     Verdict.SLOWER: template("The interval lies wholly below {below:g}."),
@@ -42,8 +46,9 @@ class Judgement:
     """What a page says of one cell. None: the number does not exist.
 
     ``label`` is the words beside the number ("single run", "indicative: slower",
-    "equivalent", "refused"), ``codes`` the reasons of a refusal for programs and
-    ``sentences`` the same, or what decided, for people. ``advice`` may be empty.
+    "equivalent", "not_assessed"), ``codes`` what stands against a verdict for
+    programs and ``sentences`` the same, or what decided, for people. ``advice`` may be
+    empty.
     """
 
     ratio: float | None
@@ -51,12 +56,17 @@ class Judgement:
     high: float | None
     half_width: float | None
     verdict: str
-    leaning: str
-    standing: str
+    direction: str
+    evidence_level: str
     label: str
     codes: tuple[str, ...]
     sentences: tuple[str, ...]
     advice: str
+
+    @property
+    def is_assessed(self) -> bool:
+        """Whether there is a verdict: neither reasons against one nor a baseline."""
+        return self.verdict not in NO_VERDICT
 
 
 @NO_WARNINGS
@@ -73,8 +83,8 @@ def judgement_of(judgements: Judgements, row: int) -> Judgement:
         high=_number(ratio * np.exp(log_half_width)),
         half_width=_number(np.sinh(log_half_width)),
         verdict=verdict.name.lower(),
-        leaning=Verdict(judgements.leaning[row]).name.lower(),
-        standing=Standing(judgements.standing[row]).name.lower(),
+        direction=Verdict(judgements.direction[row]).name.lower(),
+        evidence_level=EvidenceLevel(judgements.evidence_level[row]).name.lower(),
         label=_label(judgements, row),
         codes=codes_of(int(judgements.gates[row])),
         sentences=_sentences(judgements, row, verdict),
@@ -91,7 +101,7 @@ def _label(judgements: Judgements, row: int) -> str:
     if gates & SINGLE_RUN:
         return "single run"
     if gates == FEW_RUNS:
-        return f"indicative: {Verdict(judgements.leaning[row]).name.lower()}"
+        return f"indicative: {Verdict(judgements.direction[row]).name.lower()}"
     return Verdict(judgements.verdict[row]).name.lower()
 
 
@@ -103,7 +113,7 @@ def _sentences(judgements: Judgements, row: int, verdict: Verdict) -> tuple[str,
             "baseline_percent": 100 * float(np.sqrt(judgements.intervals.g[row])),
         }
         return tuple(Sentence(SENTENCES[gate], **facts) for gate in reasons_of(gates))
-    if verdict != judgements.leaning[row]:
+    if verdict != judgements.direction[row]:
         return (
             Sentence(
                 "Decided by itself, but not as one of {n} cells that were tested "
@@ -111,14 +121,14 @@ def _sentences(judgements: Judgements, row: int, verdict: Verdict) -> tuple[str,
                 n=judgements.tested,
             ),
         )
-    edges = {"below": 1 - judgements.band, "above": 1 + judgements.band}
+    edges = {"below": 1 - judgements.margin, "above": 1 + judgements.margin}
     return (Sentence(WORDS[verdict], **edges),)
 
 
 def _advice(judgements: Judgements, row: int) -> str:
     """Say how many runs would decide, where runs are all that is missing."""
     gates, wanted = int(judgements.gates[row]), int(judgements.wanted_runs[row])
-    is_decided = not gates and judgements.leaning[row] != Verdict.UNDETERMINED
+    is_decided = not gates and judgements.direction[row] != Verdict.UNDETERMINED
     if gates & INCURABLE or is_decided:
         return ""
     if not wanted:

@@ -50,12 +50,12 @@ def benjamini_hochberg(p_values: ArrayLike, rate: float = RATE) -> Correction:
 def correct(judgements: Judgements, rate: float = RATE) -> Judgements:
     """Return the judgements of cells that are looked at together.
 
-    A verdict that does not survive becomes undetermined; ``leaning`` still says where
-    its interval lies and ``tested`` among how many it was lost. Refused cells are not
-    tested.
+    A verdict that does not survive becomes undetermined; ``direction`` still says where
+    its interval lies and ``tested`` among how many it was lost. Cells that are not
+    assessed are not tested.
     """
     correction = benjamini_hochberg(judgements.p_values(), rate)
-    is_lost = ~correction.counts & (judgements.verdict != Verdict.REFUSED)
+    is_lost = ~correction.counts & (judgements.verdict < Verdict.NOT_ASSESSED)
     verdict = np.where(is_lost, Verdict.UNDETERMINED, judgements.verdict)
     return replace(
         judgements, verdict=verdict.astype(np.int8), tested=correction.tested

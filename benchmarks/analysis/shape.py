@@ -69,7 +69,7 @@ class Shape:
         return self.cutoff is not None
 
     @property
-    def is_single_speed(self) -> bool:
+    def is_unimodal(self) -> bool:
         """No two speeds were found; says little while ``is_tested`` is false."""
         return len(self.modes) == 1
 
@@ -100,7 +100,7 @@ class Shape:
     def doubts(self) -> tuple[str, ...]:
         """The codes of why no single figure may be given; none if one may."""
         found = {
-            "two_speeds": not self.is_single_speed,
+            "bimodal": not self.is_unimodal,
             "periodic": self.period is not None,
             "drift": self.period is None and self.lag is not None,
             "first_run": self.is_first_apart,
@@ -129,7 +129,7 @@ def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> 
     unit = float(np.abs(values).max()) or 1.0
     parts, step = values / unit, _step(values, resolution) / unit
     eta_squared, threshold = _best_split(parts, step)
-    cutoff = two_speed_cutoff(values.size)
+    cutoff = bimodal_cutoff(values.size)
     is_split = cutoff is not None and eta_squared > cutoff
     groups = _groups(parts, threshold) if is_split else [np.arange(values.size)]
     return Shape(
@@ -143,7 +143,7 @@ def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> 
     )
 
 
-def two_speed_cutoff(n: int) -> float | None:
+def bimodal_cutoff(n: int) -> float | None:
     """The share of variance that two speeds must explain; None below 5 runs.
 
     Between the listed n it is interpolated linearly in 1/sqrt(n); beyond 50 it runs in
@@ -218,7 +218,7 @@ def _speeds(shape: Shape) -> Sentence:
             n=shape.n,
             least=MIN_RUNS,
         )
-    if shape.is_single_speed:
+    if shape.is_unimodal:
         return Sentence("one speed")
     low, high = (mode.centre for mode in shape.modes)
     # Two digits of what lies between them tell them apart.
@@ -239,7 +239,7 @@ def _order_words(shape: Shape) -> list[Sentence]:
         return []
     if shape.period is not None:
         period = shape.period
-        if shape.is_single_speed:
+        if shape.is_unimodal:
             return [Sentence("repeating with period {period}", period=period)]
         return [Sentence("alternating with period {period}", period=period)]
     r = shape.order.autocorrelation or 0.0

@@ -1,9 +1,10 @@
 """What may be said of a ratio: slower, faster, equivalent, undetermined, or nothing.
 
-A verdict comes from the interval alone: wholly below the band slower, wholly above it
+A verdict comes from the interval alone: wholly below the margin slower, wholly above it
 faster, wholly inside it equivalent, else undetermined. To be inside is the claim of two
 one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987),
-each at half the level. Where gates stand against a verdict it is refused with them all.
+each at half the level. Where gates stand against a verdict the cell is not assessed,
+with all of them as reasons; a cell that others are compared with is a baseline.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from benchmarks.analysis.intervals import (
 )
 from benchmarks.analysis.student import Floats, tail
 
-BAND: Final = 0.02
+MARGIN: Final = 0.02
 CONFIDENCE: Final = 0.95
 
 
@@ -36,10 +37,11 @@ class Verdict(IntEnum):
     SLOWER = 1
     FASTER = 2
     EQUIVALENT = 3
-    REFUSED = 4
+    NOT_ASSESSED = 4
+    BASELINE = 5
 
 
-class Standing(IntEnum):
+class EvidenceLevel(IntEnum):
     """What the number of independent runs a side allows to be said."""
 
     NONE = 0  # "single run": no interval
@@ -49,15 +51,15 @@ class Standing(IntEnum):
     RANKING = 4  # 10 runs: ranked, followed over time
 
 
-STANDING_RUNS: Final = (2, 3, 5, 10)
+EVIDENCE_LEVEL_RUNS: Final = (2, 3, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
     """Everything that may be said of many cells: one array each, one entry a cell.
 
-    ``leaning`` is where the interval lies, also where the verdict is refused; a page
-    may call it indicative where ``standing`` says so. ``gates`` are bits of Gate.
+    ``direction`` is where the interval lies, also where there is no verdict; a page
+    may call it indicative where ``evidence_level`` says so. ``gates`` are bits of Gate.
     ``wanted_runs`` is how many runs a side, in all, would decide (0: no number is
     known that would). ``n`` and ``baseline_n`` are the runs there are. ``tested`` is of
     how many cells this is a part if the verdicts were corrected for that, else 0.
@@ -65,13 +67,13 @@ class Judgements:
 
     intervals: Intervals
     verdict: NDArray[np.int8]
-    leaning: NDArray[np.int8]
-    standing: NDArray[np.int8]
+    direction: NDArray[np.int8]
+    evidence_level: NDArray[np.int8]
     gates: NDArray[np.int64]
     wanted_runs: NDArray[np.int64]
     n: NDArray[np.int64]
     baseline_n: NDArray[np.int64]
-    band: float
+    margin: float
     confidence: float
     tested: int = 0
 
@@ -82,11 +84,13 @@ class Judgements:
     def p_values(self) -> Floats:
         """Return each cell's p: at most 1 - confidence where the verdict is decided.
 
-        Twice the tail beyond the nearest edge of the band, so that p and interval say
+        Twice the tail beyond the nearest edge of the margin, so that p and interval say
         the same. NaN where no verdict may be given.
         """
-        allowed = self.verdict != Verdict.REFUSED
-        statistic = _distance(self.intervals, self.band) / self.intervals.standard_error
+        allowed = self.verdict < Verdict.NOT_ASSESSED
+        statistic = (
+            _distance(self.intervals, self.margin) / self.intervals.standard_error
+        )
         p = np.full(self.verdict.shape, np.nan)
         p[allowed] = 2 * tail(statistic[allowed], self.intervals.df[allowed])
         return p
@@ -100,7 +104,7 @@ def judge(
     *,
     gates: ArrayLike = 0,
     extra_log_variance: ArrayLike = 0.0,
-    band: float = BAND,
+    margin: float = MARGIN,
     confidence: float = CONFIDENCE,
 ) -> Judgements:
     """Judge cells against their baselines, all at once.
@@ -117,19 +121,24 @@ def judge(
         confidence=confidence,
     )
     found = _all_gates(found_gates(cell, baseline, intervals), gates)
-    leaning = _leanings(intervals, band)
-    verdict = np.where(found != 0, Verdict.REFUSED, leaning).astype(np.int8)
+    direction = _directions(intervals, margin)
+    is_baseline = (found & int(Gate.NATIVE)) != 0
+    verdict = np.select(
+        [is_baseline, found != 0], [Verdict.BASELINE, Verdict.NOT_ASSESSED], direction
+    ).astype(np.int8)
     n = np.minimum(cell.n, baseline.n)
     judged = Judgements(
         intervals=intervals,
         verdict=verdict,
-        leaning=leaning,
-        standing=np.searchsorted(STANDING_RUNS, n, side="right").astype(np.int8),
+        direction=direction,
+        evidence_level=np.searchsorted(EVIDENCE_LEVEL_RUNS, n, side="right").astype(
+            np.int8
+        ),
         gates=found,
         wanted_runs=np.zeros(n.shape, dtype=np.int64),
         n=cell.n,
         baseline_n=baseline.n,
-        band=band,
+        margin=margin,
         confidence=confidence,
     )
     return replace(
@@ -144,7 +153,7 @@ def compare_directly(
     *,
     gates: ArrayLike = 0,
     extra_log_variance: ArrayLike = 0.0,
-    band: float = BAND,
+    margin: float = MARGIN,
     confidence: float = CONFIDENCE,
 ) -> Judgements:
     """Judge virtual machines against each other: ``one`` / ``other``, from their runs.
@@ -161,7 +170,7 @@ def compare_directly(
         higher_is_better,
         gates=np.asarray(gates, dtype=np.int64) | noisy,
         extra_log_variance=extra_log_variance,
-        band=band,
+        margin=margin,
         confidence=confidence,
     )
 
@@ -173,18 +182,22 @@ def _all_gates(found: NDArray[np.int64], given: ArrayLike) -> NDArray[np.int64]:
     return np.asarray(found & ~lacks | handed, dtype=np.int64)
 
 
-def _leanings(intervals: Intervals, band: float) -> NDArray[np.int8]:
+def _directions(intervals: Intervals, margin: float) -> NDArray[np.int8]:
     low, high = intervals.low, intervals.high
-    places = [high < 1 - band, low > 1 + band, (low > 1 - band) & (high < 1 + band)]
+    places = [
+        high < 1 - margin,
+        low > 1 + margin,
+        (low > 1 - margin) & (high < 1 + margin),
+    ]
     return np.select(
         places, [Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT], 0
     ).astype(np.int8)
 
 
-def _distance(intervals: Intervals, band: float) -> Floats:
-    """Return the distance of the log ratio from the nearest edge of the band."""
+def _distance(intervals: Intervals, margin: float) -> Floats:
+    """Return the distance of the log ratio from the nearest edge of the margin."""
     log_ratio = np.log(intervals.ratio)
-    below, above = np.log1p(-band), np.log1p(band)
+    below, above = np.log1p(-margin), np.log1p(margin)
     nearest = np.minimum(np.abs(log_ratio - below), np.abs(log_ratio - above))
     return np.asarray(nearest, dtype=float)
 
@@ -195,12 +208,12 @@ def _wanted_runs(
     """Return how many runs a side would decide where runs are all that is missing."""
     curable = (judged.gates & ~int(CURABLE)) == 0
     undecided = curable & (
-        (judged.leaning == Verdict.UNDETERMINED) | (judged.gates != 0)
+        (judged.direction == Verdict.UNDETERMINED) | (judged.gates != 0)
     )
-    single = undecided & (judged.standing == Standing.NONE)
+    single = undecided & (judged.evidence_level == EvidenceLevel.NONE)
     rows = np.flatnonzero(undecided & ~single)
-    wanted = np.where(single, STANDING_RUNS[2], 0)
-    distance = _distance(judged.intervals, judged.band)[rows]
+    wanted = np.where(single, EVIDENCE_LEVEL_RUNS[2], 0)
+    distance = _distance(judged.intervals, judged.margin)[rows]
     wanted[rows] = runs_for_width(
         cell.take(rows),
         baseline.take(rows),

@@ -79,7 +79,7 @@ def _speeds(centres: Sequence[float]) -> tuple[float, ...]:
 
 
 def codes_of(doubts: str) -> tuple[str, ...]:
-    """Return the codes of doubts as a cell keeps them: "two_speeds,periodic"."""
+    """Return the codes of doubts as a cell keeps them: "bimodal,periodic"."""
     return tuple(filter(None, doubts.split(",")))
 
 

@@ -1,4 +1,4 @@
-"""What may be said of each cell of a study: intervals, verdicts, refusals.
+"""What may be said of each cell of a study: intervals, verdicts, reasons against one.
 
 Computed from the rollups whenever it is asked for: a verdict depends on all cells that
 are looked at together, on flags and on the reference, so there is nothing to store that
@@ -103,7 +103,7 @@ class Columns:
     baseline_doubts: Sequence[str]
 
 
-def _judged(columns: Columns, withheld: frozenset[int], band: float) -> Judgements:
+def _judged(columns: Columns, withheld: frozenset[int], margin: float) -> Judgements:
     doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
     sides = (columns.ids, columns.baseline_ids)
     flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
@@ -116,7 +116,7 @@ def _judged(columns: Columns, withheld: frozenset[int], band: float) -> Judgemen
         columns.is_higher_better,
         gates=gates,
         extra_log_variance=columns.has_two_meters * TWO_METERS,
-        band=band,
+        margin=margin,
     )
 
 
@@ -142,7 +142,10 @@ def _select(baseline: str, state: str) -> str:
     """
     sides = [f"{side}.{name}" for side in ("cell", "baseline") for name in STATISTICS]
     meters = "cell.setting->>'meter' <> baseline.setting->>'meter'"
-    flags = ["(kase.better = 'higher')::int", f"COALESCE(({meters})::int, 0)"]
+    flags = [
+        "(benchmark_case.better = 'higher')::int",
+        f"COALESCE(({meters})::int, 0)",
+    ]
     numbers = ["cell.id", "baseline.id", *flags, *sides]
     texts = [state, _doubts("cell"), _doubts("baseline")]
     arrays = (
@@ -152,7 +155,8 @@ def _select(baseline: str, state: str) -> str:
     return f"""
         SELECT {", ".join([*arrays, *joined])}
         FROM {Cell._meta.db_table} AS cell
-        JOIN {Case._meta.db_table} AS kase ON kase.id = cell.case_id
+        JOIN {Case._meta.db_table} AS benchmark_case
+          ON benchmark_case.id = cell.case_id
         {baseline}
         WHERE cell.study_id = %(study)s AND cell.n > 0
     """
@@ -191,7 +195,7 @@ AGAINST = _select(
          AND baseline.slot = cell.slot AND baseline.vms IS NOT DISTINCT FROM cell.vms
          AND cell.system_id <> %(reference)s""",
     f"""CASE WHEN cell.system_id = %(reference)s THEN 'reference'
-             WHEN kase.better = 'neither' THEN 'undirected'
+             WHEN benchmark_case.better = 'neither' THEN 'undirected'
              WHEN baseline.id IS NULL THEN 'missing'
              WHEN {STALE} THEN 'stale'
              WHEN cell.session_id <> baseline.session_id THEN 'other_session'

@@ -38,11 +38,12 @@ RUN_MEANS = f"""
             FROM {Sample._meta.db_table} AS other
             JOIN {Case._meta.db_table} AS its ON its.id = other.case_id
             WHERE other.lab_id = run.lab_id AND other.run_id = run.id
-              AND its.metric = kase.metric)
+              AND its.metric = benchmark_case.metric)
     {CELL_SAMPLES}
-    JOIN {Case._meta.db_table} AS kase ON kase.id = cell.case_id
+    JOIN {Case._meta.db_table} AS benchmark_case
+      ON benchmark_case.id = cell.case_id
     WHERE cell.id = ANY(%s) AND run.id = ANY(%s)
-    GROUP BY cell.id, run.id, run.lab_id, kase.metric
+    GROUP BY cell.id, run.id, run.lab_id, benchmark_case.metric
     ORDER BY cell.id, run.id
 """
 
@@ -107,9 +108,9 @@ def cell_energies(
 
 
 def tested(energies: Mapping[int, CellEnergy]) -> int:
-    """Return how many cells were tested together: all that are not refused."""
+    """Return how many cells were tested together: all that are assessed."""
     said = (energy.judgement for energy in energies.values())
-    return sum(each is not None and each.verdict != "refused" for each in said)
+    return sum(each is not None and each.is_assessed for each in said)
 
 
 def _judged(

@@ -11,7 +11,7 @@ from benchmarks.viewer import Viewer
 
 XEN, ESXI, DISK = "lmu-2010-xen", "lmu-2010-esxi", "inqbus-2008-io"
 STUDIES = (XEN, ESXI, DISK)
-TWO_SPEEDS, UNIT_SLIP = "two_speeds", "unit-slip"
+BIMODAL, UNIT_SLIP = "bimodal", "unit-slip"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Examples:
     """Settings that moved the network."""
     mistake: Place | None = None
     """The flag about a slip of a unit that the study printed."""
-    two_speeds: Place | None = None
+    bimodal: Place | None = None
     report: Study | None = None
 
 
@@ -56,7 +56,7 @@ def examples(studies: Iterable[Study]) -> Examples:
         single_run=_first(xen, _single_runs),
         settings=esxi if (ESXI, "network") in measured else None,
         mistake=_first(esxi, _unit_slips),
-        two_speeds=_first(disk, _two_speeds),
+        bimodal=_first(disk, _bimodal),
         report=xen if any(slug == XEN for slug, _ in measured) else None,
     )
 
@@ -98,6 +98,6 @@ def _unit_slips(study: Study) -> QuerySet[Flag]:
     return slips.order_by("pk")
 
 
-def _two_speeds(study: Study) -> QuerySet[Cell]:
-    cells = Cell.objects.filter(study=study, shape_codes__contains=TWO_SPEEDS)
+def _bimodal(study: Study) -> QuerySet[Cell]:
+    cells = Cell.objects.filter(study=study, shape_codes__contains=BIMODAL)
     return cells.order_by("pk")

@@ -14,7 +14,9 @@ from benchmarks.models import Case, Cell, Plan, Run, RunEnergy, Study, System
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 
 CELLS = f"{Cell._meta.db_table} AS cell"
-CASES = f"JOIN {Case._meta.db_table} AS kase ON kase.id = cell.case_id"
+CASES = (
+    f"JOIN {Case._meta.db_table} AS benchmark_case ON benchmark_case.id = cell.case_id"
+)
 SYSTEMS = f"JOIN {System._meta.db_table} AS system ON system.id = cell.system_id"
 MEASURED = f"cell.study_id = {Study._meta.db_table}.id AND cell.n > 0"
 TOGETHER_ON_SLOTS = f"""EXISTS (
@@ -22,7 +24,8 @@ TOGETHER_ON_SLOTS = f"""EXISTS (
        AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY(%s))
 )"""
 METERED = f"""EXISTS (
-    SELECT 1 FROM {CELLS} {CASES} WHERE {MEASURED} AND kase.component = 'power'
+    SELECT 1 FROM {CELLS} {CASES}
+    WHERE {MEASURED} AND benchmark_case.component = 'power'
 )"""
 LOGGED = f"""EXISTS (
     SELECT 1 FROM {RunEnergy._meta.db_table} AS energy
@@ -35,7 +38,7 @@ PLANNED = f"""EXISTS (
 )"""
 FROM_AND_TO = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
-    WHERE {MEASURED} AND kase.parameters ?& ARRAY['from', 'to']
+    WHERE {MEASURED} AND benchmark_case.parameters ?& ARRAY['from', 'to']
 )"""
 EMULATED = f"""EXISTS (
     SELECT 1 FROM {CELLS} {SYSTEMS}
@@ -47,10 +50,12 @@ EMULATED = f"""EXISTS (
 SWEPT = f"""EXISTS (
     SELECT 1
     FROM (SELECT DISTINCT cell.case_id FROM {CELLS} WHERE {MEASURED}) AS measured
-    JOIN {Case._meta.db_table} AS kase ON kase.id = measured.case_id
-    CROSS JOIN LATERAL jsonb_each_text(kase.parameters) AS parameter
+    JOIN {Case._meta.db_table} AS benchmark_case
+      ON benchmark_case.id = measured.case_id
+    CROSS JOIN LATERAL jsonb_each_text(benchmark_case.parameters) AS parameter
     WHERE parameter.value ~ '^[0-9.]+( ?[A-Za-z/]+)?$'
-    GROUP BY kase.tool, kase.metric, parameter.key, kase.parameters - parameter.key
+    GROUP BY benchmark_case.tool, benchmark_case.metric, parameter.key,
+             benchmark_case.parameters - parameter.key
     HAVING count(*) >= 3
 )"""
 DATED_OR_OF_VERSIONS = f"""(

@@ -100,7 +100,7 @@ def _clock_trust(cell_ids: Sequence[int], study: Study) -> dict[int, str]:
             clock,
             facts,
             is_virtual=hypervisor != NATIVE,
-            band=study.equivalence_margin_percent / 100,
+            margin=study.equivalence_margin_percent / 100,
         )
         states.setdefault(cell_id, set()).add(state)
     return {cell_id: worst(found) for cell_id, found in states.items()}

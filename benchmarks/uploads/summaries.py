@@ -87,8 +87,8 @@ def lock_cases(pairs: Iterable[tuple[int, int]]) -> None:
     ordered = sorted(set(pairs))
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT pg_advisory_xact_lock(lab, kase)"
-            " FROM unnest(%s::int[], %s::int[]) AS pair(lab, kase)",
+            "SELECT pg_advisory_xact_lock(lab, case_id)"
+            " FROM unnest(%s::int[], %s::int[]) AS pair(lab, case_id)",
             [[lab for lab, _ in ordered], [case for _, case in ordered]],
         )
 

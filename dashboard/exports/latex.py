@@ -222,14 +222,14 @@ def _signs(table: ComparisonTable, source: Source) -> Iterator[str]:
 
 
 def _judged_how(source: Source) -> str:
-    """Return against which band verdicts are given, and for what they are corrected."""
-    words = {"band": f"{source.equivalence_margin_percent:g}", "n": source.tested}
+    """Return the equivalence margin of verdicts, and for what they are corrected."""
+    words = {"margin": f"{source.equivalence_margin_percent:g}", "n": source.tested}
     if source.tested < 2:
-        return _("The band is %(band)s %%.") % words
+        return _("The equivalence margin is %(margin)s %%.") % words
     return (
         _(
-            "The band is %(band)s %%; corrected for %(n)s cells that were tested "
-            "together (Benjamini-Hochberg, 5 %%)."
+            "The equivalence margin is %(margin)s %%; corrected for %(n)s cells that "
+            "were tested together (Benjamini-Hochberg, 5 %%)."
         )
         % words
     )

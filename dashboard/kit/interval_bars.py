@@ -1,4 +1,4 @@
-"""An interval as a bar against the band within which nothing counts as different."""
+"""An interval as a bar against the margin within which nothing counts as different."""
 
 from dataclasses import dataclass
 from math import exp, log, log1p
@@ -17,22 +17,22 @@ class IntervalBar:
     ``ends`` and ``middle`` are what is written at them.
     """
 
-    band: tuple[str, str]
+    margin: tuple[str, str]
     interval: tuple[str, str]
     ratio: str
     ends: tuple[str, str]
     middle: str = "1"
 
 
-def reach(judgements: list[Judgement], band: float) -> float:
+def reach(judgements: list[Judgement], margin: float) -> float:
     """Return how far from 1 an axis must go to hold these intervals, as a log."""
     said = [x for each in judgements for x in (each.low, each.high, each.ratio) if x]
-    farthest = max([2 * log1p(band), *(abs(log(x)) for x in said if x > 0)])
+    farthest = max([2 * log1p(margin), *(abs(log(x)) for x in said if x > 0)])
     return min(farthest * ROOM, WIDEST)
 
 
 def interval_bar(
-    judgement: Judgement, band: float, reach: float, *, is_overhead: bool = False
+    judgement: Judgement, margin: float, reach: float, *, is_overhead: bool = False
 ) -> IntervalBar | None:
     """Return the bar of a judgement; None where there is no interval."""
     low, high, ratio = judgement.low, judgement.high, judgement.ratio
@@ -41,7 +41,7 @@ def interval_bar(
     ends = (exp(-reach), exp(reach))
     write = figures.overhead if is_overhead else figures.ratio
     return IntervalBar(
-        band=_ends(1 - band, 1 + band, ends),
+        margin=_ends(1 - margin, 1 + margin, ends),
         interval=_ends(low, high, ends),
         ratio=f"{100 * figures.place(ratio, *ends):.2f}%",
         ends=(write(ends[0]), write(ends[1])),

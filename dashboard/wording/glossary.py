@@ -75,32 +75,50 @@ JUDGING = (
         _("verdict"),
         _(
             "What may be said of a ratio, from its interval: slower, faster, "
-            "equivalent, undetermined, or none at all with the reasons."
+            "equivalent, undetermined, or not assessed with the reasons."
         ),
     ),
     Word(
-        "band",
-        _("band"),
+        "equivalence-margin",
+        _("equivalence margin"),
         _(
             "Differences too small to matter in practice: 2 % unless the study says "
             "otherwise."
         ),
     ),
-    Word("slower", _("slower"), _("The whole interval lies below the band."), "▼"),
-    Word("faster", _("faster"), _("The whole interval lies above the band."), "▲"),
-    Word("equivalent", _("equivalent"), _("The whole interval lies in the band."), "="),
+    Word(
+        "slower",
+        _("slower"),
+        _("The whole interval lies below the equivalence margin."),
+        "▼",
+    ),
+    Word(
+        "faster",
+        _("faster"),
+        _("The whole interval lies above the equivalence margin."),
+        "▲",
+    ),
+    Word(
+        "equivalent",
+        _("equivalent"),
+        _("The whole interval lies within the equivalence margin."),
+        "=",
+    ),
     Word(
         "undetermined",
         _("undetermined"),
-        _("The interval reaches over an edge of the band: more runs would tell."),
+        _(
+            "The interval reaches over an edge of the equivalence margin: more runs "
+            "would tell."
+        ),
         "?",
     ),
     Word(
-        "no-verdict",
-        _("no verdict"),
+        "not-assessed",
+        _("not assessed"),
         _(
-            "Refused, with its reasons: too few runs, no baseline or a doubtful one, "
-            "two speeds, an order in the runs, an open flag."
+            "No verdict is given, with its reasons: too few runs, no baseline or a "
+            "doubtful one, bimodal runs, an order in the runs, an open flag."
         ),
     ),
     Word(
@@ -173,8 +191,8 @@ MEASURING = (
     ),
     Word("co-run", _("co-run"), _("Runs of several VMs that ran together.")),
     Word(
-        "two-speeds",
-        _("two speeds"),
+        "bimodal",
+        _("bimodal (two speeds)"),
         _(
             "The runs of a cell fall into two groups. Their mean would describe "
             "neither, so no single figure is given."

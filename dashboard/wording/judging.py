@@ -15,7 +15,8 @@ VERDICTS: dict[str, Text] = {
     "faster": gettext_lazy("faster"),
     "equivalent": gettext_lazy("equivalent"),
     "undetermined": gettext_lazy("undetermined"),
-    "refused": gettext_lazy("no verdict"),
+    "not_assessed": gettext_lazy("not assessed"),
+    "baseline": gettext_lazy("baseline"),
     # Of energies for the same work, which have no sign of their own in the table.
     "less": gettext_lazy("less energy"),
     "more": gettext_lazy("more energy"),
@@ -34,12 +35,12 @@ SIGNS = {"slower": "▼", "faster": "▲", "equivalent": "=", "undetermined": "?
 FLAGGED = "⚑"
 # Why a number that is shown gets no verdict, for a note below a table.
 WITHHELD: dict[str, Text] = {
-    "flagged": gettext_lazy("no verdict: an open flag doubts it or its baseline"),
+    "flagged": gettext_lazy("not assessed: an open flag doubts it or its baseline"),
     "clock_suspect": gettext_lazy(
-        "no verdict: the clock that timed it, or its baseline, cannot be trusted"
+        "not assessed: the clock that timed it, or its baseline, cannot be trusted"
     ),
-    "noisy_baseline": gettext_lazy("no verdict: its baseline is too noisy"),
-    "two_runs": gettext_lazy("no verdict: one side has two runs only"),
+    "noisy_baseline": gettext_lazy("not assessed: its baseline is too noisy"),
+    "two_runs": gettext_lazy("not assessed: one side has two runs only"),
     "few_runs": gettext_lazy("only indicative: one side has three or four runs"),
 }
 
@@ -55,7 +56,7 @@ def verdict_name(verdict: str) -> str:
 
 
 def verdict_sign(verdict: str) -> str:
-    """Return the verdict's sign; none where it is refused."""
+    """Return the verdict's sign; none where there is no verdict."""
     return SIGNS.get(verdict, "")
 
 
@@ -98,7 +99,7 @@ def signs_in_words() -> dict[str, str]:
         sign: _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
         for verdict, sign in SIGNS.items()
     }
-    return {**said, FLAGGED: _("No verdict: a flag doubts a number.")}
+    return {**said, FLAGGED: _("Not assessed: a flag doubts a number.")}
 
 
 def interval_text(judgement: Judgement) -> str:
@@ -119,6 +120,6 @@ def judgement_sentence(judgement: Judgement | None) -> str:
         "interval": interval_text(judgement),
         "verdict": verdict_words(judgement),
     }
-    is_refused = judgement.verdict == "refused"
-    reason = wording.said(judgement.sentences[0]) if is_refused else ""
+    is_withheld = not judgement.is_assessed
+    reason = wording.said(judgement.sentences[0]) if is_withheld else ""
     return f"{interval} {reason}".rstrip()

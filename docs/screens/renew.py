@@ -36,7 +36,7 @@ ARGUMENTS = [
 STUDY = "studies/first-lab/lmu-2010-xen/"
 ESXI = "studies/first-lab/lmu-2010-esxi/"
 LAB = "studies/first-lab/virtlab-2026-emulated/"
-TWO_SPEEDS = "studies/first-lab/inqbus-2008-io/"
+BIMODAL = "studies/first-lab/inqbus-2008-io/"
 PAGES = {
     "overview": "",
     "study": STUDY,
@@ -51,7 +51,7 @@ PAGES = {
     "network": "studies/first-lab/heidelberg-2007-xen/network/",
     "sweep": "studies/first-lab/uoc-2012-kvm/sweep/",
     "trend": f"{LAB}trend/",
-    "trend-empty": f"{TWO_SPEEDS}trend/",
+    "trend-empty": f"{BIMODAL}trend/",
     "report": f"{STUDY}report/",
     "coruns-lab": f"{LAB}co-runs/",
     "flags": "studies/first-lab/lmu-2010-esxi/flags/",
@@ -163,12 +163,12 @@ def made(page: Page, url: str) -> dict[str, str]:
     if not page.locator(PLAN).count():
         make_plan(page, url)
     plan = page.locator(PLAN).first.get_attribute("href") or ""
-    page.goto(f"{url}{TWO_SPEEDS}publish/")
+    page.goto(f"{url}{BIMODAL}publish/")
     if not page.locator(VERSION).count():
         page.get_by_role("radio", name="No, none of them").check()
         page.get_by_role("button", name="Freeze it").click()
         page.wait_for_url("**/versions/*/")
-        page.goto(f"{url}{TWO_SPEEDS}publish/")
+        page.goto(f"{url}{BIMODAL}publish/")
     version = page.locator(VERSION).first.get_attribute("href") or ""
     plans = {"plans": f"{LAB}plans/", "plan": plan.lstrip("/")}
     others = {"version": version.lstrip("/"), "report-making": reported(page, url)}
@@ -177,7 +177,7 @@ def made(page: Page, url: str) -> dict[str, str]:
 
 def reported(page: Page, url: str) -> str:
     """Return the address of a report that is made: the first that this person sees."""
-    page.request.get(f"{url}{TWO_SPEEDS}report.pdf")
+    page.request.get(f"{url}{BIMODAL}report.pdf")
     places = (f"reports/{number}/" for number in range(1, 1_000))
     return next(each for each in places if page.request.get(url + each).ok)
 
@@ -196,7 +196,7 @@ def make_plan(page: Page, url: str) -> None:
 
 def evidence(page: Page, url: str) -> dict[str, str]:
     """Return the addresses that hold ids: cells, a run, and two pinned systems."""
-    page.goto(f"{url}{TWO_SPEEDS}compare/?component=disk")
+    page.goto(f"{url}{BIMODAL}compare/?component=disk")
     page.locator(".cell a", has_text="|").first.click()
     speeds = page.url.removeprefix(url)
     page.goto(f"{url}{PAGES['compare']}&component=network")

@@ -39,7 +39,7 @@ STEADY = (40, 41, 40, 39, 40, 41, 40)
 
 
 @pytest.fixture
-def two_speeds(submit, run_document, study):
+def bimodal(submit, run_document, study):
     """Seven runs each of two kinds: those of the first have two speeds."""
 
     def measured(first, second):
@@ -66,7 +66,7 @@ def test_a_path_of_two_speeds_has_no_value_but_both_speeds(
     (matrix,) = metric["matrices"]
     sent, back = matrix["paths"]
 
-    assert (sent["value"], sent["doubts"]) == (None, ["two_speeds"])
+    assert (sent["value"], sent["doubts"]) == (None, ["bimodal"])
     assert (sent["speeds"], sent["range"]) == ([50.5, 100], [50, 101])
     assert sent["reason"].startswith("No single figure: two speeds, ")
     assert back["value"] == pytest.approx(40.14, abs=0.01)
@@ -74,8 +74,8 @@ def test_a_path_of_two_speeds_has_no_value_but_both_speeds(
     assert matrix["asymmetries"] == []
 
 
-def test_a_version_of_two_speeds_has_no_mean(anyone, two_speeds, xen):
-    two_speeds(
+def test_a_version_of_two_speeds_has_no_mean(anyone, bimodal, xen):
+    bimodal(
         {"system": {**xen, "hypervisor_version": "4.18"}},
         {"system": {**xen, "hypervisor_version": "4.19"}},
     )
@@ -85,7 +85,7 @@ def test_a_version_of_two_speeds_has_no_mean(anyone, two_speeds, xen):
     old, new = series["versions"]
 
     assert (old["mean"], old["low"], old["high"]) == (None, None, None)
-    assert (old["doubts"], old["speeds"]) == (["two_speeds"], [50.5, 100])
+    assert (old["doubts"], old["speeds"]) == (["bimodal"], [50.5, 100])
     assert new["mean"] == pytest.approx(40.14, abs=0.01)
     assert new["doubts"] == []
 

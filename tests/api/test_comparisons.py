@@ -15,7 +15,8 @@ FIELDS = [
     "shape", "speeds", "range", "unit", "n", "baseline_doubts",
     "baseline_value", "baseline_n", "baseline_system_id", "efficiency", "relative",
     "scaling",
-    "low", "high", "verdict", "leaning", "standing", "reasons", "sentences", "advice",
+    "low", "high", "verdict", "direction", "evidence_level", "reasons", "sentences",
+    "advice",
     "state", "reason", "document", "table",
 ]
 # fmt: on

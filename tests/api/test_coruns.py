@@ -46,7 +46,7 @@ def test_of_a_slot_of_two_speeds_nothing_is_made(
     (corun,) = body["results"]
     doubted, steady = corun["slots"]
 
-    assert (doubted["value"], doubted["doubts"]) == (None, ["two_speeds"])
+    assert (doubted["value"], doubted["doubts"]) == (None, ["bimodal"])
     assert (steady["value"], steady["doubts"]) == (40, [])
     figures = corun["figures"]
     assert {figures[name] for name in ("sum", "mean", "maximum", "jain")} == {None}

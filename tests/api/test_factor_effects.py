@@ -6,7 +6,7 @@ import pytest
 
 ESXI = {"hypervisor": "VMware ESXi", "virtualization": "full"}
 ANSWER = ["study", "lab", "scenario", "response", "results"]
-RESULT = ["component", "is_whole", "cases", "left_out", "factor-effects", "pictures"]
+RESULT = ["component", "is_whole", "cases", "left_out", "analysis", "pictures"]
 
 
 @pytest.fixture

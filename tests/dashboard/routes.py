@@ -32,7 +32,7 @@ PAGES = {
     "coruns": (f"{XEN}co-runs/", f"{BARE}co-runs/"),
     "energy": (f"{UOC}energy/", f"{BARE}energy/"),
     "cell": (
-        f"{DISKS}cells/{{two_speeds}}/",
+        f"{DISKS}cells/{{bimodal}}/",
         f"{XEN}cells/{{cell}}/",
         f"{XEN}cells/{{native}}/",
     ),

@@ -11,7 +11,7 @@ from benchmarks.studies import checking
 
 STUDY = "/studies/alpha-lab/inqbus-2008-io"
 SPEEDS = "59 MB/s (64 %) and 109 MB/s (36 %)"
-TWO_SPEEDS = f"two speeds, {SPEEDS}, alternating with period 3"
+BIMODAL = f"two speeds, {SPEEDS}, alternating with period 3"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_csv_and_json_leave_the_value_empty_with_its_reason(server_b, client):
     [cell] = [cell for cell in cells if cell["id"] == server_b.pk]
 
     assert (row["value"], row["ratio"]) == ("", "")
-    assert row["reason"] == cell["reason"] == f"No single figure: {TWO_SPEEDS}."
+    assert row["reason"] == cell["reason"] == f"No single figure: {BIMODAL}."
     assert (cell["value"], cell["ratio"]) == (None, None)
     assert [round(each) for each in cell["speeds"]] == [59, 109]
 
@@ -68,9 +68,9 @@ def test_the_api_answers_null_and_the_codes(server_b, client):
     [row] = [each for each in rows["results"] if each["id"] == server_b.pk]
 
     assert (cell["mean"], row["value"]) == (None, None)
-    assert cell["doubts"] == row["doubts"] == ["two_speeds", "periodic"]
-    assert row["reason"] == f"No single figure: {TWO_SPEEDS}."
-    assert "two_speeds" in row["reasons"] or row["state"] == "native"
+    assert cell["doubts"] == row["doubts"] == ["bimodal", "periodic"]
+    assert row["reason"] == f"No single figure: {BIMODAL}."
+    assert "bimodal" in row["reasons"] or row["state"] == "native"
 
 
 @pytest.fixture
@@ -89,5 +89,5 @@ def test_a_ratio_to_a_baseline_of_two_speeds_does_not_exist(noisy_native, client
 
     assert (row["value"], row["efficiency"], row["baseline_value"]) == (40, None, None)
     assert (row["low"], row["high"]) == (None, None)
-    assert "two_speeds" in row["baseline_doubts"]
+    assert "bimodal" in row["baseline_doubts"]
     assert row["reason"] == "No single figure describes the runs of the baseline."

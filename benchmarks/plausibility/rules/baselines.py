@@ -19,8 +19,8 @@ from benchmarks.sentences import Sentence, template
 
 CLEARLY: Final = 3.3
 """In standard errors: 1 in 1,000 if nothing is wrong (one value of a thousand)."""
-BAND: Final = math.log(1.02)
-"""Differences below the verdict's band of 2 % change nothing."""
+MARGIN: Final = math.log(1.02)
+"""Differences below the equivalence margin of 2 % change nothing."""
 AHEAD: Final = math.log(1.05)
 """Where a program lies in memory alone makes it some percent faster or slower."""
 REPEATS: Final = 1 / 3
@@ -119,13 +119,13 @@ def _ratio(cell: CellFact, other: CellFact, error: float) -> Ratio:
     return Ratio(cell, other, math.log(cell.mean / other.mean), error)
 
 
-def _is_clear(log: float, error: float, least: float = BAND) -> bool:
+def _is_clear(log: float, error: float, least: float = MARGIN) -> bool:
     """Beyond 3.3 standard errors; beyond 2.3 of them from what placement explains."""
-    beyond = least + 2.3 * error if least > BAND else least
+    beyond = least + 2.3 * error if least > MARGIN else least
     return abs(log) > max(beyond, CLEARLY * error)
 
 
-def _pooled(ratios: Sequence[Ratio], least: float = BAND) -> float | None:
+def _pooled(ratios: Sequence[Ratio], least: float = MARGIN) -> float | None:
     """The median log ratio, if it is clear; sqrt(pi / 2) is a median's larger error."""
     if len(ratios) < 2:
         return None

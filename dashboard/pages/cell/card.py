@@ -54,12 +54,12 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
     )
 
 
-def _bar(row: ComparisonRow, band: float, show: str) -> IntervalBar | None:
+def _bar(row: ComparisonRow, margin: float, show: str) -> IntervalBar | None:
     said = drawn_judgement(row)
     if said is None:
         return None
     is_lost = is_overhead(row, show)
-    return interval_bar(said, band, reach([said], band), is_overhead=is_lost)
+    return interval_bar(said, margin, reach([said], margin), is_overhead=is_lost)
 
 
 def _row(

@@ -22,13 +22,14 @@ from dashboard.pages.cell.quoting import NAME, quoted_of
 from dashboard.wording import Text, states
 
 SAYINGS: Final[Mapping[str, Text]] = {
-    "slower": gettext_lazy("it is slower by more than %(band)s\N{NO-BREAK SPACE}%%"),
-    "faster": gettext_lazy("it is faster by more than %(band)s\N{NO-BREAK SPACE}%%"),
+    "slower": gettext_lazy("it is slower by more than %(margin)s\N{NO-BREAK SPACE}%%"),
+    "faster": gettext_lazy("it is faster by more than %(margin)s\N{NO-BREAK SPACE}%%"),
     "equivalent": gettext_lazy(
-        "the two are equivalent within %(band)s\N{NO-BREAK SPACE}%%"
+        "the two are equivalent within %(margin)s\N{NO-BREAK SPACE}%%"
     ),
     "undetermined": gettext_lazy(
-        "whether they differ by more than %(band)s\N{NO-BREAK SPACE}%% is undetermined"
+        "whether they differ by more than %(margin)s\N{NO-BREAK SPACE}%% is "
+        "undetermined"
     ),
 }
 
@@ -78,7 +79,7 @@ def claim(
 
     ``link`` is the address of the cell's evidence and ``against`` names the reference
     system where the ratio is relative; ``provisos`` are sentences without which the
-    claim would mislead. Nothing is claimed where the verdict is refused.
+    claim would mislead. Nothing is claimed of what is not assessed.
     """
     judged, ratio = row.judgement, row.ratio
     if judged is None or ratio is None:
@@ -126,9 +127,9 @@ def _what(row: ComparisonRow) -> str:
 
 
 def _verdict(judged: Judgement, equivalence_margin_percent: float) -> str:
-    band = figures.number(equivalence_margin_percent)
-    said = str(SAYINGS[judged.verdict]) % {"band": band}
-    if judged.verdict == judged.leaning or not judged.sentences:
+    margin = figures.number(equivalence_margin_percent)
+    said = str(SAYINGS[judged.verdict]) % {"margin": margin}
+    if judged.verdict == judged.direction or not judged.sentences:
         return said
     why = wording.said(judged.sentences[0]).rstrip(".")
     return f"{said} ({why[:1].lower()}{why[1:]})"

@@ -227,14 +227,14 @@ def _width(found: Evidence) -> str:
     judged = found.row.judgement
     if found.baseline is None or judged is None:
         return ""
-    band, half_width = (
+    margin, half_width = (
         found.cell.study.equivalence_margin_percent / 100,
         judged.half_width,
     )
     is_few = min(found.cell.n, found.baseline.n) < WELCH_RUNS
-    if is_few and half_width is not None and half_width < band:
+    if is_few and half_width is not None and half_width < margin:
         return ""  # narrow already: more runs are for a verdict, as its reasons say
-    return width_advice(found.cell, found.baseline, band)
+    return width_advice(found.cell, found.baseline, margin)
 
 
 def _location(found: Evidence) -> str:

@@ -115,7 +115,7 @@ def _answer(row: ComparisonRow) -> tuple[str, str] | None:
 def _how_sure(judgement: Judgement | None) -> str:
     if judgement is None:
         return ""
-    if judgement.verdict != "refused" or judgement.label.startswith("indicative"):
+    if judgement.is_assessed or judgement.label.startswith("indicative"):
         return f": {judging.verdict_words(judgement)}"
     if judgement.label == "single run":
         return _("; no verdict: single run")
@@ -187,7 +187,7 @@ def _measured_clock(cell: Cell, runs: Iterable[Run], *, is_virtual: bool) -> str
     """Return what an agent found out about the clock of the first such run."""
     known: dict[str, Any] = {
         "is_virtual": is_virtual,
-        "band": cell.study.equivalence_margin_percent / 100,
+        "margin": cell.study.equivalence_margin_percent / 100,
     }
     for run in runs:
         if report_of(run.facts) is None:

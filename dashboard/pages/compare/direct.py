@@ -110,7 +110,7 @@ class DirectPage:
     def often(self) -> Reasons:
         """What keeps many cases from a verdict alike: told once, above the table."""
         judged = [row.judgement for row in self.rows if row.judgement]
-        told = Counter(reasons(it) for it in judged if it.verdict == "refused")
+        told = Counter(reasons(it) for it in judged if not it.is_assessed)
         said, count = next(iter(told.most_common(1)), ((), 0))
         return said if count >= OFTEN else ()
 
@@ -131,11 +131,11 @@ def direct_page(
     """Compare two systems by the runs of both; all else that was chosen counts too."""
     one, other = pinned
     rows, count = _rows(study, chosen, pinned)
-    band = study.equivalence_margin_percent / 100
+    margin = study.equivalence_margin_percent / 100
     judged = [said for each in rows if (said := drawn_judgement(each))]
-    table, axis = comparison_table(rows), reach(judged, band)
+    table, axis = comparison_table(rows), reach(judged, margin)
     groups = tuple(
-        _group(group, pinned, chosen, (band, axis)) for group in table.groups
+        _group(group, pinned, chosen, (margin, axis)) for group in table.groups
     )
     found = dict(Counter(each.verdict for each in judged).most_common())
     return DirectPage(

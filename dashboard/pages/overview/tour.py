@@ -109,8 +109,8 @@ def _steps(found: Examples) -> Iterator[Step]:
         yield _settings(found.settings)
     if found.mistake:
         yield _mistake(found.mistake)
-    if found.two_speeds:
-        yield _two_speeds(found.two_speeds)
+    if found.bimodal:
+        yield _bimodal(found.bimodal)
     if found.report:
         yield _report(found.report)
 
@@ -168,7 +168,7 @@ def _mistake(flag: Place) -> Step:
     )
 
 
-def _two_speeds(cell: Place) -> Step:
+def _bimodal(cell: Place) -> Step:
     return Step(
         _("What if a disk has two speeds?"),
         _(

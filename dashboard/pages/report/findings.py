@@ -105,7 +105,7 @@ def _refusals(judged: Iterable[Judgement]) -> Table | None:
     reasons = Counter(
         wording.said(sentence)
         for judgement in judged
-        if judgement.verdict == "refused"
+        if not judgement.is_assessed
         for sentence in judgement.sentences
     )
     if not reasons:

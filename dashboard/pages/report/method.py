@@ -18,11 +18,11 @@ def method(study: Study, parts: Container[str]) -> Section:
 
 
 def _paragraphs(study: Study, parts: Container[str]) -> Iterator[str]:
-    band = study.equivalence_margin_percent / 100
+    margin = study.equivalence_margin_percent / 100
     words = {
-        "band": f"{study.equivalence_margin_percent:g}",
-        "low": f"{1 - band:g}",
-        "high": f"{1 + band:g}",
+        "margin": f"{study.equivalence_margin_percent:g}",
+        "low": f"{1 - margin:g}",
+        "high": f"{1 + margin:g}",
         "days": str(study.baseline_max_age_days),
         "rules": str(RULE_SET),
     }
@@ -54,7 +54,7 @@ def _ratios() -> str:
         "speed, and overhead is 1 - efficiency. The baseline is the native cell of the "
         "same host, tool, case, guest OS and bits. It is stale if it lies more than "
         "%(days)s days away or the machine ran another kernel or firmware, and "
-        "ambiguous if several fit that differ by more than %(band)s %%. Where a "
+        "ambiguous if several fit that differ by more than %(margin)s %%. Where a "
         "study has no native runs, ratios are to a reference system and are called "
         "relative."
     )
@@ -63,10 +63,10 @@ def _ratios() -> str:
 def _shape() -> str:
     return _(
         "Before a cell gets a single figure its runs are looked at in their order: for "
-        "two speeds (from 5 runs on, at 1 % false alarms), for patterns and drifts in "
-        "time (from 8 runs on, by permutation, 1 %) and for a first run unlike the "
-        "others. A cell that fails is shown as what it is and gets no mean. Outliers "
-        "are labelled and never left out."
+        "bimodal runs (two speeds; from 5 runs on, at 1 % false alarms), for patterns "
+        "and drifts in time (from 8 runs on, by permutation, 1 %) and for a first run "
+        "unlike the others. A cell that fails is shown as what it is and gets no mean. "
+        "Outliers are labelled and never left out."
     )
 
 
@@ -82,11 +82,12 @@ def _intervals() -> str:
 
 def _verdicts() -> str:
     return _(
-        "The verdict, with a band of %(band)s %%: slower if the interval lies wholly "
-        "below %(low)s, faster if wholly above %(high)s, equivalent if wholly between "
-        "them, else undetermined. It is refused, with its reason, where runs are too "
-        "few, the baseline is missing, ambiguous, stale or too noisy, the readings "
-        "have two speeds or an order, or a flag stands."
+        "The verdict, with an equivalence margin of %(margin)s %%: slower if the "
+        "interval lies wholly below %(low)s, faster if wholly above %(high)s, "
+        "equivalent if wholly between them, else undetermined. A cell is not assessed, "
+        "with its reason, where runs are too few, the baseline is missing, ambiguous, "
+        "stale or too noisy, the readings are bimodal or have an order, or a flag "
+        "stands."
     )
 
 
@@ -124,8 +125,8 @@ def _coruns() -> str:
         "Co-runs: fairness is Jain's index (Σx)² / (k Σx²) of the k VMs that ran "
         "together, scaling their sum beside one VM alone. The target of a CPU-bound "
         "time with v virtual on c physical cores is the time alone times max(1, v/c). "
-        "The last VM that raised the sum did so by more than %(band)s %% and more than "
-        "the intervals of the two sums leave open."
+        "The last VM that raised the sum did so by more than %(margin)s %% and more "
+        "than the intervals of the two sums leave open."
     )
 
 

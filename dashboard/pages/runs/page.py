@@ -94,12 +94,12 @@ def run_page(run: Run) -> RunPage:
     """Return a run's samples with their cells, and its upload made readable."""
     samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
     cells = _cells_of(run, {sample.case_id for sample in samples})
-    band, is_virtual = (
+    margin, is_virtual = (
         run.study.equivalence_margin_percent / 100,
         not run.system.is_native,
     )
-    trust = run_trust(run.clock, run.facts, is_virtual=is_virtual, band=band)
-    printed = figures_trust(run.clock, run.facts, is_virtual=is_virtual, band=band)
+    trust = run_trust(run.clock, run.facts, is_virtual=is_virtual, margin=margin)
+    printed = figures_trust(run.clock, run.facts, is_virtual=is_virtual, margin=margin)
     return RunPage(
         samples=tuple(
             ShownSample(sample, cells.get(sample.case_id))

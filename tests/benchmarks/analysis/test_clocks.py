@@ -49,18 +49,23 @@ def test_the_bound_holds_however_the_delay_is_split_between_the_ways():
 
 
 @pytest.mark.parametrize(
-    ("bound_s", "is_refused"), [(0.0099, False), (0.01, False), (0.0101, True)]
+    ("bound_s", "is_too_uncertain"), [(0.0099, False), (0.01, False), (0.0101, True)]
 )
-def test_a_bound_of_more_than_half_the_band_is_refused(bound_s, is_refused):
+def test_a_bound_of_more_than_half_the_margin_is_too_uncertain(
+    bound_s, is_too_uncertain
+):
     interval = Interval(1.0, bound_s)
 
-    assert interval.is_refused(band=0.02) is is_refused
-    assert trust_external(interval).state == ("suspect" if is_refused else "trusted")
+    assert interval.is_too_uncertain(margin=0.02) is is_too_uncertain
+    assert trust_external(interval).state == (
+        "suspect" if is_too_uncertain else "trusted"
+    )
 
 
-def test_it_says_why_a_duration_is_refused():
-    assert Interval(2.0, 0.067).sentence(band=0.02) == (
-        "2 s are known to 67 ms (3.4 %), more than half the band of 2 %: refused."
+def test_it_says_why_a_duration_is_too_uncertain():
+    assert Interval(2.0, 0.067).sentence(margin=0.02) == (
+        "2 s are known to 67 ms (3.4 %), more than half the equivalence margin of 2 %: "
+        "too uncertain."
     )
     assert Interval(45.0, 0.003).sentence() == "45 s are known to 3 ms (0.0067 %)."
 

@@ -79,7 +79,7 @@ def test_equal_systems_are_rarely_called_different(kind, n, noise):
 
 @pytest.mark.parametrize("truth", [0.98, 1.02])
 @pytest.mark.parametrize("kind", KINDS)
-def test_at_the_edge_of_the_band_few_verdicts_are_given(kind, truth):
+def test_at_the_edge_of_the_margin_few_verdicts_are_given(kind, truth):
     given = shares(*sides_of(kind, 10, noise=0.01, truth=truth))
 
     assert 1 - given[Verdict.UNDETERMINED] <= 0.06

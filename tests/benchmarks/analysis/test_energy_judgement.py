@@ -7,11 +7,11 @@ from benchmarks.analysis.gates import Gate
 ONE = MeterFacts("meter 1", 0.015)
 TWO = MeterFacts("meter 2", 0.015)
 BASE = (50.2, 49.7, 50.4, 50.1, 49.9)
-BAND = 0.02
+MARGIN = 0.02
 
 
 def said(own, base=BASE, meters=(ONE, ONE), gates=0):
-    (found,) = energy_judgements([EnergyPair(own, base, meters, gates)], BAND)
+    (found,) = energy_judgements([EnergyPair(own, base, meters, gates)], MARGIN)
     return found
 
 
@@ -43,21 +43,21 @@ def test_its_interval_is_that_of_the_ratio():
 def test_few_runs_are_only_indicative():
     found = said((60.0, 61.0, 59.5))
 
-    assert (found.verdict, found.label) == ("refused", "indicative: more")
+    assert (found.verdict, found.label) == ("not_assessed", "indicative: more")
     assert found.codes == ("few_runs",)
 
 
 def test_a_single_run_says_how_many_would_allow_a_verdict():
     found = said((60.0,))
 
-    assert (found.verdict, found.low) == ("refused", None)
+    assert (found.verdict, found.low) == ("not_assessed", None)
     assert "5 runs a side allow a verdict" in found.advice
 
 
 def test_what_stands_against_the_cells_stands_against_their_energy():
     found = said(times(1.2), gates=int(Gate.FLAGGED))
 
-    assert (found.verdict, found.codes) == ("refused", ("flagged",))
+    assert (found.verdict, found.codes) == ("not_assessed", ("flagged",))
 
 
 def test_many_are_corrected_together():
@@ -65,7 +65,7 @@ def test_many_are_corrected_together():
     alone = said(close)
     pairs = [EnergyPair(close, BASE, (ONE, ONE))]
     noise = [EnergyPair((40.0, 60.0, 45.0, 58.0, 50.0), BASE, (ONE, ONE))] * 200
-    together = energy_judgements(pairs + noise, BAND)[0]
+    together = energy_judgements(pairs + noise, MARGIN)[0]
 
     assert (alone.verdict, together.verdict) == ("more", "undetermined")
     assert "201 cells" in together.sentences[0]
@@ -77,4 +77,4 @@ def test_two_meters_of_unknown_accuracy_are_not_judged():
 
 
 def test_nothing_is_judged_of_nothing():
-    assert energy_judgements([], BAND) == []
+    assert energy_judgements([], MARGIN) == []

@@ -113,7 +113,7 @@ def test_bits_do_not_change_their_meaning():
         "undirected",
         "unit_mismatch",
         "other_parameters",
-        "two_speeds",
+        "bimodal",
         "periodic",
         "drift",
         "flagged",

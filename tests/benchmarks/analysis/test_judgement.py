@@ -24,7 +24,11 @@ def said_of(cell, baseline=(5, 100.0, 0.5), gates=0):
 def test_a_verdict_says_what_decided():
     said = said_of((5, 90.0, 0.5))
 
-    assert (said.verdict, said.label, said.standing) == ("slower", "slower", "verdict")
+    assert (said.verdict, said.label, said.evidence_level) == (
+        "slower",
+        "slower",
+        "verdict",
+    )
     assert said.ratio == 0.9
     assert said.low < 0.9 < said.high < 0.98
     assert said.half_width == pytest.approx((said.high - said.low) / 1.8)
@@ -55,7 +59,7 @@ def test_a_single_run_is_called_so():
     said = said_of((1, 90.0, 0.0), (1, 100.0, 0.0))
 
     assert (said.ratio, said.low, said.high) == (0.9, None, None)
-    assert (said.label, said.verdict) == ("single run", "refused")
+    assert (said.label, said.verdict) == ("single run", "not_assessed")
     assert said.codes == ("single_run",)
     assert said.advice == "5 runs a side allow a verdict; there are 1 and 1."
 
@@ -80,7 +84,7 @@ def test_a_noisy_baseline_is_refused_with_its_width():
 def test_all_reasons_are_said():
     said = said_of((3, 90.0, 0.5), gates=Gate.FLAGGED | Gate.OTHER_SESSION)
 
-    assert said.label == "refused"
+    assert said.label == "not_assessed"
     assert said.codes == ("few_runs", "other_session", "flagged")
     assert len(said.sentences) == 3
     assert said.advice == ""
@@ -100,7 +104,7 @@ def test_a_verdict_lost_among_many_says_so():
 
     said = judgement_of(correct(judged), 0)
 
-    assert (said.verdict, said.leaning) == ("undetermined", "slower")
+    assert (said.verdict, said.direction) == ("undetermined", "slower")
     assert said.sentences == (
         "Decided by itself, but not as one of 20 cells that were tested together.",
     )

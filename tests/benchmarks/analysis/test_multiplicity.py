@@ -80,7 +80,7 @@ def test_verdicts_that_do_not_survive_become_undetermined():
     corrected = correct(judged)
 
     assert corrected.verdict[:2].tolist() == [Verdict.SLOWER, Verdict.UNDETERMINED]
-    assert corrected.leaning.tolist() == judged.leaning.tolist()
+    assert corrected.direction.tolist() == judged.direction.tolist()
     assert corrected.tested == 20
 
 
@@ -94,7 +94,7 @@ def test_refused_cells_are_not_tested_and_stay_refused():
     assert corrected.verdict.tolist() == [
         Verdict.SLOWER,
         Verdict.SLOWER,
-        Verdict.REFUSED,
+        Verdict.NOT_ASSESSED,
     ]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.analysis.shape import CUTOFFS, shape_of, two_speed_cutoff
+from benchmarks.analysis.shape import CUTOFFS, bimodal_cutoff, shape_of
 from benchmarks.reference.rows import read_rows
 
 STEADY = [10.3, 9.8, 10.1, 10.6, 9.9, 10.2, 9.7, 10.4]
@@ -36,7 +36,7 @@ def test_a_dell_raid_reads_at_two_speeds_in_threes():
     )
     assert [mode.count for mode in shape.modes] == [7, 4]
     assert [mode.centre for mode in shape.modes] == pytest.approx([58.87, 108.725])
-    assert (shape.period, shape.is_single_speed, shape.outliers) == (3, False, ())
+    assert (shape.period, shape.is_unimodal, shape.outliers) == (3, False, ())
     assert not shape.has_single_figure
 
 
@@ -66,7 +66,7 @@ def test_units_do_not_matter():
 def test_the_cutoffs_are_the_99_percent_quantiles_of_uniform_data(n):
     rows = np.random.default_rng(n).uniform(size=(20_000, n))
 
-    exceeding = (eta_squared(rows) > two_speed_cutoff(n)).mean()
+    exceeding = (eta_squared(rows) > bimodal_cutoff(n)).mean()
 
     assert 0.007 < exceeding < 0.0135
 
@@ -75,7 +75,7 @@ def test_the_cutoffs_are_the_99_percent_quantiles_of_uniform_data(n):
 def test_between_and_beyond_the_listed_numbers_they_hold_too(n):
     rows = np.random.default_rng(n).uniform(size=(4_000, n))
 
-    exceeding = (eta_squared(rows) > two_speed_cutoff(n)).mean()
+    exceeding = (eta_squared(rows) > bimodal_cutoff(n)).mean()
 
     assert 0.004 < exceeding < 0.017
 
@@ -84,13 +84,13 @@ def test_between_and_beyond_the_listed_numbers_they_hold_too(n):
 def test_normal_data_alarm_even_less_often(n, most):
     rows = np.random.default_rng(n).standard_normal((20_000, n))
 
-    assert (eta_squared(rows) > two_speed_cutoff(n)).mean() < most
+    assert (eta_squared(rows) > bimodal_cutoff(n)).mean() < most
 
 
 def test_fewer_than_five_runs_have_no_shape():
     shape = shape_of([1.0, 1.0001, 9.0, 9.0001])
 
-    assert two_speed_cutoff(4) is None
+    assert bimodal_cutoff(4) is None
     assert (shape.is_tested, shape.eta_squared, len(shape.modes)) == (False, None, 1)
     assert shape.sentence == "4 of the 5 runs that a look at the shape needs"
 
@@ -114,18 +114,18 @@ def test_equal_readings_are_one_speed(value):
 def test_the_steps_of_a_coarse_display_are_not_two_speeds():
     coarse = [10.1, 10.2, 10.2, 10.1, 10.2, 10.2, 10.1, 10.1, 10.2, 10.1, 10.2]
 
-    assert shape_of(coarse).is_single_speed
-    assert not shape_of(coarse, resolution=0.001).is_single_speed
+    assert shape_of(coarse).is_unimodal
+    assert not shape_of(coarse, resolution=0.001).is_unimodal
 
 
 def test_the_last_bits_of_a_mean_are_not_two_speeds():
-    assert shape_of([0.1 + 0.2, 0.3] * 6).is_single_speed
+    assert shape_of([0.1 + 0.2, 0.3] * 6).is_unimodal
 
 
 def test_one_far_run_is_an_outlier_and_no_second_speed():
     shape = shape_of([*STEADY, 14.0])
 
-    assert (shape.is_single_speed, shape.outliers) == (True, (8,))
+    assert (shape.is_unimodal, shape.outliers) == (True, (8,))
     assert shape.sentence == "one speed, outlier: run 9"
 
 

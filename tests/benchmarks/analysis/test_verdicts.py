@@ -7,7 +7,7 @@ from scipy import stats
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.verdicts import (
-    Standing,
+    EvidenceLevel,
     Verdict,
     compare_directly,
     judge,
@@ -40,49 +40,50 @@ def verdict_of(*cell, baseline=QUIET, higher_is_better=True, **options):
         (110.0, Verdict.FASTER, Verdict.SLOWER),
     ],
 )
-def test_a_verdict_follows_from_the_interval_and_the_band(mean, higher, lower):
+def test_a_verdict_follows_from_the_interval_and_the_margin(mean, higher, lower):
     assert verdict_of(5, mean, 0.5) == higher
     assert verdict_of(5, mean, 0.5, higher_is_better=False) == lower
 
 
-def test_a_study_may_set_another_band():
-    assert verdict_of(5, 95.0, 0.5, band=0.1) == Verdict.EQUIVALENT
-    assert verdict_of(5, 95.0, 0.5, band=0.02) == Verdict.SLOWER
+def test_a_study_may_set_another_margin():
+    assert verdict_of(5, 95.0, 0.5, margin=0.1) == Verdict.EQUIVALENT
+    assert verdict_of(5, 95.0, 0.5, margin=0.02) == Verdict.SLOWER
 
 
 @pytest.mark.parametrize(
-    ("n", "standing", "gates"),
+    ("n", "evidence_level", "gates"),
     [
-        (0, Standing.NONE, Gate.NO_RUNS),
-        (1, Standing.NONE, Gate.SINGLE_RUN),
-        (2, Standing.FAINT, Gate.TWO_RUNS),
-        (3, Standing.INDICATIVE, Gate.FEW_RUNS),
-        (4, Standing.INDICATIVE, Gate.FEW_RUNS),
-        (5, Standing.VERDICT, 0),
-        (9, Standing.VERDICT, 0),
-        (10, Standing.RANKING, 0),
-        (30, Standing.RANKING, 0),
+        (0, EvidenceLevel.NONE, Gate.NO_RUNS),
+        (1, EvidenceLevel.NONE, Gate.SINGLE_RUN),
+        (2, EvidenceLevel.FAINT, Gate.TWO_RUNS),
+        (3, EvidenceLevel.INDICATIVE, Gate.FEW_RUNS),
+        (4, EvidenceLevel.INDICATIVE, Gate.FEW_RUNS),
+        (5, EvidenceLevel.VERDICT, 0),
+        (9, EvidenceLevel.VERDICT, 0),
+        (10, EvidenceLevel.RANKING, 0),
+        (30, EvidenceLevel.RANKING, 0),
     ],
 )
-def test_the_smaller_side_decides_what_may_be_said(n, standing, gates):
+def test_the_smaller_side_decides_what_may_be_said(n, evidence_level, gates):
     few, many = cells((n, 50.0, 0.1)), cells((30, 100.0, 0.1))
 
     for judged in (judge(few, many, [True]), judge(many, few, [True])):
-        assert judged.standing[0] == standing
+        assert judged.evidence_level[0] == evidence_level
         assert judged.gates[0] == gates
-        assert (judged.verdict[0] == Verdict.REFUSED) == bool(gates)
+        assert (judged.verdict[0] == Verdict.NOT_ASSESSED) == bool(gates)
 
 
 def test_few_runs_lean_but_have_no_verdict():
     judged = judge(cells((3, 50.0, 0.1)), cells((3, 100.0, 0.1)), [True])
 
-    assert judged.verdict[0] == Verdict.REFUSED
-    assert judged.leaning[0] == Verdict.SLOWER
+    assert judged.verdict[0] == Verdict.NOT_ASSESSED
+    assert judged.direction[0] == Verdict.SLOWER
 
 
 @pytest.mark.parametrize("gate", list(Gate))
-def test_every_gate_refuses_a_verdict(gate):
-    assert verdict_of(5, 90.0, 0.5, gates=[gate]) == Verdict.REFUSED
+def test_every_gate_withholds_a_verdict(gate):
+    stated = Verdict.BASELINE if gate is Gate.NATIVE else Verdict.NOT_ASSESSED
+    assert verdict_of(5, 90.0, 0.5, gates=[gate]) == stated
 
 
 def test_gates_from_elsewhere_come_on_top_of_those_found():
@@ -147,7 +148,7 @@ def test_no_numbers_are_too_strange_to_be_judged(cell, baseline, higher_is_bette
     judged = compare_directly(*sides, [higher_is_better])
 
     found = judged.intervals
-    if judged.verdict[0] != Verdict.REFUSED:
+    if judged.verdict[0] != Verdict.NOT_ASSESSED:
         assert 0 < found.low[0] <= found.ratio[0] <= found.high[0] < np.inf
         assert 0 <= judged.p_values()[0] <= 1
 
@@ -167,7 +168,7 @@ def test_p_and_verdict_say_the_same(pairs):
 
     decided = (judged.verdict != Verdict.UNDETERMINED) & ~np.isnan(p)
     np.testing.assert_array_equal(p < 0.05, decided)
-    np.testing.assert_array_equal(np.isnan(p), judged.verdict == Verdict.REFUSED)
+    np.testing.assert_array_equal(np.isnan(p), judged.verdict == Verdict.NOT_ASSESSED)
 
 
 def test_p_is_twice_the_tail_beyond_the_nearest_edge():
@@ -235,7 +236,7 @@ def test_a_flagged_cell_gets_no_advice():
 def test_sides_that_are_worlds_apart_are_judged():
     judged = judge(cells((4, 1e-155, 1e-157)), cells((4, 1e155, 1e152)), [True])
 
-    assert judged.leaning[0] == Verdict.SLOWER
+    assert judged.direction[0] == Verdict.SLOWER
     assert judged.wanted_runs[0] == 5
 
 

@@ -34,7 +34,7 @@ def judged(study, hypervisor="Xen", reference=None):
 def test_a_clear_loss_is_slower(pair_of):
     judgement = pair_of()
 
-    assert (judgement.verdict, judgement.standing) == ("slower", "verdict")
+    assert (judgement.verdict, judgement.evidence_level) == ("slower", "verdict")
     assert judgement.low < 0.8 < judgement.high < 0.81
 
 
@@ -48,7 +48,7 @@ def test_the_same_speed_is_equivalent(pair_of):
 def test_few_runs_are_refused_with_the_reason_and_advice(pair_of, runs, code):
     judgement = pair_of(NATIVE[:runs], SLOW[:runs])
 
-    assert (judgement.verdict, judgement.codes) == ("refused", (code,))
+    assert (judgement.verdict, judgement.codes) == ("not_assessed", (code,))
     assert "runs" in judgement.advice
 
 
@@ -71,14 +71,14 @@ def test_two_speeds_take_the_verdict_away(pair_of, study):
 
     judgement = judged(study)
 
-    assert judgement.verdict == "refused"
-    assert "two_speeds" in judgement.codes
+    assert judgement.verdict == "not_assessed"
+    assert "bimodal" in judgement.codes
 
 
 @pytest.mark.parametrize("hypervisor", ["Xen", "native"])
 @pytest.mark.parametrize(
     ("status", "verdict"),
-    [("open", "refused"), ("confirmed", "refused"), ("dismissed", "slower")],
+    [("open", "not_assessed"), ("confirmed", "not_assessed"), ("dismissed", "slower")],
 )
 def test_a_flag_withholds_until_it_is_dismissed(
     pair_of, study, hypervisor, status, verdict
@@ -150,7 +150,7 @@ def test_two_hypervisors_may_run_on_kernels_of_their_own(
     assert judged(study, reference=chosen).verdict == "slower"
 
 
-def test_a_study_may_set_another_band(pair_of, study):
+def test_a_study_may_set_another_margin(pair_of, study):
     study.equivalence_margin_percent = 25
     study.save()
 

@@ -44,7 +44,7 @@ def test_without_power_nothing_is_told_of_the_speed_either():
 def test_two_speeds_have_no_single_energy():
     doubted = replace(
         XEN,
-        doubts=("two_speeds",),
+        doubts=("bimodal",),
         speeds=(10.0, 20.0),
         reason="No single figure: two speeds.",
     )

@@ -203,7 +203,7 @@ def test_two_speeds_are_seen_in_runs_and_in_iterations(
 
     cell = Cell.objects.get()
     assert cell.shape["sentence"].startswith("two speeds, 59 (73 %) and 109 (27 %)")
-    assert cell.shape_codes == "two_speeds,periodic"
+    assert cell.shape_codes == "bimodal,periodic"
 
 
 def test_a_shape_is_looked_at_again_when_a_run_is_added(submit, run_document):

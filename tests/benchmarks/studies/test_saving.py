@@ -38,7 +38,7 @@ def test_a_reference_system_of_another_lab_is_unknown(
         update_study(study=study, reference_system=System.objects.get().pk)
 
 
-def test_a_wider_band_settles_what_was_ambiguous(study, submit, run_document, xen):
+def test_a_wider_margin_settles_what_was_ambiguous(study, submit, run_document, xen):
     one, two = {"options": {"memory": "1 GiB"}}, {"options": {"memory": "2 GiB"}}
     submit(
         run_document(50.0, system=one),

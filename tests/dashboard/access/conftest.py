@@ -88,7 +88,7 @@ def load(lab: Lab) -> dict[str, int]:
     return {
         "cell": compared.pk,
         "native": native.pk,
-        "two_speeds": speeds.pk,
+        "bimodal": speeds.pk,
         "one": one,
         "other": other,
         "run": Run.objects.filter(study=xen).first().pk,

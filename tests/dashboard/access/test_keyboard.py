@@ -20,7 +20,7 @@ MOST_STOPS = 400
 CHARTS = [
     *(f"{routes.XEN}compare/", f"{routes.XEN}co-runs/", f"{routes.UOC}energy/"),
     *(f"{routes.UOC}sweep/", f"{routes.ESXI}factor-effects/?component=network"),
-    f"{routes.DISKS}cells/{{two_speeds}}/",
+    f"{routes.DISKS}cells/{{bimodal}}/",
 ]
 # The table nearest to a chart, and whether it or what unfolds it takes the focus.
 TWINS = """

@@ -104,11 +104,14 @@ def test_a_word_that_a_column_has_no_room_for_may_break(rows):
     assert r"Server-\allowbreak{}Enterprise\allowbreak{}\_\allowbreak{}2008" in text
 
 
-def test_notes_tell_runs_band_and_among_how_many_a_verdict_was_found(rows, measured):
+def test_notes_tell_runs_margin_and_among_how_many_a_verdict_was_found(rows, measured):
     source = replace(SOURCE, equivalence_margin_percent=5.0, tested=40)
     text = latex(comparison_table([rows[0], measured]), source)
 
-    assert r"The band is 5 \%; corrected for 40 cells that were tested together" in text
+    assert (
+        r"The equivalence margin is 5 \%; corrected for 40 cells that were tested "
+        "together" in text
+    )
     assert "Runs behind each number: 1 to 6." in text
     assert "Runs behind each number: 1." in latex(comparison_table(rows), SOURCE)
 
@@ -133,7 +136,7 @@ def test_a_state_is_explained_below_by_its_letter(rows):
 
 def test_what_keeps_a_verdict_from_a_number_is_told_below(rows, measured):
     codes = ("two_runs", "clock_suspect", "flagged")
-    doubted = replace(measured.judgement, verdict="refused", codes=codes)
+    doubted = replace(measured.judgement, verdict="not_assessed", codes=codes)
     native = replace(rows[0], judgement=replace(doubted, codes=("native", *codes)))
     text = latex(
         comparison_table([native, replace(measured, judgement=doubted)]), SOURCE

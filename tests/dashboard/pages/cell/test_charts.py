@@ -48,7 +48,7 @@ def iterated(runs, **more):
     return side(values, strands=strands, **more)
 
 
-def two_speeds():
+def bimodal():
     return side(HDPARM, speeds=SPEEDS, period=3)
 
 
@@ -131,7 +131,7 @@ def test_a_box_shows_the_quartiles_it_is_given_and_only_those():
 def test_two_speeds_are_two_lines_in_the_strip():
     (marks,) = [
         trace
-        for trace in dots(drawn_strip(two_speeds()))
+        for trace in dots(drawn_strip(bimodal()))
         if trace["marker"]["symbol"] == "line-ns"
     ]
 
@@ -140,7 +140,7 @@ def test_two_speeds_are_two_lines_in_the_strip():
 
 
 def test_the_order_plot_colours_speeds_and_marks_the_period():
-    low, high = dots(drawn_order(two_speeds()))
+    low, high = dots(drawn_order(bimodal()))
 
     assert low["name"] == "59 MB/s (64 %)"
     assert high["x"] == [1, 4, 7, 10]
@@ -188,7 +188,7 @@ def test_a_first_run_that_differs_is_named():
 
 
 def test_the_histogram_counts_every_point_once_and_colours_the_speeds():
-    figure = histogram([two_speeds(), side([60.0] * 5, "baseline")], "MB/s", "n")
+    figure = histogram([bimodal(), side([60.0] * 5, "baseline")], "MB/s", "n")
 
     low, high, other = figure["data"]
     assert (sum(low["y"]), sum(high["y"]), sum(other["y"])) == (7, 4, 5)
@@ -210,7 +210,7 @@ def test_the_histogram_counts_every_point_once_and_colours_the_speeds():
 def test_of_labels_that_lie_near_each_other_one_stands_beside_its_line(others, moved):
     far = [side(tuple(map(float, others)), name="baseline")] if others else []
 
-    figure = histogram([two_speeds(), *far], "MB/s", "number")
+    figure = histogram([bimodal(), *far], "MB/s", "number")
 
     notes = figure["layout"]["annotations"]
     beside = [
@@ -258,7 +258,7 @@ def test_names_are_shown_and_never_read_as_markup(draw):
 
 
 def test_colours_are_tokens_of_the_style_sheet():
-    figure = drawn_strip(two_speeds())
+    figure = drawn_strip(bimodal())
 
     assert figure["layout"]["meta"] == {"tokens": True}
     assert dots(figure)[1]["marker"]["color"] == "--series-2"

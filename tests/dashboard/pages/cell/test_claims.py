@@ -27,8 +27,8 @@ def test_a_verdict_is_a_sentence_with_interval_host_tool_runs_and_link():
         ("undetermined", "whether they differ by more than 5 % is undetermined."),
     ],
 )
-def test_each_verdict_is_said_as_what_it_is_and_with_its_band(verdict, said):
-    judged = replace(SLOWER, verdict=verdict, leaning=verdict)
+def test_each_verdict_is_said_as_what_it_is_and_with_its_margin(verdict, said):
+    judged = replace(SLOWER, verdict=verdict, direction=verdict)
     sentence = claim(
         replace(MEASURED, judgement=judged), equivalence_margin_percent=5.0
     ).sentence
@@ -69,7 +69,7 @@ def test_a_ratio_to_a_reference_names_it_and_not_native():
 def test_a_refused_verdict_is_never_a_claim():
     judged = replace(
         SLOWER,
-        verdict="refused",
+        verdict="not_assessed",
         codes=("few_runs",),
         sentences=("3 runs are few.",),
         advice="About 5 runs a side would decide it.",

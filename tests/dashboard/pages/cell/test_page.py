@@ -15,7 +15,7 @@ from dashboard.pages.cell import page as pages
 
 QUERIES = 13
 LIST = "/studies/alpha-lab/study/runs/"
-TWO_SPEEDS = (108.43, 55.64, 62.37, 107.52, 58.87, 61.35, 111.10, 57.87, 58.17)
+BIMODAL = (108.43, 55.64, 62.37, 107.52, 58.87, 61.35, 111.10, 57.87, 58.17)
 CALM = (99.8, 100.1, 100.0, 100.3, 99.9, 100.2)
 HDPARM = """
 /dev/sda:
@@ -113,7 +113,7 @@ def test_runs_enough_are_drawn_in_four_ways_each_with_its_table(client, sides):
 
 
 def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
-    cell = sides(TWO_SPEEDS, CALM)
+    cell = sides(BIMODAL, CALM)
 
     page = words(text(address(cell)))
 
@@ -128,7 +128,7 @@ def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
 
 
 def test_two_speeds_of_the_baseline_forbid_the_ratio_too(client, sides):
-    page = client.get(address(sides(CALM, TWO_SPEEDS))).context["page"]
+    page = client.get(address(sides(CALM, BIMODAL))).context["page"]
 
     assert "the baseline has two speeds" in page.headline
     assert not page.has_ratio
@@ -137,7 +137,7 @@ def test_two_speeds_of_the_baseline_forbid_the_ratio_too(client, sides):
 
 
 def test_two_speeds_of_the_cell_itself_are_not_said_of_its_baseline(client, sides):
-    page = client.get(address(sides(TWO_SPEEDS, TWO_SPEEDS))).context["page"]
+    page = client.get(address(sides(BIMODAL, BIMODAL))).context["page"]
 
     assert not any("baseline" in reason for reason in page.reasons)
 

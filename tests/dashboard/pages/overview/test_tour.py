@@ -41,7 +41,7 @@ def studies(submit, run_document, xen, lab):
     )
     esxi = Study.objects.get(slug=ESXI)
     esxi.flags.create(lab=lab, rule="unit-slip", severity="impossible", sentence="Odd.")
-    Cell.objects.filter(study__slug=DISK).update(shape_codes="two_speeds")
+    Cell.objects.filter(study__slug=DISK).update(shape_codes="bimodal")
 
 
 def listed(page):

@@ -150,7 +150,7 @@ def test_versions_are_an_axis_of_their_own(text, submit, series):
 
 
 @pytest.fixture
-def two_speeds(submit, run_document, xen, study):
+def bimodal(submit, run_document, xen, study):
     """Four days of four runs each at two speeds in turns, then four steady days."""
     random = np.random.default_rng(5)
     for at in range(32):
@@ -165,7 +165,7 @@ def two_speeds(submit, run_document, xen, study):
     checking.check_study(study)
 
 
-def test_days_of_two_speeds_show_their_range_and_no_mean(text, two_speeds):
+def test_days_of_two_speeds_show_their_range_and_no_mean(text, bimodal):
     page = text(PAGE)
 
     (line,) = figure(page)["data"]
@@ -175,7 +175,7 @@ def test_days_of_two_speeds_show_their_range_and_no_mean(text, two_speeds):
     assert "No single figure: two speeds, " in page
 
 
-def test_no_factor_is_claimed_against_a_version_of_two_speeds(text, two_speeds):
+def test_no_factor_is_claimed_against_a_version_of_two_speeds(text, bimodal):
     page = text(f"{PAGE}?axis=version")
 
     assert "No single figure describes the runs of 4.18." in findings(page)[0]
