@@ -17,8 +17,6 @@ logger = logging.getLogger(__name__)
 # thousand uploads in a second need a few messages, and each finishes a whole batch.
 HINT_SENT = "virtlab:hint-sent"
 HINT_IS_LOST_AFTER_S = 5
-# The dashboard writes the files of a version; this package does not know it.
-PUBLISH_VERSION = "dashboard.tasks.publish_version"
 
 
 @shared_task
@@ -47,7 +45,7 @@ def send_forgotten_publishing_jobs() -> None:
     for pk in jobs.requeue_publishing_jobs():
         try:
             current_app.send_task(
-                PUBLISH_VERSION, (pk,), expires=expires_s, retry=False
+                jobs.PUBLISH_TASK, (pk,), expires=expires_s, retry=False
             )
         except (OperationalError, OSError) as error:
             logger.warning("Redis took no version to freeze (%s).", error)

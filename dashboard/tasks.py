@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-from dashboard.pages.report import making
+from benchmarks.publishing.jobs import PUBLISH_TASK
+from dashboard.exports.report import making
 from dashboard.pages.versions import publishing
 
 
@@ -12,7 +13,7 @@ def make_report(report_id: int) -> None:
     making.make_report(report_id)
 
 
-@shared_task
+@shared_task(name=PUBLISH_TASK)
 def publish_version(job_id: int) -> None:
     """Freeze a study that somebody asked for."""
     publishing.publish(job_id)

@@ -1,6 +1,7 @@
 """The allowed arrows between packages. This guard needs no tool and never skips."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,11 @@ ALLOWED = {
     # It runs in guests, beside the agent's file.
     "lab.files.clock": {"agents.timing"},
 }
+# What pages share; it knows none of them.
+BELOW_PAGES = tuple(
+    f"dashboard.{room}"
+    for room in ("charts", "exports", "kit", "templatetags", "wording")
+)
 # The rooms of the domain that write.
 ROOMS = ("labs", "plans", "publishing", "studies", "uploads")
 PURE = (
@@ -54,9 +60,9 @@ PURE = (
     "dashboard.exports.latex_widths",
     "dashboard.exports.records",
     "dashboard.kit.figures",
-    "dashboard.pages.factor_effects.bars",
+    "dashboard.charts.effect_bars",
     "dashboard.pages.upload.archives",
-    "dashboard.pages.upload.text",
+    "dashboard.kit.upload_text",
     "dashboard.charts.vector",
 )
 WEB = {"django", "rest_framework", "celery", "redis", "psycopg"}
@@ -95,9 +101,24 @@ def allowed_for(module: str) -> set[str]:
     return ALLOWED[longest]
 
 
+def page_of(name: str) -> str:
+    """Return the page a module belongs to; nothing of others."""
+    parts = name.split(".")
+    return parts[2] if parts[:2] == ["dashboard", "pages"] and parts[2:] else ""
+
+
+def is_another_page(module: str, name: str) -> bool:
+    """Whether a page imports another one, or what pages share imports any."""
+    if is_within(module, BELOW_PAGES):
+        return is_within(name, ("dashboard.pages",))
+    page = page_of(module)
+    return bool(page and page_of(name)) and page_of(name) != page
+
+
 def wrong_imports(module: str, path: Path) -> list[str]:
     ours = {name for name in imports(path) if name.split(".")[0] in OURS}
     wrong = {name for name in ours if not is_within(name, allowed_for(module))}
+    wrong |= {name for name in ours if is_another_page(module, name)}
     if is_within(module, PURE):
         not_pure = (name for name in imports(path) if not is_within(name, PURE))
         wrong |= {name for name in not_pure if is_within(name, WEB | LATER)}
@@ -125,6 +146,33 @@ def test_what_queues_and_what_runs_are_different_modules():
     }
 
 
+def names_of_the_dashboard(path: Path) -> list[str]:
+    """Return the texts by which a module would name what only the dashboard has."""
+    texts = (
+        node.value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    return [text for text in texts if re.match(r"(api|dashboard)[.:]\w", text)]
+
+
+def test_the_domain_names_nothing_of_the_pages():
+    named = {
+        path: names_of_the_dashboard(path)
+        for path in (ROOT / "benchmarks").rglob("*.py")
+    }
+
+    assert {path: names for path, names in named.items() if names} == {}
+
+
+@pytest.mark.parametrize("name", ["dashboard.tasks.make_report", "dashboard:overview"])
+def test_the_guard_sees_a_name_of_the_dashboard(tmp_path, name):
+    path = tmp_path / "module.py"
+    path.write_text(f"send({name!r})")
+
+    assert names_of_the_dashboard(path) == [name]
+
+
 @pytest.mark.parametrize(
     ("module", "line"),
     [
@@ -134,6 +182,10 @@ def test_what_queues_and_what_runs_are_different_modules():
         ("agents.client", "import benchmarks.units"),
         ("lab.results", "from benchmarks.models import Run"),
         ("dashboard.pages.runs.views", "from api.kit.errors import answer"),
+        ("dashboard.pages.trend.page", "from dashboard.pages.sweep import page"),
+        ("dashboard.pages.runs", "from dashboard.pages.cell.page import cell_page"),
+        ("dashboard.kit.signing_in", "from dashboard.pages.upload import views"),
+        ("dashboard.templatetags.virtlab", "import dashboard.pages.flags.page"),
     ],
 )
 def test_the_guard_sees_a_wrong_arrow(tmp_path, module, line):

@@ -22,6 +22,8 @@ Stage = PublishingJob.Stage
 UNTAKEN = timedelta(seconds=10)
 """How long a hint may be under way: the sweeper looks for those that got lost."""
 MOST_ATTEMPTS = 5
+PUBLISH_TASK = "virtlab.publish_version"
+"""Under this name a worker takes jobs: it knows who writes the files of a version."""
 
 
 def request_version(

@@ -8,10 +8,7 @@ from urllib.parse import urlsplit
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
-
-from dashboard.pages.upload.file_requests import is_from_script, part
 
 Given = ParamSpec("Given")
 View = Callable[Concatenate[HttpRequest, Given], HttpResponse]
@@ -32,12 +29,7 @@ def signed_in(view: View[Given]) -> View[Given]:
 
 
 def _led_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Lead the whole page there, also if a script asked for a part of it.
-
-    The script that sends files keeps its page instead: the files are on it.
-    """
-    if is_from_script(request):
-        return part(request, 401, problem=_("Not done: you are signed out."))
+    """Lead the whole page there, also if a script asked for a part of it."""
     answer = redirect_to_login(page_of(request))
     if "HX-Request" in request.headers:
         return HttpResponseClientRedirect(answer.url)

@@ -10,8 +10,8 @@ from benchmarks.comparing.verdicts import Mark
 from benchmarks.power.energy_rows import EnergyRow
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.pages.energy.cells import energy_sentence, energy_texts
 from dashboard.wording import judging, states
+from dashboard.wording.energy import energy_sentence, energy_texts
 from dashboard.wording.ratios import VALUE, ratio_text
 
 # States that say nothing beyond the number; all others are spelled out in the cell.

@@ -1,5 +1,7 @@
 """Who is looking at a page, what they ask for, and what of it they may see."""
 
+from typing import cast
+
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest
 
@@ -28,6 +30,11 @@ def viewer_named(person: User | None) -> Viewer:
 def person_of(request: HttpRequest) -> User | None:
     """Return who is signed in."""
     return request.user if request.user.is_authenticated else None
+
+
+def signed_in_person(request: HttpRequest) -> User:
+    """Return who has signed in; the view has made sure that somebody has."""
+    return cast(User, request.user)
 
 
 def keeps(request: HttpRequest, lab_id: int) -> bool:

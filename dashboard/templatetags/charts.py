@@ -3,7 +3,7 @@
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.pages.report.document import Chart
+from dashboard.kit.document import Chart
 
 register = template.Library()
 

@@ -15,16 +15,14 @@ from benchmarks.parsing.labels import case_details
 from benchmarks.sentences import kept_words
 from dashboard import wording
 from dashboard.kit import days, figures, table_cells
-from dashboard.pages.compare import grid
-from dashboard.pages.flags import page
-from dashboard.pages.labs import words as lab_words
-from dashboard.pages.plans import words as plan_words
 from dashboard.wording import judging, ratios, states
+from dashboard.wording import labs as lab_words
+from dashboard.wording import plans as plan_words
+from dashboard.wording.evidence import evidence_words
 
 register = template.Library()
 
 FILTERS: dict[str, Callable[..., object]] = {
-    "grid_rows": grid.grid_rows,
     "row_figure": table_cells.full_figure,
     "exact": figures.exact,
     "file_size": figures.size,
@@ -167,7 +165,7 @@ def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 @register.filter
 def evidence_of(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a finding rests on as lines: a name and a text each."""
-    return [(each.name, each.text) for each in page.evidence_words(evidence)]
+    return [(each.name, each.text) for each in evidence_words(evidence)]
 
 
 @register.filter

@@ -76,7 +76,7 @@ def test_the_sweeper_sends_a_forgotten_freezing_to_a_worker(forgotten, monkeypat
     )
     call_command("sweep", once=True)
 
-    assert sent == [("dashboard.tasks.publish_version", (forgotten.pk,))]
+    assert sent == [("virtlab.publish_version", (forgotten.pk,))]
 
 
 def test_without_redis_a_forgotten_freezing_is_sent_later(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.analysis.factor_effects.effects import Effect
+from dashboard.charts.effect_bars import Scale
 from dashboard.charts.vector import pen
-from dashboard.pages.factor_effects.bars import Scale
 
 LABELS: Final = 190
 ROW: Final = 22

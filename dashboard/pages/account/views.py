@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -17,8 +20,28 @@ from benchmarks.labs.people import end_sessions
 from benchmarks.labs.throttle import Attempt
 from benchmarks.models import Membership
 from dashboard.kit.signing_in import signed_in
-from dashboard.pages.labs.forms import OwnPasswordForm
-from dashboard.pages.labs.places import person_of
+from dashboard.kit.viewers import signed_in_person
+
+
+class OwnPasswordForm(forms.Form):
+    """The signed-in person's password, asked for once more."""
+
+    password = forms.CharField(
+        label=gettext_lazy("Your password"),
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, person: User, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.person = person
+
+    def clean_password(self) -> str:
+        """Refuse a wrong one."""
+        password = str(self.cleaned_data["password"])
+        if not self.person.check_password(password):
+            raise forms.ValidationError(_("This is not your password."))
+        return password
 
 
 def _refused(request: HttpRequest, error: TooManyAttemptsError) -> HttpResponse:
@@ -66,7 +89,7 @@ class ChangePassword(PasswordChangeView):
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         try:
-            self.trial = _attempt(request, person_of(request).get_username())
+            self.trial = _attempt(request, signed_in_person(request).get_username())
         except TooManyAttemptsError as error:
             return _refused(request, error)
         return super().post(request, *args, **options)
@@ -83,7 +106,7 @@ class ChangePassword(PasswordChangeView):
 @signed_in
 def show_account(request: HttpRequest) -> HttpResponse:
     """Show a person their labs, and what they can do about their account."""
-    return _account(request, OwnPasswordForm(person_of(request)), 200)
+    return _account(request, OwnPasswordForm(signed_in_person(request)), 200)
 
 
 @sensitive_post_parameters()
@@ -91,7 +114,7 @@ def show_account(request: HttpRequest) -> HttpResponse:
 @signed_in
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     """End every session of a person, this one included."""
-    person = person_of(request)
+    person = signed_in_person(request)
     try:
         trial = _attempt(request, person.get_username())
     except TooManyAttemptsError as error:
@@ -106,8 +129,11 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 
 
 def _account(request: HttpRequest, form: OwnPasswordForm, status: int) -> HttpResponse:
-    mine = Membership.objects.filter(user=person_of(request)).select_related("lab")
-    context = {"form": form, "memberships": mine.order_by("lab__name")}
+    mine = Membership.objects.filter(user=signed_in_person(request))
+    context = {
+        "form": form,
+        "memberships": mine.select_related("lab").order_by("lab__name"),
+    }
     return render(request, "account/account.html", context, status=status)
 
 

@@ -10,8 +10,8 @@ from benchmarks.models import System
 from benchmarks.power.energy_rows import EnergyRow
 from dashboard import wording
 from dashboard.kit.table_cells import baseline_figure, full_figure
-from dashboard.pages.energy.cells import meter_text
 from dashboard.wording import judging, states
+from dashboard.wording.energy import meter_text
 from dashboard.wording.ratios import VALUE, interval_text, ratio_meaning, ratio_text
 
 

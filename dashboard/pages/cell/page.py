@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from django.http import Http404
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.intervals import WELCH_RUNS
@@ -22,15 +21,16 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.drawings import Drawing
 from dashboard.kit import figures
+from dashboard.kit.addresses import id_in
 from dashboard.kit.selections import ENERGY, SPEED, address, shown
 from dashboard.kit.table_cells import CellView, cell_view
 from dashboard.pages.cell import words
 from dashboard.pages.cell.drawings import cell_charts
 from dashboard.pages.cell.sides import has_single_figure, side_of
-from dashboard.pages.cell.words import ComparabilityWords, host_name
-from dashboard.pages.energy.cells import energy_sentence
-from dashboard.pages.runs.page import number
+from dashboard.pages.cell.words import host_name
 from dashboard.wording import judging
+from dashboard.wording.comparability import ComparabilityWords, comparability_words
+from dashboard.wording.energy import energy_sentence
 
 MOST_PAIRED = 300  # runs a side: ninety thousand pairs
 TOKENS = ("--series-2", "--series-1")
@@ -96,13 +96,6 @@ class CellPage:
         return row.judgement is not None and not is_side
 
 
-def cell_address(study: Study, query: Mapping[str, str]) -> str:
-    """Return where the cell of an old address is shown now."""
-    place = [study.lab.slug, study.slug, number(query["cell"])]
-    chosen = urlencode({"baseline": query["baseline"]} if "baseline" in query else {})
-    return "?".join(filter(None, [reverse("dashboard:cell", args=place), chosen]))
-
-
 def evidence_or_404(
     viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
 ) -> Evidence:
@@ -114,7 +107,7 @@ def evidence_or_404(
 
 
 def _reference(query: Mapping[str, str]) -> int | None:
-    return number(query["baseline"]) if query.get("baseline") else None
+    return id_in(query["baseline"]) if query.get("baseline") else None
 
 
 def cell_page(
@@ -220,7 +213,7 @@ def _comparability(found: Evidence) -> ComparabilityWords | None:
     runs = [each.run for each in found.runs]
     others = [each.run for each in found.baseline_runs]
     compared = sides_compared(found.cell, found.baseline, runs, others)
-    return words.comparability_words(found.cell.study, compared)
+    return comparability_words(found.cell.study, compared)
 
 
 def _width(found: Evidence) -> str:

@@ -7,9 +7,9 @@ from django.http import Http404
 from benchmarks.comparing.cell_samples import samples_of_cell
 from benchmarks.models import Cell, Run, Study
 from benchmarks.viewer import Viewer
+from dashboard.kit.upload_text import upload_text
 from dashboard.kit.viewers import run_or_404
 from dashboard.pages.cell.raw_lines import RawLine, raw_lines
-from dashboard.pages.upload.text import upload_text
 
 SAMPLES_SHOWN = 100
 

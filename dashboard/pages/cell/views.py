@@ -1,15 +1,22 @@
-"""The page of one cell, and what its runs were read from."""
+"""The page of one cell, its card, its samples, and what its runs were read from."""
 
-from django.http import HttpRequest, HttpResponse
+from itertools import chain
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from dashboard.exports.delimited import csv_lines
+from dashboard.exports.samples import SAMPLE_FIELDS, sample_records
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page
+from dashboard.kit.selections import address
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
+from dashboard.pages.cell.card import cell_card
 from dashboard.pages.cell.claims import cell_claim
-from dashboard.pages.cell.page import cell_page
+from dashboard.pages.cell.page import cell_page, evidence_or_404
 from dashboard.pages.cell.quoting import NAME, quoted_in, quoted_of
 from dashboard.pages.cell.reading import reading_of
 
@@ -47,7 +54,47 @@ def show_reading(
     return render(request, "cell/_reading.html", {"reading": reading})
 
 
+@require_safe
+@kept_page
+def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
+    """Show what stands behind one cell, for the card beside it."""
+    viewer = viewer_of(request)
+    study = study_or_404(viewer, lab, slug)
+    card = cell_card(viewer, study, query_of(request))
+    return Content("cell/_card.html", {"card": card})
+
+
+@require_safe
+def export_samples(
+    request: HttpRequest, lab: str, slug: str, cell_id: int
+) -> StreamingHttpResponse:
+    """Hand out every sample of a cell and of what it is set against."""
+    viewer, query = viewer_of(request), query_of(request)
+    study = study_or_404(viewer, lab, slug)
+    found = evidence_or_404(viewer, study, cell_id, query)
+    page = reverse("dashboard:cell", args=[lab, slug, cell_id])
+    chosen = address({"baseline": query["baseline"]}) if query.get("baseline") else ""
+    said = {
+        "address": request.build_absolute_uri(page + chosen),
+        "made_on": timezone.now().date().isoformat(),
+    }
+    sides = (("cell", found.cell), ("baseline", found.baseline))
+    lines = chain.from_iterable(
+        sample_records(cell, side=side, **said) for side, cell in sides if cell
+    )
+    name = f'attachment; filename="{study.slug}-cell-{cell_id}.csv"'
+    return StreamingHttpResponse(
+        csv_lines(SAMPLE_FIELDS, lines),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": name},
+    )
+
+
 urlpatterns = [
+    path(f"{STUDY}compare/cell/", show_card, name="cell-card"),
+    path(
+        f"{STUDY}cells/<int:cell_id>/samples.csv", export_samples, name="cell-samples"
+    ),
     path(f"{STUDY}cells/<int:cell_id>/", show_cell, name="cell"),
     path(
         f"{STUDY}cells/<int:cell_id>/runs/<int:run_id>/",

@@ -1,61 +1,22 @@
 """What the page of a cell says: its answer, its figure, its baseline, its clock."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.clock_facts import figures_trust, report_of, run_trust
 from benchmarks.analysis.clocks import CLOCKS, trust_unmeasured
-from benchmarks.analysis.comparability import Comparability
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.comparing.cell_figures import shape_sentence
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.models import Cell, Run, Study
+from benchmarks.models import Cell, Run
 from benchmarks.sentences import in_unit
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.pages.cell.sides import has_single_figure, speeds_of
-from dashboard.wording import Text, judging, states
-
-LIGHTS: dict[str, tuple[Text, Text]] = {
-    "green": (
-        gettext_lazy("comparable"),
-        gettext_lazy("Only what the study studies differs: %(what)s."),
-    ),
-    "amber": (
-        gettext_lazy("comparable with care"),
-        gettext_lazy("More than what the study studies differs: %(what)s."),
-    ),
-    "red": (gettext_lazy("not comparable"), gettext_lazy("The case itself differs.")),
-}
-NOT_SAID: Text = gettext_lazy(
-    "The study does not say what it varies. Besides hypervisor, version and type "
-    "this differs: %(what)s."
-)
-
-
-@dataclass(frozen=True)
-class DifferenceWords:
-    """A property that the two sides do not share, in words."""
-
-    name: str
-    one: str
-    other: str
-    is_studied: bool
-
-
-@dataclass(frozen=True)
-class ComparabilityWords:
-    """The light as a colour's name and a word, what it means, and all differences."""
-
-    light: str
-    word: str
-    sentence: str
-    differences: tuple[DifferenceWords, ...]
+from dashboard.wording import judging, states
 
 
 def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
@@ -215,35 +176,3 @@ def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     if row.state != "paired":  # what a pair is was just said
         words.append(wording.said(row.reason))
     return _sentence_of(" ".join(filter(None, words)))
-
-
-def comparability_words(study: Study, found: Comparability) -> ComparabilityWords:
-    """Return the light in words, unwanted differences first."""
-    word, sentence = LIGHTS[found.light]
-    if found.unwanted and found.light == "amber" and not study.factors:
-        sentence = NOT_SAID
-    if found.light == "amber" and not found.unwanted:
-        sentence = _("The ratio is of several studied things together: %(what)s.")
-    is_same = not (found.studied or found.unwanted)
-    everything = [(each, False) for each in found.unwanted]
-    everything += [(each, True) for each in found.studied]
-    told = found.unwanted or found.studied
-    what = ", ".join(wording.property_name(each.name) for each in told)
-    return ComparabilityWords(
-        light=found.light,
-        word=str(word),
-        sentence=_("Nothing differs.") if is_same else str(sentence) % {"what": what},
-        differences=tuple(
-            DifferenceWords(
-                wording.property_name(each.name),
-                _stated(each.name, each.one),
-                _stated(each.name, each.other),
-                is_studied,
-            )
-            for each, is_studied in everything
-        ),
-    )
-
-
-def _stated(name: str, value: str) -> str:
-    return wording.property_value(name, value) or _("not stated")

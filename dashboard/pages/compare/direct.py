@@ -18,8 +18,8 @@ from benchmarks.power.energy_rows import energy_rows
 from dashboard.kit import figures
 from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
 from dashboard.kit.selections import ENERGY, Selection
-from dashboard.pages.cell.words import ComparabilityWords, comparability_words
 from dashboard.pages.compare.finding import is_found
+from dashboard.wording.comparability import ComparabilityWords, comparability_words
 from dashboard.wording.ratios import (
     OVERHEAD,
     drawn_judgement,

@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -15,15 +14,13 @@ from benchmarks.models import Study
 from dashboard import wording
 from dashboard.exports.citation import Citation, bibtex, csl_json
 from dashboard.exports.citing import citation_of
-from dashboard.exports.delimited import csv_lines, csv_text
+from dashboard.exports.delimited import csv_text
 from dashboard.exports.energy_records import ENERGY_FIELDS, energy_records
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import FIELDS, SOURCED, records, sourced
-from dashboard.exports.samples import SAMPLE_FIELDS, sample_records
 from dashboard.kit.figures import NEUTRAL, written_as
-from dashboard.kit.selections import ENERGY, SHOWN, SPEED, address
+from dashboard.kit.selections import ENERGY, SHOWN, SPEED
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
-from dashboard.pages.cell.page import evidence_or_404
 from dashboard.pages.compare.judged_table import JudgedTable, judged_table
 
 Export = Callable[[JudgedTable, Source], str]
@@ -92,31 +89,6 @@ def export_comparison(
         text = write(judged, _source(request, study, judged))
     of_what = "" if judged.show == SPEED else f"-{judged.show}"
     return _file(text, kind, f"{study.slug}{of_what}.{form}")
-
-
-@require_safe
-def export_samples(
-    request: HttpRequest, lab: str, slug: str, cell_id: int
-) -> StreamingHttpResponse:
-    """Hand out every sample of a cell and of what it is set against."""
-    viewer, query = viewer_of(request), query_of(request)
-    study = study_or_404(viewer, lab, slug)
-    found = evidence_or_404(viewer, study, cell_id, query)
-    page = reverse("dashboard:cell", args=[lab, slug, cell_id])
-    chosen = address({"baseline": query["baseline"]}) if query.get("baseline") else ""
-    said = {
-        "address": request.build_absolute_uri(page + chosen),
-        "made_on": timezone.now().date().isoformat(),
-    }
-    sides = (("cell", found.cell), ("baseline", found.baseline))
-    lines = chain.from_iterable(
-        sample_records(cell, side=side, **said) for side, cell in sides if cell
-    )
-    return StreamingHttpResponse(
-        csv_lines(SAMPLE_FIELDS, lines),
-        content_type=COMPARISONS["csv"][0],
-        headers=_attached(f"{study.slug}-cell-{cell_id}.csv"),
-    )
 
 
 @require_safe

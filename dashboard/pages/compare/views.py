@@ -1,4 +1,4 @@
-"""The compare page, its chart and the cards of its cells."""
+"""The compare page, its chart and its exports."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
@@ -8,8 +8,8 @@ from django.views.decorators.vary import vary_on_headers
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
-from dashboard.pages.cell.card import cell_card
 from dashboard.pages.compare import export_views
+from dashboard.pages.compare.grid import grid_rows
 from dashboard.pages.compare.judged_table import figure_of
 from dashboard.pages.compare.page import comparison_page
 
@@ -23,7 +23,12 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> Content:
     page = comparison_page(study, query_of(request))
     is_part = request.headers.get("HX-Target") == "comparison"
     template = "_comparison.html" if is_part else "compare.html"
-    context = {"study": study, "page": page, "is_part": is_part}
+    context = {
+        "study": study,
+        "page": page,
+        "rows": None if page.direct else grid_rows(page),
+        "is_part": is_part,
+    }
     return Content(f"compare/{template}", context)
 
 
@@ -34,25 +39,9 @@ def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     return JsonResponse(figure_of(study, query_of(request)) or {})
 
 
-@require_safe
-@kept_page
-def show_card(request: HttpRequest, lab: str, slug: str) -> Content:
-    """Show what stands behind one cell, for the card beside it."""
-    viewer = viewer_of(request)
-    study = study_or_404(viewer, lab, slug)
-    card = cell_card(viewer, study, query_of(request))
-    return Content("compare/_cell_card.html", {"card": card})
-
-
 urlpatterns = [
     path(f"{STUDY}compare/", show_comparison, name="compare"),
-    path(
-        f"{STUDY}cells/<int:cell_id>/samples.csv",
-        export_views.export_samples,
-        name="cell-samples",
-    ),
     path(f"{STUDY}compare.<str:form>", export_views.export_comparison, name="export"),
     path(f"{STUDY}cite.<str:form>", export_views.export_citation, name="cite"),
     path(f"{STUDY}compare/chart/", draw_comparison, name="chart"),
-    path(f"{STUDY}compare/cell/", show_card, name="cell-card"),
 ]

@@ -8,12 +8,12 @@ from benchmarks import tools
 from benchmarks.comparing.coruns import CoRun, CoRuns, study_coruns
 from benchmarks.models import Case, Study
 from benchmarks.studies.flags import withheld_cells
+from dashboard.charts.coruns import drawings, row_names
 from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.kit.addresses import id_in
 from dashboard.kit.asked import unmet
 from dashboard.kit.table_cells import row_figure
-from dashboard.pages.coruns.drawings import drawings, row_names
-from dashboard.pages.coruns.words import answer, remarks
-from dashboard.pages.runs.page import number as id_of
+from dashboard.wording.coruns import answer, remarks
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class CoRunPage:
 def corun_page(study: Study, query: Mapping[str, str]) -> CoRunPage:
     """Return the page, with the case that a URL's query names drawn: else the first."""
     found = study_coruns(study)
-    chosen = _chosen(found, id_of(query.get("case", "")))
+    chosen = _chosen(found, id_in(query.get("case", "")))
     return CoRunPage(
         parts=tuple(_parts(found, chosen, withheld_cells(study))),
         chosen=chosen,

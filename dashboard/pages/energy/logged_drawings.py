@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from benchmarks.power.logged_energy import LoggedSystem, LoggedTable
 from dashboard.charts.bars import Bars, bar_chart
 from dashboard.charts.drawings import Drawing, number, ratio
-from dashboard.pages.energy.logged_words import interval_text
+from dashboard.wording.energy import interval_text
 
 
 def work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:

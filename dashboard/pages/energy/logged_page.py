@@ -12,11 +12,10 @@ from benchmarks.power.logged_power import work_power
 from benchmarks.power.run_energies import MeteredWork, run_energies
 from dashboard import wording
 from dashboard.charts.drawings import NONE, Drawing, number
-from dashboard.pages.energy.drawings import power_drawing
+from dashboard.charts.energy import performance_drawing, power_drawing
+from dashboard.kit.addresses import id_in
 from dashboard.pages.energy.logged_drawings import work_drawing
 from dashboard.pages.energy.logged_words import answer, notes, remarks
-from dashboard.pages.energy.performance import performance_drawing
-from dashboard.pages.runs.page import number as whole_number
 from dashboard.wording.system_names import short_names
 
 
@@ -86,7 +85,7 @@ def _key(work: MeteredWork) -> str:
 def _chosen(works: Sequence[MeteredWork], wanted: str) -> MeteredWork | None:
     """Return the work that the URL names, else the first that was measured."""
     run, _, meter = wanted.partition("-")
-    place = (whole_number(run), whole_number(meter))
+    place = (id_in(run), id_in(meter))
     asked = (work for work in works if (work.lead.pk, work.meter.pk) == place)
     good = (work for work in works if work.energy.energy_j is not None)
     return next(asked, None) or next(good, None) or next(iter(works), None)

@@ -5,28 +5,10 @@ from collections.abc import Iterator, Mapping
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.energy_ratio import SENTENCES, EnergyRatio
 from benchmarks.power.logged_energy import LoggedSystem, LoggedTable
 from benchmarks.power.run_energies import MeteredWork
-from benchmarks.sentences import Sentence
-from dashboard import wording
-from dashboard.charts.drawings import NONE
 from dashboard.kit import figures
-from dashboard.pages.energy.words import share_text
-
-
-def interval_text(found: EnergyRatio | None) -> str:
-    """Return the interval of a ratio, or why there is none."""
-    if found is None:
-        return NONE
-    if found.low is None or found.high is None:
-        return reason_text(found)
-    return f"[{figures.ratio(found.low)}, {figures.ratio(found.high)}]"
-
-
-def reason_text(found: EnergyRatio) -> str:
-    """Return why a ratio has no interval; nothing where it has one."""
-    return wording.said(Sentence(SENTENCES[found.reason])) if found.reason else ""
+from dashboard.wording.energy import interval_text, share_text
 
 
 def remarks(work: MeteredWork) -> str:

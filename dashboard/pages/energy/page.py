@@ -8,12 +8,11 @@ from benchmarks.power.energy import Energy, EnergyTable, Refused, study_energy
 from benchmarks.power.metered import MeteredRun, metered_run
 from benchmarks.power.meters import MeterReading
 from dashboard.charts.drawings import Drawing
+from dashboard.charts.energy import energy_drawing, performance_drawing, power_drawing
+from dashboard.kit.addresses import id_in
 from dashboard.kit.asked import unmet
-from dashboard.pages.energy.drawings import energy_drawing, power_drawing
 from dashboard.pages.energy.logged_page import LoggedPage, logged_page
-from dashboard.pages.energy.performance import performance_drawing
-from dashboard.pages.energy.words import answer, log_sentence
-from dashboard.pages.runs.page import number
+from dashboard.wording.energy import answer, log_sentence
 from dashboard.wording.system_names import short_names
 
 MOST_WATTS = 1_000_000
@@ -61,7 +60,7 @@ def energy_page(study: Study, query: Mapping[str, str]) -> EnergyPage:
     """Return the page for a query: ``waiting`` watts, ``run`` and ``work`` to draw."""
     waiting_w = _watts(query.get("waiting", ""))
     found = study_energy(study, waiting_w)
-    reading = _chosen(found, number(query.get("run", "")))
+    reading = _chosen(found, id_in(query.get("run", "")))
     metered = metered_run(reading) if reading else None
     logged = logged_page(study, query)
     return EnergyPage(

@@ -18,31 +18,12 @@ from benchmarks.comparing.factor_responses import RESPONSES, Response
 from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
+from dashboard.charts.factor_effects import Detail, detail
 from dashboard.kit.asked import unmet
-from dashboard.pages.factor_effects.parts import Detail, detail
-from dashboard.pages.factor_effects.words import statements, subject_name
+from dashboard.kit.chips import MOST_CHIPS, Chip, ChipRow
+from dashboard.wording.factor_effects import statements, subject_name
 
-MOST_CHIPS = 10
 PARAMETERS = ("scenario", "response", "component", "case")
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A choice as a link."""
-
-    label: str
-    query: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True)
-class ChipRow:
-    """The choices of one kind."""
-
-    label: str
-    chips: tuple[Chip, ...]
-    is_long: bool = False
-    """Too many to stand open."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -16,25 +15,13 @@ from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies.flags import NO_SUBJECTS, cells_of_flags, runs_of_flags
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.kit import figures
 from dashboard.kit.asked import unmet
-from dashboard.wording.core_texts import evidence_name, evidence_unit
+from dashboard.wording.evidence import Evidence, evidence_words
 
 EVERYTHING = "all"
 SHOWN = 300
 SUBJECTS_SHOWN = 12
 CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
-NOT_STATED = "not stated"  # as evidence has it
-# For programs; the sentence says them in words.
-IDS = {"other_system", "other_study", "other_cells", "cells", "system", "mark"}
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """One thing a finding rests on, as a name and a text."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -162,37 +149,3 @@ def _circumstances(*told: object) -> str:
 def _address(name: str, *place: str) -> str:
     """Return where the pages of such things begin: a look-up each is slow."""
     return reverse(name, args=[*place, 0]).removesuffix("0/")
-
-
-def evidence_words(evidence: Mapping[str, Any]) -> tuple[Evidence, ...]:
-    """Return what a finding rests on, in words."""
-    return tuple(
-        Evidence(_(evidence_name(name)), _with_unit(_text(value), name))
-        for name, value in evidence.items()
-        if name not in IDS
-    )
-
-
-def _with_unit(text: str, key: str) -> str:
-    _name, unit = evidence_unit(key)
-    return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
-
-
-def _text(value: Any, depth: int = 0) -> str:
-    """Write evidence for people: numbers as tables do, lists with commas."""
-    if value is None:
-        return _("not known")
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    if isinstance(value, int | float):
-        return figures.brief(value)
-    if isinstance(value, list):
-        # Lists of pairs: the numbers of a pair belong together.
-        between = "; " if depth == 0 else " / "
-        return between.join(_text(each, depth + 1) for each in value)
-    if isinstance(value, dict):
-        return ", ".join(
-            f"{_(evidence_name(name))} {_with_unit(_text(each), name)}"
-            for name, each in value.items()
-        )
-    return _("not stated") if value == NOT_STATED else str(value)

@@ -5,11 +5,10 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
-from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.pages.labs.words import ROLES
+from dashboard.wording.labs import ROLES
 
 SCOPES = [
     ("upload", _("upload: writes to this lab, reads only what is public")),
@@ -98,24 +97,3 @@ class CodeForm(forms.Form):
     def clean_code(self) -> str:
         """Return what stands behind the last # of a link, or all of a bare code."""
         return str(self.cleaned_data["code"]).rpartition("#")[2].strip()
-
-
-class OwnPasswordForm(forms.Form):
-    """The signed-in person's password, asked for once more."""
-
-    password = forms.CharField(
-        label=_("Your password"),
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-    )
-
-    def __init__(self, person: User, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.person = person
-
-    def clean_password(self) -> str:
-        """Refuse a wrong one."""
-        password = str(self.cleaned_data["password"])
-        if not self.person.check_password(password):
-            raise forms.ValidationError(_("This is not your password."))
-        return password

@@ -21,8 +21,8 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.labs.invitations import accept_invitation, find_invitation
 from benchmarks.models import Invitation
 from dashboard import wording
+from dashboard.kit.viewers import signed_in_person
 from dashboard.pages.labs.forms import CodeForm, NewPersonForm
-from dashboard.pages.labs.places import person_of
 
 PROVED = "invitation"
 
@@ -69,7 +69,7 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     is_new = not request.user.is_authenticated
     try:
         with transaction.atomic():
-            person = _new_person(form) if is_new else person_of(request)
+            person = _new_person(form) if is_new else signed_in_person(request)
             if person is None:
                 return _offer(request, invitation, form, 422)
             accept_invitation(invitation=invitation, person=person)

@@ -20,14 +20,14 @@ from benchmarks.labs.pages import lab_members, open_invitations
 from benchmarks.models import Membership
 from dashboard import wording
 from dashboard.kit.signing_in import signed_in
+from dashboard.kit.viewers import signed_in_person
 from dashboard.pages.labs.forms import InvitationForm
 from dashboard.pages.labs.places import (
     LabPlace,
     kept_lab_or_404,
     own_lab_or_404,
-    person_of,
 )
-from dashboard.pages.labs.words import role_name
+from dashboard.wording.labs import role_name
 
 Change = Callable[..., str]
 
@@ -46,7 +46,7 @@ def keep_members(request: HttpRequest, lab: str) -> HttpResponse:
         return _page(request, place, form, 422)
     try:
         invitation, code = invite_person(
-            lab=place.lab, by=person_of(request), **form.cleaned_data
+            lab=place.lab, by=signed_in_person(request), **form.cleaned_data
         )
     except BenchmarksError as error:
         form.add_error(None, wording.said(error.sentence))
@@ -85,7 +85,7 @@ def _changes_members(change: Change) -> Callable[..., HttpResponse]:
             messages.success(request, change(request, place, **which))
         except BenchmarksError as error:
             messages.error(request, wording.said(error.sentence))
-        still = Membership.objects.filter(lab=place.lab, user=person_of(request))
+        still = Membership.objects.filter(lab=place.lab, user=signed_in_person(request))
         if not still.exists():
             return redirect("dashboard:overview")
         return redirect("dashboard:members", place.lab.slug)
@@ -99,7 +99,7 @@ def give_role(request: HttpRequest, place: LabPlace, person_id: int) -> str:
     member, role = _member(place, person_id), request.POST.get("role", "")
     if role not in Membership.Role.values:
         raise Http404("There is no such role.")
-    by = person_of(request)
+    by = signed_in_person(request)
     change_role(lab=place.lab, by=by, member=member, role=role)
     return _("%(name)s is %(role)s now.") % {"name": member, "role": role_name(role)}
 
@@ -107,7 +107,7 @@ def give_role(request: HttpRequest, place: LabPlace, person_id: int) -> str:
 @_changes_members
 def remove(request: HttpRequest, place: LabPlace, person_id: int) -> str:
     """Remove a member, or leave."""
-    member, by = _member(place, person_id), person_of(request)
+    member, by = _member(place, person_id), signed_in_person(request)
     remove_member(lab=place.lab, by=by, member=member)
     if member == by:
         return _("You have left %(lab)s.") % {"lab": place.lab}
@@ -118,7 +118,7 @@ def remove(request: HttpRequest, place: LabPlace, person_id: int) -> str:
 def withdraw(request: HttpRequest, place: LabPlace, invitation_id: int) -> str:
     """Make the link of an invitation useless."""
     invitation = get_object_or_404(place.lab.invitations, pk=invitation_id)
-    withdraw_invitation(invitation=invitation, by=person_of(request))
+    withdraw_invitation(invitation=invitation, by=signed_in_person(request))
     return _("The invitation of %(name)s is withdrawn.") % {"name": invitation.name}
 
 

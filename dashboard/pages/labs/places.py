@@ -1,9 +1,7 @@
 """Whose lab's page it is, and what its reader may do there."""
 
 from dataclasses import dataclass
-from typing import cast
 
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest
 
 from benchmarks.errors import NotFoundError
@@ -57,8 +55,3 @@ def kept_lab_or_404(request: HttpRequest, slug: str) -> LabPlace:
     if not place.keeps:
         raise Http404("There is no such lab, or it is not yours to change.")
     return place
-
-
-def person_of(request: HttpRequest) -> User:
-    """Return who has signed in; the view has made sure that somebody has."""
-    return cast(User, request.user)

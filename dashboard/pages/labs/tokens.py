@@ -15,8 +15,9 @@ from benchmarks.labs.tokens import hand_out_token, revoke_token
 from benchmarks.models import Token
 from dashboard import wording
 from dashboard.kit.signing_in import signed_in
+from dashboard.kit.viewers import signed_in_person
 from dashboard.pages.labs.forms import TokenForm
-from dashboard.pages.labs.places import LabPlace, kept_lab_or_404, person_of
+from dashboard.pages.labs.places import LabPlace, kept_lab_or_404
 
 # The token is pasted, so that it stands in no list of processes and no history.
 ENROL = "python3 virtlab-agent.pyz enroll --server {server} --token -"
@@ -36,7 +37,7 @@ def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
     try:
         token, secret = hand_out_token(
             lab=place.lab,
-            person=person_of(request),
+            person=signed_in_person(request),
             agent=form.cleaned_data["agent"],
             scopes=frozenset(form.cleaned_data["scopes"]),
             expires_at=form.expires_at(),
@@ -69,7 +70,7 @@ def revoke(request: HttpRequest, lab: str, prefix: str) -> HttpResponse:
     place = kept_lab_or_404(request, lab)
     tokens = Token.objects.select_related("agent", "lab").filter(lab=place.lab)
     token = get_object_or_404(tokens, prefix=prefix)
-    revoke_token(token=token, person=person_of(request))
+    revoke_token(token=token, person=signed_in_person(request))
     said = _("The token %(token)s is revoked.") % {"token": token}
     messages.success(request, said)
     return redirect("dashboard:tokens", place.lab.slug)

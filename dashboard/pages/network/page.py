@@ -18,8 +18,8 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.asked import unmet
+from dashboard.kit.chips import MOST_CHIPS, Chip, ChipRow
 from dashboard.kit.table_cells import row_figure
-from dashboard.pages.factor_effects.page import MOST_CHIPS, Chip, ChipRow
 from dashboard.pages.network.words import (
     change_of,
     heard_path,

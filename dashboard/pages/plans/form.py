@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 from benchmarks.analysis.planned_options import NUMBERS, TEXTS
 from benchmarks.analysis.planning import ORDERS, PROGRAMS
 from benchmarks.models import Study, System
-from dashboard.pages.plans.words import ORDERS as ORDER_WORDS
-from dashboard.pages.upload.form import Line, NotChosenError, cleaned
+from dashboard.kit.forms import Line, NotChosenError, cleaned
+from dashboard.wording.plans import ORDERS as ORDER_WORDS
 
 LOAD_UNLESS_TOLD = "virtlab-linpack"
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.plans.lists import PlanState, state_of, steps_of
 from dashboard.pages.plans.starts import Starts, starts_of
-from dashboard.pages.plans.words import round_name, step_title
+from dashboard.wording.plans import round_name, step_title
 
 STEPS_A_PAGE = 50
 MAPPED_AT_MOST = 1_000

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.plausibility.rules.coruns import ENOUGH_OVERLAP
-from dashboard.pages.plans.words import share
+from dashboard.wording.plans import share
 
 LIMIT_MS = 100.0
 WIDTH, LEFT, RIGHT = 100.0, 1.0, 99.0

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation
+from dashboard.exports.report.building import Making, colophon, report
+from dashboard.kit.document import Document
 from dashboard.kit.kept import kept
-from dashboard.pages.report.building import Making, colophon, report
-from dashboard.pages.report.document import Document
 
 NOBODY = Making(made_at=datetime.min.replace(tzinfo=UTC), version="", who="")
 

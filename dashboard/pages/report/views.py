@@ -15,13 +15,13 @@ from benchmarks.models import Report, Study
 from benchmarks.publishing.reports import ask_report, revive
 from benchmarks.studies.data_versions import study_version
 from dashboard.exports.citing import citation_of, site_of
+from dashboard.exports.report.building import Making
+from dashboard.exports.report.making import edition
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.figures import NEUTRAL, written_as
 from dashboard.kit.viewers import person_of, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
-from dashboard.pages.report.building import Making
 from dashboard.pages.report.keeping import kept_report
-from dashboard.pages.report.making import edition
 from dashboard.tasks import make_report
 
 

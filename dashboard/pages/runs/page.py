@@ -12,8 +12,9 @@ from benchmarks.comparing.facets import facets
 from benchmarks.models import Cell, Run, Sample, Study
 from benchmarks.uploads.run_lists import listed_runs, runs_of_upload, samples_of
 from benchmarks.viewer import Viewer
+from dashboard.kit.addresses import id_in
 from dashboard.kit.selections import Menu, run_menus
-from dashboard.pages.upload.text import UploadText, upload_text
+from dashboard.kit.upload_text import UploadText, upload_text
 
 PAGE = 50
 SAMPLES_SHOWN = 500
@@ -64,7 +65,7 @@ def run_list_page(
     """Return the runs that a URL's query asks for."""
     wanted: dict[str, Any] = {name: query[name] for name in FILTERS if query.get(name)}
     if query.get("system"):
-        wanted["system"] = number(query["system"])
+        wanted["system"] = id_in(query["system"])
     runs = listed_runs(viewer, study=study, **wanted)
     shown, older, newer = _page(runs, query)
     menus = run_menus(query, facets(study))
@@ -77,13 +78,13 @@ def _page(
     """Return a page by key, not by offset: as quick at the end as at the beginning."""
     if query.get("after"):
         found = list(
-            runs.filter(pk__gt=number(query["after"])).order_by("pk")[: PAGE + 1]
+            runs.filter(pk__gt=id_in(query["after"])).order_by("pk")[: PAGE + 1]
         )
         shown = found[:PAGE][::-1]
         older = shown[-1].pk if shown else None
         return shown, older, shown[0].pk if len(found) > PAGE else None
     if query.get("before"):
-        runs = runs.filter(pk__lt=number(query["before"]))
+        runs = runs.filter(pk__lt=id_in(query["before"]))
     found = list(runs.order_by("-pk")[: PAGE + 1])
     shown = found[:PAGE]
     newer = shown[0].pk if shown and query.get("before") else None
@@ -118,8 +119,3 @@ def _cells_of(run: Run, case_ids: set[int]) -> dict[int, int]:
     same: dict[str, Any] = {name: getattr(run, name) for name in key}
     cells = Cell.objects.filter(case__in=case_ids, **same)
     return dict(cells.values_list("case_id", "pk"))
-
-
-def number(text: str) -> int:
-    """Return an id out of a URL; 0, which nothing has, for any other text."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

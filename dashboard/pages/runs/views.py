@@ -5,13 +5,12 @@ from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from dashboard.kit.addresses import STUDY
+from dashboard.kit.addresses import STUDY, cell_address
 from dashboard.kit.kept_pages import Answer, Content, kept_page
+from dashboard.kit.upload_text import kept_output
 from dashboard.kit.viewers import query_of, run_or_404, study_or_404, viewer_of
-from dashboard.pages.cell.page import cell_address
 from dashboard.pages.runs import rereads
 from dashboard.pages.runs.page import run_list_page, run_page
-from dashboard.pages.upload.text import kept_output
 
 RAW = ("text/plain; charset=utf-8", "txt")
 

@@ -7,9 +7,9 @@ from benchmarks.comparing.profile import study_profile
 from benchmarks.models import Study
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.viewer import Viewer
+from dashboard.kit.document import Section
 from dashboard.kit.kept import kept
-from dashboard.pages.report.document import Section
-from dashboard.pages.report.profile import profile_section
+from dashboard.kit.profile import profile_section
 
 
 @dataclass(frozen=True)

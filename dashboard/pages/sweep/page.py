@@ -21,11 +21,11 @@ from benchmarks.comparing.sweeps import (
 from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
+from dashboard.charts.curves import Curve, Mark, sweep_plot
 from dashboard.kit import figures
 from dashboard.kit.asked import unmet
+from dashboard.kit.chips import MOST_CHIPS, Chip, ChipRow
 from dashboard.kit.table_cells import row_figure
-from dashboard.pages.factor_effects.page import MOST_CHIPS, Chip, ChipRow
-from dashboard.pages.sweep.charts import Curve, Mark, sweep_plot
 from dashboard.pages.sweep.words import level_text, line_name, parting_sentences
 from dashboard.wording import judging, states
 

@@ -75,6 +75,21 @@ def is_from_script(request: HttpRequest) -> bool:
     return request.headers.get("X-Requested-With") == "XMLHttpRequest"
 
 
+def keeps_its_page(view: View) -> View:
+    """Tell a script that its reader is signed out.
+
+    It is not led to the sign-in page like others: the files are on the page it has.
+    """
+
+    @wraps(view)
+    def checked(request: HttpRequest) -> HttpResponse:
+        if request.user.is_authenticated or not is_from_script(request):
+            return view(request)
+        return part(request, 401, problem=_("Not done: you are signed out."))
+
+    return checked
+
+
 def part(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
     """Return what became of the files, without the page around it."""
     return render(request, "upload/_answer.html", context, status=status)

@@ -8,12 +8,11 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.errors import BenchmarksError, TextError
 from benchmarks.models import Host, Lab, Study, System
 from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
-from benchmarks.text import clean_text, collapse
 from dashboard import wording
-from dashboard.pages.runs.page import number
+from dashboard.kit.addresses import id_in
+from dashboard.kit.forms import Line, NotChosenError, cleaned
 
 GIB = 1024**3
 MAX_VMS = 10_000
@@ -21,27 +20,6 @@ MAX_VCPUS = 100_000
 MAX_MEMORY_GIB = 2**20
 PLATFORMS = sorted({*HYPERVISORS.values()}, key=str.casefold)
 TYPES = sorted({*VIRTUALIZATIONS.values(), "dom0"} - {""})
-
-
-class NotChosenError(BenchmarksError):
-    """Something of the form is missing or makes no sense."""
-
-    code = "not_chosen"
-
-    def __init__(self, text: str, field: str = "") -> None:
-        super().__init__(text)
-        self.field = field
-
-
-class Line(forms.CharField):
-    """A short text on one line, without invisible characters."""
-
-    def clean(self, value: Any) -> str:
-        text = collapse(super().clean(value))
-        try:
-            return clean_text(text)
-        except TextError as error:
-            raise forms.ValidationError(wording.said(error.sentence)) from None
 
 
 class CircumstancesForm(forms.Form):
@@ -102,7 +80,7 @@ def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     said = cleaned(CircumstancesForm(chosen))
     return {
         "study": _of_lab(Study, lab, slug=chosen["study"]).slug,
-        "system": _of_lab(System, lab, pk=number(chosen["system"])).pk,
+        "system": _of_lab(System, lab, pk=id_in(chosen["system"])).pk,
         **{name: value for name, value in said.items() if value not in ("", None)},
     }
 
@@ -118,14 +96,6 @@ def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
         **said,
         "memory_bytes": int(gib * GIB) if gib else None,
     }
-
-
-def cleaned(form: forms.Form) -> dict[str, Any]:
-    """Return a form's values, or raise what is wrong with the first of them."""
-    for field, errors in form.errors.get_json_data().items():
-        text = f"{form[field].label}: {errors[0]['message']}"
-        raise NotChosenError(text, field)
-    return form.cleaned_data
 
 
 def _of_lab(model: Any, lab: Lab, **wanted: Any) -> Any:

@@ -26,6 +26,7 @@ from dashboard.kit.viewers import query_of
 from dashboard.pages.upload.file_requests import (
     bounded,
     is_from_script,
+    keeps_its_page,
     part,
     previews,
     stored,
@@ -53,6 +54,7 @@ def for_uploaders(view: Answer) -> Callable[[HttpRequest], HttpResponse]:
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@keeps_its_page
 @signed_in
 @bounded
 @csrf_protect
@@ -99,6 +101,7 @@ def _answer(
 
 
 @require_POST
+@keeps_its_page
 @signed_in
 @for_uploaders
 def add_system(request: HttpRequest, place: Place) -> HttpResponse:

@@ -17,8 +17,8 @@ from dashboard.exports.citing import citation_at
 from dashboard.exports.delimited import csv_text
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import FIELDS, SOURCED, records, sourced
-from dashboard.pages.report.building import Making, report
-from dashboard.pages.report.document import Document
+from dashboard.exports.report.building import Making, report
+from dashboard.kit.document import Document
 from dashboard.wording import against_text
 
 KINDS: Mapping[str, str] = {

@@ -8,7 +8,7 @@ from benchmarks.publishing.jobs import note_failure, note_stage, take_publishing
 from benchmarks.publishing.locks import held
 from benchmarks.publishing.versions import publish_version
 from benchmarks.sentences import Sentence
-from dashboard.pages.report.typesetting import pdf
+from dashboard.exports.report.typesetting import pdf
 from dashboard.pages.versions.files import version_report, version_texts
 
 BROKEN = Sentence(

@@ -3,21 +3,27 @@
 import pytest
 from kombu.exceptions import OperationalError
 
+from benchmarks.publishing.jobs import PUBLISH_TASK
 from config.celery import app
 from dashboard import tasks
 from dashboard.kit.waiting import send
 
 
-@pytest.mark.parametrize("name", ["make_report", "publish_version"])
-def test_it_is_handed_to_the_workers(name, monkeypatch):
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [
+        (tasks.make_report, "dashboard.tasks.make_report"),
+        (tasks.publish_version, PUBLISH_TASK),
+    ],
+)
+def test_it_is_handed_to_the_workers(task, name, monkeypatch):
     sent = []
-    task = getattr(tasks, name)
     monkeypatch.setattr(task, "apply_async", lambda args, **how: sent.append(args))
 
     send(task, 5)
 
     assert sent == [(5,)]
-    assert app.tasks[f"dashboard.tasks.{name}"] == task
+    assert app.tasks[name] == task
 
 
 def test_without_redis_it_waits_to_be_sent_again(monkeypatch, caplog):
@@ -28,4 +34,4 @@ def test_without_redis_it_waits_to_be_sent_again(monkeypatch, caplog):
 
     send(tasks.publish_version, 5)
 
-    assert "Redis took no dashboard.tasks.publish_version" in caplog.text
+    assert f"Redis took no {PUBLISH_TASK}" in caplog.text

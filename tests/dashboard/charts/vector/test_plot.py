@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pytest
 
 from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
+from dashboard.charts.factor_effects import Contrast, half_normal_plot
 from dashboard.charts.vector import pen
 from dashboard.charts.vector.plot import plot
-from dashboard.pages.factor_effects.charts import Contrast, half_normal_plot
 from tests.dashboard.exports.conftest import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"

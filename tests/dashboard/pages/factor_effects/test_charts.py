@@ -5,13 +5,8 @@ import math
 import pytest
 
 from benchmarks.analysis.factor_effects.effects import Effect
-from dashboard.pages.factor_effects.bars import Scale, Span, scale_of
-from dashboard.pages.factor_effects.charts import (
-    Contrast,
-    Line,
-    half_normal_plot,
-    line_plot,
-)
+from dashboard.charts.effect_bars import Scale, Span, scale_of
+from dashboard.charts.factor_effects import Contrast, Line, half_normal_plot, line_plot
 
 
 def effect(factor, margin=None, wide=None):

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.analysis.factor_effects.effects import Effect
 from benchmarks.analysis.factor_effects.factors import Factor
-from dashboard.pages.factor_effects.words import (
+from dashboard.wording.factor_effects import (
     change,
     factor_name,
     level_name,

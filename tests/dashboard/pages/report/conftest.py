@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.viewer import ANYONE
 from dashboard.exports.citation import Citation
-from dashboard.pages.report.building import Making, report
+from dashboard.exports.report.building import Making, report
 
 MAKING = Making(datetime(2026, 11, 21, 5, 0, tzinfo=UTC), "1.0", "carol")
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.models import Flag, Host, Run, Study
 from benchmarks.studies import checking
 from benchmarks.studies.decisions import decide_flag
-from dashboard.pages.report import disclosure, matrix
+from dashboard.exports.report import disclosure, matrix
 from tests.dashboard.pages.report.reading import part, texts
 
 ALL = ("mean of the VMs", "sum of the VMs")

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks.models import Study
-from dashboard.pages.report.typesetting import pdf
+from dashboard.exports.report.typesetting import pdf
 from tests.dashboard.pages.report import paper
 from tests.dashboard.pages.report.conftest import MAKING
 from tests.dashboard.pages.report.reading import part

@@ -6,9 +6,10 @@ from django.utils import timezone
 from benchmarks.models import Report, Study
 from benchmarks.publishing.locks import UNHELD, held
 from benchmarks.publishing.reports import UNTAKEN, take_report
+from dashboard.exports.report import making
+from dashboard.exports.report.making import make_report
 from dashboard.kit import waiting
-from dashboard.pages.report import making, views
-from dashboard.pages.report.making import make_report
+from dashboard.pages.report import views
 from tests.dashboard.exports.conftest import HOSTILE
 
 STUDY = "/studies/alpha-lab/study/"

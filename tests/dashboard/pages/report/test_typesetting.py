@@ -8,15 +8,8 @@ import pytest
 
 from benchmarks.models import Study
 from dashboard.charts.vector import pen
-from dashboard.pages.report.document import (
-    Chart,
-    Document,
-    Section,
-    heading,
-    line,
-    plain_table,
-)
-from dashboard.pages.report.typesetting import pdf, pictures
+from dashboard.exports.report.typesetting import pdf, pictures
+from dashboard.kit.document import Chart, Document, Section, heading, line, plain_table
 from tests.dashboard.exports.conftest import HOSTILE
 from tests.dashboard.pages.report import paper
 from tests.dashboard.pages.report.conftest import MAKING

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from benchmarks.models import Run, RunOutput, Study
+from dashboard.kit import upload_text
 from dashboard.pages.runs import page as run_pages
-from dashboard.pages.upload import text as upload_text
 
 LIST = "/studies/alpha-lab/study/runs/"
 

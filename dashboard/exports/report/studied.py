@@ -18,19 +18,18 @@ from benchmarks.power.energy import study_energy
 from benchmarks.studies.flags import withheld_cells
 from benchmarks.viewer import Viewer
 from dashboard import wording
+from dashboard.charts.coruns import drawings
 from dashboard.charts.drawings import NONE
+from dashboard.charts.effect_bars import scale_of
+from dashboard.charts.energy import energy_drawing, performance_drawing
+from dashboard.charts.factor_effects import Detail, HalfNormal, detail
 from dashboard.charts.vector.plot import plot
 from dashboard.charts.vector.ranking import Ranked, ranking
-from dashboard.pages.coruns.drawings import drawings
-from dashboard.pages.coruns.words import answer as corun_answer
-from dashboard.pages.energy.drawings import energy_drawing
-from dashboard.pages.energy.performance import performance_drawing
-from dashboard.pages.energy.words import answer as energy_answer
-from dashboard.pages.factor_effects.bars import scale_of
-from dashboard.pages.factor_effects.parts import Detail, HalfNormal, detail
-from dashboard.pages.factor_effects.words import statements
-from dashboard.pages.report.charts import drawn
-from dashboard.pages.report.document import Chart, Section, Table, plain_table
+from dashboard.exports.report.charts import drawn
+from dashboard.kit.document import Chart, Section, Table, plain_table
+from dashboard.wording.coruns import answer as corun_answer
+from dashboard.wording.energy import answer as energy_answer
+from dashboard.wording.factor_effects import statements
 from dashboard.wording.system_names import short_names
 
 MOST_EFFECTS = 12

@@ -9,7 +9,7 @@ from benchmarks.comparing.columns import Column
 from benchmarks.comparing.profile import Profile, ProfileRow, Share
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.pages.report.document import Entry, Line, Section, Table, line
+from dashboard.kit.document import Entry, Line, Section, Table, line
 
 SYSTEMS = 200
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.models import Flag
 from dashboard import wording
-from dashboard.pages.report.document import Section, plain_table
+from dashboard.kit.document import Section, plain_table
 from dashboard.wording import states
 
 FLAGS = 60

@@ -15,11 +15,11 @@ from benchmarks.comparing.table import (
     comparison_table,
 )
 from dashboard import wording
+from dashboard.exports.report.charts import ratio_chart
+from dashboard.exports.report.slots import SLOT, slots_in_columns
 from dashboard.kit import figures
+from dashboard.kit.document import Entry, Line, Section, Table, heading
 from dashboard.kit.table_cells import SILENT, row_figure
-from dashboard.pages.report.charts import ratio_chart
-from dashboard.pages.report.document import Entry, Line, Section, Table, heading
-from dashboard.pages.report.slots import SLOT, slots_in_columns
 from dashboard.wording import judging
 from dashboard.wording import states as state_words
 

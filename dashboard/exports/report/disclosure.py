@@ -15,7 +15,7 @@ from benchmarks.models import Host, System
 from benchmarks.studies.detail import StudyDetail
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.pages.report.document import Section, Table, plain_table
+from dashboard.kit.document import Section, Table, plain_table
 from dashboard.wording import Text
 
 ON_SYSTEMS: Final[tuple[tuple[Text, str], ...]] = (

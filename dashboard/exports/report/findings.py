@@ -15,15 +15,8 @@ from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.spectrum import NO_SPEED
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.pages.report.document import (
-    Entry,
-    Line,
-    Section,
-    Table,
-    heading,
-    plain_table,
-)
-from dashboard.pages.report.profile import system_name
+from dashboard.kit.document import Entry, Line, Section, Table, heading, plain_table
+from dashboard.kit.profile import system_name
 from dashboard.wording import judging
 
 ALONE = "single"

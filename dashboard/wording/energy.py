@@ -5,10 +5,17 @@ from collections.abc import Mapping, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.analysis.energy_ratio import SENTENCES, EnergyRatio
+from benchmarks.comparing.row import ComparisonRow
 from benchmarks.power.energy import EnergyTable, SystemEnergy
+from benchmarks.power.energy_rows import EnergyRow
 from benchmarks.power.metered import MeteredRun
 from benchmarks.power.meters import MeterReading
+from benchmarks.sentences import Sentence
+from dashboard import wording
+from dashboard.charts.drawings import NONE
 from dashboard.kit import figures
+from dashboard.wording import states
 
 
 def answer(table: EnergyTable, names: Mapping[int, str]) -> str:
@@ -133,3 +140,65 @@ def _same_order(known: Sequence[SystemEnergy]) -> bool:
     by_total = sorted(known, key=lambda each: each.printed_j)
     by_work = sorted(known, key=lambda each: each.energy_j or 0.0)
     return by_total == by_work
+
+
+def energy_texts(row: EnergyRow) -> tuple[str, str]:
+    """Return what a cell says large and small: the ratio of joules, its interval."""
+    if row.energy is None:
+        return NONE, ""
+    if row.range:
+        low, high = map(figures.brief, row.range)
+        return _("%(low)s to %(high)s") % {"low": low, "high": high}, row.unit
+    if row.joules is None:
+        return figures.brief(row.energy.mean), row.unit
+    cost = wording.quantity(row.value, row.unit)
+    small = interval_text(row.joules) if row.joules.has_interval else cost
+    return figures.ratio(row.joules.ratio), small
+
+
+def meter_text(row: ComparisonRow) -> str:
+    """Return what the meter of an energy saw; nothing of a speed."""
+    if not isinstance(row, EnergyRow) or row.energy is None:
+        return ""
+    is_cpu_only = row.energy.meter.is_cpu_only
+    return _("CPU only") if is_cpu_only else _("whole machine")
+
+
+def energy_sentence(row: EnergyRow) -> str:
+    """Return the cell in full."""
+    energy = row.energy
+    if energy is None:
+        return states.state_meaning(row.state)
+    words = {
+        "own": wording.quantity(row.value, row.unit) or " ".join(energy_texts(row)),
+        "runs": wording.runs_text(row.n),
+        "meter": meter_text(row),
+    }
+    if row.joules is None:
+        said = _("%(own)s for the work, %(runs)s, %(meter)s.") % words
+        return f"{said} {wording.said(row.reason)}".rstrip()
+    words["ratio"] = figures.ratio(row.joules.ratio)
+    words["base"] = wording.quantity(row.baseline_value, row.unit)
+    words["base_runs"] = wording.runs_text(energy.base_n)
+    said = (
+        _(
+            "%(ratio)s times the energy of the baseline for the same work: %(own)s "
+            "against %(base)s, %(runs)s against %(base_runs)s, %(meter)s."
+        )
+        % words
+    )
+    return f"{said} {interval_text(row.joules)}"
+
+
+def interval_text(found: EnergyRatio | None) -> str:
+    """Return the interval of a ratio, or why there is none."""
+    if found is None:
+        return NONE
+    if found.low is None or found.high is None:
+        return reason_text(found)
+    return f"[{figures.ratio(found.low)}, {figures.ratio(found.high)}]"
+
+
+def reason_text(found: EnergyRatio) -> str:
+    """Return why a ratio has no interval; nothing where it has one."""
+    return wording.said(Sentence(SENTENCES[found.reason])) if found.reason else ""

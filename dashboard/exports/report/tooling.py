@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from benchmarks.comparing.ordering import COMPONENTS, rank
 from benchmarks.comparing.row import ComparisonRow
 from dashboard import wording
-from dashboard.pages.report.disclosure import not_stated
-from dashboard.pages.report.document import Table, plain_table
+from dashboard.exports.report.disclosure import not_stated
+from dashboard.kit.document import Table, plain_table
 from dashboard.wording import states
 
 PART = " · "

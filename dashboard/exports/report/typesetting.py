@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from django.utils.translation import gettext as _
 
-from dashboard.pages.report.document import Document
+from dashboard.kit.document import Document
 
 Standard = Literal["ua-1", "a-2a"]
 SOURCE = Path(__file__).with_name("report.typ")

@@ -6,7 +6,7 @@ from itertools import count
 
 from django.utils.translation import gettext as _
 
-from dashboard.pages.report.document import Chart, Section, Table
+from dashboard.kit.document import Chart, Section, Table
 
 
 def numbered(sections: Iterable[Section]) -> Iterator[Section]:

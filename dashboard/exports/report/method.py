@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.publishing import RULE_SET
 from benchmarks.models import Study
-from dashboard.pages.report.document import Section
+from dashboard.kit.document import Section
 
 
 def method(study: Study, parts: Container[str]) -> Section:

@@ -17,22 +17,22 @@ from benchmarks.studies.detail import StudyDetail, study_detail, tool_versions
 from benchmarks.studies.flags import visible_flags
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
-from dashboard.pages.report.charts import profile_chart
-from dashboard.pages.report.disclosure import disclosure, fact_text, not_stated
-from dashboard.pages.report.document import Document, Section, plain_table
-from dashboard.pages.report.findings import findings
-from dashboard.pages.report.flagged import flags_section
-from dashboard.pages.report.matrix import matrix
-from dashboard.pages.report.method import method
-from dashboard.pages.report.numbering import numbered
-from dashboard.pages.report.originals import originals
-from dashboard.pages.report.profile import profile_section
-from dashboard.pages.report.studied import (
+from dashboard.exports.report.charts import profile_chart
+from dashboard.exports.report.disclosure import disclosure, fact_text, not_stated
+from dashboard.exports.report.findings import findings
+from dashboard.exports.report.flagged import flags_section
+from dashboard.exports.report.matrix import matrix
+from dashboard.exports.report.method import method
+from dashboard.exports.report.numbering import numbered
+from dashboard.exports.report.originals import originals
+from dashboard.exports.report.studied import (
     corun_section,
     effects_section,
     energy_section,
 )
-from dashboard.pages.report.tooling import tools_table
+from dashboard.exports.report.tooling import tools_table
+from dashboard.kit.document import Document, Section, plain_table
+from dashboard.kit.profile import profile_section
 from dashboard.wording import emulation_words
 from dashboard.wording.system_names import short_names
 

@@ -8,10 +8,10 @@ from benchmarks.models import Report
 from benchmarks.publishing.locks import held
 from benchmarks.publishing.reports import note_stage, take_report
 from dashboard.exports.citing import citation_at
+from dashboard.exports.report.building import Making, report
+from dashboard.exports.report.typesetting import pdf
+from dashboard.kit.document import Document
 from dashboard.kit.viewers import viewer_named
-from dashboard.pages.report.building import Making, report
-from dashboard.pages.report.document import Document
-from dashboard.pages.report.typesetting import pdf
 
 Stage = Report.Stage
 

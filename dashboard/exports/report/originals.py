@@ -16,7 +16,7 @@ from benchmarks.comparing.printed import PrintedTable, PrintedValue
 from benchmarks.models import System
 from benchmarks.parsing.labels import case_details
 from dashboard import wording
-from dashboard.pages.report.document import Line, Section, Table, line
+from dashboard.kit.document import Line, Section, Table, line
 
 COLUMNS = 8
 PART = " · "

@@ -15,8 +15,8 @@ from dashboard.charts.drawings import Drawing
 from dashboard.charts.vector.panels import Mean, Row, panels
 from dashboard.charts.vector.plot import plot
 from dashboard.charts.vector.ratios import Band, Ratio, ratios
-from dashboard.pages.report.document import Chart, Table, plain_table
-from dashboard.pages.report.profile import SYSTEMS, system_name
+from dashboard.kit.document import Chart, Table, plain_table
+from dashboard.kit.profile import SYSTEMS, system_name
 
 MOST_ROWS = 40
 """More systems than a page takes are in the table alone."""
