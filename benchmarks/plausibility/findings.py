@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
 
+# A fingerprint says a rule by its first name: people have decided about those doubts.
+FIRST_NAMES: Final = {"slots-do-not-add-up": "seats-do-not-add-up"}
 Id = int | str | UUID
 Severity = Literal["impossible", "implausible", "check"]
 Kind = Literal["cell", "run", "system", "study"]
@@ -58,7 +60,8 @@ class Finding:
         """
         about = sorted([each.kind, each.id] for each in self.subjects)
         values = sorted(map(_spelled, self.values))
-        text = json.dumps([self.rule, about, values], separators=(",", ":"))
+        rule = FIRST_NAMES.get(self.rule, self.rule)
+        text = json.dumps([rule, about, values], separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -1,12 +1,16 @@
 """What an installation has stored is read by the next version."""
 
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
+from django.apps import apps
 from django.db import connection
 
-from benchmarks.models import Cell
+from benchmarks.models import Cell, DueCheck, Flag, Plan, Run
+from benchmarks.sentences import Sentence, counted
 
+words = import_module("benchmarks.migrations.0020_what_is_stored_says_study")
 bimodal = import_module("benchmarks.migrations.0021_two_speeds_are_bimodal")
 
 
@@ -27,3 +31,62 @@ def test_cells_of_two_speeds_become_bimodal(submit, run_document, old, new):
         cursor.execute(bimodal.CODES)
 
     assert Cell.objects.get().shape_codes == new
+
+
+EDITOR = SimpleNamespace(connection=connection)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            Sentence("{seats} never came.", seats=Sentence("Seat {n}", n=2)),
+            "Slot 2 never came.",
+        ),
+        (
+            counted("{n} campaign leans on it.", "{n} campaigns lean on it.", n=3),
+            "3 studies lean on it.",
+        ),
+        (
+            Sentence('Line 4 "{text}" on {host}.', text="no seat", host="campaign-4"),
+            'Line 4 "no seat" on campaign-4.',
+        ),
+        ("A seat is a seat.", "A seat is a seat."),
+    ],
+)
+def test_sentences_say_the_new_words_and_keep_what_people_wrote(
+    submit, run_document, old, new
+):
+    submit(run_document())
+    Run.objects.update(reason=old)
+
+    words.say_sentences_anew(apps, EDITOR)
+
+    assert Run.objects.get().reason == new
+
+
+def test_a_plan_of_before_keeps_its_slots(study):
+    options = {"tool": "hackbench", "options": {"peer": "seats"}}
+    design = {"systems": [{"system": 1, "seats": 3}], "tools": [options]}
+    Plan.objects.create(lab=study.lab, study=study, design=design, budget_s=60, seed=1)
+
+    words.plan_slots(apps, EDITOR)
+
+    new = {"systems": [{"system": 1, "slots": 3}], "tools": [options]}
+    assert Plan.objects.get().design == new
+
+
+def test_flags_of_before_have_the_new_severities_and_are_looked_for_again(study):
+    rules = {"unit-slip": "error", "seats-do-not-add-up": "notice"}
+    for rule, severity in rules.items():
+        Flag.objects.create(
+            lab=study.lab, study=study, rule=rule, severity=severity, fingerprint=rule
+        )
+
+    words.say_flags_anew(apps, EDITOR)
+
+    assert set(Flag.objects.values_list("rule", "severity")) == {
+        ("unit-slip", "impossible"),
+        ("slots-do-not-add-up", "check"),
+    }
+    assert DueCheck.objects.filter(study=study).exists()

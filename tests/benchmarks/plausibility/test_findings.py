@@ -41,6 +41,15 @@ def test_a_changed_value_subject_or_rule_is_another_doubt(other):
     assert replace(DOUBT, **other).fingerprint != DOUBT.fingerprint
 
 
+def test_what_was_decided_of_a_rule_outlives_its_new_name():
+    doubt = replace(DOUBT, rule="slots-do-not-add-up", values=(3350.7, 1124.97))
+
+    # As it was stored for "seats-do-not-add-up".
+    assert doubt.fingerprint == (
+        "b4611fab3fa132f1db540b007da66e5541d87d701d5830488bd137b740930cdc"
+    )
+
+
 def test_subjects_are_named_once():
     assert subjects("cell", [3, 1, 3]) == (Subject("cell", "3"), Subject("cell", "1"))
 
