@@ -118,13 +118,20 @@ migrations: dev ## check that no migration is missing
 .PHONY: docs
 docs: dev ## write the generated pages of docs/
 	$(COMMAND) manage.py write_docs
-	$(COMMAND) manage.py write_catalogue
+	$(COMMAND) manage.py write_messages
 
 .PHONY: docs-check
 docs-check: dev ## check that the generated pages are current
 	$(COMMAND) manage.py write_docs --check
-	$(COMMAND) manage.py write_catalogue --check
+	$(COMMAND) manage.py write_messages --check
 	$(IN) -m tests.pythons check
+
+.PHONY: messages
+messages: docs ## begin a translation, or bring it up to date (LANGUAGE=de)
+	@$(if $(LANGUAGE),,$(error say which language: make messages LANGUAGE=de))
+	$(IN) -m babel.messages.frontend update --input-file locale/django.pot \
+		--output-dir locale --domain django --locale $(LANGUAGE) --init-missing
+	$(IN) -m babel.messages.frontend compile --directory locale --domain django
 
 .PHONY: golden
 golden: docs ## rebuild saved answers (OpenAPI, parsed outputs), then show what changed

@@ -112,6 +112,7 @@ CACHES = {
 LANGUAGE_CODE = "en"
 # The languages that pages are written in; numbers follow the reader in any case.
 LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 

@@ -53,7 +53,6 @@ PURE = (
     "dashboard.pages.cell.side",
     "dashboard.pages.cell.strip",
     "dashboard.charts.figures",
-    "dashboard.wording.core_texts",
     "dashboard.exports.delimited",
     "dashboard.exports.energy_records",
     "dashboard.exports.escaping",

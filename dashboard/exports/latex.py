@@ -179,7 +179,7 @@ def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str
         for noted, mark in marks.items()
     ]
     said.append(tex(_runs(table)))
-    said.append(f"{tex(_('Source:'))} {_documents(table)}{_address(source)}.")
+    said.append(tex(_("Source:")) + f" {_documents(table)}{_address(source)}.")
     text = rf"\scriptsize\raggedright {' '.join(said)}"
     return rf"\par\smallskip\noindent\parbox{{\linewidth}}{{{text}}}"
 

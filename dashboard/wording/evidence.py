@@ -7,11 +7,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from dashboard.kit import figures
-from dashboard.wording.core_texts import evidence_name, evidence_unit
 
 NOT_STATED = "not stated"  # as evidence has it
 # For programs; the sentence says them in words.
 IDS = {"other_system", "other_study", "other_cells", "cells", "system", "mark"}
+
+# How the name of a piece of evidence ends, and the unit that this stands for.
+UNITS = {"percent": "%", "s": "s"}
 
 
 @dataclass(frozen=True)
@@ -54,3 +56,15 @@ def _text(value: Any, depth: int = 0) -> str:
             for name, each in value.items()
         )
     return _("not stated") if value == NOT_STATED else str(value)
+
+
+def evidence_name(key: str) -> str:
+    """Return what a piece of evidence is called in English, without its unit."""
+    name, unit = evidence_unit(key)
+    return (name if unit else key).replace("_", " ")
+
+
+def evidence_unit(key: str) -> tuple[str, str]:
+    """Return what a piece of evidence is called in the core, and its unit if it has."""
+    name, _, end = key.rpartition("_")
+    return name, UNITS.get(end, "")

@@ -9,11 +9,18 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
+import django
 import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from django.conf import settings
 from django.core import serializers
 from django.http import HttpResponse
+from django.test import override_settings
 from django.utils import translation
 from django.utils.translation import trans_real
 
@@ -21,6 +28,8 @@ from benchmarks import models, tools, units
 from benchmarks.plausibility.checking import RULES
 from dashboard import wording
 
+LIST = Path(__file__).parents[2] / "locale/django.pot"
+OF_DJANGO = "conf/locale/de/LC_MESSAGES/django.po"
 OPEN, CLOSE = "\u27e6", "\u27e7"  # white square brackets
 MARKED = re.compile(f"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 WORD = re.compile(r"[^\W\d_]{3,}")
@@ -34,19 +43,49 @@ LONG = 60  # a text of so many letters is somebody's own sentence, and known as 
 
 
 class Marking(trans_real.DjangoTranslation):
-    """English, each text between brackets; ``asked`` are the texts it was asked for."""
+    """English, each text between brackets that a translator gets: ours, or Django's."""
 
     def __init__(self) -> None:
         super().__init__("en")
-        self.asked: set[str] = set()
+        of_django = Path(django.__file__).parent / OF_DJANGO
+        self.known = {one for path in (LIST, of_django) for one, *_ in texts_in(path)}
 
     def gettext(self, message: str) -> str:
-        self.asked.add(message)
-        return f"{OPEN}{message}{CLOSE}"
+        return f"{OPEN}{message}{CLOSE}" if message in self.known else message
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        self.asked.add(msgid1)
-        return f"{OPEN}{msgid1 if n == 1 else msgid2}{CLOSE}"
+        chosen = msgid1 if n == 1 else msgid2
+        return f"{OPEN}{chosen}{CLOSE}" if msgid1 in self.known else chosen
+
+
+def texts_in(path: Path) -> Iterator[tuple[str, ...]]:
+    """Return the texts of a list for translators, with their plurals."""
+    for message in read(path):
+        if message.id:
+            yield message.id if message.pluralizable else (message.id,)
+
+
+def read(path: Path) -> Catalog:
+    with path.open("rb") as listed:
+        return read_po(listed)
+
+
+@contextmanager
+def german(folder: Path) -> Iterator[None]:
+    """Let there be a German translation: every text between brackets, compiled."""
+    messages = Catalog(locale="de", fuzzy=False)
+    for texts in texts_in(LIST):
+        said = tuple(f"{OPEN}{text}{CLOSE}" for text in texts)
+        messages.add(texts if texts[1:] else texts[0], said if texts[1:] else said[0])
+    place = folder / "de" / "LC_MESSAGES"
+    place.mkdir(parents=True)
+    with (place / "django.mo").open("wb") as compiled:
+        write_mo(compiled, messages)
+    languages = [*settings.LANGUAGES, ("de", "Deutsch")]
+    with override_settings(LANGUAGES=languages, LOCALE_PATHS=[folder]):
+        forget()
+        yield
+    forget()
 
 
 @contextmanager

@@ -125,7 +125,7 @@ def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRo
 def _name(work: MeteredWork) -> str:
     titles = dict.fromkeys(tools.get(run.tool).title for run in work.runs)
     runs = ", ".join(str(run.pk) for run in work.runs)
-    return f"{', '.join(titles)}, {_('run')} {runs}"
+    return ", ".join([*titles, _("run")]) + f" {runs}"
 
 
 def _systems(work: MeteredWork, names: Mapping[int, str]) -> str:

@@ -46,7 +46,7 @@ def _sentence(
         return f"{said}. {interval_text(found)}"
     sure = _("%(n)s runs against %(base)s") % {"n": energy.n, "base": base.n}
     is_tie = found.low <= 1 <= found.high
-    tie = f" {_('That may be chance.')}" if is_tie else ""
+    tie = " " + _("That may be chance.") if is_tie else ""
     return f"{said} ({figures.ratio(found.ratio)} {interval_text(found)}, {sure}).{tie}"
 
 

@@ -196,4 +196,4 @@ def _sentence(text: str, paths: Sequence[Path]) -> str:
     """Begin with a capital, and say so where nothing was measured twice."""
     single = all(path.cell.n == 1 for path in paths)
     said = text[:1].upper() + text[1:]
-    return f"{said} {_('Single runs.')}" if single else said
+    return " ".join([said, _("Single runs.")]) if single else said

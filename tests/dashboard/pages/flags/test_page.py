@@ -100,7 +100,7 @@ def test_rules_are_listed_with_what_they_found(text, load_study):
 
     page = text("/studies/alpha-lab/lmu-2010-esxi/flags/")
 
-    assert '<a href="#rule-error-baselines-disagree">' in page
+    assert '<a href="#rule-impossible-baselines-disagree">' in page
     assert "5.6\xa0% less than the same machine in lmu-2010-xen" in page
 
 

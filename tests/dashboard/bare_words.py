@@ -1,0 +1,95 @@
+"""Words for people that stand outside of a sentence, where no translator finds them.
+
+The core knows no gettext: what people read is a `Sentence`, its template one text.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+# What makes a sentence, and how many templates it takes.
+MAKERS = {"Sentence": 1, "template": 1, "counted": 2}
+MARKERS = {*MAKERS, "_", "gettext", "gettext_lazy", "ngettext"}
+# What takes a text for people, beside the errors, and which argument it is.
+TAKERS = {
+    "fault": slice(2, 3),
+    "finished": slice(-1, None),
+    "mark": slice(1, 2),
+    "refused": slice(0, 1),
+}
+FOR_PROGRAMMERS = {
+    "AssertionError",
+    "CommandError",
+    "KeyError",
+    "TypeError",
+    "ValueError",
+}
+PLACE = re.compile(r"\{[^{}]*\}")
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def bare_words(*folders: Path) -> Iterator[str]:
+    """Say of every text that no translator would find where it stands."""
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr) and any(map(_is_marked, ast.walk(node))):
+                yield f"{path}, line {node.lineno}: a text within an f-string."
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            if name in MAKERS and _hides_words(node.args[: MAKERS[name]]):
+                yield (
+                    f"{path}, line {node.lineno}: the template of a sentence must "
+                    "stand there as one text, or be marked with template() where it "
+                    "stands."
+                )
+            elif name not in MAKERS and any(map(_is_bare, _taken(node, name))):
+                yield f"{path}, line {node.lineno}: people must read a Sentence."
+
+
+def _is_marked(node: ast.AST) -> bool:
+    """Whether a text is translated right here; only Python 3.12 lets Babel see it."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return (
+        is_call and node.func.id in MARKERS and isinstance(node.args[0], ast.Constant)
+    )
+
+
+def _has_words(text: str) -> bool:
+    return bool(WORD.search(PLACE.sub(" ", text)))
+
+
+def _taken(call: ast.Call, name: str) -> list[ast.expr]:
+    """Return what a call takes for people: the words of errors, marks and refusals."""
+    if isinstance(call.func, ast.Attribute):
+        name = call.func.attr
+    is_ours = name.endswith("Error") and name not in FOR_PROGRAMMERS
+    return call.args[:1] if is_ours else call.args[TAKERS.get(name, slice(0))]
+
+
+def _is_bare(given: ast.expr) -> bool:
+    """Whether words stand there outside of a sentence."""
+    is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
+    is_text = is_text and _has_words(ast.literal_eval(given))
+    return is_text or (isinstance(given, ast.JoinedStr) and _is_hidden(given))
+
+
+def _hides_words(templates: list[ast.expr]) -> bool:
+    are_texts = all(isinstance(each, ast.Constant) for each in templates)
+    return not are_texts and any(map(_is_hidden, templates))
+
+
+def _is_hidden(given: ast.expr) -> bool:
+    """Whether words are put together here; a constant was marked where it was set."""
+    if isinstance(given, ast.JoinedStr):
+        parts = [e.value if isinstance(e, ast.Constant) else "0" for e in given.values]
+        return _has_words("".join(map(str, parts)))
+    choices = [given.body, given.orelse] if isinstance(given, ast.IfExp) else [given]
+    return not all(map(_is_constant, choices))
+
+
+def _is_constant(given: ast.expr) -> bool:
+    """Whether it is a constant of its module, or an entry of one."""
+    named = given.value if isinstance(given, ast.Subscript) else given
+    return isinstance(named, ast.Name) and named.id.isupper()
