@@ -7,9 +7,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from api.comparisons import BETTER, COMPONENTS
-from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Point
-from benchmarks.analysis.factor_effects.factors import Factor, Term
-from benchmarks.analysis.factor_effects.means import Means
+from benchmarks.analysis.factor_effects.design import Factor, Term
+from benchmarks.analysis.factor_effects.effects import (
+    Effect,
+    FactorEffects,
+    Means,
+    Point,
+)
 from benchmarks.analysis.factor_effects.model import Alias
 from benchmarks.comparing.factor_effects import Analysis, StudyEffects, Subject
 from benchmarks.comparing.factor_responses import RESPONSES

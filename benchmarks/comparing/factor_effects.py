@@ -7,10 +7,13 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from benchmarks.analysis.factor_effects.analysis import factor_effects
-from benchmarks.analysis.factor_effects.effects import FactorEffects
-from benchmarks.analysis.factor_effects.means import Means, pictures
-from benchmarks.analysis.factor_effects.noise import Observation
+from benchmarks.analysis.factor_effects.design import Observation
+from benchmarks.analysis.factor_effects.effects import (
+    FactorEffects,
+    Means,
+    factor_effects,
+    pictures,
+)
 from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.facets import Facets, facets
 from benchmarks.comparing.factor_responses import (

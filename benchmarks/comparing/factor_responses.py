@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from benchmarks.analysis.factor_effects.noise import Observation, Side, log_m2
+from benchmarks.analysis.factor_effects.design import Observation, Side, log_m2
 from benchmarks.comparing.columns import PROPERTIES
 from benchmarks.comparing.ordering import OPTIONS, rank
 from benchmarks.comparing.row import ComparisonRow

@@ -9,9 +9,13 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Point
-from benchmarks.analysis.factor_effects.factors import Factor
-from benchmarks.analysis.factor_effects.means import Means
+from benchmarks.analysis.factor_effects.design import Factor
+from benchmarks.analysis.factor_effects.effects import (
+    Effect,
+    FactorEffects,
+    Means,
+    Point,
+)
 from benchmarks.comparing.factor_effects import Analysis
 from benchmarks.comparing.factor_responses import Response
 from dashboard.charts.effect_bars import Bar, scale_of

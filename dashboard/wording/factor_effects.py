@@ -7,9 +7,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects
-from benchmarks.analysis.factor_effects.factors import JOINT, Factor, Term
-from benchmarks.analysis.factor_effects.means import Means
+from benchmarks.analysis.factor_effects.design import JOINT, Factor, Term
+from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
 from benchmarks.analysis.factor_effects.model import Alias
 from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.factor_effects import Analysis, Subject

@@ -1,19 +1,63 @@
-"""Effects, how they were judged, and all that one design tells."""
+"""Which parameters move the response of a set of systems, and how sure that is.
+
+Three ways to measure chance, the first that the design allows:
+
+- runs were repeated: their pooled scatter, t intervals, Benjamini-Hochberg;
+- one value a system in a regular two-level design: Lenth's margins;
+- one value a system otherwise: what main effects and two-factor interactions leave
+  over (without the interactions if too little is left), t intervals.
+
+Where none is possible effects are shown without margins, and none is called real.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from benchmarks.analysis.factor_effects.factors import Combination, Factor, Term
-from benchmarks.analysis.factor_effects.lenth import Lenth, ascending
-from benchmarks.analysis.factor_effects.model import Alias, LevelPairs
-from benchmarks.analysis.factor_effects.noise import Scatter
+from benchmarks.analysis.factor_effects.contrasts import (
+    CONFIDENCE,
+    Lenth,
+    ascending,
+    half_normal,
+    lenth,
+    regular_contrasts,
+)
+from benchmarks.analysis.factor_effects.design import (
+    FEWEST_ERROR_DF,
+    ROUNDING,
+    Combination,
+    Factor,
+    Observation,
+    Scatter,
+    Term,
+    baseline_shares,
+    combinations,
+    covariance,
+    factors_of,
+    joint,
+    pooled,
+    relative_variances,
+    responses,
+)
+from benchmarks.analysis.factor_effects.model import (
+    Alias,
+    Estimate,
+    LevelPairs,
+    Model,
+    aliased_mains,
+    estimates,
+    interactions,
+    inverse,
+)
 from benchmarks.analysis.multiplicity import benjamini_hochberg
+
+LEVEL: Final = 1 - CONFIDENCE
 
 Strength = Literal["clear", "possible", "none", "unjudged"]
 Kind = Literal["replicated", "contrasts", "residual", "unjudged", "constant"]
@@ -108,6 +152,178 @@ class FactorEffects:
         )
 
 
+def factor_effects(observations: Sequence[Observation]) -> FactorEffects:
+    """Analyse one response of a set of systems; the order of systems does not matter.
+
+    Natural logarithms throughout: an effect of ln 2 is a factor of 2.
+    """
+    systems = [each.levels for each in observations]
+    factors = factors_of(systems)
+    design = FactorEffects(
+        kind="constant",
+        factors=factors,
+        combinations=combinations(factors, systems),
+        cells=len(observations),
+    )
+    if not factors:
+        return design
+    if pooled(observations) is None:
+        by_contrasts = _by_contrasts(design, observations)
+        if by_contrasts is not None:
+            return by_contrasts
+    return _by_least_squares(design, observations)
+
+
+def _by_contrasts(
+    design: FactorEffects, observations: Sequence[Observation]
+) -> FactorEffects | None:
+    """Judge by Lenth's margins, each contrast in units of its own standard error.
+
+    Contrasts that a shared baseline makes noisier are shrunk to the common scale, and
+    their margins stretched back.
+    """
+    systems = [each.levels for each in observations]
+    contrasts = regular_contrasts(design.factors, systems)
+    if not contrasts:
+        return None
+    weights = np.array([each.column for each in contrasts]) * 2 / len(observations)
+    logs = weights @ responses(observations)
+    variances = relative_variances(weights, observations)
+    stretch = np.sqrt(variances / variances.min())
+    margins = lenth(logs / stretch)
+    if margins is None:
+        return None
+
+    effects: list[Effect] = []
+    aliases: list[Alias] = []
+    points: list[Point] = []
+    for contrast, log, scale, share, quantile in zip(
+        contrasts,
+        logs.tolist(),
+        stretch.tolist(),
+        baseline_shares(weights, observations).tolist(),
+        half_normal(logs / stretch).tolist(),
+        strict=True,
+    ):
+        term, size = contrast.terms[0], abs(log) / scale
+        points.append(Point(contrast.simplest, log, size, quantile))
+        has_one_meaning = len(contrast.simplest) == 1
+        if has_one_meaning and len(term) <= 2:
+            strength: Strength = "possible" if size > margins.me else "none"
+            effects.append(
+                Effect(
+                    term=term,
+                    levels=tuple((each.levels[1], each.levels[0]) for each in term),
+                    log_effect=log,
+                    margin=margins.me * scale,
+                    wide_margin=margins.sme * scale,
+                    strength="clear" if size > margins.sme else strength,
+                    baseline_share=share,
+                )
+            )
+        if not (has_one_meaning and len(term) == 2):
+            pairs = [each for each in contrast.terms if len(each) == 2]
+            for pair in pairs:
+                others = tuple(each for each in contrast.simplest if each != pair)
+                aliases.append(Alias(pair, others))
+    return replace(
+        design,
+        kind="contrasts",
+        effects=ranked(effects),
+        aliases=tuple(aliases),
+        points=tuple(sorted(points, key=lambda point: -point.quantile)),
+        lenth=margins,
+    )
+
+
+def _by_least_squares(
+    design: FactorEffects, observations: Sequence[Observation]
+) -> FactorEffects:
+    """Judge by the scatter of repeated runs; without it by what the model leaves over.
+
+    First with all interactions that the design tells, then without; else not at all.
+    """
+    systems = [each.levels for each in observations]
+    mains = Model.of([(factor,) for factor in design.factors], systems)
+    told, aliased = interactions(mains)
+    model = Model.of([*mains.terms, *told], systems)
+    scatter = pooled(observations)
+    kind: Kind = "replicated"
+    if scatter is None:
+        kind, scatter = "residual", _left_over(model, observations)
+    if scatter is None:
+        model, scatter = mains, _left_over(mains, observations)
+    if scatter is None:
+        kind = "unjudged"
+    return replace(
+        design,
+        kind=kind,
+        effects=ranked(_judged(list(estimates(model)), observations, scatter)),
+        aliases=(*aliased_mains(mains), *aliased),
+        pooled_interactions=tuple(term for term in told if term not in model.terms),
+        scatter=scatter,
+    )
+
+
+def _left_over(model: Model, observations: Sequence[Observation]) -> Scatter | None:
+    """The variance behind the residuals, with Satterthwaite's degrees of freedom.
+
+    With Q = I - XX+ and covariance s^2 V: E(y'Qy) = s^2 tr(QV).
+    """
+    if model.error_df < FEWEST_ERROR_DF:
+        return None
+    logs = responses(observations)
+    residual = np.eye(len(logs)) - model.matrix @ inverse(model.matrix)
+    spread = residual @ covariance(observations)
+    left = residual @ logs
+    if np.abs(left).max() < ROUNDING:
+        return None
+    df = np.trace(spread) ** 2 / np.trace(spread @ spread)
+    return Scatter(float(left @ left / np.trace(spread)), float(df))
+
+
+def _judged(
+    estimated: Sequence[Estimate],
+    observations: Sequence[Observation],
+    scatter: Scatter | None,
+) -> list[Effect]:
+    """Judge estimates; those beyond Bonferroni's margin are clear in any company."""
+    if not estimated:
+        return []
+    weights = np.array([each.weights for each in estimated])
+    logs = weights @ responses(observations)
+    shares = baseline_shares(weights, observations)
+    effects = [
+        Effect(estimate.term, estimate.levels, log, baseline_share=share)
+        for estimate, log, share in zip(
+            estimated, logs.tolist(), shares.tolist(), strict=True
+        )
+    ]
+    if scatter is None:
+        return effects
+
+    errors = np.sqrt(scatter.variance * relative_variances(weights, observations))
+    margins = stdtrit(scatter.df, (1 + CONFIDENCE) / 2) * errors
+    wide_margins = stdtrit(scatter.df, 1 - LEVEL / (2 * len(effects))) * errors
+    p_values = 2 * stdtr(scatter.df, -np.abs(logs) / errors)
+    corrected = benjamini_hochberg(p_values).adjusted
+    strengths: list[Strength] = [
+        "clear" if together <= LEVEL else "possible" if alone <= LEVEL else "none"
+        for alone, together in zip(p_values, corrected, strict=True)
+    ]
+    return [
+        replace(effect, margin=margin, wide_margin=wide, p_value=p, strength=strength)
+        for effect, margin, wide, p, strength in zip(
+            effects,
+            margins.tolist(),
+            wide_margins.tolist(),
+            corrected.tolist(),
+            strengths,
+            strict=True,
+        )
+    ]
+
+
 def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """What is clear first, then what is possible, the largest first among equals.
 
@@ -119,6 +335,56 @@ def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     return tuple(sorted(by_size, key=lambda each: strengths.index(each.strength)))
 
 
-def adjusted(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Benjamini and Hochberg's adjusted p values (J. R. Stat. Soc. B 57, 1995, 289)."""
-    return tuple(benjamini_hochberg(p_values).adjusted.tolist())
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Geometric means over the systems of two factors' levels.
+
+    ``rows`` follow the levels of ``one``, each with a mean for every level of ``other``
+    (None: no such system).
+    """
+
+    one: Factor
+    other: Factor
+    rows: tuple[tuple[float | None, ...], ...]
+
+    @property
+    def factors(self) -> tuple[float | None, ...]:
+        """What the last level of ``one`` does to its reference, per level of other."""
+        first, last = self.rows[0], self.rows[-1]
+        return tuple(
+            high / low if low and high else None
+            for low, high in zip(first, last, strict=True)
+        )
+
+
+def pictures(
+    found: FactorEffects, observations: Sequence[Observation]
+) -> tuple[Means, ...]:
+    """What each factor does where others are at their levels, for those that interact.
+
+    VMware Tools that speed up one guest and no other have no one effect: their main
+    effect is an average that no system shows.
+    """
+    systems = [each.levels for each in observations]
+    return tuple(
+        means(factor, joint(others, systems), observations)
+        for factor in found.factors
+        if (others := found.depends_on(factor))
+    )
+
+
+def means(one: Factor, other: Factor, observations: Sequence[Observation]) -> Means:
+    """Average the logarithms of the systems that share both levels."""
+    logs: dict[tuple[str, str], list[float]] = {}
+    for each in observations:
+        place = (one.level_of(each.levels), other.level_of(each.levels))
+        logs.setdefault(place, []).append(each.log_response)
+    geometric = {
+        place: math.exp(math.fsum(shared) / len(shared))
+        for place, shared in logs.items()
+    }
+    rows = [
+        tuple(geometric.get((row, level)) for level in other.levels)
+        for row in one.levels
+    ]
+    return Means(one, other, tuple(rows))

@@ -13,15 +13,14 @@ difference is theirs: Linux is compared with the average Windows.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import Final
 
 import numpy as np
 
-from benchmarks.analysis.factor_effects.factors import Array, Factor, Levels, Term
+from benchmarks.analysis.factor_effects.design import Array, Levels, Term
 
 NOTHING: Final = 1e-8
 
@@ -50,33 +49,50 @@ class Estimate:
 class Model:
     """The mean and the terms of a design, as a matrix with one row a system.
 
-    Behind the columns of the terms are those of the systems that do not state them:
-    ``unstated`` names the term that each belongs to.
+    ``places`` are the columns of each term, one for a level beside the reference or for
+    a pair of such levels; ``unstated`` those of the systems that do not state it.
     """
 
     terms: tuple[Term, ...]
     systems: Sequence[Levels]
     matrix: Array
-    unstated: tuple[Term, ...]
+    places: Mapping[Term, slice]
+    unstated: Mapping[Term, slice]
 
     @classmethod
     def of(cls, terms: Sequence[Term], systems: Sequence[Levels]) -> Model:
+        """Build the matrix; main effects come before the interactions."""
         mean = np.ones((len(systems), 1))
-        blocks = {term: columns(term, systems) for term in terms}
-        mains = [term for term in terms if len(term) == 1]
-        unstated: dict[Term, Array] = {}
+        blocks: dict[Term, Array] = {}
         for term in terms:
-            is_main = len(term) == 1
-            known = [blocks[each] for each in (mains if is_main else terms)]
-            known = [block for block in known if block is not blocks[term]]
-            if not is_main:
-                known += [unstated[each] for each in mains]
-            unstated[term] = _beyond([mean, *known], unstated_columns(term, systems))
+            block = mean
+            for factor in term:
+                products = np.einsum("ij,ik->ijk", block, factor.columns(systems))
+                block = products.reshape(len(systems), -1)
+            blocks[term] = block
+        lacking: dict[Term, Array] = {}
+        for term in terms:
+            columns = _unstated_columns(term, systems)
+            columns = columns[:, columns.any(axis=0)]
+            if columns.size:
+                # What the other main effects settle belongs to them; an interaction
+                # gives way to the other interactions as well.
+                known = [
+                    block
+                    for other, block in blocks.items()
+                    if other != term and len(other) <= len(term)
+                ]
+                known += [
+                    block for main, block in lacking.items() if len(main) < len(term)
+                ]
+                base = np.hstack([mean, *known])
+                left = columns - base @ (inverse(base) @ columns)
+                columns = columns[:, np.abs(left).max(axis=0) > NOTHING]
+            lacking[term] = columns
+        matrix = np.hstack([mean, *blocks.values(), *lacking.values()])
+        behind = matrix.shape[1] - sum(block.shape[1] for block in lacking.values())
         return cls(
-            tuple(terms),
-            systems,
-            np.hstack([mean, *blocks.values(), *unstated.values()]),
-            tuple(term for term, block in unstated.items() for _ in block.T),
+            tuple(terms), systems, matrix, _places(blocks, 1), _places(lacking, behind)
         )
 
     @property
@@ -84,37 +100,8 @@ class Model:
         """Systems that are left over when all terms are fitted."""
         return len(self.systems) - int(np.linalg.matrix_rank(self.matrix))
 
-    def place(self, term: Term) -> slice:
-        start = 1
-        for each in self.terms:
-            width = _width(each)
-            if each == term:
-                return slice(start, start + width)
-            start += width
-        raise KeyError(term)
 
-    def places(self, term: Term) -> list[int]:
-        """The columns of the term, and of the systems that do not state it."""
-        own = self.place(term)
-        behind = self.matrix.shape[1] - len(self.unstated)
-        return [
-            *range(own.start, own.stop),
-            *(behind + at for at, each in enumerate(self.unstated) if each == term),
-        ]
-
-
-def columns(term: Term, systems: Sequence[Levels]) -> Array:
-    """A term's columns: those of its factor, or all products of its two factors'.
-
-    A row a system, a column a level beside the reference, or a pair of such levels.
-    """
-    first, *others = (factor.columns(systems) for factor in term)
-    for other in others:
-        first = np.einsum("ij,ik->ijk", first, other).reshape(len(systems), -1)
-    return first
-
-
-def unstated_columns(term: Term, systems: Sequence[Levels]) -> Array:
+def _unstated_columns(term: Term, systems: Sequence[Levels]) -> Array:
     """Columns of the systems that do not state all of a term's factors.
 
     One for a factor. For two: one for each level of the one where the other is not
@@ -130,14 +117,11 @@ def unstated_columns(term: Term, systems: Sequence[Levels]) -> Array:
     return np.hstack([one * no_other, no_one * other, no_one * no_other])
 
 
-def _beyond(known: Sequence[Array], wanted: Array) -> Array:
-    """The wanted columns that are no combination of known ones."""
-    wanted = wanted[:, wanted.any(axis=0)]
-    if not wanted.size:
-        return wanted
-    matrix = np.hstack(known)
-    left = wanted - matrix @ (inverse(matrix) @ wanted)
-    return wanted[:, np.abs(left).max(axis=0) > NOTHING]
+def _places(blocks: Mapping[Term, Array], start: int) -> dict[Term, slice]:
+    ends = np.cumsum([start, *(block.shape[1] for block in blocks.values())]).tolist()
+    return {
+        term: slice(*place) for term, place in zip(blocks, pairwise(ends), strict=True)
+    }
 
 
 def inverse(matrix: Array) -> Array:
@@ -157,108 +141,14 @@ def estimates(model: Model) -> Iterator[Estimate]:
     for term in model.terms:
         for levels, direction in _directions(term):
             wanted = np.zeros(model.matrix.shape[1])
-            wanted[model.place(term)] = direction
+            wanted[model.places[term]] = direction
             weights = wanted @ solver
             if np.allclose(weights @ model.matrix, wanted, atol=NOTHING):
                 yield Estimate(term, levels, weights)
 
 
-def aliased_mains(model: Model) -> tuple[Alias, ...]:
-    """Name the factors whose levels were never changed apart from other factors'."""
-    null = _null_space(model.matrix)
-    return tuple(
-        Alias(term, _partners(model, null, term, model.terms))
-        for term in model.terms
-        if np.abs(null[:, model.place(term)]).max() > NOTHING
-    )
-
-
-def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
-    """Sort the two-factor interactions into those to be told and those aliased.
-
-    Main effects come first: an interaction is what is left when they are taken out. One
-    that vanishes with them is their alias; of those that are left, some may be aliases
-    of each other.
-    """
-    terms = _possible_interactions(mains)
-    if not terms:
-        return (), ()
-    both = Model.of([*mains.terms, *terms], mains.systems)
-    left = both.matrix - mains.matrix @ (inverse(mains.matrix) @ both.matrix)
-    left[np.abs(left) < NOTHING] = 0.0
-    null = _null_space(left)
-    told, aliased = [], []
-    for term in terms:
-        place = both.place(term)
-        if np.abs(null[:, place]).max() < NOTHING:
-            told.append(term)
-            continue
-        partners: tuple[Term, ...] = ()
-        if np.abs(left[:, place]).max() > NOTHING:
-            partners = _partners(both, null, term, terms)
-        aliased.append(Alias(term, partners or _main_partners(mains, term)))
-    if not both.unstated:
-        return tuple(told), tuple(aliased)
-    kept, given_up = _beside(mains, told)
-    return kept, (*aliased, *given_up)
-
-
-def _beside(
-    mains: Model, told: Sequence[Term]
-) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
-    """Keep the interactions that can be fitted without hiding an effect before them.
-
-    They hide one where it is told by systems that do not state what interacts.
-    """
-    kept, given_up = mains, []
-    shown = set(_shown(mains))
-    for term in told:
-        trial = Model.of([*kept.terms, term], mains.systems)
-        wanted = shown | {(term, levels) for levels, _ in _directions(term)}
-        hidden = wanted - set(_shown(trial))
-        if not hidden:
-            kept, shown = trial, wanted
-            continue
-        partners = {hidden_term for hidden_term, _ in hidden} - {term}
-        in_order = tuple(each for each in kept.terms if each in partners)
-        given_up.append(Alias(term, in_order))
-    return kept.terms[len(mains.terms) :], tuple(given_up)
-
-
-def _shown(model: Model) -> Iterator[tuple[Term, LevelPairs]]:
-    return ((each.term, each.levels) for each in estimates(model))
-
-
-def _main_partners(mains: Model, term: Term) -> tuple[Term, ...]:
-    alone = Model.of([*mains.terms, term], mains.systems)
-    return _partners(alone, _null_space(alone.matrix), term, mains.terms)
-
-
-def _partners(
-    model: Model, null: Array, term: Term, others: Sequence[Term]
-) -> tuple[Term, ...]:
-    """Those of the other terms that vanish together with the term."""
-    together = np.abs(null[:, model.place(term)]).max(axis=1)
-    return tuple(
-        other
-        for other in others
-        if other != term and together[model.places(other)].max() > NOTHING
-    )
-
-
-def _possible_interactions(mains: Model) -> list[Term]:
-    pairs = combinations((term[0] for term in mains.terms), 2)
-    return [pair for pair in pairs if _vary_together(*pair, mains.systems)]
-
-
-def _vary_together(one: Factor, other: Factor, systems: Sequence[Levels]) -> bool:
-    """Whether both have several levels among the systems that state both."""
-    levels = [(one.level_of(each), other.level_of(each)) for each in systems]
-    stated = [pair for pair in levels if all(pair)]
-    return all(len({pair[at] for pair in stated}) > 1 for at in (0, 1))
-
-
 def _directions(term: Term) -> Iterator[tuple[LevelPairs, Array]]:
+    """Every change of levels that a term has an effect for, in its coefficients."""
     steps = [
         [
             ((level, factor.levels[0]), code - factor.coding()[0])
@@ -270,15 +160,99 @@ def _directions(term: Term) -> Iterator[tuple[LevelPairs, Array]]:
         direction = np.ones(1)
         for _, step in chosen:
             direction = np.kron(direction, step)
-        scale = 0.5 ** (len(term) - 1)
-        yield tuple(pair for pair, _ in chosen), direction * scale
+        yield tuple(pair for pair, _ in chosen), direction * 0.5 ** (len(term) - 1)
+
+
+def aliased_mains(mains: Model) -> tuple[Alias, ...]:
+    """Name the factors whose levels were never changed apart from other factors'."""
+    null = _null_space(mains.matrix)
+    return tuple(
+        Alias(term, _partners(mains, null, term, mains.terms))
+        for term in mains.terms
+        if np.abs(null[:, mains.places[term]]).max() > NOTHING
+    )
+
+
+def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
+    """Sort the two-factor interactions into those to be told and those aliased.
+
+    Main effects come first: an interaction is what is left when they are taken out. One
+    that vanishes with them is their alias; of those that are left, some may be aliases
+    of each other.
+    """
+    pairs: list[Term] = []
+    for one, other in combinations([term[0] for term in mains.terms], 2):
+        levels = [(one.level_of(each), other.level_of(each)) for each in mains.systems]
+        met = [pair for pair in levels if all(pair)]
+        if met and all(len(set(side)) > 1 for side in zip(*met, strict=True)):
+            pairs.append((one, other))
+    if not pairs:
+        return (), ()
+
+    both = Model.of([*mains.terms, *pairs], mains.systems)
+    left = both.matrix - mains.matrix @ (inverse(mains.matrix) @ both.matrix)
+    left[np.abs(left) < NOTHING] = 0.0
+    null = _null_space(left)
+    told, aliased = [], []
+    for term in pairs:
+        place = both.places[term]
+        if np.abs(null[:, place]).max() < NOTHING:
+            told.append(term)
+            continue
+        partners: tuple[Term, ...] = ()
+        if left[:, place].any():
+            partners = _partners(both, null, term, pairs)
+        if not partners:
+            alone = Model.of([*mains.terms, term], mains.systems)
+            alone_null = _null_space(alone.matrix)
+            partners = _partners(alone, alone_null, term, mains.terms)
+        aliased.append(Alias(term, partners))
+    if all(place.start == place.stop for place in both.unstated.values()):
+        return tuple(told), tuple(aliased)
+    kept, given_up = _beside(mains, told)
+    return kept, (*aliased, *given_up)
+
+
+def _beside(
+    mains: Model, told: Sequence[Term]
+) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
+    """Keep the interactions that can be fitted without hiding an effect before them.
+
+    They hide one that is told by systems which do not state what interacts.
+    """
+    kept, given_up = mains, []
+    shown = {(each.term, each.levels) for each in estimates(mains)}
+    for term in told:
+        trial = Model.of([*kept.terms, term], mains.systems)
+        wanted = shown | {(term, levels) for levels, _ in _directions(term)}
+        hidden = wanted - {(each.term, each.levels) for each in estimates(trial)}
+        if hidden:
+            lost = {effect_term for effect_term, _ in hidden} - {term}
+            partners = tuple(each for each in kept.terms if each in lost)
+            given_up.append(Alias(term, partners))
+        else:
+            kept, shown = trial, wanted
+    return kept.terms[len(mains.terms) :], tuple(given_up)
+
+
+def _partners(
+    model: Model, null: Array, term: Term, others: Sequence[Term]
+) -> tuple[Term, ...]:
+    """Those of the other terms that vanish together with the term.
+
+    Also where it is the systems without them that do.
+    """
+    is_coupled = np.abs(null[:, model.places[term]]).max(axis=1) > NOTHING
+    return tuple(
+        other
+        for other in others
+        if other != term
+        for places in [(model.places[other], model.unstated[other])]
+        if any(is_coupled[place].any() for place in places)
+    )
 
 
 def _null_space(matrix: Array) -> Array:
     """The projector onto the combinations of columns that vanish."""
     null: Array = np.eye(matrix.shape[1]) - inverse(matrix) @ matrix
     return null
-
-
-def _width(term: Term) -> int:
-    return math.prod(len(factor.levels) - 1 for factor in term)

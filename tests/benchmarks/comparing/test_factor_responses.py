@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.analysis.factor_effects.noise import Observation, Side
+from benchmarks.analysis.factor_effects.design import Observation, Side
 from benchmarks.comparing.factor_responses import (
     Measured,
     Responses,

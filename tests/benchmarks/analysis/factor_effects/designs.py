@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.analysis.factor_effects.design import Observation, Side
 from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects
-from benchmarks.analysis.factor_effects.noise import Observation, Side
 
 LOW_HIGH = ("off", "on")
 

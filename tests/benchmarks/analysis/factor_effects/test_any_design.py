@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.analysis.factor_effects.analysis import factor_effects
-from benchmarks.analysis.factor_effects.means import pictures
-from benchmarks.analysis.factor_effects.noise import Observation, Side
+from benchmarks.analysis.factor_effects.design import Observation, Side
+from benchmarks.analysis.factor_effects.effects import factor_effects, pictures
 from tests.benchmarks.analysis.factor_effects.designs import logs
 
 NAMES = ("os", "bits", "tools", "storage")

@@ -1,7 +1,13 @@
+import numpy as np
 import pytest
+from scipy import stats
 
-from benchmarks.analysis.factor_effects.contrasts import regular_contrasts
-from benchmarks.analysis.factor_effects.factors import factors_of
+from benchmarks.analysis.factor_effects.contrasts import (
+    half_normal,
+    lenth,
+    regular_contrasts,
+)
+from benchmarks.analysis.factor_effects.design import factors_of
 from tests.benchmarks.analysis.factor_effects.designs import standard_order, truth
 
 
@@ -90,3 +96,87 @@ def test_the_order_of_systems_does_not_matter():
     systems = fraction("ABC", D="ABC")
 
     assert terms(systems[::-1]) == terms(systems)
+
+
+# The quantiles of Lenth's table 1, for 8, 16 and 32 cells.
+TABLE = [(7, 3.764, 9.008), (15, 2.571, 5.219), (31, 2.218, 4.218)]
+
+
+@pytest.mark.parametrize(("m", "me", "sme"), TABLE)
+def test_its_margins_are_those_of_lenths_table(m, me, sme):
+    judged = lenth(np.ones(m))
+
+    assert judged.pse == 1.5
+    assert round(judged.me / judged.pse, 3) == me
+    assert round(judged.sme / judged.pse, 3) == sme
+
+
+def test_its_quantiles_are_students():
+    judged = lenth(np.arange(1.0, 13.0))
+
+    assert judged.me / judged.pse == pytest.approx(stats.t.ppf(0.975, 4))
+    together = (1 + 0.95 ** (1 / 12)) / 2
+    assert judged.sme / judged.pse == pytest.approx(stats.t.ppf(together, 4))
+
+
+def test_large_contrasts_do_not_raise_the_error():
+    chance = np.linspace(-1, 1, 15)
+    moved = np.where(np.abs(chance) > 0.9, 1000 * chance, chance)
+
+    assert lenth(moved).pse <= lenth(chance).pse
+
+
+def test_it_scales_with_its_contrasts_and_ignores_signs_and_order():
+    contrasts = np.random.default_rng(5).normal(size=15)
+
+    turned = lenth(-3 * contrasts[::-1])
+
+    assert turned.pse == pytest.approx(3 * lenth(contrasts).pse)
+    assert turned.sme == pytest.approx(3 * lenth(contrasts).sme)
+
+
+def test_three_contrasts_cannot_tell_what_is_chance():
+    assert lenth(np.array([1.0, 2.0, 3.0])) is None
+
+
+def test_contrasts_that_are_mostly_nothing_measure_no_chance():
+    assert lenth(np.array([0, 0, 0, 0, 0, 0, 5.0])) is None
+
+
+def test_the_half_normal_axis_follows_the_sizes():
+    quantiles = half_normal(np.array([-3.0, 1.0, 2.0]))
+
+    expected = stats.halfnorm.ppf([(3 - 0.5) / 3, (1 - 0.5) / 3, (2 - 0.5) / 3])
+    assert quantiles == pytest.approx(expected)
+
+
+def test_contrasts_that_only_rounding_tells_apart_stay_in_their_order_on_the_axis():
+    sizes = np.array([0.1 + 0.2, -0.3, 0.1])
+
+    assert half_normal(sizes).argsort().tolist() == [2, 0, 1]
+    assert half_normal(sizes[[1, 0, 2]]).argsort().tolist() == [2, 0, 1]
+
+
+def test_a_contrast_at_the_limit_of_chance_is_beyond_it_however_it_was_rounded():
+    """0.3 is 3.75 times the median 0.08; the median of the others is 0.07."""
+    others = [0.02, 0.04, 0.06, 0.08, 0.1, 0.12]
+    limits = [0.3, 0.1 + 0.2, np.nextafter(0.3, 0)]
+
+    judged = [lenth(np.array([*others, limit])) for limit in limits]
+
+    assert [each.pse for each in judged] == pytest.approx([1.5 * 0.07] * 3)
+
+
+def test_of_chance_alone_it_calls_few_contrasts_real():
+    """Of 16 cells: 3 % of contrasts beyond ME, 2 % of designs with one beyond SME."""
+    contrasts = np.random.default_rng(1989).normal(size=(4000, 15))
+    judged = [lenth(row) for row in contrasts]
+    largest = np.abs(contrasts).max(axis=1)
+
+    beyond_me = np.mean(
+        [np.abs(contrasts[i]) > each.me for i, each in enumerate(judged)]
+    )
+    beyond_sme = np.mean(largest > [each.sme for each in judged])
+
+    assert 0.02 < beyond_me < 0.04
+    assert 0.005 < beyond_sme < 0.05

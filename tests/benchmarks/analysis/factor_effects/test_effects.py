@@ -1,20 +1,250 @@
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.analysis.factor_effects.effects import Effect, adjusted, ranked
+from benchmarks.analysis.factor_effects.design import Observation, Side, factors_of
+from benchmarks.analysis.factor_effects.effects import (
+    Effect,
+    factor_effects,
+    means,
+    pictures,
+    ranked,
+)
+from tests.benchmarks.analysis.factor_effects.designs import (
+    FILTRATION,
+    PILOT_PLANT,
+    REACTOR,
+    logs,
+    name,
+    replicated,
+    shifted,
+    standard_order,
+    standing_out,
+    unreplicated,
+)
+
+responses = st.lists(st.floats(-3, 3), min_size=16, max_size=16, unique=True)
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_p_values_are_adjusted_as_scipy_does(p_values):
-    assert adjusted(p_values) == pytest.approx(stats.false_discovery_control(p_values))
+def test_it_finds_the_published_effects_on_the_filtration_rate():
+    """Montgomery: PSE 2.625, ME 6.748, SME 13.699; A, C, D, AC and AD stand out."""
+    found = factor_effects(unreplicated("ABCD", FILTRATION))
+
+    assert found.kind == "contrasts"
+    assert (found.lenth.contrasts, found.lenth.pse) == (15, 2.625)
+    assert round(found.lenth.me, 3) == 6.748
+    assert round(found.lenth.sme, 3) == 13.699
+    assert standing_out(found) == {"A", "D", "A x C", "A x D"}
+    assert standing_out(found, "possible") == {"C"}
+    assert [logs(found)[term] for term in ("A", "C", "D", "A x C", "A x D")] == [
+        *(21.625, 9.875, 14.625),
+        *(-18.125, 16.625),
+    ]
 
 
-def test_without_effects_there_is_nothing_to_adjust():
-    assert adjusted([]) == ()
+def test_it_finds_the_published_effects_on_the_reactor():
+    """Box, Hunter and Hunter: B 19.5, D 10.75, E -6.25, BD 13.25, DE -11."""
+    found = factor_effects(unreplicated("ABCDE", REACTOR))
+
+    effects = logs(found)
+    assert standing_out(found, "clear", "possible") == {"B", "D", "E", "B x D", "D x E"}
+    assert [effects[term] for term in ("B", "D", "E")] == [19.5, 10.75, -6.25]
+    assert (effects["B x D"], effects["D x E"]) == (13.25, -11)
+
+
+def test_repeated_runs_give_the_published_error_of_the_pilot_plant():
+    """Box, Hunter and Hunter: s^2 = 8 with 8 degrees of freedom, error 1.4."""
+    found = factor_effects(replicated(standard_order("TCK"), PILOT_PLANT))
+
+    effects = logs(found)
+    assert found.kind == "replicated"
+    assert (found.scatter.variance, found.scatter.df) == (8, 8)
+    assert [round(effects[term], 6) for term in ("T", "C", "K")] == [23, -5, 1.5]
+    assert round(effects["T x K"], 6) == 10
+    assert standing_out(found) == {"T", "C", "T x K"}
+    margins = {round(each.margin, 4) for each in found.effects}
+    assert margins == {round(stats.t.ppf(0.975, 8) * math.sqrt(2), 4)}
+    wide = {round(each.wide_margin, 4) for each in found.effects}
+    assert wide == {round(stats.t.ppf(1 - 0.025 / 6, 8) * math.sqrt(2), 4)}
+
+
+# Montgomery: life of a battery, 3 materials x 3 temperatures, 4 runs a cell.
+BATTERY = {
+    ("1", "15"): (130, 155, 74, 180),
+    ("1", "70"): (34, 40, 80, 75),
+    ("1", "125"): (20, 70, 82, 58),
+    ("2", "15"): (150, 188, 159, 126),
+    ("2", "70"): (136, 122, 106, 115),
+    ("2", "125"): (25, 70, 58, 45),
+    ("3", "15"): (138, 110, 168, 160),
+    ("3", "70"): (174, 120, 150, 139),
+    ("3", "125"): (96, 104, 82, 60),
+}
+
+
+def test_factors_of_three_levels_give_the_published_analysis_of_variance():
+    """Mean square of error 675.21 with 27 degrees of freedom; 10683.72 and 39118.72."""
+    systems = [{"material": a, "temperature": b} for a, b in BATTERY]
+
+    found = factor_effects(replicated(systems, BATTERY.values()))
+
+    assert (round(found.scatter.variance, 2), found.scatter.df) == (675.21, 27)
+    assert round(sum_of_squares(found, "material"), 2) == 10683.72
+    assert round(sum_of_squares(found, "temperature"), 2) == 39118.72
+    (hot,) = [each for each in found.effects if each.levels == (("125", "15"),)]
+    t = hot.log_effect / math.sqrt(675.2130 / 6)
+    assert hot.log_effect == pytest.approx(64.16667 - 144.83333)
+    assert hot.margin == pytest.approx(stats.t.ppf(0.975, 27) * math.sqrt(675.213 / 6))
+    assert t == pytest.approx(hot.log_effect * stats.t.ppf(0.975, 27) / hot.margin)
+
+
+def sum_of_squares(found, factor):
+    """That of a factor with three levels and 12 runs each, from its two effects."""
+    effects = [each.log_effect for each in found.effects if name(each) == factor]
+    return 12 * float(np.var([0, *effects])) * 3
+
+
+def test_unequal_runs_are_weighed_as_many_as_they_are():
+    """Two cells: the difference of two means with a pooled variance."""
+    one, two = [3.0, 4.0, 5.0, 8.0], [1.0, 2.0]
+
+    found = factor_effects(replicated([{"A": "off"}, {"A": "on"}], [one, two]))
+
+    expected = stats.ttest_ind(two, one)
+    (effect,) = found.effects
+    assert effect.log_effect == pytest.approx(1.5 - 5)
+    assert effect.p_value == pytest.approx(expected.pvalue)
+    low, high = expected.confidence_interval()
+    assert effect.margin == pytest.approx((high - low) / 2)
+
+
+def test_a_shared_native_run_widens_the_margins_of_what_it_tells_apart():
+    """16 cells over 4 native ones: sqrt(1 + 16 / 4) for OS and bits."""
+    found = factor_effects(
+        [
+            replace(each, baseline=each.levels["A"] + each.levels["B"])
+            for each in unreplicated("ABCD", FILTRATION)
+        ]
+    )
+
+    ratios = {name(each): each.margin / found.lenth.me for each in found.effects}
+    shares = {name(each): each.baseline_share for each in found.effects}
+    assert ratios["A"] == ratios["B"] == ratios["A x B"] == pytest.approx(math.sqrt(5))
+    assert ratios["C"] == ratios["A x C"] == pytest.approx(1)
+    assert (shares["A"], shares["C"]) == (pytest.approx(0.8), 0)
+
+
+def test_half_the_cells_of_a_design_tell_main_effects_without_their_aliases():
+    found = factor_effects(
+        [
+            each
+            for each in unreplicated("ABCD", FILTRATION)
+            if list(each.levels.values()).count("on") % 2 == 0
+        ]
+    )
+
+    assert found.kind == "contrasts"
+    assert [name(each) for each in found.effects if len(each.term) == 2] == []
+    assert len(found.aliases) == 6
+    assert all(len(each.partners) == 1 for each in found.aliases)
+
+
+def test_a_design_with_a_hole_is_fitted_and_what_is_left_over_is_its_error():
+    found = factor_effects(unreplicated("ABCD", FILTRATION)[:-1])
+
+    assert found.kind == "residual"
+    assert round(found.scatter.df) == 15 - 11
+    assert standing_out(found) == {"A", "D", "A x C", "A x D"}
+
+
+def test_four_single_values_are_shown_and_not_judged():
+    """The UOC study: two storages, two swaps."""
+    found = factor_effects(unreplicated("AB", [1.0, 2.0, 2.0, 3.5]))
+
+    assert found.kind == "unjudged"
+    assert logs(found) == pytest.approx({"A": 1.25, "B": 1.25})
+    assert standing_out(found, "unjudged") == {"A", "B"}
+    assert all(each.margin is None for each in found.effects)
+    assert [
+        [factor.names for factor in term] for term in found.pooled_interactions
+    ] == [[("A",), ("B",)]]
+
+
+def test_printed_values_that_are_all_alike_are_not_judged():
+    found = factor_effects(unreplicated("ABC", [2.0] * 8))
+
+    assert found.kind == "unjudged"
+    assert all(each.log_effect == pytest.approx(0) for each in found.effects)
+
+
+def test_systems_that_are_alike_or_alone_have_no_effects():
+    assert factor_effects([]).kind == "constant"
+    assert factor_effects([Observation({"A": "on"}, 1.0)]).effects == ()
+    assert factor_effects([Observation({"A": "on"}, 1.0)] * 3).effects == ()
+
+
+def test_every_contrast_is_on_the_half_normal_plot():
+    found = factor_effects(unreplicated("ABCD", FILTRATION))
+
+    sizes = [point.size for point in found.points]
+    quantiles = [point.quantile for point in found.points]
+    assert len(found.points) == 15
+    assert sizes == sorted(sizes, reverse=True)
+    assert quantiles == sorted(quantiles, reverse=True)
+
+
+@settings(max_examples=25, deadline=None)
+@given(responses, st.randoms(use_true_random=False))
+def test_the_order_of_the_systems_does_not_matter(values, random):
+    observations = unreplicated("ABCD", values)
+    shuffled = random.sample(observations, len(observations))
+
+    assert logs(factor_effects(shuffled)) == pytest.approx(
+        logs(factor_effects(observations))
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(responses, st.floats(-9, 9))
+def test_the_unit_of_the_values_does_not_matter(values, log_unit):
+    observations = unreplicated("ABCD", values)
+
+    found = factor_effects(shifted(observations, log_unit))
+
+    expected = logs(factor_effects(observations))
+    assert logs(found) == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(responses)
+def test_swapping_the_levels_of_a_factor_inverts_what_it_does(values):
+    observations = unreplicated("ABCD", values)
+    turned = {"off": "on", "on": "off"}
+    swapped = [
+        replace(each, levels={**each.levels, "B": turned[each.levels["B"]]})
+        for each in observations
+    ]
+
+    one, other = logs(factor_effects(observations)), logs(factor_effects(swapped))
+
+    signs = {term: -1 if "B" in term else 1 for term in one}
+    assert other == pytest.approx({term: signs[term] * one[term] for term in one})
+
+
+@settings(max_examples=25, deadline=None)
+@given(responses)
+def test_least_squares_and_contrasts_agree_where_both_apply(values):
+    """A full design is fitted by least squares as soon as its runs were repeated."""
+    observations = unreplicated("ABCD", values)
+    repeated = [replace(each, runs=Side(2, 0.1)) for each in observations]
+
+    expected = logs(factor_effects(observations))
+    assert logs(factor_effects(repeated)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_an_effect_is_a_factor_with_its_bounds():
@@ -44,3 +274,63 @@ def test_effects_that_only_rounding_tells_apart_stay_in_their_order():
 
     assert [each.log_effect for each in effects] == [0.4, *sizes[:4]]
     assert ranked([]) == ()
+
+
+CELLS = [
+    ("absent", "32", 0.2),
+    ("absent", "64", 0.8),
+    ("installed", "32", 0.4),
+    ("installed", "32", 0.9),
+    ("installed", "64", 0.8),
+]
+TOOLS = [
+    Observation({"tools": tools, "bits": bits}, math.log(value))
+    for tools, bits, value in CELLS
+]
+
+
+def test_it_gives_the_geometric_mean_of_each_combination():
+    tools, bits = factors_of([each.levels for each in TOOLS])
+
+    table = means(tools, bits, TOOLS)
+
+    assert table.rows[0] == pytest.approx((0.2, 0.8))
+    assert table.rows[1] == pytest.approx((math.sqrt(0.36), 0.8))
+    assert table.factors == pytest.approx((3.0, 1.0))
+
+
+def test_a_combination_that_was_not_measured_has_no_mean():
+    tools, bits = factors_of([each.levels for each in TOOLS])
+
+    table = means(tools, bits, TOOLS[:-1])
+
+    assert table.rows[1][1] is None
+    assert table.factors[1] is None
+
+
+def test_a_factor_that_interacts_is_pictured_over_the_others_levels():
+    """Montgomery's filtration rate: A depends on C and D, B on nothing."""
+    observed = unreplicated("ABCD", FILTRATION)
+
+    found = {
+        each.one.names: each for each in pictures(factor_effects(observed), observed)
+    }
+
+    assert {names: each.other.names for names, each in found.items()} == {
+        ("A",): ("C", "D"),
+        ("C",): ("A",),
+        ("D",): ("A",),
+    }
+    assert found[("A",)].other.levels == (
+        "off · off",
+        "off · on",
+        "on · off",
+        "on · on",
+    )
+
+
+def test_a_factor_that_moves_alone_has_no_picture():
+    observed = unreplicated("ABC", [1.0, 2, 1.01, 2.02, 1.03, 2.0, 0.99, 2.01])
+
+    assert standing_out(factor_effects(observed)) == {"A"}
+    assert pictures(factor_effects(observed), observed) == ()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.analysis.factor_effects.analysis import factor_effects
-from benchmarks.analysis.factor_effects.noise import Observation, Side
+from benchmarks.analysis.factor_effects.design import Observation, Side
+from benchmarks.analysis.factor_effects.effects import factor_effects
 from tests.benchmarks.analysis.factor_effects.designs import logs
 from tests.benchmarks.analysis.factor_effects.exact import exact_effects
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.analysis.factor_effects.factors import factors_of
+from benchmarks.analysis.factor_effects.design import factors_of
 from benchmarks.analysis.factor_effects.model import (
     Model,
     aliased_mains,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.analysis.factor_effects.analysis import factor_effects
-from benchmarks.analysis.factor_effects.noise import Observation
+from benchmarks.analysis.factor_effects.design import Observation
+from benchmarks.analysis.factor_effects.effects import factor_effects
 from tests.benchmarks.analysis.factor_effects.designs import (
     logs,
     name,

@@ -4,10 +4,8 @@ import math
 
 import pytest
 
-from benchmarks.analysis.factor_effects.analysis import factor_effects
-from benchmarks.analysis.factor_effects.factors import factors_of
-from benchmarks.analysis.factor_effects.means import means, pictures
-from benchmarks.analysis.factor_effects.noise import Observation
+from benchmarks.analysis.factor_effects.design import Observation, factors_of
+from benchmarks.analysis.factor_effects.effects import factor_effects, means, pictures
 from benchmarks.reference.rows import read_rows
 from tests.benchmarks.analysis.factor_effects.designs import name, standing_out
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmarks.analysis.factor_effects.design import Factor
 from benchmarks.analysis.factor_effects.effects import Effect
-from benchmarks.analysis.factor_effects.factors import Factor
 from dashboard.wording.factor_effects import (
     change,
     factor_name,
