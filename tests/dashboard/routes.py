@@ -47,7 +47,7 @@ PAGES = {
     "upload": ("/upload/",),
     "report-making": ("/reports/{report}/",),
     "publish": (f"{XEN}publish/",),
-    "publishing": ("/publishing/{job}/", "/publishing/{not_frozen}/"),
+    "publishing": ("/publishing/{publishing}/", "/publishing/{not_frozen}/"),
     "version": ("/versions/{version}/",),
     "plans": (f"{XEN}plans/", f"{BARE}plans/"),
     "new-plan": (f"{XEN}plans/new/",),

@@ -36,7 +36,7 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
         "versions": visible_versions(viewer, study),
         "citation": bibtex(citation_of(request, study)),
         "may_keep": may_keep,
-        "publishing": unfinished_publishing_job(study) if may_keep else None,
+        "job": unfinished_publishing_job(study) if may_keep else None,
     }
     return Content("study/study.html", context)
 

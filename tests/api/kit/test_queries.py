@@ -65,8 +65,8 @@ def test_it_refuses_a_bad_value(text):
 
 
 def test_it_names_the_parameter_that_was_meant():
-    assert refusal("campain=x") == {
-        "campain": ["There is no such parameter. Did you mean study?"]
+    assert refusal("studdy=x") == {
+        "studdy": ["There is no such parameter. Did you mean study?"]
     }
 
 

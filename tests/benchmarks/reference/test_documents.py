@@ -273,7 +273,7 @@ def test_a_machine_without_published_facts_has_a_title_only():
 
 @every_study
 def test_a_study_is_public_and_says_when_it_was_published(slug):
-    study = STUDIES[slug].study
+    study = STUDIES[slug].document
 
     assert study["visibility"] == "public"
     assert study["published"] == studies()["studies"][slug]["date"]

@@ -50,13 +50,13 @@ def test_the_layers_below_each_guest_are_named():
 
 def test_its_keys_are_never_shared_and_it_is_one_study():
     assert len({UUID(run["key"]) for run in STUDY.runs}) == len(STUDY.runs)
-    assert {run["study"] for run in STUDY.runs} == {STUDY.study["slug"]}
-    assert STUDY.study["visibility"] == "public"
+    assert {run["study"] for run in STUDY.runs} == {STUDY.document["slug"]}
+    assert STUDY.document["visibility"] == "public"
 
 
 def test_it_is_small_and_holds_no_address_or_token():
     (path,) = RECORDS.glob("*.json.xz")
-    text = json.dumps([STUDY.study, STUDY.hosts, STUDY.runs])
+    text = json.dumps([STUDY.document, STUDY.hosts, STUDY.runs])
 
     assert path.stat().st_size < 400_000
     assert "vl_" not in text

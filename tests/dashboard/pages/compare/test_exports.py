@@ -248,7 +248,7 @@ def test_every_sample_of_both_sides_leaves_with_its_run_and_unit(
     first, second, native = samples(client, cell)
 
     assert (first["side"], first["value"], first["unit"]) == ("cell", "13.08", "MB/s")
-    assert (second["run"] > first["run"], second["session"]) == (True, "")
+    assert (int(second["run"]) > int(first["run"]), second["session"]) == (True, "")
     assert (native["side"], native["value"]) == ("baseline", "52.97")
     assert native["started_at"] == "2026-03-01T08:00:00+00:00"
     assert (native["session"], native["clock"]) == ("Monday", "external")

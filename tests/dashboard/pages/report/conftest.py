@@ -33,6 +33,6 @@ def made():
 
 
 @pytest.fixture
-def xen(load_study):
+def xen_study(load_study):
     """Load the Xen study as the product does."""
     return load_study("lmu-2010-xen")

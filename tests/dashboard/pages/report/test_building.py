@@ -19,8 +19,8 @@ def pair(submit, run_document, xen):
     submit(run_document(52.97, **document), run_document(13.08, system=xen, **document))
 
 
-def test_the_study_says_what_it_stands_on(xen, made):
-    document = made(xen)
+def test_the_study_says_what_it_stands_on(xen_study, made):
+    document = made(xen_study)
 
     assert document.byline.startswith("Bastian Gebhardt, LMU Munich")
     assert "AMD Athlon 64 X2 4800+, 2.4 GHz" in texts(part(document, "systems"))
@@ -100,8 +100,8 @@ def test_the_findings_say_why_there_is_no_verdict(study, pair, made):
     assert count == "1"
 
 
-def test_the_findings_say_from_where_to_where_the_means_reach(xen, made):
-    said = part(made(xen), "findings").paragraphs
+def test_the_findings_say_from_where_to_where_the_means_reach(xen_study, made):
+    said = part(made(xen_study), "findings").paragraphs
 
     (network,) = [text for text in said if text.startswith("Network:")]
     assert "reach from 0.244 (Xen 3.3, full, Windows Server 2003" in network
@@ -110,8 +110,10 @@ def test_the_findings_say_from_where_to_where_the_means_reach(xen, made):
     )
 
 
-def test_losses_are_told_of_each_component_and_once_of_vms_that_ran_together(xen, made):
-    losses = part(made(xen), "findings").tables[-1]
+def test_losses_are_told_of_each_component_and_once_of_vms_that_ran_together(
+    xen_study, made
+):
+    losses = part(made(xen_study), "findings").tables[-1]
     groups = [line.entries[0].text for line in losses.lines if line.is_heading]
     parallel = [
         tuple(entry.text for entry in line.entries[:2])
@@ -126,8 +128,8 @@ def test_losses_are_told_of_each_component_and_once_of_vms_that_ran_together(xen
     assert len(losses.lines) - len(groups) <= 3 * len(groups)
 
 
-def test_what_was_measured_is_told_with_tool_unit_and_clock(xen, made):
-    section = part(made(xen), "systems")
+def test_what_was_measured_is_told_with_tool_unit_and_clock(xen_study, made):
+    section = part(made(xen_study), "systems")
     (table,) = [each for each in section.tables if each.caption == "Benchmarks"]
     rows = [[entry.text for entry in line.entries] for line in table.lines]
 
@@ -136,16 +138,16 @@ def test_what_was_measured_is_told_with_tool_unit_and_clock(xen, made):
     assert linpack[3:6] == ["s", "lower is better", "a time server outside the host"]
 
 
-def test_vms_that_ran_together_stand_side_by_side(xen, made):
-    (table,) = part(made(xen), "matrix-2").tables
+def test_vms_that_ran_together_stand_side_by_side(xen_study, made):
+    (table,) = part(made(xen_study), "matrix-2").tables
     slots = [entry.text for entry in table.head[-1].entries]
 
     assert slots == ["", *(f"VM {n}" for n in (1, 2, 3)), *ALL]
     assert {len(line.entries) for line in table.lines if not line.is_heading} == {6}
 
 
-def test_the_method_tells_of_a_part_only_where_there_is_one(xen, study, made):
-    of_study = " ".join(part(made(xen), "method").paragraphs)
+def test_the_method_tells_of_a_part_only_where_there_is_one(xen_study, study, made):
+    of_study = " ".join(part(made(xen_study), "method").paragraphs)
     of_none = " ".join(part(made(study), "method").paragraphs)
 
     assert "Jain's index" in of_study
@@ -155,8 +157,8 @@ def test_the_method_tells_of_a_part_only_where_there_is_one(xen, study, made):
     assert "more than 30 days away" in of_none
 
 
-def test_every_table_of_a_report_has_a_title(xen, made):
-    tables = [table for each in made(xen).sections for table in each.tables]
+def test_every_table_of_a_report_has_a_title(xen_study, made):
+    tables = [table for each in made(xen_study).sections for table in each.tables]
 
     assert all(table.caption for table in tables)
 

@@ -20,8 +20,8 @@ def several(submit, run_document, xen):
     )
 
 
-def test_each_chart_says_its_number_and_where_its_numbers_stand(xen, made):
-    document = made(xen)
+def test_each_chart_says_its_number_and_where_its_numbers_stand(xen_study, made):
+    document = made(xen_study)
     charts = [chart for each in document.sections for chart in each.charts]
     tables = [table for each in document.sections for table in each.tables]
 
@@ -33,8 +33,8 @@ def test_each_chart_says_its_number_and_where_its_numbers_stand(xen, made):
     assert profile.source == f"Its numbers: Table {table.number}."
 
 
-def test_a_study_of_single_runs_is_drawn_as_plain_values(xen, made):
-    document = made(xen)
+def test_a_study_of_single_runs_is_drawn_as_plain_values(xen_study, made):
+    document = made(xen_study)
 
     assert "no interval" in part(document, "profile").charts[0].caption
     assert "a plain value" in part(document, "matrix-1").charts[0].caption
@@ -48,8 +48,8 @@ def test_repeated_runs_are_drawn_with_their_intervals(study, several, made):
     assert "plain value" not in chart.caption
 
 
-def test_co_runs_and_influence_are_drawn_where_there_are_any(xen, made):
-    document = made(xen)
+def test_co_runs_and_influence_are_drawn_where_there_are_any(xen_study, made):
+    document = made(xen_study)
 
     captions = [chart.caption for chart in part(document, "co-runs").charts]
     assert any("All VMs together" in caption for caption in captions)
@@ -64,8 +64,8 @@ def test_nothing_is_drawn_without_numbers(study, submit, run_document, made):
     assert [chart for each in made(study).sections for chart in each.charts] == []
 
 
-def test_charts_are_typeset_with_their_words(xen, made):
-    shown = paper.texts(pdf(made(xen), MAKING.made_at))
+def test_charts_are_typeset_with_their_words(xen_study, made):
+    shown = paper.texts(pdf(made(xen_study), MAKING.made_at))
 
     assert "Figure 1. " in shown
     assert any("Overhead profile: the geometric mean" in text for text in shown)

@@ -20,7 +20,7 @@ SYSTEM = (
 )
 
 
-def test_every_printed_number_of_the_xen_study_stands_in_its_own_table(xen, made):
+def test_every_printed_number_of_the_xen_study_stands_in_its_own_table(xen_study, made):
     printed = Counter(
         (f"{row.document}: {row.table}", float(row.value))
         for row in read_rows("lmu-2010-xen")
@@ -28,7 +28,7 @@ def test_every_printed_number_of_the_xen_study_stands_in_its_own_table(xen, made
 
     found = Counter(
         (table.caption, float(number))
-        for table in part(made(xen), "tables").tables
+        for table in part(made(xen_study), "tables").tables
         for line in table.lines
         for entry in line.entries[1:]
         for number in entry.text.split(", ")
@@ -39,9 +39,9 @@ def test_every_printed_number_of_the_xen_study_stands_in_its_own_table(xen, made
     assert found == printed
 
 
-def test_its_pdf_has_each_table_as_the_study_has_it(xen, made):
+def test_its_pdf_has_each_table_as_the_study_has_it(xen_study, made):
     """Title, unit, then the numbers: rows and columns in the order of the study."""
-    shown = paper.texts(pdf(made(xen), MAKING.made_at))
+    shown = paper.texts(pdf(made(xen_study), MAKING.made_at))
     ends = [*(at for at, text in enumerate(shown) if text.startswith("Table ")), None]
     tables = {
         shown[start].partition(". ")[2]: shown[start + 1 : end]
