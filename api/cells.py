@@ -11,7 +11,7 @@ from api.comparisons import DOUBTS
 from api.kit.fields import Choice, Text
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
 from api.kit.views import ApiView
-from benchmarks.analysis.clock_facts import ORDER
+from benchmarks.analysis.clocks import ORDER
 from benchmarks.comparing.ordering import SCENARIOS
 from benchmarks.models import Cell
 from benchmarks.studies.lists import find_study

@@ -11,8 +11,7 @@ from api.comparisons import BETTER, COMPONENTS, FigureSerializer
 from api.kit.fields import NULLABLE, Choice
 from api.kit.queries import ToolParameter
 from api.kit.study_views import StudyQuery, StudyView
-from benchmarks.comparing.corun_cells import TOGETHER
-from benchmarks.comparing.coruns import study_coruns
+from benchmarks.comparing.coruns import TOGETHER, study_coruns
 from benchmarks.comparing.ordering import SCENARIOS
 
 LOOKUPS = {

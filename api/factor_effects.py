@@ -1,16 +1,251 @@
 """/factor-effects/: which parameters moved the results of a study, and how much."""
 
-from drf_spectacular.utils import extend_schema
+from math import exp
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.comparisons import COMPONENTS
-from api.factor_effect_answers import StudyEffectsSerializer
+from api.comparisons import BETTER, COMPONENTS
 from api.kit.fields import Choice
 from api.kit.study_views import StudyQuery, StudyView
-from benchmarks.comparing.factor_effects import study_effects
-from benchmarks.comparing.factor_responses import RESPONSES
+from benchmarks.analysis.factor_effects.design import Factor, Term
+from benchmarks.analysis.factor_effects.effects import (
+    Effect,
+    FactorEffects,
+    Means,
+    Point,
+)
+from benchmarks.analysis.factor_effects.model import Alias
+from benchmarks.comparing.factor_effects import (
+    RESPONSES,
+    Analysis,
+    StudyEffects,
+    Subject,
+    study_effects,
+)
 from benchmarks.comparing.ordering import SCENARIOS
+
+CHANCE = ("replicated", "contrasts", "residual", "unjudged", "constant")
+STRENGTHS = ("clear", "possible", "none", "unjudged")
+Numbers = list[float | None]
+
+
+class Names(serializers.ListField):
+    """The names of a factor: several where parameters never changed apart."""
+
+    child = serializers.CharField()
+
+
+class FactorSerializer(serializers.Serializer[Factor]):
+    """A parameter that differed; ``levels`` begin with the one of reference."""
+
+    names = Names()
+    levels = serializers.ListField(child=serializers.CharField())
+
+
+class CombinationSerializer(serializers.Serializer[Any]):
+    """One level a factor, in their order (empty: not stated); how many systems."""
+
+    levels = serializers.ListField(child=serializers.CharField(allow_blank=True))
+    count = serializers.IntegerField()
+
+
+class EffectSerializer(serializers.Serializer[Effect]):
+    """What changing a factor from ``reference`` to ``levels`` does.
+
+    ``factor`` above 1 is better. One entry in ``factors`` is a main effect, two are an
+    interaction: half the difference of differences of logarithms. ``low`` and ``high``
+    are the factor's bounds at its 95 % interval or Lenth's margin of error,
+    ``wide_low`` and ``wide_high`` at the margin for all effects together (Lenth's
+    simultaneous one, or Bonferroni's); null where chance could not be measured.
+    ``p_value`` is adjusted (Benjamini-Hochberg). ``baseline_share``: how much of its
+    variance comes from the native runs.
+    """
+
+    factors = serializers.SerializerMethodField()
+    levels = serializers.SerializerMethodField()
+    reference = serializers.SerializerMethodField()
+    factor = serializers.FloatField()
+    low = serializers.SerializerMethodField()
+    high = serializers.SerializerMethodField()
+    wide_low = serializers.SerializerMethodField()
+    wide_high = serializers.SerializerMethodField()
+    p_value = serializers.FloatField(allow_null=True)
+    strength = serializers.ChoiceField(choices=STRENGTHS)
+    baseline_share = serializers.FloatField()
+
+    def get_factors(self, row: Effect) -> list[list[str]]:
+        return names_of(row.term)
+
+    def get_levels(self, row: Effect) -> list[str]:
+        return [level for level, _ in row.levels]
+
+    def get_reference(self, row: Effect) -> list[str]:
+        return [reference for _, reference in row.levels]
+
+    def get_low(self, row: Effect) -> float | None:
+        return bound(row.log_effect, row.margin, -1)
+
+    def get_high(self, row: Effect) -> float | None:
+        return bound(row.log_effect, row.margin, 1)
+
+    def get_wide_low(self, row: Effect) -> float | None:
+        return bound(row.log_effect, row.wide_margin, -1)
+
+    def get_wide_high(self, row: Effect) -> float | None:
+        return bound(row.log_effect, row.wide_margin, 1)
+
+
+class AliasSerializer(serializers.Serializer[Alias]):
+    """An effect that is not shown: it cannot be told from its ``partners``."""
+
+    factors = serializers.SerializerMethodField()
+    partners = serializers.SerializerMethodField()
+
+    def get_factors(self, row: Alias) -> list[list[str]]:
+        return names_of(row.term)
+
+    def get_partners(self, row: Alias) -> list[list[list[str]]]:
+        return [names_of(term) for term in row.partners]
+
+
+class PointSerializer(serializers.Serializer[Point]):
+    """A contrast on the half-normal plot; several ``terms`` are aliases.
+
+    ``size`` is its absolute logarithm in units of an ordinary contrast, ``quantile``
+    where chance alone would put it.
+    """
+
+    terms = serializers.SerializerMethodField()
+    factor = serializers.SerializerMethodField()
+    size = serializers.FloatField()
+    quantile = serializers.FloatField()
+
+    def get_terms(self, row: Point) -> list[list[list[str]]]:
+        return [names_of(term) for term in row.terms]
+
+    def get_factor(self, row: Point) -> float:
+        return exp(row.log_effect)
+
+
+class LenthSerializer(serializers.Serializer[Any]):
+    """Lenth's pseudo standard error and margins, as logarithms."""
+
+    contrasts = serializers.IntegerField()
+    pse = serializers.FloatField()
+    me = serializers.FloatField()
+    sme = serializers.FloatField()
+
+
+class ScatterSerializer(serializers.Serializer[Any]):
+    """The variance of one run's logarithm, and its degrees of freedom."""
+
+    variance = serializers.FloatField()
+    df = serializers.FloatField()
+
+
+class PictureSerializer(serializers.Serializer[Means]):
+    """Geometric means of a factor's levels (rows) at the levels of ``beside``."""
+
+    factor = Names(source="one.names")
+    levels = serializers.ListField(child=serializers.CharField(), source="one.levels")
+    beside = Names(source="other.names")
+    beside_levels = serializers.ListField(
+        child=serializers.CharField(), source="other.levels"
+    )
+    means = serializers.SerializerMethodField()
+
+    def get_means(self, row: Means) -> list[Numbers]:
+        return [list(means) for means in row.rows]
+
+
+class SubjectSerializer(serializers.Serializer[Subject]):
+    """A case; ``circumstances`` are what tells it from others of the same name."""
+
+    case_id = serializers.IntegerField()
+    case = serializers.CharField()
+    tool = serializers.CharField()
+    unit = serializers.CharField()
+    better = serializers.ChoiceField(choices=BETTER)
+    circumstances = serializers.SerializerMethodField()
+
+    def get_circumstances(self, row: Subject) -> dict[str, str]:
+        return {fact.name: fact.value for fact in row.facts}
+
+
+class FactorEffectsSerializer(serializers.Serializer[FactorEffects]):
+    """One response over one set of systems; ``effects`` come strongest first.
+
+    ``chance`` says what measured it: repeated runs, the other contrasts (Lenth), what
+    the model leaves over, nothing, or nothing to be measured.
+    """
+
+    chance = serializers.ChoiceField(choices=CHANCE, source="kind")
+    cells = serializers.IntegerField()
+    factors = FactorSerializer(many=True)
+    combinations = CombinationSerializer(many=True)
+    effects = EffectSerializer(many=True)
+    aliases = AliasSerializer(many=True)
+    pooled_interactions = serializers.SerializerMethodField()
+    lenth = LenthSerializer(allow_null=True)
+    error = ScatterSerializer(allow_null=True, source="scatter")
+    points = PointSerializer(many=True)
+
+    def get_pooled_interactions(self, row: FactorEffects) -> list[list[list[str]]]:
+        return [names_of(term) for term in row.pooled_interactions]
+
+
+class AnalysisSerializer(serializers.Serializer[Any]):
+    """A component as a whole (the mean of its ``cases``), or one case of it.
+
+    ``left_out`` counts the cells that had no response, by reason: ``no_ratio``,
+    ``not_positive``, ``implausible`` (an efficiency beyond 100 or below 1/100).
+    """
+
+    component = serializers.ChoiceField(choices=COMPONENTS)
+    is_whole = serializers.SerializerMethodField()
+    cases = SubjectSerializer(many=True, source="subjects")
+    left_out = serializers.DictField(child=serializers.IntegerField())
+    analysis = FactorEffectsSerializer(source="found")
+    pictures = PictureSerializer(many=True)
+
+    def get_is_whole(self, row: Analysis) -> bool:
+        return any(row is each for each in self.context["wholes"])
+
+
+class StudyEffectsSerializer(serializers.Serializer[StudyEffects]):
+    """What moved a study's responses, component by component."""
+
+    study = serializers.CharField(source="study.slug")
+    lab = serializers.CharField(source="study.lab.slug")
+    scenario = serializers.CharField()
+    response = serializers.ChoiceField(choices=RESPONSES)
+    results = serializers.SerializerMethodField()
+
+    @extend_schema_field(AnalysisSerializer(many=True))
+    def get_results(self, row: StudyEffects) -> Any:
+        wholes = [each.whole for each in row.components if each.whole]
+        found = [
+            analysis
+            for each in row.components
+            for analysis in (each.whole, *each.cases)
+            if analysis
+        ]
+        context = {**self.context, "wholes": wholes}
+        return AnalysisSerializer(found, many=True, context=context).data
+
+
+def names_of(term: Term) -> list[list[str]]:
+    """A term as the names of its factors."""
+    return [list(factor.names) for factor in term]
+
+
+def bound(log_effect: float, margin: float | None, side: int) -> float | None:
+    """A bound of the factor, or None without a margin."""
+    return None if margin is None else exp(log_effect + side * margin)
 
 
 class FactorEffectsQuery(StudyQuery):

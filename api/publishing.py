@@ -8,8 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.kit.study_views import StudyView
-from benchmarks.analysis.disclosure import DISCLOSURE
-from benchmarks.analysis.publishing import DISPERSION, ENOUGH_RUNS
+from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS
 from benchmarks.publishing.readiness import study_assessment
 
 LEVELS = ["draft", "lab", "verified"]

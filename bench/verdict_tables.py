@@ -8,8 +8,7 @@ from numpy.random import Generator
 from bench.simulation import KINDS, cells_of, rolled, runs
 from bench.table import Table, percent
 from benchmarks.analysis.intervals import Rollups
-from benchmarks.analysis.multiplicity import correct
-from benchmarks.analysis.verdicts import Verdict, judge
+from benchmarks.analysis.verdicts import Verdict, correct, judge
 
 NOISES: Final = (0.005, 0.01, 0.02, 0.05, 0.1)
 

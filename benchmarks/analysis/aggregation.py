@@ -16,7 +16,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmarks.analysis.student import Floats, t_quantiles
+from benchmarks.analysis.intervals import Floats, t_quantiles
 
 Kind = Literal["ratio", "rate", "time"]
 NAMES_OF_MEANS: Final[dict[Kind, str]] = {

@@ -8,12 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import reduce
+from statistics import fmean
+from typing import Final, Literal
 
 import numpy as np
 
+from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.power_trace import Trace, trace_of_power
-from benchmarks.sentences import Sentence
+from benchmarks.plausibility.rules.coruns import WORK_TIMES
+from benchmarks.sentences import Sentence, template
+from benchmarks.units import convert, find
 
 MIN_COVERAGE: Final = 0.9
 # Watts up? Pro: +-1.5 %, anywhere inside with the same chance.
@@ -202,3 +207,238 @@ def _demand_positive(**values: float) -> None:
                     value=value,
                 )
             )
+
+
+Reason = Literal["", "single_run", "unknown_accuracy", "within_meters", "no_spread"]
+SENTENCES: Final = {
+    "single_run": template("A single run has no interval."),
+    "unknown_accuracy": template("Two meters of unknown accuracy."),
+    "within_meters": template("Two meters alone could differ by so much."),
+    "no_spread": template("The runs are all equal, or too far apart."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MeterFacts:
+    """What of a meter matters to a ratio; ``name`` is the same for the same meter."""
+
+    name: str
+    gain_error: float | None
+    is_cpu_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyRatio:
+    """One energy per work against another: 1.2 takes a fifth more than the reference.
+
+    ``low`` and ``high`` are None where there is no interval; ``reason`` says why:
+    a single run, two meters of unknown accuracy or alike within their errors, or runs
+    that are all equal or too far apart.
+    """
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    reason: Reason = ""
+
+    @property
+    def has_interval(self) -> bool:
+        return self.low is not None and self.high is not None
+
+
+def energy_ratio(
+    own: Sequence[float],
+    base: Sequence[float],
+    meters: tuple[MeterFacts, MeterFacts],
+) -> EnergyRatio | None:
+    """Set the energies of one system's runs against those of another's.
+
+    None where they cannot be compared at all: an energy of 0, or the processor's own
+    counter against power from the wall.
+    """
+    if not own or not base or min(*own, *base) <= 0:
+        return None
+    if meters[0].is_cpu_only is not meters[1].is_cpu_only:
+        return None
+    ratio = fmean(own) / fmean(base)
+    is_same_meter = meters[0].name == meters[1].name
+    errors = tuple(each.gain_error for each in meters)
+    if is_same_meter:
+        return _with_interval(own, base, ratio, 0.0)
+    if errors[0] is None or errors[1] is None:
+        return EnergyRatio(ratio, reason="unknown_accuracy")
+    known = (errors[0], errors[1])
+    if is_lost_in_gain(ratio, is_same_meter=False, gain_error=max(known)):
+        return EnergyRatio(ratio, reason="within_meters")
+    extra = gain_log_variance(is_same_meter=False, gain_errors=known)
+    return _with_interval(own, base, ratio, extra)
+
+
+def _with_interval(
+    own: Sequence[float], base: Sequence[float], ratio: float, extra: float
+) -> EnergyRatio:
+    if min(len(own), len(base)) < 2:
+        return EnergyRatio(ratio, reason="single_run")
+    found = log_ratio_intervals(
+        _rollups(own), _rollups(base), True, extra_log_variance=extra
+    )
+    low, high = float(found.low[0]), float(found.high[0])
+    if math.isnan(low) or math.isnan(high):
+        return EnergyRatio(ratio, reason="no_spread")
+    return EnergyRatio(ratio, low, high)
+
+
+def _rollups(values: Sequence[float]) -> Rollups:
+    mean = fmean(values)
+    m2 = reduce(lambda total, value: total + (value - mean) ** 2, values, 0.0)
+    return Rollups.of([len(values)], [mean], [m2], [math.nan])
+
+
+RATES: Final = frozenset({"data rate", "floating-point rate", "rate"})
+PER_SECOND: Final = "/s"
+
+
+def cost_unit(metric: str, unit: str, better: str) -> str:
+    """Return the unit of the cost of a case; empty if it counts no work.
+
+    >>> cost_unit("throughput", "MB/s", "higher"), cost_unit("total time", "s", "lower")
+    ('J/MB', 'J')
+    """
+    found = find(unit)
+    if better == "higher" and found is not None and found.dimension in RATES:
+        work = unit.removesuffix(PER_SECOND) if unit.endswith(PER_SECOND) else ""
+        return f"J/{work}" if work not in ("", "1") else "J"
+    return "J" if better == "lower" and metric in WORK_TIMES else ""
+
+
+def work_cost(value: float, unit: str, better: str, mean_w: float) -> float | None:
+    """Return the joules of a unit of work; None where nothing was done."""
+    if value <= 0 or mean_w <= 0:
+        return None
+    if better == "lower":
+        return mean_w * convert(value, unit, "s")
+    rate = value if unit.endswith(PER_SECOND) else convert(value, unit, "1/s")
+    return mean_w / rate
+
+
+LONGER: Final = template(
+    "The meter ran {off:.3g} s ({share:.2g} %) longer than the work: {energy:.5g} J "
+    "at its mean power, not {printed:.5g} J."
+)
+SHORTER: Final = template(
+    "The meter ran {off:.3g} s ({share:.2g} %) shorter than the work: {energy:.5g} J "
+    "at its mean power, not {printed:.5g} J."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterTotal:
+    """A meter's energy and time, and the time of the work it was to measure.
+
+    ``work_s`` is None if nobody wrote it down; ``operations`` too.
+    """
+
+    label: str
+    meter_j: float
+    meter_s: float
+    work_s: float | None = None
+    operations: float | None = None
+
+    def __post_init__(self) -> None:
+        known = (self.meter_j, self.meter_s, self.work_s, self.operations)
+        if not all(each is None or 0 < each < math.inf for each in known):
+            raise ValueError(f"{self.label}: energy and times must be above 0")
+
+    @property
+    def mean_w(self) -> float:
+        """Mean power over the meter's time."""
+        return self.meter_j / self.meter_s
+
+    @property
+    def overrun_s(self) -> float | None:
+        """How much longer the meter ran than the work; negative if it ran shorter."""
+        return None if self.work_s is None else self.meter_s - self.work_s
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyRow:
+    """One case of a table: the printed total and the energy of the work.
+
+    ``energy_j`` is the meter's mean power x the work's time. Where the meter ran on
+    while the machine idled, this is too little and the printed total too much: the
+    truth lies between the two. ``printed_ratio`` and ``energy_ratio`` are set against
+    the table's reference.
+    """
+
+    total: MeterTotal
+    energy_j: float | None
+    less_wait_j: float | None
+    per_work: PerWork | None
+    printed_ratio: float
+    energy_ratio: float | None
+
+    @property
+    def is_reversed(self) -> bool:
+        """Above the reference by the printed total, below it by the work, or so."""
+        if self.energy_ratio is None:
+            return False
+        return (self.printed_ratio - 1) * (self.energy_ratio - 1) < 0
+
+    @property
+    def sentence(self) -> Sentence:
+        total = self.total
+        if total.work_s is None or self.energy_j is None:
+            return Sentence(
+                "The meter ran {ran:.6g} s, but how long the work took is not stated: "
+                "its energy is not known.",
+                ran=total.meter_s,
+            )
+        overrun_s = total.meter_s - total.work_s
+        return Sentence(
+            LONGER if overrun_s >= 0 else SHORTER,
+            off=abs(overrun_s),
+            share=100 * abs(overrun_s) / total.work_s,
+            energy=self.energy_j,
+            printed=total.meter_j,
+        )
+
+
+def energy_table(
+    totals: Sequence[MeterTotal],
+    *,
+    reference: str | None = None,
+    waiting_w: float | None = None,
+) -> tuple[EnergyRow, ...]:
+    """Each case's printed total beside the energy of its work.
+
+    ``reference`` is the label of the case that ratios are set against (the first by
+    default). With ``waiting_w``, the power of the machine before and after the work,
+    ``less_wait_j`` is the total less the wait: the best figure of the three. ValueError
+    where no case has the label ``reference``.
+    """
+    if not totals:
+        return ()
+    bases = [each for each in totals if reference in (None, each.label)]
+    if not bases:
+        raise ValueError(f'no case of this table is called "{reference}"')
+    return tuple(_row(each, bases[0], waiting_w) for each in totals)
+
+
+def _row(total: MeterTotal, base: MeterTotal, waiting_w: float | None) -> EnergyRow:
+    printed_ratio = total.meter_j / base.meter_j
+    if total.work_s is None or total.overrun_s is None:
+        return EnergyRow(total, None, None, None, printed_ratio, None)
+    energy_j = total.mean_w * total.work_s
+    is_waiting_known = waiting_w is not None and total.overrun_s >= 0
+    return EnergyRow(
+        total=total,
+        energy_j=energy_j,
+        less_wait_j=(
+            total.meter_j - (waiting_w or 0.0) * total.overrun_s
+            if is_waiting_known
+            else None
+        ),
+        per_work=per_work(energy_j, total.work_s, total.operations),
+        printed_ratio=printed_ratio,
+        energy_ratio=energy_j / (base.mean_w * base.work_s) if base.work_s else None,
+    )

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from statistics import fmean
 from typing import Final
 
 import numpy as np
 
-from benchmarks.analysis.advice import MOST_RUNS
+from benchmarks.analysis.energy import MeterFacts, gain_log_variance
 from benchmarks.analysis.gates import CURABLE, SENTENCES, Gate, codes_of, reasons_of
-from benchmarks.analysis.intervals import NO_WARNINGS
-from benchmarks.analysis.verdicts import EvidenceLevel, Judgements, Verdict
+from benchmarks.analysis.intervals import NO_WARNINGS, Rollups
+from benchmarks.analysis.verdicts import (
+    MOST_RUNS,
+    EvidenceLevel,
+    Judgements,
+    Verdict,
+    correct,
+    judge,
+)
 from benchmarks.sentences import Sentence, template
 
 # No single figure describes the runs: neither does a ratio of such figures.
@@ -141,3 +151,68 @@ def _advice(judgements: Judgements, row: int) -> str:
         "other": int(judgements.baseline_n[row]),
     }
     return Sentence(ALLOWS if gates & SINGLE_RUN else DECIDES, **facts)
+
+
+OF_ENERGY: Final = {"slower": "less", "faster": "more"}
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyPair:
+    """The energies of a cell's runs and of its baseline's, J for the same work.
+
+    ``gates`` are what stands against the cells themselves (``gates.Gate``).
+    """
+
+    own: Sequence[float]
+    base: Sequence[float]
+    meters: tuple[MeterFacts, MeterFacts]
+    gates: int = 0
+
+
+def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgement]:
+    """Judge energies that are looked at together, each against its baseline's.
+
+    Of two meters both accuracies must be known: without them there is no interval.
+    """
+    if not pairs:
+        return []
+    judged = judge(
+        _rollups([pair.own for pair in pairs]),
+        _rollups([pair.base for pair in pairs]),
+        True,
+        gates=np.array([pair.gates for pair in pairs], dtype=np.int64),
+        extra_log_variance=np.array([_extra(pair.meters) for pair in pairs]),
+        margin=margin,
+    )
+    corrected = correct(judged)
+    return [_of_energy(judgement_of(corrected, row)) for row in range(len(pairs))]
+
+
+def _extra(meters: tuple[MeterFacts, MeterFacts]) -> float:
+    one, other = meters
+    if one.name == other.name:
+        return 0.0
+    if one.gain_error is None or other.gain_error is None:
+        raise ValueError("two meters of unknown accuracy cannot be judged")
+    errors = (one.gain_error, other.gain_error)
+    return gain_log_variance(is_same_meter=False, gain_errors=errors)
+
+
+def _rollups(sides: Sequence[Sequence[float]]) -> Rollups:
+    means = [fmean(side) for side in sides]
+    m2 = [
+        fsum((value - mean) ** 2 for value in side)
+        for side, mean in zip(sides, means, strict=True)
+    ]
+    return Rollups.of([len(side) for side in sides], means, m2, np.nan)
+
+
+def _of_energy(said: Judgement) -> Judgement:
+    """Return a judgement of joules in words of energy, not of speed."""
+    begin, colon, direction = said.label.rpartition(": ")
+    return replace(
+        said,
+        verdict=OF_ENERGY.get(said.verdict, said.verdict),
+        direction=OF_ENERGY.get(said.direction, said.direction),
+        label=f"{begin}{colon}{OF_ENERGY.get(direction, direction)}",
+    )

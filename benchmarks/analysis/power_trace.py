@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.analysis.rounding import last_place
+from benchmarks.analysis.summary import last_place
 from benchmarks.sentences import Sentence
 
 Array = NDArray[np.float64]

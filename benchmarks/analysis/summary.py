@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 
@@ -68,3 +69,12 @@ def _quantile(ordered: Sequence[float], share: Fraction) -> float:
         return ordered[below]
     low, high = Fraction(ordered[below]), Fraction(ordered[below + 1])
     return float(low + (high - low) * (place - below))
+
+
+def last_place(value: float) -> float:
+    """The step of the last decimal place: 0.01 for 12.34, at most 1 (for 1200).
+
+    A number cannot say how many zeros were printed behind it: 12.50 counts as 12.5.
+    """
+    exponent = Decimal(repr(float(value))).normalize().as_tuple().exponent
+    return 10.0 ** min(0, int(exponent))

@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.shape import shape_of
-from benchmarks.analysis.student import Floats
 
 LEAST_RUNS: Final = 10
 ALPHA: Final = 0.01

@@ -16,15 +16,21 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmarks.analysis.advice import runs_for_width
 from benchmarks.analysis.gates import CURABLE, NO_PARTNER, Gate, found_gates
 from benchmarks.analysis.intervals import (
     NO_WARNINGS,
+    NOISY_G,
+    WELCH_RUNS,
+    Floats,
     Intervals,
     Rollups,
     log_ratio_intervals,
+    t_of_runs,
+    t_quantiles,
+    tail,
+    welch_df,
 )
-from benchmarks.analysis.student import Floats, tail
+from benchmarks.sentences import Sentence, counted
 
 MARGIN: Final = 0.02
 CONFIDENCE: Final = 0.95
@@ -222,3 +228,150 @@ def _wanted_runs(
         confidence=judged.confidence,
     )
     return wanted
+
+
+MOST_RUNS: Final = 200  # more than this nobody runs: say so instead
+
+
+def runs_for_width(
+    cell: Rollups,
+    baseline: Rollups,
+    half_width: ArrayLike,
+    *,
+    extra_log_variance: ArrayLike = 0.0,
+    confidence: float = 0.95,
+) -> NDArray[np.int64]:
+    """Return how many runs a side make the interval this narrow, counted in all.
+
+    ``half_width`` is a part of the ratio: 0.01 for 1 %. A side that has more runs keeps
+    them. At least 5, which a verdict needs; 0 where MOST_RUNS are not enough or where
+    the spread of a side is not known.
+    """
+    wanted = np.broadcast_to(np.arcsinh(half_width), cell.n.shape)
+    extra = np.broadcast_to(np.asarray(extra_log_variance, dtype=float), cell.n.shape)
+    probability = (1 + confidence) / 2
+    too_few = np.full(cell.n.shape, WELCH_RUNS - 1)
+    enough = np.full(cell.n.shape, MOST_RUNS + 1)
+    while np.any(enough - too_few > 1):
+        middle = (too_few + enough + 1) // 2
+        is_enough = _is_enough(cell, baseline, middle, wanted, extra, probability)
+        enough = np.where(is_enough, middle, enough)
+        too_few = np.where(is_enough, too_few, middle)
+    return np.where(enough > MOST_RUNS, 0, enough)
+
+
+def _is_enough(
+    cell: Rollups,
+    baseline: Rollups,
+    runs: NDArray[np.int64],
+    wanted: Floats,
+    extra: Floats,
+    probability: float,
+) -> NDArray[np.bool_]:
+    """Whether so many runs a side make the interval narrow and both sides calm."""
+    own_n, other_n = np.maximum(cell.n, runs), np.maximum(baseline.n, runs)
+    own, other = cell.log_variance(own_n), baseline.log_variance(other_n)
+    own_g = t_of_runs(own_n, probability) ** 2 * own
+    other_g = t_of_runs(other_n, probability) ** 2 * other
+    df = welch_df(own, own_n, other, other_n, extra)
+    half_width = t_quantiles(df, probability) * np.sqrt(own + other + extra)
+    is_calm = np.maximum(own_g, other_g) < NOISY_G
+    return np.asarray((half_width < wanted) & is_calm, dtype=bool)
+
+
+def runs_for_mean(cell: Rollups, half_width: ArrayLike) -> NDArray[np.int64]:
+    """Return how many runs make the interval of a mean itself this narrow.
+
+    As `runs_for_width` against a side that is known without error.
+    """
+    certain = Rollups.of(np.full(cell.n.shape, MOST_RUNS + 1), 1.0, 0.0, 0.0)
+    return runs_for_width(cell, certain, half_width)
+
+
+def width_sentence(
+    runs: int, wanted: int, half_width: float, *, sides: int = 2
+) -> Sentence:
+    """Say how many more runs (of both sides, or of one) narrow an interval to a width.
+
+    A mean's own interval has one side, that of a ratio two.
+    """
+    percent = half_width * 100
+    if wanted and wanted <= runs:
+        return Sentence("The interval is below {percent:g} %.", percent=percent)
+    if sides == 2:
+        return _width_of_ratio(wanted, wanted - runs, percent)
+    return _width_of_mean(wanted, wanted - runs, percent)
+
+
+def _width_of_ratio(wanted: int, more: int, percent: float) -> Sentence:
+    if not wanted:
+        return Sentence(
+            "{n} runs a side do not bring the interval below {percent:g} %.",
+            n=MOST_RUNS,
+            percent=percent,
+        )
+    return counted(
+        "{n} more run a side brings the interval below {percent:g} %.",
+        "{n} more runs a side bring the interval below {percent:g} %.",
+        n=more,
+        percent=percent,
+    )
+
+
+def _width_of_mean(wanted: int, more: int, percent: float) -> Sentence:
+    if not wanted:
+        return Sentence(
+            "{n} runs do not bring the interval below {percent:g} %.",
+            n=MOST_RUNS,
+            percent=percent,
+        )
+    return counted(
+        "{n} more run brings the interval below {percent:g} %.",
+        "{n} more runs bring the interval below {percent:g} %.",
+        n=more,
+        percent=percent,
+    )
+
+
+RATE: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Which of many p values count, in the shape they came in.
+
+    ``adjusted`` is the smallest rate at which each would; NaN where nothing was tested.
+    """
+
+    adjusted: Floats
+    counts: NDArray[np.bool_]
+    tested: int
+
+
+def benjamini_hochberg(p_values: ArrayLike, rate: float = RATE) -> Correction:
+    """Correct p values of any shape; NaN are not tests and do not count as such."""
+    p = np.asarray(p_values, dtype=float)
+    is_test = ~np.isnan(p)
+    tested = p[is_test]
+    order = np.argsort(tested)
+    steps = tested[order] * tested.size / np.arange(1, tested.size + 1)
+    adjusted = np.full(p.shape, np.nan)
+    corrected = np.empty_like(tested)
+    corrected[order] = np.minimum.accumulate(steps[::-1])[::-1]
+    adjusted[is_test] = corrected
+    return Correction(adjusted, adjusted <= rate, tested.size)
+
+
+def correct(judgements: Judgements, rate: float = RATE) -> Judgements:
+    """Return the judgements of cells that are looked at together.
+
+    A verdict that does not survive becomes undetermined; ``direction`` still says where
+    its interval lies and ``tested`` among how many it was lost. Cells that are not
+    assessed are not tested.
+    """
+    correction = benjamini_hochberg(judgements.p_values(), rate)
+    is_lost = ~correction.counts & (judgements.verdict < Verdict.NOT_ASSESSED)
+    verdict = np.where(is_lost, Verdict.UNDETERMINED, judgements.verdict)
+    return replace(
+        judgements, verdict=verdict.astype(np.int8), tested=correction.tested
+    )

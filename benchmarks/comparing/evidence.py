@@ -1,21 +1,121 @@
 """What stands behind one cell of a comparison: its runs and those of its baseline."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean
+from typing import Any
 
-from django.db.models import Avg, Count
+import numpy as np
+from django.db.models import Avg, Count, QuerySet
 
-from benchmarks.comparing.cell_samples import CellSamples, cell_samples, samples_of_cell
+from benchmarks.analysis.baselines import (
+    Comparability,
+    Difference,
+    comparability,
+    one_at_a_time,
+)
+from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.shape import MIN_RUNS
+from benchmarks.analysis.verdicts import runs_for_width, width_sentence
 from benchmarks.comparing.comparisons import compared_cells, comparison_row
 from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Cell, Flag, Run, Study, System
+from benchmarks.fingerprints import canonical_parameters
+from benchmarks.models import Cell, Flag, Run, Sample, Study, System
 from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import visible_flags
 from benchmarks.uploads.run_lists import visible_runs
 from benchmarks.viewer import Viewer
+
+SAMPLES_SHOWN = 5_000
+KEY = ("study_id", "system_id", "scenario", "vms", "slot", "load")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSamples:
+    """The samples that one run has of a case, in their order."""
+
+    run_id: int
+    session: str
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class CellSamples:
+    """A cell's runs with their samples; ``is_cut``: there are more than these."""
+
+    runs: tuple[RunSamples, ...] = ()
+    is_cut: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many samples are here."""
+        return sum(len(run.values) for run in self.runs)
+
+    @property
+    def is_of_run_means(self) -> bool:
+        """Whether there are enough runs for their means to be the series."""
+        return len(self.runs) >= MIN_RUNS
+
+    @property
+    def series(self) -> tuple[float, ...]:
+        """What a cell's shape is found in: run means, or the iterations of few runs."""
+        if self.is_of_run_means:
+            return tuple(run.mean for run in self.runs)
+        return tuple(value for run in self.runs for value in run.values)
+
+
+def samples_of_cell(cell: Cell) -> QuerySet[Sample]:
+    """Return the samples that a cell was summarised from."""
+    same_run: dict[str, Any] = {f"run__{name}": getattr(cell, name) for name in KEY}
+    return Sample.objects.filter(lab_id=cell.lab_id, case_id=cell.case_id, **same_run)
+
+
+LINE = (
+    *("run_id", "run__session__name", "run__started_at", "run__clock"),
+    *("sequence", "repetition", "value"),
+)
+
+
+def sample_lines(cell: Cell) -> Iterator[tuple[Any, ...]]:
+    """Yield all of a cell's samples as `LINE` has them, few in memory at a time."""
+    ordered = samples_of_cell(cell).order_by("run__started_at", "run_id", "sequence")
+    return ordered.values_list(*LINE).iterator(chunk_size=SAMPLES_SHOWN)
+
+
+def cell_samples(cell: Cell | None) -> CellSamples:
+    """Return a cell's samples in one query, at most ``SAMPLES_SHOWN``.
+
+    In the order in which its shape was looked at. A run that the limit would cut in
+    two is left out, unless it is the only one.
+    """
+    if cell is None:
+        return CellSamples()
+    ordered = samples_of_cell(cell).order_by("run__started_at", "run_id", "sequence")
+    rows = ordered.values_list("run_id", "run__session__name", "value")
+    found = list(rows[: SAMPLES_SHOWN + 1])
+    is_cut = len(found) > SAMPLES_SHOWN
+    runs = _runs(found[:SAMPLES_SHOWN])
+    if is_cut and len(runs) > 1 and found[-1][0] == runs[-1].run_id:
+        runs = runs[:-1]
+    return CellSamples(runs, is_cut)
+
+
+def _runs(rows: Iterable[tuple[int, str | None, float]]) -> tuple[RunSamples, ...]:
+    grouped = groupby(rows, key=lambda row: (row[0], row[1]))
+    return tuple(
+        RunSamples(run_id, session or "", tuple(row[2] for row in members))
+        for (run_id, session), members in grouped
+    )
+
 
 RUNS_SHOWN = 100
 
@@ -117,3 +217,116 @@ def _run_values(
     means: list[tuple[int, float, int]], runs: Mapping[int, Run]
 ) -> tuple[RunValue, ...]:
     return tuple(RunValue(runs[pk], mean, n) for pk, mean, n in means if pk in runs)
+
+
+# What every comparison of a guest with its machine is about.
+ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
+SIZES = ("cores", "memory_bytes")
+# A study names its factors as people do.
+OPTIONS_OF_FACTORS = {
+    "amd_v": "hw_virt",
+    "vt_x": "hw_virt",
+    "amd_v_vt_x": "hw_virt",
+    "hardware_virtualization": "hw_virt",
+    "vmware_tools": "guest_tools",
+    "pv_drivers": "guest_tools",
+    "guest": "guest_os",
+    "os": "guest_os",
+    "bits": "guest_bits",
+}
+
+
+def studied_facts(study: Study) -> frozenset[str]:
+    """Return the facts that a study varies on purpose."""
+    named = map(_fact_name, study.factors)
+    found = (OPTIONS_OF_FACTORS.get(name, name) for name in named)
+    return frozenset([*ALWAYS_STUDIED, *found])
+
+
+def _fact_name(factor: str) -> str:
+    """Return a factor as facts are spelled: "PV drivers (Windows)" is pv_drivers."""
+    plain = re.sub(r"\(.*?\)", "", factor).casefold()
+    return re.sub(r"\W+", "_", plain).strip("_")
+
+
+def sides_compared(
+    cell: Cell, baseline: Cell, runs: Iterable[Run], baseline_runs: Iterable[Run]
+) -> Comparability:
+    """Compare what is known of both sides; what the study studies may differ.
+
+    Facts that came with runs count where both sides state them: what only one side
+    happened to send says nothing about the other.
+    """
+    one, other = _sent(runs), _sent(baseline_runs)
+    shared = one.keys() & other.keys()
+    return comparability(
+        {**_chosen(one, shared), **system_facts(cell.system)},
+        {**_chosen(other, shared), **system_facts(baseline.system)},
+        studied=studied_facts(cell.study),
+    )
+
+
+def stated_differences(
+    cell: Cell, baseline: Cell, found: Comparability
+) -> tuple[Difference, ...]:
+    """Return what both sides state, differently, and the study does not study.
+
+    Of what came with runs only how large the machines were; and not their hosts, for
+    two machines are always named.
+    """
+    named = {*system_facts(cell.system), *system_facts(baseline.system), *SIZES}
+    told = (each for each in found.unwanted if each.one and each.other)
+    return tuple(each for each in told if each.name in named - {"host"})
+
+
+def systems_compared(study: Study, one: System, other: System) -> Comparability:
+    """Compare two systems by what was stated of them; one studied thing may differ."""
+    found = comparability(
+        system_facts(one), system_facts(other), studied=studied_facts(study)
+    )
+    return one_at_a_time(found, ALWAYS_STUDIED)
+
+
+def system_facts(system: System) -> dict[str, str]:
+    """Return what a system was stated to be, as texts that can be compared."""
+    stated = system.stated
+    options = canonical_parameters(system.options)
+    everything = {"host": system.host.slug, **stated, **options}
+    return {name: str(value) for name, value in everything.items() if value}
+
+
+def _sent(runs: Iterable[Run]) -> dict[str, str]:
+    """Return the facts on which all runs of a side agree."""
+    sides = [
+        {name: str(value) for name, value in run.facts.items() if not _is_nested(value)}
+        for run in runs
+    ]
+    first = sides[0] if sides else {}
+    return {
+        name: value
+        for name, value in first.items()
+        if all(side.get(name) == value for side in sides)
+    }
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _chosen(facts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
+    return {name: facts[name] for name in names}
+
+
+def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
+    """Say how many more runs narrow the interval; nothing where spread is unknown."""
+    if min(cell.n, baseline.n) < 2 or cell.shape_codes or baseline.shape_codes:
+        return ""
+    own, other = _rollups(cell), _rollups(baseline)
+    wanted = int(runs_for_width(own, other, half_width)[0])
+    return width_sentence(min(cell.n, baseline.n), wanted, half_width)
+
+
+def _rollups(cell: Cell) -> Rollups:
+    resolution = np.nan if cell.resolution is None else cell.resolution
+    mean, m2 = np.array([[cell.mean], [cell.m2]], dtype=float)
+    return Rollups.of([cell.n], mean, m2, [resolution])

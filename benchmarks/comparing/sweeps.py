@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks import tools
-from benchmarks.analysis.intervals import Rollups
-from benchmarks.analysis.means import mean_intervals
+from benchmarks.analysis.intervals import Rollups, mean_intervals
 from benchmarks.analysis.sweeps import (
     LEAST_LEVELS,
     Level,

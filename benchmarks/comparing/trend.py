@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Avg, Exists, F, OuterRef, Q, QuerySet
 
-from benchmarks.analysis.intervals import Rollups
-from benchmarks.analysis.means import mean_intervals
+from benchmarks.analysis.intervals import Rollups, mean_intervals
 from benchmarks.analysis.shape import MIN_RUNS, shape_of
 from benchmarks.analysis.trend import ChangePoint, change_points
 from benchmarks.comparing.cell_figures import CellFigure, cell_figure, shape_figure

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from benchmarks.analysis.baselines import MACHINE_FACTS
 from benchmarks.analysis.energy import gain_log_variance, gain_margin
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
-from benchmarks.analysis.intervals import Rollups
+from benchmarks.analysis.intervals import Floats, Rollups
 from benchmarks.analysis.judgement import Judgement, judgement_of
-from benchmarks.analysis.multiplicity import correct
-from benchmarks.analysis.student import Floats
-from benchmarks.analysis.verdicts import Judgements, Verdict, judge
+from benchmarks.analysis.verdicts import Judgements, Verdict, correct, judge
 from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.studies.flags import withheld_cells
 

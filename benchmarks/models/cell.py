@@ -5,7 +5,7 @@ from typing import Any, cast
 from django.db import models
 from django.utils import timezone
 
-from benchmarks.analysis.efficiency import efficiency
+from benchmarks.analysis.baselines import efficiency
 from benchmarks.errors import ValueRefusedError, ZeroReadingError
 from benchmarks.models.lab import Lab
 from benchmarks.models.sentence import SentenceField

@@ -7,7 +7,6 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from benchmarks.analysis.planned_options import checked_options
 from benchmarks.analysis.planning import (
     Column,
     Design,
@@ -15,6 +14,7 @@ from benchmarks.analysis.planning import (
     Planned,
     Scenario,
     Work,
+    checked_options,
     expand,
 )
 from benchmarks.errors import BenchmarksError, UnknownSystemError

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models import Q
 
-from benchmarks.analysis.advice import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.analysis.intervals import WELCH_RUNS, Rollups
 from benchmarks.analysis.planning import MEASURED
+from benchmarks.analysis.verdicts import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.models import Cell, Plan, PlanPart, PlanStep, Run
 from benchmarks.models.run import CELL_SAMPLES
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from benchmarks.analysis.meter_totals import EnergyRow, MeterTotal, energy_table
+from benchmarks.analysis.energy import EnergyRow, MeterTotal, energy_table
 from benchmarks.comparing.ordering import natural
 from benchmarks.models import Study, System
 from benchmarks.power.meters import MeterReading, meter_readings

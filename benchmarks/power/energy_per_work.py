@@ -7,12 +7,16 @@ from typing import Any
 
 from django.db import connection
 
-from benchmarks.analysis.energy import GAIN_ERROR
-from benchmarks.analysis.energy_judgement import EnergyPair, energy_judgements
-from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts, energy_ratio
+from benchmarks.analysis.energy import (
+    GAIN_ERROR,
+    EnergyRatio,
+    MeterFacts,
+    cost_unit,
+    energy_ratio,
+    work_cost,
+)
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
-from benchmarks.analysis.judgement import Judgement
-from benchmarks.analysis.work_cost import cost_unit, work_cost
+from benchmarks.analysis.judgement import EnergyPair, Judgement, energy_judgements
 from benchmarks.comparing.row import CIRCUMSTANCES, State
 from benchmarks.models import (
     Case,

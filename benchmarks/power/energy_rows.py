@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from benchmarks.analysis.energy_ratio import SENTENCES, EnergyRatio
+from benchmarks.analysis.energy import SENTENCES, EnergyRatio
 from benchmarks.comparing.row import IS_ONE_FIGURE, ComparisonRow
 from benchmarks.power.energy_per_work import CellEnergy
 from benchmarks.sentences import Sentence

@@ -14,8 +14,7 @@ from django.utils import timezone
 
 from benchmarks.analysis.energy import energy_within
 from benchmarks.analysis.power_trace import quietest_w
-from benchmarks.analysis.server_time import Window, moment
-from benchmarks.analysis.spans import Span, clusters, hull
+from benchmarks.analysis.server_time import Span, Window, clusters, hull, moment
 from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow
 from benchmarks.power.logs import ServerTrace, power_of
 from benchmarks.power.meters import METER_TOOLS

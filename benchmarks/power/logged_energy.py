@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks import tools
-from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts, energy_ratio
+from benchmarks.analysis.energy import EnergyRatio, MeterFacts, energy_ratio
 from benchmarks.comparing.ordering import natural
 from benchmarks.models import Meter, Sample, Study, System
 from benchmarks.power.energy import known_mean

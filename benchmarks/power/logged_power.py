@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.analysis.energy import WorkEnergy, energy_within, per_work
 from benchmarks.analysis.power_trace import Trace
-from benchmarks.analysis.spans import Span, hull
+from benchmarks.analysis.server_time import Span, hull
 from benchmarks.models import RunEnergy
 from benchmarks.parsing.power_logs import PowerLog
 from benchmarks.power.logs import ServerTrace, power_of

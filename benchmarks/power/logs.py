@@ -14,8 +14,7 @@ from benchmarks.analysis.power_trace import (
     trace_of_counter,
     trace_of_power,
 )
-from benchmarks.analysis.server_time import ServerTime, Window, moment, way_of
-from benchmarks.analysis.spans import Span
+from benchmarks.analysis.server_time import ServerTime, Span, Window, moment, way_of
 from benchmarks.models import Meter, PowerChunk
 
 Document = Mapping[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import BooleanField
 from django.db.models.expressions import RawSQL
 
-from benchmarks.comparing.corun_cells import TOGETHER, TOTALS
+from benchmarks.comparing.coruns import TOGETHER, TOTALS
 from benchmarks.models import Case, Cell, Plan, Run, RunEnergy, Study, System
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 

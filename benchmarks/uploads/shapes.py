@@ -7,7 +7,7 @@ import orjson
 from django.db import connection
 from django.db.models import F, Q
 
-from benchmarks.analysis.clock_facts import figures_trust, worst
+from benchmarks.analysis.clocks import figures_trust, worst
 from benchmarks.analysis.shape import MIN_RUNS, Shape, shape_of
 from benchmarks.models import Cell, Study, System
 from benchmarks.models.run import CELL_SAMPLES

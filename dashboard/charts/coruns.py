@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.consolidation import Point
+from benchmarks.analysis.coruns import Point
 from benchmarks.comparing.coruns import CoRun, Curve
 from dashboard import wording
 from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart

@@ -16,8 +16,7 @@ from benchmarks.analysis.factor_effects.effects import (
     Means,
     Point,
 )
-from benchmarks.comparing.factor_effects import Analysis
-from benchmarks.comparing.factor_responses import Response
+from benchmarks.comparing.factor_effects import Analysis, Response
 from dashboard.charts.effect_bars import Bar, scale_of
 from dashboard.charts.figures import SERIES, SYMBOLS, WHOLE, plain
 from dashboard.wording.factor_effects import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.comparing.cell_samples import sample_lines
+from benchmarks.comparing.evidence import sample_lines
 from benchmarks.models import Cell
 
 SAMPLED = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.comparability import Comparability
+from benchmarks.analysis.baselines import Comparability
 from benchmarks.models import Study
 from dashboard import wording
 from dashboard.wording import Text

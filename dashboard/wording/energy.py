@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.energy_ratio import SENTENCES, EnergyRatio
+from benchmarks.analysis.energy import SENTENCES, EnergyRatio
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.power.energy import EnergyTable, SystemEnergy
 from benchmarks.power.energy_rows import EnergyRow

@@ -1,6 +1,6 @@
 """GET /publishing/: what a study may be published as."""
 
-from benchmarks.analysis.disclosure import DISCLOSURE
+from benchmarks.analysis.publishing import DISCLOSURE
 from benchmarks.models import Host, System
 
 

@@ -18,7 +18,7 @@ PURE = [
     "benchmarks.parsing.labels",
     "benchmarks.parsing.values",
     "benchmarks.analysis.baselines",
-    "benchmarks.analysis.efficiency",
+    "benchmarks.analysis.baselines",
     "benchmarks.analysis.summary",
     "benchmarks.reference.documents",
 ]

@@ -55,7 +55,7 @@ from benchmarks.analysis.factor_effects.model import (
     interactions,
     inverse,
 )
-from benchmarks.analysis.multiplicity import benjamini_hochberg
+from benchmarks.analysis.verdicts import benjamini_hochberg
 
 LEVEL: Final = 1 - CONFIDENCE
 

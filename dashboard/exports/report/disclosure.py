@@ -8,8 +8,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.disclosure import DISCLOSURE
-from benchmarks.analysis.publishing import Assessment
+from benchmarks.analysis.publishing import DISCLOSURE, Assessment
 from benchmarks.errors import shorten
 from benchmarks.models import Host, System
 from benchmarks.studies.detail import StudyDetail

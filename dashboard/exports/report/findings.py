@@ -10,9 +10,8 @@ from django.utils.translation import ngettext
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, rank
-from benchmarks.comparing.profile import Profile, Share
+from benchmarks.comparing.profile import NO_SPEED, Profile, Share
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.spectrum import NO_SPEED
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.document import Entry, Line, Section, Table, heading, plain_table

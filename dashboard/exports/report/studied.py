@@ -10,9 +10,9 @@ from benchmarks.comparing.coruns import CoRun, CoRuns, study_coruns
 from benchmarks.comparing.factor_effects import (
     Analysis,
     ComponentEffects,
+    Response,
     study_effects,
 )
-from benchmarks.comparing.factor_responses import Response
 from benchmarks.models import Study
 from benchmarks.power.energy import study_energy
 from benchmarks.studies.flags import withheld_cells

@@ -7,11 +7,10 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.comparability import Difference
+from benchmarks.analysis.baselines import Difference
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.cell_facts import sides_compared, stated_differences
 from benchmarks.comparing.columns import Fact
-from benchmarks.comparing.evidence import Evidence
+from benchmarks.comparing.evidence import Evidence, sides_compared, stated_differences
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import CIRCUMSTANCES, row_facts
 from benchmarks.models import Cell

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.location import LEAST_RUNS, hodges_lehmann
+from benchmarks.analysis.intervals import LEAST_RUNS, hodges_lehmann
 from benchmarks.models import Cell
 from dashboard.charts.drawings import NONE, Drawing, number
 from dashboard.kit.figures import brief

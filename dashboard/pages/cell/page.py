@@ -7,11 +7,15 @@ from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.intervals import WELCH_RUNS
-from benchmarks.analysis.location import LEAST_RUNS, hodges_lehmann_ratio
-from benchmarks.comparing.cell_facts import sides_compared, width_advice
-from benchmarks.comparing.cell_samples import CellSamples
-from benchmarks.comparing.evidence import Evidence, RunValue, evidence
+from benchmarks.analysis.intervals import LEAST_RUNS, WELCH_RUNS, hodges_lehmann_ratio
+from benchmarks.comparing.evidence import (
+    CellSamples,
+    Evidence,
+    RunValue,
+    evidence,
+    sides_compared,
+    width_advice,
+)
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Study, System

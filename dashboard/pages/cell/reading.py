@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.http import Http404
 
-from benchmarks.comparing.cell_samples import samples_of_cell
+from benchmarks.comparing.evidence import samples_of_cell
 from benchmarks.models import Cell, Run, Study
 from benchmarks.viewer import Viewer
 from dashboard.kit.upload_text import upload_text

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from benchmarks.analysis.mean_interval import MeanInterval
+from benchmarks.analysis.intervals import MeanInterval
 from dashboard.charts.figures import plain
 from dashboard.kit import figures
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.mean_interval import MeanInterval, mean_interval
+from benchmarks.analysis.intervals import MeanInterval, mean_interval
 from benchmarks.analysis.shape import MIN_RUNS
-from benchmarks.comparing.cell_samples import CellSamples
+from benchmarks.comparing.evidence import CellSamples
 from benchmarks.models import Cell
 from dashboard import wording
 from dashboard.kit import figures

@@ -5,8 +5,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.clock_facts import figures_trust, report_of, run_trust
-from benchmarks.analysis.clocks import CLOCKS, trust_unmeasured
+from benchmarks.analysis.clocks import (
+    CLOCKS,
+    figures_trust,
+    report_of,
+    run_trust,
+    trust_unmeasured,
+)
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.comparing.cell_figures import shape_sentence

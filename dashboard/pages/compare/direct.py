@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.cell_facts import systems_compared
+from benchmarks.comparing.evidence import systems_compared
 from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows

@@ -8,13 +8,14 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from benchmarks.comparing.factor_effects import (
+    RESPONSES,
     Analysis,
     ComponentEffects,
+    Response,
     StudyEffects,
     Subject,
     study_effects,
 )
-from benchmarks.comparing.factor_responses import RESPONSES, Response
 from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording

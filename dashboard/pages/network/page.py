@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.analysis.efficiency import efficiency
+from benchmarks.analysis.baselines import efficiency
 from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.network import Matrix, NetworkMetric, Path, study_network

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from benchmarks.comparing.spectrum import Band
+from benchmarks.comparing.profile import Band
 from dashboard.kit import figures
 
 LOWEST, HIGHEST = 0.1, 4.0

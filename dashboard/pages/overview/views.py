@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from benchmarks.comparing.spectrum import spectrum
+from benchmarks.comparing.profile import spectrum
 from benchmarks.studies.examples import examples
 from benchmarks.studies.lists import overview
 from dashboard.kit.kept_pages import Content, kept_page

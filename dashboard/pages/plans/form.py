@@ -9,8 +9,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.planned_options import NUMBERS, TEXTS
-from benchmarks.analysis.planning import ORDERS, PROGRAMS
+from benchmarks.analysis.planning import NUMBERS, ORDERS, PROGRAMS, TEXTS
 from benchmarks.models import Study, System
 from dashboard.kit.forms import Line, NotChosenError, cleaned
 from dashboard.wording.plans import ORDERS as ORDER_WORDS

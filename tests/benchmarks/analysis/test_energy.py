@@ -2,13 +2,21 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmarks.analysis.energy import (
+    MeterFacts,
+    MeterTotal,
+    cost_unit,
+    energy_ratio,
+    energy_table,
     gain_log_variance,
     is_lost_in_gain,
     per_work,
+    work_cost,
     work_energy,
 )
+from benchmarks.reference.rows import read_rows
 
 SECONDS = list(range(11))
 
@@ -136,3 +144,218 @@ def test_two_meters_of_one_load_differ_by_less_than_the_margin_in_95_of_100():
 def test_two_meters_refuse_differences_under_2_33_percent(ratio, is_lost):
     assert is_lost_in_gain(ratio, is_same_meter=False) is is_lost
     assert is_lost_in_gain(ratio, is_same_meter=True) is False
+
+
+ONE = MeterFacts("meter 1", 0.015)
+TWO = MeterFacts("meter 2", 0.015)
+OWN = (55.1, 55.9, 54.8, 55.4, 55.6)
+BASE = (50.2, 49.7, 50.4, 50.1, 49.9)
+
+
+def test_it_is_the_ratio_of_the_means_with_the_interval_of_the_logs():
+    found = energy_ratio(OWN, BASE, (ONE, ONE))
+
+    own, base = np.array(OWN), np.array(BASE)
+    parts = [x.var(ddof=1) / x.size / x.mean() ** 2 for x in (own, base)]
+    df = sum(parts) ** 2 / sum(part**2 / 4 for part in parts)
+    half = stats.t.ppf(0.975, df) * np.sqrt(sum(parts))
+    ratio = own.mean() / base.mean()
+    assert found.ratio == pytest.approx(ratio)
+    assert found.low == pytest.approx(ratio * np.exp(-half))
+    assert found.high == pytest.approx(ratio * np.exp(half))
+
+
+def test_the_other_way_round_is_the_reciprocal():
+    found = energy_ratio(OWN, BASE, (ONE, ONE))
+    other = energy_ratio(BASE, OWN, (ONE, ONE))
+
+    assert other.low == pytest.approx(1 / found.high)
+
+
+def test_two_meters_widen_the_interval():
+    one = energy_ratio(OWN, BASE, (ONE, ONE))
+    two = energy_ratio(OWN, BASE, (ONE, TWO))
+
+    assert two.low < one.low < one.high < two.high
+
+
+def test_what_two_meters_could_make_alone_is_refused():
+    near = tuple(1.02 * each for each in BASE)
+
+    assert energy_ratio(near, BASE, (ONE, ONE)).has_interval
+    refused = energy_ratio(near, BASE, (ONE, TWO))
+    assert (refused.has_interval, refused.reason) == (
+        False,
+        "within_meters",
+    )
+
+
+def test_two_meters_of_unknown_accuracy_give_no_interval():
+    unknown = MeterFacts("meter 3", None)
+
+    found = energy_ratio(OWN, BASE, (ONE, unknown))
+
+    assert (found.low, found.reason) == (None, "unknown_accuracy")
+    assert energy_ratio(OWN, BASE, (unknown, unknown)).has_interval
+
+
+def test_a_processors_counter_is_never_set_against_the_wall():
+    assert energy_ratio(OWN, BASE, (ONE, MeterFacts("rapl", 0.0, True))) is None
+
+
+@pytest.mark.parametrize(("own", "base"), [((5.0,), BASE), (OWN, (5.0,))])
+def test_a_single_run_has_a_ratio_and_no_interval(own, base):
+    found = energy_ratio(own, base, (ONE, ONE))
+
+    assert (found.low, found.reason) == (None, "single_run")
+
+
+@pytest.mark.parametrize(("own", "base"), [((), BASE), (OWN, ()), ((0.0, 1.0), BASE)])
+def test_no_energy_has_no_ratio(own, base):
+    assert energy_ratio(own, base, (ONE, ONE)) is None
+
+
+def test_runs_that_are_all_equal_have_no_interval():
+    found = energy_ratio((5.0, 5.0), (4.0, 4.0), (ONE, ONE))
+
+    assert (found.low, found.ratio, found.reason) == (None, 1.25, "no_spread")
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "better", "cost"),
+    [
+        ("throughput", "MB/s", "higher", "J/MB"),
+        ("throughput", "Mbit/s", "higher", "J/Mbit"),
+        ("performance", "Mflop/s", "higher", "J/Mflop"),
+        ("event rate", "1/s", "higher", "J"),
+        ("event rate", "1/min", "higher", "J"),
+        ("total time", "s", "lower", "J"),
+        ("latency", "ms", "lower", ""),
+        ("energy", "J", "lower", ""),
+        ("events", "", "neither", ""),
+        ("share", "%", "higher", ""),
+    ],
+)
+def test_only_a_rate_or_the_time_of_the_whole_work_has_a_cost(
+    metric, unit, better, cost
+):
+    assert cost_unit(metric, unit, better) == cost
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "better", "joules"),
+    [
+        (50.0, "MB/s", "higher", 2.0),
+        (50.0, "1/s", "higher", 2.0),
+        (60.0, "1/min", "higher", 100.0),
+        (30.0, "s", "lower", 3000.0),
+        (500.0, "ms", "lower", 50.0),
+    ],
+)
+def test_100_watts_cost(value, unit, better, joules):
+    assert work_cost(value, unit, better, 100.0) == pytest.approx(joules)
+
+
+def test_twice_as_fast_at_the_same_power_costs_half():
+    assert work_cost(2, "1/s", "higher", 80) == work_cost(1, "1/s", "higher", 80) / 2
+
+
+@pytest.mark.parametrize(("value", "watts"), [(0, 100), (5, 0), (-1, 100)])
+def test_where_nothing_was_done_there_is_no_cost(value, watts):
+    assert work_cost(value, "1/s", "higher", watts) is None
+
+
+def totals(workload):
+    """The study's cases of one workload; the slots' longest time is the work's."""
+    found = {}
+    for row in read_rows("uoc-2012-kvm"):
+        storage = f"{row.parameters['storage']} + swap on {row.parameters['swap']}"
+        case, value = found.setdefault(storage, {}), float(row.value)
+        if row.clock == "meter" and row.parameters["workload"].startswith(workload):
+            case["meter_j" if row.metric == "energy" else "meter_s"] = value
+        elif row.tool == workload and row.metric in ("test duration", "total time"):
+            case["work_s"] = max(value, case.get("work_s", 0))
+        elif row.tool == workload and row.metric == "transactions":
+            case["operations"] = value
+    return [MeterTotal(label=label, **case) for label, case in found.items()]
+
+
+def test_a_meter_left_on_reverses_what_swap_on_ssd_costs():
+    reference, swap_on_ssd, *_ = energy_table(totals("sysbench"))
+
+    assert reference.total.label == "HDD + swap on HDD"
+    assert swap_on_ssd.total.label == "HDD + swap on SSD"
+    assert swap_on_ssd.printed_ratio == pytest.approx(1.1527, abs=1e-4)
+    assert swap_on_ssd.energy_ratio == pytest.approx(0.8421, abs=1e-4)
+    assert swap_on_ssd.is_reversed
+    assert swap_on_ssd.sentence == (
+        "The meter ran 99.9 s (40 %) longer than the work: "
+        "39384 J at its mean power, not 55015 J."
+    )
+
+
+def test_each_sysbench_case_is_put_on_its_own_window():
+    rows = energy_table(totals("sysbench"))
+
+    assert [round(row.energy_j) for row in rows] == [46767, 39384, 42554, 42512]
+    assert [round(row.total.meter_j) for row in rows] == [47729, 55015, 45106, 45036]
+    assert [row.is_reversed for row in rows] == [False, True, False, False]
+    assert [round(row.per_work.joules_per_operation, 1) for row in rows] == (
+        [46.8, 39.4, 42.6, 42.5]
+    )
+
+
+def test_only_one_httperf_case_says_how_long_its_work_took():
+    rows = energy_table(totals("httperf"))
+
+    assert [row.energy_j and round(row.energy_j) for row in rows] == (
+        [92804, None, None, None]
+    )
+    assert rows[0].total.overrun_s == pytest.approx(96.767)
+    assert rows[1].sentence == (
+        "The meter ran 570.282 s, but how long the work took is not stated: "
+        "its energy is not known."
+    )
+
+
+def test_no_b_eff_io_case_says_how_long_its_work_took():
+    rows = energy_table(totals("b_eff_io"))
+
+    assert len(rows) == 4
+    assert {row.energy_j for row in rows} == {None}
+
+
+def test_the_wait_is_taken_off_at_its_own_power():
+    total = MeterTotal(label="a", meter_j=16_100.0, meter_s=110.0, work_s=100.0)
+
+    (row,) = energy_table([total], waiting_w=110.0)
+
+    assert row.less_wait_j == 15_000.0
+    assert row.energy_j < row.less_wait_j < total.meter_j
+
+
+def test_a_meter_that_stopped_early_is_told_and_extrapolated():
+    total = MeterTotal(label="a", meter_j=9000.0, meter_s=90.0, work_s=100.0)
+
+    (row,) = energy_table([total], waiting_w=50.0)
+
+    assert (row.energy_j, row.less_wait_j) == (10_000.0, None)
+    assert row.sentence.startswith("The meter ran 10 s (10 %) shorter than the work")
+
+
+def test_the_reference_is_named():
+    first = MeterTotal(label="a", meter_j=100.0, meter_s=10.0, work_s=10.0)
+    second = MeterTotal(label="b", meter_j=50.0, meter_s=10.0, work_s=10.0)
+
+    rows = energy_table([first, second], reference="b")
+
+    assert [row.energy_ratio for row in rows] == [2.0, 1.0]
+    with pytest.raises(ValueError, match='called "c"'):
+        energy_table([first, second], reference="c")
+    assert energy_table([]) == ()
+
+
+@pytest.mark.parametrize("wrong", [{"meter_j": 0.0}, {"work_s": -1.0}])
+def test_it_refuses_what_cannot_have_been_measured(wrong):
+    with pytest.raises(ValueError, match="above 0"):
+        MeterTotal(**{"label": "a", "meter_j": 1.0, "meter_s": 1.0} | wrong)

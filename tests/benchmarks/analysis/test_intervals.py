@@ -6,7 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from benchmarks.analysis.intervals import Method, Rollups, log_ratio_intervals
+from benchmarks.analysis.intervals import (
+    Method,
+    Rollups,
+    hodges_lehmann,
+    hodges_lehmann_ratio,
+    log_ratio_intervals,
+    mean_interval,
+    median,
+    normal_quantile,
+    t_of_runs,
+    t_quantiles,
+    tail,
+)
 from benchmarks.analysis.summary import summarise
 
 UNKNOWN = float("nan")
@@ -319,3 +331,126 @@ def test_many_cells_at_once_are_each_cell_by_itself(cells):
 
     np.testing.assert_allclose(found.low, [each.low[0] for each in alone], rtol=1e-13)
     np.testing.assert_array_equal(found.method, [each.method[0] for each in alone])
+
+
+@pytest.mark.parametrize("probability", [0.6, 0.95, 0.975, 0.995, 0.9995])
+def test_it_is_the_quantile_of_scipy(probability):
+    generator = np.random.default_rng(1908)
+    df = np.concatenate(
+        [
+            [1.0, 2.0, 3.0, 4.0, 1e9],
+            generator.uniform(1, 3.5, 500),
+            10 ** generator.uniform(0, 5, 500),
+        ]
+    )
+
+    expected = stats.t.ppf(probability, df)
+    np.testing.assert_allclose(t_quantiles(df, probability), expected, rtol=1e-12)
+
+
+def test_what_has_no_degrees_of_freedom_has_no_quantile():
+    assert np.isnan(t_quantiles(np.array([np.nan, 0.5]), 0.975)).all()
+
+
+@pytest.mark.parametrize("more", [[], [100_000]])
+def test_a_number_of_runs_has_one_degree_less(more):
+    found = t_of_runs(np.array([0, 1, 2, 31, *more]), 0.975)
+
+    expected = [np.nan, np.nan, 12.7062, 2.0423, *[1.95998 for _ in more]]
+    assert found == pytest.approx(expected, rel=1e-4, nan_ok=True)
+
+
+def test_no_cells_have_no_quantiles():
+    assert t_of_runs(np.array([], dtype=int), 0.975).size == 0
+
+
+def test_a_known_variance_has_the_normal_quantile():
+    assert normal_quantile(0.975) == pytest.approx(1.959964, rel=1e-6)
+
+
+def test_a_tail_is_that_of_scipy():
+    statistic, df = np.array([0.0, 1.0, 40.0]), np.array([3.0, 4.5, 200.0])
+
+    expected = stats.t.sf(statistic, df)
+    np.testing.assert_allclose(tail(statistic, df), expected, rtol=1e-10)
+
+
+RUNS = [9.8, 10.1, 10.0, 10.4, 9.9]
+
+
+def test_it_is_students_interval():
+    mean = sum(RUNS) / 5
+    m2 = sum((each - mean) ** 2 for each in RUNS)
+
+    found = mean_interval(5, mean, m2)
+
+    low, high = stats.t.interval(0.95, 4, loc=mean, scale=stats.sem(RUNS))
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_single_run_has_none(n):
+    assert mean_interval(n, 10.0, 0.0, 0.1) is None
+
+
+def test_equal_readings_are_as_unsure_as_their_rounding():
+    found = mean_interval(5, 10.0, 0.0, resolution=0.1)
+
+    half = stats.t.ppf(0.975, 4) * 0.1 / math.sqrt(12)
+    assert found.high - found.mean == pytest.approx(half)
+    assert mean_interval(5, 10.0, 0.0) is None
+
+
+ODD = [10.0, 10.2, 9.9, 10.1, 10.0, 9.8, 10.3, 10.1, 9.9, 10.0]
+
+
+def by_hand(values):
+    pairs = sorted(
+        (one + other) / 2
+        for place, one in enumerate(values)
+        for other in values[place:]
+    )
+    middle = len(pairs) // 2
+    if len(pairs) % 2:
+        return pairs[middle]
+    return (pairs[middle - 1] + pairs[middle]) / 2
+
+
+def test_the_median_is_the_middle():
+    assert median([*range(1, 10), 1000]) == 5.5
+
+
+def test_one_odd_run_hardly_moves_it():
+    assert hodges_lehmann(ODD) == pytest.approx(10.0, abs=0.05)
+    assert hodges_lehmann([*ODD[:-1], 1000.0]) == pytest.approx(10.1, abs=0.1)
+
+
+@given(st.lists(st.floats(1, 100), min_size=10, max_size=14))
+def test_it_is_the_median_of_all_pairs(values):
+    assert hodges_lehmann(values) == pytest.approx(by_hand(values))
+
+
+def test_a_ratio_is_the_median_of_all_ratios():
+    slow = [each * 0.8 for each in ODD]
+
+    assert hodges_lehmann_ratio(slow, ODD, higher_is_better=True) == pytest.approx(0.8)
+    assert hodges_lehmann_ratio(slow, ODD, higher_is_better=False) == pytest.approx(
+        1.25
+    )
+
+
+@pytest.mark.parametrize("estimate", [median, hodges_lehmann])
+def test_nine_runs_are_too_few(estimate):
+    with pytest.raises(ValueError, match="9 runs: this estimate needs 10"):
+        estimate(ODD[:9])
+
+
+def test_both_sides_of_a_ratio_need_their_runs():
+    for sides in [(ODD, ODD[:9]), (ODD[:9], ODD)]:
+        with pytest.raises(ValueError, match="needs 10"):
+            hodges_lehmann_ratio(*sides, higher_is_better=True)
+
+
+def test_a_ratio_needs_readings_above_zero():
+    with pytest.raises(ValueError, match="above 0"):
+        hodges_lehmann_ratio([*ODD[:9], 0.0], ODD, higher_is_better=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.analysis.summary import Summary, summarise
+from benchmarks.analysis.summary import Summary, last_place, summarise
 
 # The eleven hdparm readings of inqbus-server-b, in MB/s.
 HDPARM = [108.43, 55.64, 62.37, 107.52, 58.87, 61.35, 111.10, 57.87, 58.17, 109.02]
@@ -99,3 +99,11 @@ def test_it_refuses_numbers_whose_squares_do_not_fit():
 def test_a_summary_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         summarise([1.0]).mean = 2.0
+
+
+@pytest.mark.parametrize(
+    ("value", "step"),
+    [(12.34, 0.01), (12.5, 0.1), (7.0, 1.0), (1200.0, 1.0), (1e-7, 1e-7), (0.0, 1.0)],
+)
+def test_it_finds_the_last_decimal_place(value, step):
+    assert last_place(value) == pytest.approx(step)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.analysis.intervals import Rollups
-from benchmarks.analysis.means import mean_intervals
+from benchmarks.analysis.intervals import Rollups, mean_intervals
 from benchmarks.analysis.sweeps import Level, Parting, level_of, parting, scale_of
 from benchmarks.fingerprints import canonical_parameters
 

@@ -7,10 +7,15 @@ from scipy import stats
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.verdicts import (
+    MOST_RUNS,
     EvidenceLevel,
     Verdict,
+    benjamini_hochberg,
     compare_directly,
+    correct,
     judge,
+    runs_for_width,
+    width_sentence,
 )
 
 
@@ -249,3 +254,189 @@ def test_the_error_of_two_meters_blurs_a_verdict():
         judged = compare(*sides, [True], extra_log_variance=meters)
         assert judged.verdict[0] == Verdict.UNDETERMINED
         assert judged.wanted_runs[0] == 0  # no number of runs shows a meter's error
+
+
+def side(n, deviation, mean=100.0, resolution=float("nan")):
+    return Rollups.of([n], [mean], [deviation**2 * (n - 1)], [resolution])
+
+
+def half_width(cell, baseline):
+    return log_ratio_intervals(cell, baseline, [True]).half_width[0]
+
+
+@given(
+    st.integers(2, 20),
+    st.floats(0.1, 8.0),
+    st.floats(0.1, 8.0),
+    st.floats(0.005, 0.2),
+)
+def test_so_many_runs_make_it_narrow_and_one_less_does_not(n, own, other, wanted):
+    runs = int(runs_for_width(side(n, own), side(n, other), wanted)[0])
+
+    if runs:
+        n = max(n, runs)
+        assert half_width(side(n, own), side(n, other)) < wanted
+    if runs > max(n, 5):
+        assert half_width(side(runs - 1, own), side(runs - 1, other)) >= wanted
+
+
+def test_a_side_that_has_more_runs_keeps_them():
+    runs = int(runs_for_width(side(5, 1.0), side(100, 1.0), 0.01)[0])
+
+    assert half_width(side(runs, 1.0), side(100, 1.0)) < 0.01
+    assert runs < runs_for_width(side(5, 1.0), side(5, 1.0), 0.01)[0]
+
+
+def test_it_wants_five_runs_at_least():
+    assert runs_for_width(side(2, 0.01), side(2, 0.01), 0.1).tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"),
+    [
+        (side(5, 30.0), 0.001),  # more than anybody runs
+        (side(1, 0.0), 0.01),  # no spread known
+        (side(5, 0.0, resolution=10.0), 0.01),  # rounding stays, however many runs
+    ],
+)
+def test_no_number_of_runs_may_be_enough(cell, wanted):
+    assert runs_for_width(cell, side(5, 0.1), wanted).tolist() == [0]
+
+
+def test_the_error_of_meters_cannot_be_repeated_away():
+    sides = side(5, 0.1), side(5, 0.1)
+
+    assert runs_for_width(*sides, 0.01).tolist() == [5]
+    meters = 2 * 0.015**2 / 3
+    assert runs_for_width(*sides, 0.01, extra_log_variance=meters).tolist() == [0]
+
+
+def test_many_cells_have_each_their_own_number():
+    cell = Rollups(
+        *map(
+            np.concatenate,
+            zip(
+                *[
+                    (each.n, each.mean, each.variance, each.resolution)
+                    for each in (side(5, 1.0), side(5, 2.0))
+                ],
+                strict=True,
+            ),
+        )
+    )
+
+    runs = runs_for_width(cell, cell, [0.01, 0.02])
+
+    assert runs[0] == pytest.approx(runs[1], abs=1)
+
+
+@pytest.mark.parametrize(
+    ("runs", "wanted", "sentence"),
+    [
+        (5, 8, "3 more runs a side bring the interval below 1 %."),
+        (5, 6, "1 more run a side brings the interval below 1 %."),
+        (8, 8, "The interval is below 1 %."),
+        (5, 0, f"{MOST_RUNS} runs a side do not bring the interval below 1 %."),
+    ],
+)
+def test_it_says_when_to_stop(runs, wanted, sentence):
+    assert width_sentence(runs, wanted, 0.01) == sentence
+
+
+UNKNOWN = float("nan")
+
+# Benjamini and Hochberg (1995), section 4.1: 15 comparisons of two treatments after a
+# heart attack. Bonferroni keeps three at 5 %, their procedure four.
+PUBLISHED = [
+    0.0001,
+    0.0004,
+    0.0019,
+    0.0095,
+    0.0201,
+    0.0278,
+    0.0298,
+    0.0344,
+    0.0459,
+    0.3240,
+    0.4262,
+    0.5719,
+    0.6528,
+    0.7590,
+    1.0000,
+]
+
+
+def test_it_finds_what_the_authors_found():
+    correction = benjamini_hochberg(PUBLISHED)
+
+    assert correction.tested == 15
+    assert correction.counts.tolist() == [True] * 4 + [False] * 11
+    assert correction.adjusted[3] == pytest.approx(0.0095 * 15 / 4)
+
+
+def test_a_matrix_keeps_its_shape_and_gaps_are_no_tests():
+    matrix = np.full((4, 5), UNKNOWN)
+    matrix.flat[[0, 3, 7, 19]] = [0.04, 0.001, 0.9, 0.02]
+
+    correction = benjamini_hochberg(matrix)
+
+    assert correction.tested == 4
+    np.testing.assert_array_equal(np.isnan(correction.adjusted), np.isnan(matrix))
+    assert np.flatnonzero(correction.counts).tolist() == [3, 19]
+
+
+@pytest.mark.parametrize("p_values", [[], [UNKNOWN, UNKNOWN]])
+def test_nothing_tested_is_nothing_found(p_values):
+    correction = benjamini_hochberg(p_values)
+
+    assert (correction.tested, correction.counts.any()) == (0, False)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_it_is_scipys_correction(p_values):
+    expected = stats.false_discovery_control(p_values)
+
+    np.testing.assert_allclose(
+        benjamini_hochberg(p_values).adjusted, expected, rtol=1e-12
+    )
+
+
+def steady(*means):
+    n = np.full(len(means), 5)
+    return Rollups.of(n, means, np.full(len(means), 2.56), np.full(len(means), UNKNOWN))
+
+
+def test_verdicts_that_do_not_survive_become_undetermined():
+    means = [80.0, 96.3, *[97.8] * 18]
+    judged = judge(steady(*means), steady(*[100.0] * 20), True)
+    assert judged.verdict[:2].tolist() == [Verdict.SLOWER] * 2
+
+    corrected = correct(judged)
+
+    assert corrected.verdict[:2].tolist() == [Verdict.SLOWER, Verdict.UNDETERMINED]
+    assert corrected.direction.tolist() == judged.direction.tolist()
+    assert corrected.tested == 20
+
+
+def test_refused_cells_are_not_tested_and_stay_refused():
+    gates = [0, 0, int(Gate.FLAGGED)]
+    judged = judge(steady(80, 96.3, 96.3), steady(100, 100, 100), True, gates=gates)
+
+    corrected = correct(judged)
+
+    assert corrected.tested == 2
+    assert corrected.verdict.tolist() == [
+        Verdict.SLOWER,
+        Verdict.SLOWER,
+        Verdict.NOT_ASSESSED,
+    ]
+
+
+def test_correcting_twice_changes_nothing():
+    judged = judge(steady(80, 96.3, *[97.8] * 18), steady(*[100] * 20), True)
+    once = correct(judged)
+
+    twice = correct(once)
+
+    np.testing.assert_array_equal(once.verdict, twice.verdict)
+    assert once.tested == twice.tested

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.analysis.factor_effects.design import Observation, Side
-from benchmarks.comparing.factor_responses import (
+from benchmarks.comparing.factor_effects import (
     Measured,
     Responses,
     averaged,

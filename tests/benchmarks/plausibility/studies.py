@@ -4,8 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 from benchmarks import tools
-from benchmarks.analysis.baselines import CellFacts, choose_baseline
-from benchmarks.analysis.efficiency import efficiency
+from benchmarks.analysis.baselines import CellFacts, choose_baseline, efficiency
 from benchmarks.analysis.host_facts import (
     disk_bus_byte_per_s,
     line_rate_bit_per_s,

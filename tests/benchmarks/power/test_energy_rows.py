@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.analysis.energy_ratio import EnergyRatio, MeterFacts
+from benchmarks.analysis.energy import EnergyRatio, MeterFacts
 from benchmarks.power.energy_per_work import CellEnergy
 from benchmarks.power.energy_rows import energy_row, energy_rows
 from tests.dashboard.exports.conftest import NATIVE, XEN

@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from benchmarks import tools
-from benchmarks.analysis.baselines import CellFacts, choose_baseline
-from benchmarks.analysis.efficiency import efficiency
+from benchmarks.analysis.baselines import CellFacts, choose_baseline, efficiency
 from benchmarks.analysis.summary import summarise
 from benchmarks.errors import ZeroReadingError
 from benchmarks.fingerprints import (

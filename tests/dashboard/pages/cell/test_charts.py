@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.analysis.mean_interval import MeanInterval
+from benchmarks.analysis.intervals import MeanInterval
 from dashboard.pages.cell.distributions import (
     bins_of,
     ecdf,

@@ -6,8 +6,8 @@ from html import unescape
 
 import pytest
 
-from benchmarks.comparing import cell_samples as selector
-from benchmarks.comparing.cell_samples import cell_samples
+from benchmarks.comparing import evidence as selector
+from benchmarks.comparing.evidence import cell_samples
 from benchmarks.models import Cell, Run, Study
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing

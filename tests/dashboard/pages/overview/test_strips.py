@@ -1,6 +1,6 @@
 """Bands of the spectrum as lines at places of a strip."""
 
-from benchmarks.comparing.spectrum import Band
+from benchmarks.comparing.profile import Band
 from benchmarks.models import Study
 from dashboard.pages.overview.strips import strips
 
