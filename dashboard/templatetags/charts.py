@@ -1,8 +1,11 @@
-"""A chart of a report as a part of its page."""
+"""A chart as a part of a page."""
+
+from typing import Any
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
+from dashboard.charts.outlines import Outline, outline
 from dashboard.kit.document import Chart
 
 register = template.Library()
@@ -12,3 +15,9 @@ register = template.Library()
 def picture(chart: Chart) -> SafeString:
     """Return the chart's SVG as it is: `charts.vector.pen` escaped every name."""
     return mark_safe(chart.svg)
+
+
+@register.filter
+def outlined(chart: Outline | dict[str, Any]) -> Outline:
+    """Return what a chart takes of its page; of one that comes later it is known."""
+    return chart if isinstance(chart, Outline) else outline(chart)

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.template.loader import get_template
 
 from dashboard.charts.figures import SYMBOLS
+from dashboard.charts.outlines import LABEL_PX
 
 DASHBOARD = Path(__file__).parents[2] / "dashboard"
 TEMPLATES = sorted(DASHBOARD.rglob("*.html"))
@@ -128,3 +129,12 @@ def test_every_mark_of_a_chart_is_drawn_on_its_button():
     drawn = set(re.findall(r'^    "?([\w-]+)"?: "M', source, re.MULTILINE))
 
     assert drawn == {*SYMBOLS, "bar", "line"}
+
+
+def test_the_room_of_a_chart_is_what_its_script_draws():
+    script = (DASHBOARD / "kit/static/chart.js").read_text()
+    sheet = (DASHBOARD / "kit/static/data.css").read_text()
+    (narrow,) = re.findall(r"NARROW = (\d+);", script)
+
+    assert f"const LABEL = {LABEL_PX};" in script
+    assert f"@container (width < {narrow}px) {{ .chart-room {{" in sheet

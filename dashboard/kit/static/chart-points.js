@@ -107,10 +107,6 @@
     say(figure, "");
   };
 
-  document.addEventListener("chartdrawn", ({ target: figure }) => {
-    figure.querySelector("[data-chart-zooms]").hidden = !zoomed(figure.chart).length;
-  });
-
   document.addEventListener("click", ({ target }) => {
     const pressed = target.closest("[data-chart-step], [data-chart-zoom]");
     const figure = pressed?.closest("[data-drawn]");

@@ -1,7 +1,6 @@
 /* The series of a drawn chart as buttons that take them out and put them in again. */
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const FEW = 3; // Fewer are not worth a button for all of them.
   // Plotly's marks, so that a button looks like what it stands for.
   const MARKS = {
     circle: "M5,0A5,5 0 1,1 -5,0A5,5 0 1,1 5,0Z",
@@ -18,13 +17,6 @@
     line: "M-11,0H11",
   };
 
-  /* What a legend would name: nothing where there is but one thing to see. */
-  const entries = ({ data, layout }) => {
-    const found = data.map((trace, at) => ({ trace, at })).filter(({ trace }) => trace.name && trace.showlegend !== false);
-    const isWanted = layout.showlegend ?? found.length > 1;
-    return isWanted ? found : [];
-  };
-
   const token = ({ meta, marker, line }) =>
     meta?.series ? `--series-${meta.series}` : [line?.color, marker?.color].flat().find((each) => `${each}`.startsWith("--")) ?? "--ink";
 
@@ -36,48 +28,16 @@
     return path;
   };
 
-  const swatch = (trace) => {
-    const svg = document.createElementNS(SVG, "svg");
-    svg.setAttribute("viewBox", "-12 -8 24 16");
-    svg.setAttribute("aria-hidden", "true");
+  /* What a button stands for, as it is drawn. */
+  const fill = (svg, trace) => {
+    svg.replaceChildren();
     svg.style.setProperty("--paint", `var(${token(trace)})`);
-    if (trace.type === "bar") svg.append(draw("bar"));
-    else {
-      const symbols = [trace.marker?.symbol ?? "circle"].flat();
-      if (/lines/.test(trace.mode)) svg.append(draw("line", false, trace.line?.dash));
-      // A mark beyond the edge is an arrow: the series' own is another's.
-      const symbol = symbols.find((each) => MARKS[each.replace("-open", "")]) ?? "circle";
-      if (/markers/.test(trace.mode)) svg.append(draw(symbol.replace("-open", ""), symbol.endsWith("-open")));
-    }
-    return svg;
-  };
-
-  const button = (at, trace, text) => {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.className = "chart-key chart-entry";
-    made.dataset.chartTrace = at;
-    made.setAttribute("aria-pressed", "true");
-    const name = document.createElement("span");
-    name.textContent = text;
-    made.append(swatch(trace), name);
-    return made;
-  };
-
-  /* The entries of one group under its name: systems of one hypervisor. */
-  const group = (name, members) => {
-    const made = document.createElement("div");
-    made.className = "chart-group";
-    if (name) {
-      const head = document.createElement("span");
-      head.textContent = name;
-      head.setAttribute("aria-hidden", "true");
-      made.setAttribute("role", "group");
-      made.setAttribute("aria-label", name);
-      made.append(head);
-    }
-    made.append(...members);
-    return made;
+    if (trace.type === "bar") return svg.append(draw("bar"));
+    const symbols = [trace.marker?.symbol ?? "circle"].flat();
+    if (/lines/.test(trace.mode)) svg.append(draw("line", false, trace.line?.dash));
+    // A mark beyond the edge is an arrow: the series' own is another's.
+    const symbol = symbols.find((each) => MARKS[each.replace("-open", "")]) ?? "circle";
+    if (/markers/.test(trace.mode)) svg.append(draw(symbol.replace("-open", ""), symbol.endsWith("-open")));
   };
 
   const traces = (figure) => [...figure.querySelectorAll("[data-chart-trace]")];
@@ -87,23 +47,11 @@
     const { unseen } = figure.chart.view;
     for (const each of traces(figure)) each.setAttribute("aria-pressed", String(!unseen.has(Number(each.dataset.chartTrace))));
     const all = figure.querySelector("[data-chart-all]");
-    all.textContent = unseen.size ? all.dataset.show : all.dataset.hide;
+    if (all) all.textContent = unseen.size ? all.dataset.show : all.dataset.hide;
   };
 
   document.addEventListener("chartdrawn", ({ target: figure }) => {
-    const { source, plain } = figure.chart;
-    const found = entries(source);
-    const place = figure.querySelector("[data-chart-series]");
-    place.hidden = !found.length;
-    const groups = new Map();
-    for (const { trace, at } of found) {
-      const name = plain(trace.legendgrouptitle?.text);
-      groups.set(name, [...(groups.get(name) ?? []), button(at, trace, plain(trace.name))]);
-    }
-    for (const old of place.querySelectorAll(".chart-group")) old.remove();
-    place.prepend(...[...groups].map(([name, members]) => group(name, members)));
-    place.querySelector("[data-chart-all]").hidden = found.length < FEW;
-    tell(figure);
+    for (const each of traces(figure)) fill(each.querySelector("svg"), figure.chart.source.data[each.dataset.chartTrace]);
   });
 
   document.addEventListener("click", ({ target }) => {

@@ -47,15 +47,15 @@
         : { ...shape, line: { color: colours.ink, width: 1.5, dash: "4px,3px" } });
 
   /* On a phone labels stand above their dots. */
-  const narrowed = (traces, layout, width) => {
+  const narrowed = (traces, layout, width, unit) => {
     const rows = layout.yaxis.tickvals.length;
-    const room = Math.floor(width / LETTER);
+    const room = Math.floor(width / LETTER / unit);
     const cut = (text) => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
     return [
       traces.map((trace) => ({ ...trace, y: trace.y.map((y) => Math.round(y) + 0.16 + (y - Math.round(y)) * 0.7) })),
       {
         ...layout,
-        height: layout.height + rows * LABEL,
+        height: layout.height + rows * LABEL * unit,
         margin: { ...layout.margin, l: 2, r: 10 },
         // Labels inside the axis would make Plotly leave out the other axis' ticks.
         yaxis: { ...layout.yaxis, showticklabels: false },
@@ -116,7 +116,7 @@
     whole.yaxis.showgrid = Boolean(layout.yaxis.showgrid);
     whole.shapes = shapes(layout.shapes, colours);
     // Only a chart that has a line for every row can put its labels above them.
-    return width < NARROW && layout.yaxis.tickvals ? narrowed(traces, whole, width) : [traces, whole];
+    return width < NARROW && layout.yaxis.tickvals ? narrowed(traces, whole, width, unit) : [traces, whole];
   };
 
   /* The part of an axis that is looked at; its ticks are then no longer the whole's. */
@@ -160,15 +160,6 @@
     if (beside.length) canvas.setAttribute("aria-describedby", beside.map(({ id }) => id).join(" "));
   };
 
-  /* A chart is taller than the place kept for it: who is at something below stays there. */
-  const holding = (figure) => {
-    const focused = document.activeElement;
-    const topOf = () => focused.getBoundingClientRect().top;
-    const top = topOf();
-    const isBelow = figure.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING;
-    return () => isBelow && 0 <= top && top < innerHeight && scrollBy(0, topOf() - top);
-  };
-
   const draw = async (figure) => {
     const canvas = figure.querySelector(".chart-canvas");
     const [source, Plotly] = await Promise.all([numbers(figure), plotly(figure.dataset.plotly)]);
@@ -182,7 +173,6 @@
       // Its series are buttons below: a legend in the picture answers the mouse alone.
       return Plotly.react(canvas, data, { ...layout, showlegend: false }, CONFIG);
     };
-    const hold = holding(figure);
     canvas.replaceChildren();
     await chart.repaint();
     named(canvas, figure);
@@ -190,7 +180,6 @@
     figure.chart = chart;
     figure.dataset.drawn = "";
     figure.dispatchEvent(new CustomEvent("chartdrawn", { bubbles: true }));
-    hold();
   };
 
   const attempt = async (figure) => {
@@ -226,10 +215,7 @@
   }, { rootMargin: "400px" });
 
   const find = (root) => {
-    for (const figure of root.querySelectorAll("[data-chart]")) {
-      figure.hidden = false;
-      near.observe(figure);
-    }
+    for (const figure of root.querySelectorAll("[data-chart]")) near.observe(figure);
   };
 
   const repaint = () => {

@@ -20,7 +20,6 @@
   };
 
   if (button) {
-    button.hidden = false;
     label();
     button.addEventListener("click", () => {
       const theme = NEXT[root.dataset.theme ?? "auto"];
@@ -100,5 +99,6 @@
     for (const each of document.querySelectorAll("[data-fold]")) each.open = isOpen;
   };
   if (phone.matches) fold(false);
+  root.classList.remove("starting");
   phone.addEventListener("change", () => phone.matches || fold(true));
 })();

@@ -17,9 +17,12 @@ RELATIVE = {"relative", "reference"}
 
 
 def comparison_figure(
-    table: ComparisonTable, is_energy: bool = False
+    table: ComparisonTable, is_energy: bool = False, *, is_told: bool = True
 ) -> dict[str, Any] | None:
-    """Return the table's ratios as a Plotly figure; None if it has not one."""
+    """Return the table's ratios as a Plotly figure; None if it has not one.
+
+    ``is_told``: each dot has the sentence that hovering tells.
+    """
     rows = [
         (group, row) for group in table.groups for row in group.rows if _has_ratio(row)
     ]
@@ -32,7 +35,7 @@ def comparison_figure(
     return dot_plot(
         [_row_name(group, row) for group, row in rows],
         series,
-        list(_dots([row for _group, row in rows], columns)),
+        list(_dots([row for _group, row in rows], columns, is_told)),
         axis_title=_axis_title(bool(RELATIVE & table.states.keys()), is_energy),
     )
 
@@ -62,12 +65,15 @@ def _columns_with_ratios(rows: Iterator[CaseRow]) -> list[int]:
     return sorted(found)
 
 
-def _dots(rows: Sequence[CaseRow], columns: Sequence[Column]) -> Iterator[Dot]:
+def _dots(
+    rows: Sequence[CaseRow], columns: Sequence[Column], is_told: bool
+) -> Iterator[Dot]:
     names = [column_name(column) for column in columns]
     for line, row in enumerate(rows):
         for at, cell in enumerate(row.cells):
             if cell is not None and (ratio := told_ratio(cell)) is not None:
-                yield Dot(line, at, ratio, names[at], sentence(cell))
+                text = sentence(cell) if is_told else ""
+                yield Dot(line, at, ratio, names[at], text)
 
 
 def column_name(column: Column) -> str:

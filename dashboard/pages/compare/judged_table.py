@@ -1,19 +1,19 @@
 """The compare page's table with what may be said of each cell: for files and charts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.comparing.facets import Facets, facets
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.table import CaseGroup, ComparisonTable
+from benchmarks.comparing.table import ComparisonTable
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, tested
 from benchmarks.power.energy_rows import energy_rows
 from dashboard.kit.selections import ENERGY, PINS, Selection, selection
 from dashboard.pages.compare.figure import comparison_figure
-from dashboard.pages.compare.finding import is_found
+from dashboard.pages.compare.finding import searched
 from dashboard.pages.compare.page import DRAWN_CELLS, rows_of, shaped
 
 
@@ -51,7 +51,7 @@ def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
     if is_direct:
         narrowed["pin"] = ",".join(str(each.pk) for each in pinned)
     return JudgedTable(
-        _searched(shaped(rows, chosen), chosen.q),
+        searched(shaped(rows, chosen), chosen.q),
         system or study.reference_system,
         chosen.show,
         count,
@@ -70,17 +70,6 @@ def _judged(
     verdicts = study_verdicts(study, system)
     rows = rows_of(study, chosen, found, system, verdicts=verdicts)
     return rows, verdicts.tested
-
-
-def _searched(table: ComparisonTable, q: str) -> ComparisonTable:
-    groups = (_with_words(group, q) for group in table.groups)
-    return replace(table, groups=tuple(each for each in groups if each.rows))
-
-
-def _with_words(group: CaseGroup, q: str) -> CaseGroup:
-    return replace(
-        group, rows=tuple(row for row in group.rows if is_found(q, group, row))
-    )
 
 
 def figure_of(study: Study, query: Mapping[str, str]) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ from benchmarks.comparing.verdicts import Mark, study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies
 from benchmarks.power.energy_rows import energy_rows
+from dashboard.charts.outlines import Outline, outline
 from dashboard.kit.asked import unmet
 from dashboard.kit.selections import (
     ENERGY,
@@ -35,6 +36,8 @@ from dashboard.kit.selections import (
 )
 from dashboard.pages.compare.column_tools import ColumnTools, Pin, column_tools, pins
 from dashboard.pages.compare.direct import DirectPage, direct_page
+from dashboard.pages.compare.figure import comparison_figure
+from dashboard.pages.compare.finding import searched
 
 DRAWN_CELLS = 2_000
 
@@ -115,9 +118,13 @@ class ComparisonPage:
         return is_nothing and all(column.is_native for column in columns)
 
     @property
-    def is_drawn(self) -> bool:
-        """Whether a chart of the ratios can be read."""
-        return 0 < self.table.ratio_count <= DRAWN_CELLS
+    def outline(self) -> Outline | None:
+        """What the chart of the ratios takes of the page; None if it cannot be read."""
+        if not 0 < self.table.ratio_count <= DRAWN_CELLS:
+            return None
+        table = searched(self.table, self.selection.q)
+        figure = comparison_figure(table, self.is_energy, is_told=False)
+        return outline(figure) if figure else None
 
     @property
     def evidence_link(self) -> tuple[str, str]:

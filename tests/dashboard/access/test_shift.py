@@ -1,0 +1,97 @@
+"""No page moves beneath its reader, however late its charts arrive."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.dashboard import browsing, routes
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+MOST = 0.1  # what browsers' makers call good
+NOTE = (Path(__file__).parent / "shifts.js").read_text()
+SIZES = {
+    "desk": {"width": 1440, "height": 900},
+    "phone": {"width": 360, "height": 740},
+}
+# A chart's end in the middle of the window: what follows it would be seen to move.
+SHOW_ITS_END = """
+(chart) => scrollBy(0, chart.getBoundingClientRect().bottom - innerHeight / 2)
+"""
+TWO_FRAMES = """
+() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+"""
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def reader(request, chromium, site):
+    """The window of a maintainer that notes whatever moves in it."""
+    with browsing.window(chromium, site.url, viewport=SIZES[request.param]) as visit:
+        site.sign_in(visit, "maintainer")
+        visit.context.add_init_script(NOTE)
+        yield visit
+
+
+@pytest.mark.parametrize("name", [name for name in routes.PAGES if name != "login"])
+def test_nothing_moves_when_a_page_and_its_charts_arrive(reader, site, name):
+    for address in routes.PAGES[name]:
+        page = reader.open(site.address(address))
+        still(page, address)
+        count = page.locator("[data-chart]").count()
+        page.close()
+        for at in range(count):
+            page = chart_arrived(reader, site.address(address), at)
+            still(page, f"chart {at} of {address}")
+            page.close()
+
+
+def still(page, where):
+    """Check that a page has moved by little."""
+    moved, worst = shifts(page)
+    assert moved < MOST, (where, moved, worst)
+
+
+def shifts(page):
+    """Return by how much a page has moved in all, and what moved most."""
+    page.evaluate(TWO_FRAMES)
+    found = page.evaluate("window.shifts")
+    worst = sorted(found, key=lambda shift: -shift["value"])[:3]
+    return sum(shift["value"] for shift in found), worst
+
+
+def chart_arrived(visit, address, at):
+    """Open a page whose charts come when one of them has been waited for."""
+    page = visit.context.new_page()
+    held = []
+    page.route("**/plotly*.js", lambda route: held.append(route))
+    # Not to its end: that waits for what is held.
+    page.goto(visit.url + address, wait_until="domcontentloaded")
+    chart = page.locator("[data-chart]").nth(at)
+    chart.evaluate(SHOW_ITS_END)
+    while not held:
+        page.wait_for_timeout(20)
+    page.evaluate(TWO_FRAMES)
+    for route in held:
+        route.continue_()
+    expect(chart).to_have_attribute("data-drawn", "")
+    return page
+
+
+def test_what_moves_is_noted(reader, site):
+    """The control: a chart without its room pushes away what follows it."""
+    sheet = "**/data*.css"
+    reader.context.route(sheet, without_room)
+    page = chart_arrived(reader, f"{routes.UOC}energy/", 2)
+    reader.context.unroute(sheet)
+
+    moved, worst = shifts(page)
+    assert moved > MOST
+    assert worst
+    page.close()
+
+
+def without_room(route):
+    answer = route.fetch()
+    body = answer.text().replace(".chart-room", ".nothing")
+    route.fulfill(response=answer, body=f"{body} .chart-room {{ display: none; }}")

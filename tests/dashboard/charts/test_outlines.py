@@ -1,0 +1,85 @@
+"""What a chart takes of its page is known before it is drawn."""
+
+import pytest
+
+from dashboard.charts.bars import Bars, Line, bar_chart, line_chart
+from dashboard.charts.figures import Dot, Series, dot_plot
+from dashboard.charts.outlines import Entry, Group, outline
+
+SERIES = [
+    Series("1 <vCPU>", "Xen"),
+    Series("2 vCPUs", "KVM"),
+    Series("4 vCPUs", "Xen"),
+]
+
+
+def dots(*series):
+    found = [Dot(0, at, 0.5 + at, "system", "told") for at in series]
+    return dot_plot(["a", "b"], SERIES, found, axis_title="Ratio")
+
+
+def test_a_chart_is_as_high_as_it_says_and_on_a_phone_rows_have_names_above():
+    figure = dots(0, 1)
+    found = outline(figure)
+
+    assert found.height == figure["layout"]["height"]
+    assert found.narrow_height == found.height + 2 * 16
+    assert found.room == f"{found.height / 16:g}rem"
+    assert found.narrow_room == f"{found.height / 16 + 2:g}rem"
+
+
+def test_a_chart_in_the_colours_of_tokens_keeps_its_height_on_a_phone():
+    figure = dots(0)
+    figure["layout"]["meta"] = {"tokens": True}
+
+    assert outline(figure).narrow_height == outline(figure).height
+
+
+def test_series_stand_under_the_name_of_their_group_as_people_wrote_it():
+    assert outline(dots(0, 1, 2)).groups == (
+        Group("Xen", (Entry(0, "1 <vCPU>"), Entry(2, "4 vCPUs"))),
+        Group("KVM", (Entry(1, "2 vCPUs"),)),
+    )
+
+
+@pytest.mark.parametrize(("series", "has_many"), [((0, 1), False), ((0, 1, 2), True)])
+def test_there_is_a_button_for_all_series_where_they_are_many(series, has_many):
+    assert outline(dots(*series)).has_many is has_many
+
+
+def test_one_series_needs_no_button_unless_the_figure_says_so():
+    figure = dots(1)
+    assert outline(figure).groups == ()
+
+    figure["layout"]["showlegend"] = True
+    assert outline(figure).groups == (Group("KVM", (Entry(0, "2 vCPUs"),)),)
+
+
+def test_a_series_that_no_legend_names_has_no_button():
+    figure = dots(0, 1, 2)
+    figure["data"][2]["showlegend"] = False
+
+    assert [len(group.entries) for group in outline(figure).groups] == [1, 1]
+
+
+def test_ratios_and_curves_can_be_looked_at_closer_but_not_bars_or_rows():
+    line = Line("one", [1, 2], [3, 4], ["", ""])
+    curve = line_chart([line], x_title="x", y_title="y")
+    bars = [Bars("one", [1.0, 2.0])]
+    stacked = bar_chart(["a", "b"], bars, axis_title="x", mode="stack")
+
+    assert outline(dots(0, 1)).is_zoomable
+    assert outline(curve).is_zoomable
+    assert not outline(stacked).is_zoomable
+
+
+def test_upright_bars_keep_the_axis_of_their_counts():
+    figure = {
+        "data": [{"type": "bar", "name": "", "yaxis": "y2"}],
+        "layout": {"height": 100, "yaxis2": {}, "yaxis": {"range": [0, 1]}},
+    }
+    figure["layout"]["yaxis"]["tickvals"] = [0]
+    assert not outline(figure).is_zoomable
+
+    figure["layout"]["xaxis"] = {}
+    assert outline(figure).is_zoomable
