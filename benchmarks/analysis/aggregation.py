@@ -62,9 +62,14 @@ def named_mean(values: ArrayLike, kind: Kind) -> NamedMean:
     numbers = np.asarray(values, dtype=float)
     if not numbers.size or not np.all(np.isfinite(numbers)):
         raise ValueError("a mean needs values, all of them finite")
-    if kind != "time" and np.any(numbers <= 0):
-        raise ValueError(f"the {NAMES_OF_MEANS[kind]} needs values above 0")
-    return NamedMean(_mean(numbers, kind), NAMES_OF_MEANS[kind])
+    name = NAMES_OF_MEANS[kind]
+    if kind == "time":
+        return NamedMean(float(np.mean(numbers)), name)
+    if np.any(numbers <= 0):
+        raise ValueError(f"the {name} needs values above 0")
+    if kind == "rate":
+        return NamedMean(float(1 / np.mean(1 / numbers)), name)
+    return NamedMean(float(np.exp(np.mean(np.log(numbers)))), name)
 
 
 def overall(
@@ -128,11 +133,3 @@ def _overall(
         cases=count,
         left_out=left_out,
     )
-
-
-def _mean(values: Floats, kind: Kind) -> float:
-    if kind == "ratio":
-        return float(np.exp(np.mean(np.log(values))))
-    if kind == "rate":
-        return float(1 / np.mean(1 / values))
-    return float(np.mean(values))

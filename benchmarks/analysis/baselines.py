@@ -1,4 +1,4 @@
-"""Which native cell a cell is set against, and why none where there is none.
+"""Which native cell a cell is set against, and whether two sides are comparable at all.
 
 The native partner has the same host, case, guest OS and bits (``docs/method.md``,
 baselines). A cell of a virtual machine that runs alone, in parallel, under load or with
@@ -91,34 +91,39 @@ def choose_baseline(
     """
     if cell.is_native:
         return BaselineChoice("native", None, Sentence("This is the native side."))
-    partners = _partners(cell, candidates)
+    fitting = [
+        other
+        for other in candidates
+        if other.is_native
+        and _machine_and_case(other) == _machine_and_case(cell)
+        and _circumstances(other) == _wanted_circumstances(cell)
+    ]
+    own = [other for other in fitting if other.study_id == cell.study_id]
+    partners = own or fitting
     if not partners:
         return BaselineChoice("missing", None, _missing(cell))
-    preferred = _preferred(cell, partners)
-    if _spread_percent(preferred) > equivalence_margin_percent:
-        reason = _ambiguous(preferred, equivalence_margin_percent)
+
+    preferred = sorted(_preferred(cell, partners), key=_recency)
+    means = [other.mean for other in preferred]
+    low, high = min(means), max(means)
+    # Readings of 0 or less have no difference in percent: only equal ones agree.
+    apart = (high - low) / low * 100 if low > 0 else math.inf
+    if low != high and apart > equivalence_margin_percent:
+        reason = Sentence(
+            "{n} native runs fit and differ by more than {percent:g} %: {values}.",
+            n=len(preferred),
+            percent=equivalence_margin_percent,
+            values=joined([Sentence("{mean:g}", mean=mean) for mean in means], ", "),
+        )
         return BaselineChoice("ambiguous", None, reason, _ids(partners))
+
     chosen = max(preferred, key=_recency)
     state, reason = _trust(cell, chosen, max_age_days)
     return BaselineChoice(state, chosen.id, reason, _ids(partners, but=chosen))
 
 
 def _ids(cells: Sequence[CellFacts], but: CellFacts | None = None) -> tuple[Id, ...]:
-    return tuple(each.id for each in cells if each is not but)
-
-
-def _partners(cell: CellFacts, candidates: Sequence[CellFacts]) -> list[CellFacts]:
-    partners = [each for each in candidates if _fits(cell, each)]
-    own = [each for each in partners if each.study_id == cell.study_id]
-    return own or partners
-
-
-def _fits(cell: CellFacts, other: CellFacts) -> bool:
-    return (
-        other.is_native
-        and _machine_and_case(other) == _machine_and_case(cell)
-        and (_circumstances(other) == _wanted_circumstances(cell))
-    )
+    return tuple(cell.id for cell in cells if cell is not but)
 
 
 def _machine_and_case(cell: CellFacts) -> tuple[object, ...]:
@@ -160,13 +165,6 @@ def _agrees(native: CellFacts, cell: CellFacts) -> bool:
     return native.options.items() <= cell.options.items()
 
 
-def _spread_percent(cells: Sequence[CellFacts]) -> float:
-    low, high = min(each.mean for each in cells), max(each.mean for each in cells)
-    if low == high:
-        return 0.0
-    return (high - low) / low * 100 if low > 0 else float("inf")
-
-
 def _recency(cell: CellFacts) -> tuple[float, str]:
     # The id decides between cells of one date, so that every run chooses the same.
     return (cell.last_at.timestamp() if cell.last_at else float("-inf"), str(cell.id))
@@ -178,7 +176,12 @@ def _trust(
     reasons: list[Sentence] = []
     state: State = "paired"
     if chosen.study_id != cell.study_id:
-        reasons.append(_elsewhere(chosen))
+        here = Sentence("This study has no native run; this one is from another one.")
+        there = Sentence(
+            'This study has no native run; this one is from the study "{study}".',
+            study=chosen.study,
+        )
+        reasons.append(there if chosen.study else here)
         state = "other_session"
     elif None not in (cell.session, chosen.session) and cell.session != chosen.session:
         reasons.append(Sentence("The native run is from another session."))
@@ -209,15 +212,6 @@ def _trust(
     return state, joined(reasons) if reasons else fits
 
 
-def _elsewhere(chosen: CellFacts) -> Sentence:
-    if not chosen.study:
-        return Sentence("This study has no native run; this one is from another one.")
-    return Sentence(
-        'This study has no native run; this one is from the study "{study}".',
-        study=chosen.study,
-    )
-
-
 def _gap(cell: CellFacts, other: CellFacts) -> timedelta | None:
     """The time between two cells' runs: zero where they overlap, None if unknown."""
     dates = (cell.first_at, cell.last_at, other.first_at, other.last_at)
@@ -243,16 +237,6 @@ def _missing(cell: CellFacts) -> str:
     )
 
 
-def _ambiguous(cells: Sequence[CellFacts], equivalence_margin_percent: float) -> str:
-    values = [Sentence("{mean:g}", mean=e.mean) for e in sorted(cells, key=_recency)]
-    return Sentence(
-        "{n} native runs fit and differ by more than {percent:g} %: {values}.",
-        n=len(cells),
-        percent=equivalence_margin_percent,
-        values=joined(values, ", "),
-    )
-
-
 def efficiency(
     value: float, baseline: float, better: Literal["higher", "lower", "neither"]
 ) -> float:
@@ -270,7 +254,18 @@ def efficiency(
         )
     sides = ((Sentence("value"), value), (Sentence("baseline"), baseline))
     for side, number in sides:
-        _refuse_unusable(side, number)
+        if number == 0:
+            raise ZeroReadingError(
+                Sentence("The {side} is 0: no ratio can be formed.", side=side)
+            )
+        if not 0 < number < math.inf:
+            raise ValueRefusedError(
+                Sentence(
+                    "The {side} is {number}: no ratio can be formed.",
+                    side=side,
+                    number=number,
+                )
+            )
     ratio = value / baseline if better == "higher" else baseline / value
     if not 0 < ratio < math.inf:
         raise ValueRefusedError(
@@ -281,17 +276,6 @@ def efficiency(
             )
         )
     return ratio
-
-
-def _refuse_unusable(side: Sentence, number: float) -> None:
-    if number == 0:
-        said = Sentence("The {side} is 0: no ratio can be formed.", side=side)
-        raise ZeroReadingError(said)
-    if not 0 < number < math.inf:
-        said = Sentence(
-            "The {side} is {number}: no ratio can be formed.", side=side, number=number
-        )
-        raise ValueRefusedError(said)
 
 
 Light = Literal["green", "amber", "red"]
@@ -318,7 +302,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparability:
-    """Green: only what is studied differs. Amber: more does. Red: refused.
+    """Green: only what is studied differs. Amber: more does. Red: not comparable.
 
     ``studied`` are the differences that the comparison is about, ``unwanted`` those
     that make it amber or red.

@@ -3,6 +3,11 @@
 A guest that counts timer ticks loses time exactly when its host is busy, and nothing
 inside the guest shows it. A time server outside the host does: each of its stamps
 carries the round trip of the question (``docs/method.md``, whose clock).
+
+Agents report it under ``clock`` of a run's facts, in whole microseconds:
+``offset_start_us`` and ``offset_end_us`` say how far the guest's wall clock was ahead
+of the time server's, ``local_us`` and ``external_us`` how long the run took by each,
+``interval_bound_us`` how wrong the latter may be.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from benchmarks.sentences import Parameter, Sentence
+from benchmarks.sentences import Parameter, Sentence, every
 
 Clock = Literal["external", "client", "meter", "guest", "local"]
 Trust = Literal["trusted", "corrected", "suspect", "unchecked"]
@@ -132,8 +137,8 @@ def trust_unmeasured(
 ) -> TimeTrust:
     """Judge a run of whose clock nothing but its kind is known."""
     if is_outside(clock, is_virtual=is_virtual):
-        said = Sentence("Timed by {clock}.", clock=CLOCKS[clock])
-        return TimeTrust("trusted", duration_s, said)
+        sentence = Sentence("Timed by {clock}.", clock=CLOCKS[clock])
+        return TimeTrust("trusted", duration_s, sentence)
     return TimeTrust(
         "unchecked",
         duration_s,
@@ -169,26 +174,24 @@ def trust_guest(
                 ppm=abs(clock.drift_ppm),
             ),
         )
-    said = {"whose": whose, "faults": _listed(faults)}
+    parts = {"whose": whose, "faults": every(faults)}
     if external is None:
-        text = Sentence("{whose} {faults}, and no outside clock timed the run.", **said)
+        text = Sentence(
+            "{whose} {faults}, and no outside clock timed the run.", **parts
+        )
         return TimeTrust("suspect", clock.guest_s, text)
     if external.is_too_uncertain(margin):
         outside = external.sentence(margin)
-        text = Sentence("{whose} {faults}; outside, {outside}", outside=outside, **said)
+        text = Sentence(
+            "{whose} {faults}; outside, {outside}", outside=outside, **parts
+        )
         return TimeTrust("suspect", clock.guest_s, text)
     text = Sentence(
         "{whose} {faults}: corrected to the time server's {took:.6g} s.",
         took=external.duration_s,
-        **said,
+        **parts,
     )
     return TimeTrust("corrected", external.duration_s, text)
-
-
-def _listed(faults: list[Sentence]) -> Sentence:
-    if len(faults) == 1:
-        return faults[0]
-    return Sentence("{one} and {other}", one=faults[0], other=faults[1])
 
 
 def _faults(clock: GuestClock, external: Interval | None) -> list[Sentence]:
@@ -235,14 +238,19 @@ class Report:
 
 def report_of(facts: Mapping[str, Any]) -> Report | None:
     """Return the report in a run's facts; None if there is none that can be used."""
-    told = facts.get("clock")
-    if not isinstance(told, dict):
+    clock = facts.get("clock")
+    if not isinstance(clock, dict):
         return None
-    guest_s, start_s = _seconds(told, "local_us"), _seconds(told, "offset_start_us")
-    end_s = _seconds(told, "offset_end_us")
+    guest_s, start_s = _seconds(clock, "local_us"), _seconds(clock, "offset_start_us")
+    end_s = _seconds(clock, "offset_end_us")
     if guest_s is None or start_s is None or end_s is None or guest_s <= 0:
         return None
-    return Report(GuestClock(guest_s, start_s, end_s), _external(told))
+    guest = GuestClock(guest_s, start_s, end_s)
+    duration_s = _seconds(clock, "external_us")
+    bound_s = _seconds(clock, "interval_bound_us")
+    if duration_s is None or bound_s is None or duration_s <= 0 or bound_s < 0:
+        return Report(guest, None)
+    return Report(guest, Interval(duration_s, bound_s))
 
 
 def run_trust(
@@ -275,13 +283,13 @@ def figures_trust(
     They were printed by the guest's clock: a duration that could be corrected by more
     than half the margin leaves them suspect.
     """
-    found = run_trust(clock, facts, is_virtual=is_virtual, margin=margin)
+    trust = run_trust(clock, facts, is_virtual=is_virtual, margin=margin)
     report = report_of(facts)
-    if found is None:
+    if trust is None:
         return ""
-    if found.state != "corrected" or report is None:
-        return found.state
-    off = abs(report.guest.guest_s / found.duration_s - 1)
+    if trust.state != "corrected" or report is None:
+        return trust.state
+    off = abs(report.guest.guest_s / trust.duration_s - 1)
     return "suspect" if off > margin / 2 else "corrected"
 
 
@@ -290,16 +298,8 @@ def worst(states: Iterable[str]) -> str:
     return max(states, key=ORDER.index, default="")
 
 
-def _external(told: Mapping[str, Any]) -> Interval | None:
-    duration_s = _seconds(told, "external_us")
-    bound_s = _seconds(told, "interval_bound_us")
-    if duration_s is None or bound_s is None or duration_s <= 0 or bound_s < 0:
-        return None
-    return Interval(duration_s, bound_s)
-
-
-def _seconds(told: Mapping[str, Any], name: str) -> float | None:
-    number = told.get(name)
+def _seconds(clock: Mapping[str, Any], name: str) -> float | None:
+    number = clock.get(name)
     if not isinstance(number, int | float) or isinstance(number, bool):
         return None
     return number / _MICROSECONDS if abs(number) < _LONGEST_US else None

@@ -1,4 +1,4 @@
-"""Co-runs: what k virtual machines do together, and how fairly they share.
+"""Co-runs: what k virtual machines do together, how fairly, and what one more adds.
 
 Slots hold rates, where more is better; of a time, pass the reciprocal. The formulas are
 those of ``docs/method.md``, co-runs.

@@ -1,6 +1,9 @@
 """Energy of the work: power over the work's own window, whatever the meter saw besides.
 
-The formulas are those of ``docs/method.md``, energy. Compute per run, then compare.
+The formulas are those of ``docs/method.md``, energy. Compute per run, then compare. One
+meter on both sides cancels its own error; two add theirs, and a difference that they
+could make alone has no interval. Power is joules a second and a rate is work a second,
+so that one by the other is joules for a unit of work.
 """
 
 from __future__ import annotations
@@ -334,6 +337,10 @@ SHORTER: Final = template(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterTotal:
     """A meter's energy and time, and the time of the work it was to measure.
+
+    A meter that is started and stopped by hand runs longer than the work, and its total
+    grows with the wait: two cases whose meters waited differently cannot be compared by
+    their totals.
 
     ``work_s`` is None if nobody wrote it down; ``operations`` too.
     """

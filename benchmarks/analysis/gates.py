@@ -23,8 +23,6 @@ from benchmarks.analysis.intervals import (
 )
 from benchmarks.sentences import template
 
-NAMES: Final = ("NO_RUNS", "SINGLE_RUN", "TWO_RUNS", "FEW_RUNS")
-
 
 class Gate(IntFlag):
     """One reason each. The first eight are found here, the others are handed in."""
@@ -162,7 +160,9 @@ def found_gates(
 ) -> NDArray[np.int64]:
     """Return the reasons that the runs themselves give."""
     n = np.minimum(cell.n, baseline.n)
-    gates = np.select([n < 1, n < 2, n < 3, n < WELCH_RUNS], _bits(NAMES), 0)
+    too_few = (Gate.NO_RUNS, Gate.SINGLE_RUN, Gate.TWO_RUNS, Gate.FEW_RUNS)
+    limits = [n < 1, n < 2, n < 3, n < WELCH_RUNS]
+    gates = np.select(limits, [int(gate) for gate in too_few], 0)
     is_zero = (n > 0) & np.isnan(intervals.ratio)
     several = (n > 1) & ~is_zero
     no_spread = several & ~(np.minimum(intervals.g, intervals.own_g) > LEAST_G)
@@ -201,7 +201,3 @@ def reasons_of(gates: int) -> tuple[Gate, ...]:
 def codes_of(gates: int) -> tuple[str, ...]:
     """Return the codes of one cell's reasons, in the same order."""
     return tuple(gate.code for gate in reasons_of(gates))
-
-
-def _bits(names: tuple[str, ...]) -> list[int]:
-    return [int(Gate[name]) for name in names]

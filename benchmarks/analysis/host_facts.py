@@ -40,15 +40,14 @@ def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
     texts = [
         str(v) for k, v in facts.items() if "net" in k.lower() or "nic" in k.lower()
     ]
-    return max(
-        (_speed(found) for t in texts for found in SPEEDS.finditer(t)), default=None
-    )
-
-
-def _speed(found: re.Match[str]) -> float:
-    if found[1]:
-        return float(found[1]) * (1e6 if found[2].lower().startswith("mb") else 1e9)
-    return 1e8 if (found[3] or "").lower() == "fast" else 1e9
+    rates: list[float] = []
+    for named in (match for text in texts for match in SPEEDS.finditer(text)):
+        if named[1]:
+            is_mega = named[2].lower().startswith("mb")
+            rates.append(float(named[1]) * (1e6 if is_mega else 1e9))
+        else:
+            rates.append(1e8 if (named[3] or "").lower() == "fast" else 1e9)
+    return max(rates, default=None)
 
 
 def disk_bus_byte_per_s(facts: Mapping[str, object]) -> float | None:

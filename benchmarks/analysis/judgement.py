@@ -1,4 +1,8 @@
-"""One cell's judgement in words, for a page."""
+"""One cell's judgement in words, for a page: of its speed, or of the energy it took.
+
+Energies for the same work are judged by the same rules (``verdicts``, ``gates``). Their
+ratio is one of joules, own / baseline, as it is shown: above the margin is more energy.
+"""
 
 from __future__ import annotations
 
@@ -84,20 +88,26 @@ def judgement_of(judgements: Judgements, row: int) -> Judgement:
     """Return one row of the judgements in words."""
     ratio = judgements.intervals.ratio[row]
     log_half_width = judgements.intervals.log_half_width[row]
-    if int(judgements.gates[row]) & SHAPELESS:
+    gates = int(judgements.gates[row])
+    if gates & SHAPELESS:
         ratio = log_half_width = np.float64(np.nan)
-    verdict = Verdict(judgements.verdict[row])
+    verdict = label = Verdict(judgements.verdict[row]).name.lower()
+    direction = Verdict(judgements.direction[row]).name.lower()
+    if gates & SINGLE_RUN:
+        label = "single run"
+    elif gates == FEW_RUNS:
+        label = f"indicative: {direction}"
     return Judgement(
         ratio=_number(ratio),
         low=_number(ratio * np.exp(-log_half_width)),
         high=_number(ratio * np.exp(log_half_width)),
         half_width=_number(np.sinh(log_half_width)),
-        verdict=verdict.name.lower(),
-        direction=Verdict(judgements.direction[row]).name.lower(),
+        verdict=verdict,
+        direction=direction,
         evidence_level=EvidenceLevel(judgements.evidence_level[row]).name.lower(),
-        label=_label(judgements, row),
-        codes=codes_of(int(judgements.gates[row])),
-        sentences=_sentences(judgements, row, verdict),
+        label=label,
+        codes=codes_of(gates),
+        sentences=_what_decided(judgements, row),
         advice=_advice(judgements, row),
     )
 
@@ -106,17 +116,9 @@ def _number(value: np.float64) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _label(judgements: Judgements, row: int) -> str:
-    gates = int(judgements.gates[row])
-    if gates & SINGLE_RUN:
-        return "single run"
-    if gates == FEW_RUNS:
-        return f"indicative: {Verdict(judgements.direction[row]).name.lower()}"
-    return Verdict(judgements.verdict[row]).name.lower()
-
-
-def _sentences(judgements: Judgements, row: int, verdict: Verdict) -> tuple[str, ...]:
-    gates = int(judgements.gates[row])
+def _what_decided(judgements: Judgements, row: int) -> tuple[str, ...]:
+    """Return every reason against a verdict, or the one for it."""
+    gates, verdict = int(judgements.gates[row]), Verdict(judgements.verdict[row])
     if gates:
         facts = {
             "n": int(min(judgements.n[row], judgements.baseline_n[row])),
@@ -185,7 +187,19 @@ def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgem
         margin=margin,
     )
     corrected = correct(judged)
-    return [_of_energy(judgement_of(corrected, row)) for row in range(len(pairs))]
+    found = []
+    for row in range(len(pairs)):
+        judgement = judgement_of(corrected, row)
+        begin, colon, direction = judgement.label.rpartition(": ")
+        found.append(
+            replace(
+                judgement,
+                verdict=OF_ENERGY.get(judgement.verdict, judgement.verdict),
+                direction=OF_ENERGY.get(judgement.direction, judgement.direction),
+                label=f"{begin}{colon}{OF_ENERGY.get(direction, direction)}",
+            )
+        )
+    return found
 
 
 def _extra(meters: tuple[MeterFacts, MeterFacts]) -> float:
@@ -205,14 +219,3 @@ def _rollups(sides: Sequence[Sequence[float]]) -> Rollups:
         for side, mean in zip(sides, means, strict=True)
     ]
     return Rollups.of([len(side) for side in sides], means, m2, np.nan)
-
-
-def _of_energy(said: Judgement) -> Judgement:
-    """Return a judgement of joules in words of energy, not of speed."""
-    begin, colon, direction = said.label.rpartition(": ")
-    return replace(
-        said,
-        verdict=OF_ENERGY.get(said.verdict, said.verdict),
-        direction=OF_ENERGY.get(said.direction, said.direction),
-        label=f"{begin}{colon}{OF_ENERGY.get(direction, direction)}",
-    )

@@ -65,22 +65,13 @@ def asymmetries(paths: Mapping[Ends, Reading]) -> tuple[Asymmetry, ...]:
         back = paths.get((ends[1], ends[0]))
         if ends[0] < ends[1] and back and min(there.mean, back.mean) > 0:
             larger = ends if there.mean >= back.mean else (ends[1], ends[0])
-            found.append(_asymmetry(larger, paths))
+            above, below = paths[larger], paths[larger[1], larger[0]]
+            ratio = log_ratio_intervals(_rollups(above), _rollups(below), [True])
+            low, high = float(ratio.low[0]), float(ratio.high[0])
+            interval = (low, high) if np.isfinite(low) else (None, None)
+            found.append(Asymmetry(larger, above.mean / below.mean, *interval))
     clear = [each for each in found if each.factor >= CLEAR and (each.low or 2) > 1]
     return tuple(sorted(clear, key=lambda each: -each.factor))
-
-
-def _asymmetry(larger: Ends, paths: Mapping[Ends, Reading]) -> Asymmetry:
-    above, below = paths[larger], paths[larger[1], larger[0]]
-    found = log_ratio_intervals(_rollups(above), _rollups(below), [True])
-    low, high = float(found.low[0]), float(found.high[0])
-    has_interval = np.isfinite(low)
-    return Asymmetry(
-        larger,
-        above.mean / below.mean,
-        low if has_interval else None,
-        high if has_interval else None,
-    )
 
 
 def _rollups(reading: Reading) -> Rollups:

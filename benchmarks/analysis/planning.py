@@ -8,8 +8,9 @@ order within a round is what a plan chooses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from random import Random
 from typing import Any, Final, Literal
 
@@ -198,15 +199,20 @@ def treatments_of(design: Design) -> tuple[Treatment, ...]:
 
     PlanError where that is nothing.
     """
-    found = tuple(
-        treatment
-        for column in design.columns
-        for scenario in design.scenarios
-        for treatment in _treatments(column, scenario, design.tools)
-    )
+    found: list[Treatment] = []
+    for column, scenario in product(design.columns, design.scenarios):
+        if scenario.kind == "combined":
+            found.append(mixed_step(column, scenario))
+            continue
+        _check_slots(column, scenario.vms, scenario.kind)
+        found += [
+            one_tool_step(column, scenario, work, program)
+            for work in design.tools
+            for program in work.starts()
+        ]
     if not found:
         raise PlanError(Sentence("Nothing would be run: name at least one tool."))
-    return found
+    return tuple(found)
 
 
 def _round(
@@ -221,19 +227,7 @@ def _round(
     return ordered
 
 
-def _treatments(
-    column: Column, scenario: Scenario, tools: Sequence[Work]
-) -> Iterator[Treatment]:
-    if scenario.kind == "combined":
-        yield _mixed(column, scenario)
-        return
-    _check_slots(column, scenario.vms, scenario.kind)
-    for work in tools:
-        for program in work.starts():
-            yield _of_one_tool(column, scenario, work, program)
-
-
-def _of_one_tool(
+def one_tool_step(
     column: Column, scenario: Scenario, work: Work, program: str
 ) -> Treatment:
     slots = range(1, scenario.vms + 1)
@@ -249,7 +243,7 @@ def _of_one_tool(
     )
 
 
-def _mixed(column: Column, scenario: Scenario) -> Treatment:
+def mixed_step(column: Column, scenario: Scenario) -> Treatment:
     vms = len(scenario.mix)
     _check_slots(column, vms, scenario.kind)
     parts = tuple(
@@ -300,6 +294,8 @@ def fits(needed_s: float | None, left_s: float) -> bool:
     return left_s > 0 and (needed_s is None or needed_s <= left_s)
 
 
+# The options that a plan may give a tool, as the agent's runners know them. They become
+# arguments of programs on other people's machines: each has one narrow form.
 NUMBERS: Final[Mapping[str, range]] = {
     "seconds": range(1, 86_401),
     "threads": range(1, 4_097),
@@ -324,7 +320,15 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:
         if name in NUMBERS:
             _check_number(name, value)
         elif name in TEXTS:
-            _check_text(name, value)
+            pattern, example = TEXTS[name]
+            if not isinstance(value, str) or not pattern.fullmatch(value):
+                raise PlanError(
+                    Sentence(
+                        'The option "{name}" is a text such as {example}.',
+                        name=name,
+                        example=example,
+                    )
+                )
         else:
             none = Sentence('Tools have no option "{name}".', name=shorten(name))
             known = Sentence("Known are: {known}.", known=", ".join(KNOWN))
@@ -347,16 +351,4 @@ def _check_number(name: str, value: Any) -> None:
         )
         raise PlanError(
             Sentence('The option "{name}" is {known}.', name=name, known=known)
-        )
-
-
-def _check_text(name: str, value: Any) -> None:
-    pattern, example = TEXTS[name]
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise PlanError(
-            Sentence(
-                'The option "{name}" is a text such as {example}.',
-                name=name,
-                example=example,
-            )
         )

@@ -1,8 +1,11 @@
-"""What a study may be published as: rule set 1 of the method.
+"""What a study may be published as (rule set 1 of the method), and what it must state.
 
 Draft: anything. Lab: at least five runs a cell, dispersion within the limit of its
 component, and a complete disclosure. Verified: a second lab measured it too, or a
 reviewer of another lab signed it.
+
+One list of what must be stated is for everybody: the rules judge by it, reports and
+pages name what is missing by it.
 """
 
 from __future__ import annotations
@@ -76,7 +79,12 @@ def assess(
     study without cells is a draft.
     """
     few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
-    dispersed = tuple(cell for cell in cells if _is_dispersed(cell))
+    dispersed = tuple(
+        cell
+        for cell in cells
+        if (dispersion := cell.dispersion) is not None
+        and dispersion > DISPERSION.get(cell.component, math.inf)
+    )
     missing = undisclosed(stated)
     is_ready = bool(cells) and not (few or dispersed or missing)
     level: Level = "draft"
@@ -92,14 +100,13 @@ def assess(
     )
 
 
-def _is_dispersed(cell: MeasuredCell) -> bool:
-    limit, dispersion = DISPERSION.get(cell.component), cell.dispersion
-    return limit is not None and dispersion is not None and dispersion > limit
-
-
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something that must be stated; any one of its names states it."""
+    """Something that must be stated; any one of its names states it.
+
+    ``detected`` are names that the agent sends by itself (docs/agents.md), ``stated``
+    those that a person writes: fields of a system, options, facts of a host.
+    """
 
     name: Sentence
     detected: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ A log counts by the clock of the machine that read the meter, which may be an ho
 wrong. Each stamp (see the agents' ``timing``) ties that clock to the server's: between
 two stamps the time runs evenly, so that an offset and a drift both fall out. The
 server's own steps do not matter either: within one boot its monotonic clock counts.
+What ran at the same time is told by stretches of time that overlap.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ def clusters(spans: Sequence[Span]) -> list[list[int]]:
     """
     closed: list[list[int]] = []
     active: list[list[int]] = []
-    for at in sorted(range(len(spans)), key=lambda at: spans[at]):
-        begin = spans[at][0]
-        over = [each for each in active if max(spans[i][1] for i in each) <= begin]
-        closed += over
-        near: list[list[int]] = []
-        apart: list[list[int]] = []
-        for each in active:
-            meets = any(_meet(spans[at], spans[i]) for i in each)
-            if each not in over:
-                (near if meets else apart).append(each)
-        active = [*apart, sorted([at, *(i for each in near for i in each)])]
+    for place in sorted(range(len(spans)), key=lambda place: spans[place]):
+        begin = spans[place][0]
+        joined, apart = [place], []
+        for cluster in active:
+            if max(spans[i][1] for i in cluster) <= begin:
+                closed.append(cluster)
+            elif any(_meet(spans[place], spans[i]) for i in cluster):
+                joined += cluster
+            else:
+                apart.append(cluster)
+        active = [*apart, sorted(joined)]
     return sorted([*closed, *active])
 
 
@@ -130,21 +131,21 @@ class ServerTime:
         By the server's monotonic clock where both asked the same server between two of
         its boots, else by its wall clock.
         """
-        same = [at for at, each in enumerate(self.stamps) if each.clock == begin.clock]
-        if not same:
+        gone_us = [
+            (begin.server_monotonic_us - stamp.server_monotonic_us, server_s)
+            for stamp, server_s in zip(self.stamps, self.server_s, strict=True)
+            if stamp.clock == begin.clock
+        ]
+        if not gone_us:
             return begin.server_wall_us / _MICROSECONDS
-        told_us = begin.server_monotonic_us
-        near = min(
-            same, key=lambda at: abs(self.stamps[at].server_monotonic_us - told_us)
-        )
-        gone_us = told_us - self.stamps[near].server_monotonic_us
-        return self.server_s[near] + gone_us / _MICROSECONDS
+        since_us, server_s = min(gone_us, key=lambda gone: abs(gone[0]))
+        return server_s + since_us / _MICROSECONDS
 
 
 def way_of(axis: Axis, pieces: Iterable[Iterable[Any]]) -> ServerTime | None:
     """Return how a log's moments become the server's, from its pieces' stamps."""
-    told = (stamp_of(each) for piece in pieces for each in piece)
-    return ServerTime.of(axis, (stamp for stamp in told if stamp))
+    stamps = (stamp_of(fields) for piece in pieces for fields in piece)
+    return ServerTime.of(axis, (stamp for stamp in stamps if stamp))
 
 
 def moment(seconds: float) -> datetime:
@@ -172,11 +173,12 @@ class Window:
 
 def external_window(facts: Mapping[str, Any]) -> Window | None:
     """Return the window that an agent's stamps give a run; None without them."""
-    told = facts.get("clock")
-    start = stamp_of(told.get("start")) if isinstance(told, dict) else None
-    if start is None or not isinstance(told, dict):
+    clock = facts.get("clock")
+    if not isinstance(clock, dict):
         return None
-    duration_us = told.get("external_us")
+    start, duration_us = stamp_of(clock.get("start")), clock.get("external_us")
+    if start is None:
+        return None
     if not isinstance(duration_us, int) or not 0 < duration_us < 1 << 50:
         return None
     begin_s = start.server_wall_us / _MICROSECONDS

@@ -3,6 +3,14 @@
 A machine that alternates between two speeds has no mean worth printing. The tests here
 look for two speeds, for an order in the runs and for a first run that differs, and
 label outliers; nothing is ever deleted (``docs/method.md``, shape before mean).
+
+Whether runs in the order of their doing are more alike than chance allows is looked at
+nine times at once: the share of variance that the position modulo k explains for the
+periods k = 2..5, and the autocorrelation at the lags 1..5. Each look is turned into an
+approximately normal score (E. B. Wilson and M. M. Hilferty, 1931) and the largest of
+the nine is set against its own distribution over permutations of the same values, so
+that the whole test, not each look, has 1 % false alarms (the maxT step of P. H.
+Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993).
 """
 
 from __future__ import annotations
@@ -110,7 +118,19 @@ class Shape:
     @property
     def sentence(self) -> Sentence:
         """Two speeds, 59 (64 %) and 109 (36 %), alternating with period 3."""
-        parts = [_speeds(self), *_order_words(self), *_label_words(self)]
+        parts = [_speeds(self), *_order_words(self)]
+        if self.is_first_apart:
+            parts.append(Sentence("the first run differs from the others"))
+        runs = ", ".join(str(place + 1) for place in self.outliers[:5])
+        n = len(self.outliers)
+        if n > 5:
+            parts.append(
+                Sentence("outliers: runs {runs} and {more} more", runs=runs, more=n - 5)
+            )
+        elif n:
+            parts.append(
+                counted("outlier: run {runs}", "outliers: runs {runs}", n=n, runs=runs)
+            )
         return joined(parts, ", ")
 
 
@@ -127,19 +147,34 @@ def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> 
         raise ValueError("a shape needs at least one run, and finite numbers only")
     # In parts of the largest value nothing can overflow.
     unit = float(np.abs(values).max()) or 1.0
-    parts, step = values / unit, _step(values, resolution) / unit
-    eta_squared, threshold = _best_split(parts, step)
+    if resolution is None:
+        resolution = min(last_place(float(value)) for value in values)
+    # Readings are no finer than a few steps of a float of their size.
+    step = max(resolution, 8 * float(np.spacing(np.abs(values).max()))) / unit
+    parts = values / unit
+
+    eta_squared, threshold = best_split(parts, step)
     cutoff = bimodal_cutoff(values.size)
     is_split = cutoff is not None and eta_squared > cutoff
-    groups = _groups(parts, threshold) if is_split else [np.arange(values.size)]
+    groups = [np.arange(values.size)]
+    if is_split:
+        is_upper = parts >= threshold
+        groups = [np.flatnonzero(~is_upper), np.flatnonzero(is_upper)]
     return Shape(
         n=values.size,
-        modes=tuple(_mode(values, group) for group in groups),
+        modes=tuple(
+            Mode(
+                centre=float(np.median(values[group])),
+                share=group.size / values.size,
+                count=group.size,
+            )
+            for group in groups
+        ),
         eta_squared=None if cutoff is None else eta_squared,
         cutoff=cutoff,
         order=order_of(parts),
-        first_run_p=None if is_split else _first_run_p(parts, step),
-        outliers=_outliers(parts, groups, step),
+        first_run_p=None if is_split else p_of_first_run(parts, step),
+        outliers=outliers_in(parts, groups, step),
     )
 
 
@@ -157,13 +192,7 @@ def bimodal_cutoff(n: int) -> float | None:
     return float(np.interp(1 / math.sqrt(n), places, cutoffs))
 
 
-def _step(values: Array, resolution: float | None) -> float:
-    if resolution is None:
-        resolution = min(last_place(float(each)) for each in values)
-    return max(resolution, 8 * float(np.spacing(np.abs(values).max())))
-
-
-def _best_split(values: Array, step: float) -> tuple[float, float]:
+def best_split(values: Array, step: float) -> tuple[float, float]:
     """eta^2 of the best two groups of two or more, and the value between them."""
     n = values.size
     if n < 4:
@@ -177,17 +206,7 @@ def _best_split(values: Array, step: float) -> tuple[float, float]:
     return float(between[best]) / total, float(ordered[best + 2])
 
 
-def _groups(values: Array, threshold: float) -> list[Places]:
-    is_upper = values >= threshold
-    return [np.flatnonzero(~is_upper), np.flatnonzero(is_upper)]
-
-
-def _mode(values: Array, group: Places) -> Mode:
-    centre = float(np.median(values[group]))
-    return Mode(centre, group.size / values.size, group.size)
-
-
-def _first_run_p(values: Array, step: float) -> float | None:
+def p_of_first_run(values: Array, step: float) -> float | None:
     """Two-sided p of the first run against the t prediction interval of the others."""
     if values.size < MIN_RUNS:
         return None
@@ -197,7 +216,7 @@ def _first_run_p(values: Array, step: float) -> float | None:
     return float(2 * stdtr(rest.size - 1, -abs(t)))
 
 
-def _outliers(values: Array, groups: list[Places], step: float) -> tuple[int, ...]:
+def outliers_in(values: Array, groups: list[Places], step: float) -> tuple[int, ...]:
     """Modified z above 3.5 within its mode (B. Iglewicz and D. Hoaglin, 1993).
 
     z = 0.6745 (x - median) / MAD, where the MAD counts as at least half the resolution:
@@ -258,24 +277,6 @@ def _order_words(shape: Shape) -> list[Sentence]:
     ]
 
 
-def _label_words(shape: Shape) -> list[Sentence]:
-    words = []
-    if shape.is_first_apart:
-        words.append(Sentence("the first run differs from the others"))
-    runs = ", ".join(str(place + 1) for place in shape.outliers[:5])
-    if len(shape.outliers) > 5:
-        more = len(shape.outliers) - 5
-        words.append(
-            Sentence("outliers: runs {runs} and {more} more", runs=runs, more=more)
-        )
-    elif shape.outliers:
-        n = len(shape.outliers)
-        words.append(
-            counted("outlier: run {runs}", "outliers: runs {runs}", n=n, runs=runs)
-        )
-    return words
-
-
 PERIODS: Final = (2, 3, 4, 5)
 LAGS: Final = (1, 2, 3, 4, 5)
 ORDER_RUNS: Final = 8
@@ -313,12 +314,21 @@ def order_of(values: Array) -> Order | None:
     """
     if values.size < ORDER_RUNS or not np.ptp(values):
         return None
-    standard = _standardised(values)
+    # Mean 0 and sum of squares 1, without overflow on the way.
+    standard = values / np.abs(values).max()
+    standard = standard - standard.mean()
+    standard /= np.abs(standard).max()
+    standard /= np.sqrt(standard @ standard)
+
     looks = _looks(standard[:, None])[:, 0]
     scores = _scores(looks, values.size)
-    period = _best_period(looks, scores)
+    period = int(scores[: len(PERIODS)].argmax())
+    two, four = PERIODS.index(2), PERIODS.index(4)
+    left = np.maximum(1 - looks, CLEAR)
+    if period == four and left[four] > 0.5 * left[two]:
+        period = two  # what repeats with 2 repeats with 4 as well
     lag = len(PERIODS) + int(scores[len(PERIODS) :].argmax())
-    p_period, p_lag = _chances(standard, scores[[period, lag]])
+    p_period, p_lag = chances(standard, scores[[period, lag]])
     found = LAGS[lag - len(PERIODS)] if p_lag <= FALSE_ALARM else None
     return Order(
         p=min(p_period, p_lag),
@@ -326,24 +336,6 @@ def order_of(values: Array) -> Order | None:
         lag=found,
         autocorrelation=float(standard[:-found] @ standard[found:]) if found else None,
     )
-
-
-def _best_period(looks: Array, scores: Array) -> int:
-    """The place of the best period; 2 if the period 4 is no better than 2 by itself."""
-    best = int(scores[: len(PERIODS)].argmax())
-    two, four = PERIODS.index(2), PERIODS.index(4)
-    left = np.maximum(1 - looks, CLEAR)
-    is_doubled = best == four and left[four] > 0.5 * left[two]
-    return two if is_doubled else best
-
-
-def _standardised(values: Array) -> Array:
-    """Mean 0 and sum of squares 1, without overflow on the way."""
-    centred = values / np.abs(values).max()
-    centred = centred - centred.mean()
-    centred /= np.abs(centred).max()
-    unit: Array = centred / np.sqrt(centred @ centred)
-    return unit
 
 
 def _looks(columns: Array) -> Array:
@@ -377,24 +369,17 @@ def _scores(looks: Array, n: int) -> Array:
     return scores
 
 
-def _levels(score: float, n: int) -> Array:
-    """What each look must reach to get this score: the inverse of ``_scores``.
-
-    Comparing with it spares a cube root for every look of every permutation.
-    """
-    squares = DEGREES * np.maximum(1 - SPREAD + score * np.sqrt(SPREAD), 0) ** 3
-    levels: Array = -np.expm1(-squares / _factors(n)) * (1 - 1e-9)
-    return levels
-
-
-def _chances(standard: Array, scores: Array) -> tuple[float, float]:
+def chances(standard: Array, scores: Array) -> tuple[float, float]:
     """For each of two scores, the chance that the best of nine looks reaches it."""
     n = standard.size
     if n > NORMAL_RUNS:
         p_values = -np.expm1(DEGREES.size * np.log(ndtr(scores)))
         return float(p_values[0]), float(p_values[1])
-    levels = np.array([_levels(float(score), n) for score in scores])
-    orders = _orders(n)
+    # What each look must reach to get a score, the inverse of ``_scores``: comparing
+    # with it spares a cube root for every look of every permutation.
+    roots = np.maximum(1 - SPREAD + scores[:, None] * np.sqrt(SPREAD), 0)
+    levels = -np.expm1(-DEGREES * roots**3 / _factors(n)) * (1 - 1e-9)
+    orders = permutations_of(n)
     count, exceeding = GLANCE, _exceeding(standard[orders[:, :GLANCE]], levels)
     if exceeding.min() < ENOUGH:
         count = PERMUTATIONS
@@ -411,7 +396,7 @@ def _exceeding(columns: Array, levels: Array) -> NDArray[np.intp]:
 
 
 @lru_cache(maxsize=64)
-def _orders(n: int) -> NDArray[np.intp]:
+def permutations_of(n: int) -> NDArray[np.intp]:
     """One permutation in each column, the same ones whenever n is the same."""
     identity = np.tile(np.arange(n)[:, None], (1, PERMUTATIONS))
     return np.random.default_rng(n).permuted(identity, axis=0)

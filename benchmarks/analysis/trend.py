@@ -61,16 +61,15 @@ def change_points(
     random = np.random.default_rng(seed)
     found = _search(np.log(values), 0, random)
     edges = [0, *(at for at, _ in found), len(values)]
-    levels = [_level(values[low:high]) for low, high in pairwise(edges) if found]
+    parts = [values[low:high] for low, high in pairwise(edges) if found]
+    levels = [
+        float(part.mean()) if shape_of(part.tolist()).has_single_figure else None
+        for part in parts
+    ]
     return tuple(
         ChangePoint(skipped + at, levels[place], levels[place + 1], p)
         for place, (at, p) in enumerate(found)
     )
-
-
-def _level(values: Floats) -> float | None:
-    is_figure = shape_of(values.tolist()).has_single_figure
-    return float(values.mean()) if is_figure else None
 
 
 def _search(
@@ -80,19 +79,16 @@ def _search(
         return []
     statistics = _statistics(logs[np.newaxis])[0]
     split = LEAST_RUNS + int(np.argmax(statistics))
-    p = _p_value(logs, float(statistics.max()), random)
+    shuffled = random.permuted(np.tile(logs, (PERMUTATIONS, 1)), axis=1)
+    # Sums in another order differ in their last digits.
+    largest = float(statistics.max()) * (1 - 1e-9)
+    is_as_large = _statistics(shuffled).max(axis=1) >= largest
+    p = float((1 + is_as_large.sum()) / (1 + PERMUTATIONS))
     if p > ALPHA:
         return []
     before = _search(logs[:split], offset, random)
     after = _search(logs[split:], offset + split, random)
     return [*before, (offset + split, p), *after]
-
-
-def _p_value(logs: Floats, largest: float, random: np.random.Generator) -> float:
-    shuffled = random.permuted(np.tile(logs, (PERMUTATIONS, 1)), axis=1)
-    # Sums in another order differ in their last digits.
-    as_large = _statistics(shuffled).max(axis=1) >= largest * (1 - 1e-9)
-    return float((1 + as_large.sum()) / (1 + PERMUTATIONS))
 
 
 def _statistics(rows: Floats) -> Floats:

@@ -103,7 +103,7 @@ def test_a_bad_outside_interval_corrects_nothing():
     trust = trust_guest(SLOW, Interval(135.0, 2.0))
 
     assert (trust.state, trust.duration_s) == ("suspect", 100.0)
-    assert trust.sentence.endswith("refused.")
+    assert trust.sentence.endswith("too uncertain.")
 
 
 @pytest.mark.parametrize(

@@ -144,9 +144,9 @@ def test_what_keeps_a_verdict_from_a_number_is_told_below(rows, measured):
 
     assert r"\textit{52.97}\textsuperscript{b} &" in text
     assert r"0.960\textsuperscript{abc}\\" in text
-    assert r"\textsuperscript{a} no verdict: the clock that timed it" in text
-    assert r"\textsuperscript{b} no verdict: an open flag doubts it" in text
-    assert r"\textsuperscript{c} no verdict: one side has two runs only." in text
+    assert r"\textsuperscript{a} not assessed: the clock that timed it" in text
+    assert r"\textsuperscript{b} not assessed: an open flag doubts it" in text
+    assert r"\textsuperscript{c} not assessed: one side has two runs only." in text
     assert tex.read(text).closed == ["tabular", "table"]
 
 

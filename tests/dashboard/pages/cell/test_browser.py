@@ -67,8 +67,8 @@ def test_one_finds_why_a_verdict_is_refused_and_reads_the_upload(chromium, site)
     with browsing.window(chromium, site, **phone, color_scheme="dark") as visit:
         page = visit.open(f"{COMPARE}../cells/{cell.pk}/?baseline={other.system_id}")
 
-        expect(page.locator(".verdict")).to_contain_text("no verdict")
-        expect(page.locator(".verdict")).to_contain_text("The runs have two speeds")
+        expect(page.locator(".verdict")).to_contain_text("not assessed")
+        expect(page.locator(".verdict")).to_contain_text("The runs are bimodal")
         expect(page.get_by_role("region", name="Comparable")).to_contain_text("Host")
         table = page.get_by_text("The same as a table").first
         table.focus()

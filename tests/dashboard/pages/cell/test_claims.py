@@ -66,7 +66,7 @@ def test_a_ratio_to_a_reference_names_it_and_not_native():
     assert "of the reference system in" in claim(row).sentence
 
 
-def test_a_refused_verdict_is_never_a_claim():
+def test_what_is_not_assessed_is_never_a_claim():
     judged = replace(
         SLOWER,
         verdict="not_assessed",

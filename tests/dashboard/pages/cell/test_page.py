@@ -132,7 +132,7 @@ def test_two_speeds_of_the_baseline_forbid_the_ratio_too(client, sides):
 
     assert "the baseline has two speeds" in page.headline
     assert not page.has_ratio
-    reason = "The runs have two speeds: one mean does not describe them."
+    reason = "The runs are bimodal (two speeds): one mean does not describe them."
     assert f"{reason} That is so of its baseline." in page.reasons
 
 
