@@ -18,10 +18,9 @@ from api.kit.queries import (
 )
 from api.kit.views import ApiView
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
-from benchmarks.comparing.comparisons import compared_cells, comparison_row
 from benchmarks.comparing.ordering import SCENARIOS
-from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import NOT_YET, ComparisonRow
+from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Efficiency, Study, System
@@ -88,68 +87,86 @@ class ComparisonSerializer(serializers.Serializer[Any]):
 
     id = serializers.IntegerField()
     study = serializers.CharField()
-    case = serializers.CharField()
-    case_id = serializers.IntegerField()
-    tool = serializers.CharField()
-    tool_title = serializers.CharField()
-    metric = serializers.CharField()
-    operation = serializers.CharField()
-    access = serializers.CharField()
-    parameters = serializers.DictField(child=serializers.CharField())
-    component = serializers.ChoiceField(choices=COMPONENTS)
-    better = serializers.ChoiceField(choices=BETTER)
-    system = serializers.CharField()
-    system_id = serializers.IntegerField()
-    host = serializers.CharField()
-    hypervisor = serializers.CharField()
-    hypervisor_version = serializers.CharField()
-    virtualization = serializers.CharField()
-    guest_os = serializers.CharField()
-    guest_bits = serializers.IntegerField(allow_null=True)
-    vcpus = serializers.IntegerField(allow_null=True)
-    memory_bytes = serializers.IntegerField(allow_null=True)
-    hw_virt = serializers.CharField()
-    guest_tools = serializers.CharField()
-    options = serializers.DictField(child=serializers.CharField())
+    case = serializers.CharField(source="case.label")
+    case_id = serializers.IntegerField(source="case.id")
+    tool = serializers.CharField(source="case.tool")
+    tool_title = serializers.CharField(source="case.tool_title")
+    metric = serializers.CharField(source="case.metric")
+    operation = serializers.CharField(source="case.operation")
+    access = serializers.CharField(source="case.access")
+    parameters = serializers.DictField(
+        child=serializers.CharField(), source="case.parameters"
+    )
+    component = serializers.ChoiceField(choices=COMPONENTS, source="case.component")
+    better = serializers.ChoiceField(choices=BETTER, source="shown.better")
+    system = serializers.CharField(source="system.label")
+    system_id = serializers.IntegerField(source="system.id")
+    host = serializers.CharField(source="system.host")
+    hypervisor = serializers.CharField(source="system.hypervisor")
+    hypervisor_version = serializers.CharField(source="system.hypervisor_version")
+    virtualization = serializers.CharField(source="system.virtualization")
+    guest_os = serializers.CharField(source="system.guest_os")
+    guest_bits = serializers.IntegerField(allow_null=True, source="system.guest_bits")
+    vcpus = serializers.IntegerField(allow_null=True, source="system.vcpus")
+    memory_bytes = serializers.IntegerField(
+        allow_null=True, source="system.memory_bytes"
+    )
+    hw_virt = serializers.CharField(source="system.hw_virt")
+    guest_tools = serializers.CharField(source="system.guest_tools")
+    options = serializers.DictField(
+        child=serializers.CharField(), source="system.options"
+    )
     scenario = serializers.CharField()
     vms = serializers.IntegerField(allow_null=True)
     slot = serializers.CharField()
     load = serializers.CharField()
     clock = serializers.CharField()
-    value = serializers.FloatField(allow_null=True)
-    doubts = serializers.ListField(child=serializers.ChoiceField(choices=DOUBTS))
-    shape = serializers.CharField()
-    speeds = serializers.ListField(child=serializers.FloatField())
-    range = serializers.ListField(child=serializers.FloatField(), **NONE_YET)
-    unit = serializers.CharField()
-    n = serializers.IntegerField()
-    baseline_doubts = serializers.ListField(
-        child=serializers.ChoiceField(choices=DOUBTS)
+    value = serializers.FloatField(allow_null=True, source="shown.value")
+    doubts = serializers.ListField(
+        child=serializers.ChoiceField(choices=DOUBTS), source="shown.doubts"
     )
-    baseline_value = serializers.FloatField(allow_null=True)
-    baseline_n = serializers.IntegerField(allow_null=True)
-    baseline_system_id = serializers.IntegerField(allow_null=True)
-    efficiency = serializers.FloatField(allow_null=True)
-    relative = serializers.FloatField(allow_null=True)
-    scaling = serializers.FloatField(allow_null=True)
-    low = serializers.FloatField(source="judgement.low", **NONE_YET)
-    high = serializers.FloatField(source="judgement.high", **NONE_YET)
-    verdict = serializers.ChoiceField(VERDICTS, source="judgement.verdict", **NONE_YET)
+    shape = serializers.CharField(source="shown.shape")
+    speeds = serializers.ListField(
+        child=serializers.FloatField(), source="shown.speeds"
+    )
+    range = serializers.ListField(
+        child=serializers.FloatField(), **NONE_YET, source="shown.range"
+    )
+    unit = serializers.CharField(source="shown.unit")
+    n = serializers.IntegerField(source="shown.n")
+    baseline_doubts = serializers.ListField(
+        child=serializers.ChoiceField(choices=DOUBTS), source="shown.baseline_doubts"
+    )
+    baseline_value = serializers.FloatField(
+        allow_null=True, source="shown.baseline_value"
+    )
+    baseline_n = serializers.IntegerField(allow_null=True, source="shown.baseline_n")
+    baseline_system_id = serializers.IntegerField(
+        allow_null=True, source="shown.baseline_system_id"
+    )
+    efficiency = serializers.FloatField(allow_null=True, source="shown.efficiency")
+    relative = serializers.FloatField(allow_null=True, source="shown.relative")
+    scaling = serializers.FloatField(allow_null=True, source="shown.scaling")
+    low = serializers.FloatField(source="shown.judgement.low", **NONE_YET)
+    high = serializers.FloatField(source="shown.judgement.high", **NONE_YET)
+    verdict = serializers.ChoiceField(
+        VERDICTS, source="shown.judgement.verdict", **NONE_YET
+    )
     direction = serializers.ChoiceField(
-        DIRECTIONS, source="judgement.direction", **NONE_YET
+        DIRECTIONS, source="shown.judgement.direction", **NONE_YET
     )
     evidence_level = serializers.ChoiceField(
-        EVIDENCE_LEVELS, source="judgement.evidence_level", **NONE_YET
+        EVIDENCE_LEVELS, source="shown.judgement.evidence_level", **NONE_YET
     )
     reasons = serializers.ListField(
-        child=serializers.CharField(), source="judgement.codes", default=[]
+        child=serializers.CharField(), source="shown.judgement.codes", default=[]
     )
     sentences = serializers.ListField(
-        child=serializers.CharField(), source="judgement.sentences", default=[]
+        child=serializers.CharField(), source="shown.judgement.sentences", default=[]
     )
-    advice = serializers.CharField(source="judgement.advice", default="")
-    state = serializers.ChoiceField(choices=STATES)
-    reason = serializers.CharField()
+    advice = serializers.CharField(source="shown.judgement.advice", default="")
+    state = serializers.ChoiceField(choices=STATES, source="shown.state")
+    reason = serializers.CharField(source="shown.reason")
     document = serializers.CharField()
     table = serializers.CharField()
 

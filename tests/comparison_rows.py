@@ -1,50 +1,86 @@
 """A row of a comparison, for tests to change."""
 
-from benchmarks.comparing.row import ComparisonRow
+from dataclasses import fields, replace
+
+from benchmarks.comparing.row import (
+    Compared,
+    ComparedCase,
+    ComparedSystem,
+    ComparisonRow,
+)
 
 NATIVE = ComparisonRow(
     id=1,
     study="study",
-    case="Network throughput · write",
-    case_id=1,
-    tool="iometer",
-    tool_title="Iometer",
-    metric="network throughput",
-    operation="write",
-    access="",
-    parameters={"operation": "write", "target": "iSCSI"},
-    component="network",
-    better="higher",
-    system="native Ubuntu 32-bit",
-    system_id=1,
-    host="alpha",
-    hypervisor="native",
-    hypervisor_version="",
-    virtualization="",
-    guest_os="Ubuntu",
-    guest_bits=32,
-    vcpus=None,
-    memory_bytes=None,
-    hw_virt="",
-    guest_tools="",
-    options={},
+    case=ComparedCase(
+        id=1,
+        label="Network throughput · write",
+        tool="iometer",
+        tool_title="Iometer",
+        metric="network throughput",
+        operation="write",
+        access="",
+        parameters={"operation": "write", "target": "iSCSI"},
+        component="network",
+    ),
+    system=ComparedSystem(
+        id=1,
+        label="native Ubuntu 32-bit",
+        host="alpha",
+        hypervisor="native",
+        hypervisor_version="",
+        virtualization="",
+        guest_os="Ubuntu",
+        guest_bits=32,
+        vcpus=None,
+        memory_bytes=None,
+        hw_virt="",
+        guest_tools="",
+        options={},
+    ),
     scenario="single",
     vms=1,
     slot="1",
     load="",
     clock="",
-    value=52.97,
-    unit="MB/s",
-    n=1,
-    baseline_value=None,
-    baseline_n=None,
-    baseline_system_id=None,
-    efficiency=None,
-    relative=None,
-    scaling=None,
-    judgement=None,
-    state="native",
-    reason="",
     document="",
     table="",
+    shown=Compared(
+        value=52.97,
+        unit="MB/s",
+        better="higher",
+        n=1,
+        baseline_value=None,
+        baseline_n=None,
+        baseline_system_id=None,
+        efficiency=None,
+        relative=None,
+        scaling=None,
+        judgement=None,
+        state="native",
+        reason="",
+    ),
 )
+PARTS = ("case", "system", "shown")
+# Where a value stands that is not the row's own, by its name in the API.
+PLACES = {
+    "case": ("case", "label"),
+    "case_id": ("case", "id"),
+    "system": ("system", "label"),
+    "system_id": ("system", "id"),
+} | {
+    field.name: (part, field.name)
+    for part in PARTS
+    for field in fields(getattr(NATIVE, part))
+    if field.name not in ("id", "label")
+}
+
+
+def changed(row, **values):
+    """Return a row with other values, whatever part of it they stand in."""
+    parts = {part: {} for part in PARTS}
+    for name in PLACES.keys() & values.keys():
+        part, field = PLACES[name]
+        parts[part][field] = values.pop(name)
+    inner = {part: replace(getattr(row, part), **of) for part, of in parts.items()}
+    return replace(row, **inner, **values)

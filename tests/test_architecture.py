@@ -54,7 +54,6 @@ PURE = (
     "dashboard.pages.cell.strip",
     "dashboard.charts.figures",
     "dashboard.exports.delimited",
-    "dashboard.exports.energy_records",
     "dashboard.exports.escaping",
     "dashboard.exports.latex_widths",
     "dashboard.exports.records",

@@ -94,7 +94,7 @@ def column_head(
     ``group`` is the property of the uppermost heading. Within a group the columns
     follow their properties, or where ``ratios`` are given those, best first.
     """
-    by_id = {row.system_id: row for row in rows}
+    by_id = {row.system.id: row for row in rows}
     names = _properties(by_id.values())
     varying = [name for name in names if _tells_apart(by_id.values(), name)]
     lead = group if group in varying else PLATFORM
@@ -120,26 +120,30 @@ def _order(
     ratios: Mapping[int, float] | None,
 ) -> tuple[Any, ...]:
     platform = (
-        row.hypervisor != NATIVE,
-        natural(row.hypervisor),
-        natural(row.hypervisor_version),
+        row.system.hypervisor != NATIVE,
+        natural(row.system.hypervisor),
+        natural(row.system.hypervisor_version),
     )
     return (
         platform if lead == PLATFORM else natural(_stated(row, lead)),
-        -(ratios or {}).get(row.system_id, 0.0),
+        -(ratios or {}).get(row.system.id, 0.0),
         platform,
         [natural(_stated(row, name)) for name in names],
-        row.system_id,
+        row.system.id,
     )
 
 
 def _stated(row: ComparisonRow, name: str) -> str:
-    value = getattr(row, name) if name in PROPERTIES else row.options.get(name)
+    value = (
+        getattr(row.system, name)
+        if name in PROPERTIES
+        else row.system.options.get(name)
+    )
     return "" if value is None else str(value)
 
 
 def _properties(systems: Iterable[ComparisonRow]) -> list[str]:
-    options = {name for row in systems for name in row.options}
+    options = {name for row in systems for name in row.system.options}
     known = [name for name in OPTIONS if name in options]
     return [*PROPERTIES, *known, *sorted(options.difference(known))]
 
@@ -149,7 +153,7 @@ def _tells_apart(systems: Collection[ComparisonRow], name: str) -> bool:
     values = {
         _stated(row, name)
         for row in systems
-        if row.hypervisor != NATIVE or _stated(row, name)
+        if row.system.hypervisor != NATIVE or _stated(row, name)
     }
     return len(values) > 1
 
@@ -171,12 +175,12 @@ def _columns(
 ) -> tuple[Column, ...]:
     columns: list[Column] = []
     for row in systems:
-        platform = f"{row.hypervisor} {row.hypervisor_version}".strip()
+        platform = f"{row.system.hypervisor} {row.system.hypervisor_version}".strip()
         column = Column(
-            system_id=row.system_id,
-            label=row.system,
+            system_id=row.system.id,
+            label=row.system.label,
             platform=platform,
-            is_native=row.hypervisor == NATIVE,
+            is_native=row.system.hypervisor == NATIVE,
             is_edge=False,
             facts=tuple(Fact(name, _stated(row, name)) for name in varying),
         )

@@ -19,9 +19,8 @@ from benchmarks.analysis.baselines import (
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.analysis.verdicts import runs_for_width, width_sentence
-from benchmarks.comparing.comparisons import compared_cells, comparison_row
-from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.fingerprints import canonical_parameters

@@ -16,10 +16,9 @@ from benchmarks.analysis.factor_effects.effects import (
     pictures,
 )
 from benchmarks.comparing.columns import PROPERTIES, Fact
-from benchmarks.comparing.facets import Facets, facets
 from benchmarks.comparing.ordering import OPTIONS, rank
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.rows import Facets, comparison_rows, facets
 from benchmarks.comparing.table import CaseGroup, comparison_table
 from benchmarks.models import Cell, Study, System
 from benchmarks.models.study import NATIVE
@@ -53,14 +52,14 @@ class Responses:
 def responses_of(cells: Iterable[Measured], response: Response) -> Responses:
     """Take the logarithms of one case's cells."""
     cells = list(cells)
-    names = {name for cell in cells for name in cell.row.options}
+    names = {name for cell in cells for name in cell.row.system.options}
     options = sorted(names, key=lambda name: rank(OPTIONS, name))
     found: dict[int, Observation] = {}
     left_out: Counter[Reason] = Counter()
     for cell in cells:
         answer = _observation(cell, response, options)
         if isinstance(answer, Observation):
-            found[cell.row.system_id] = answer
+            found[cell.row.system.id] = answer
         else:
             left_out[answer] += 1
     return Responses(found, dict(left_out))
@@ -98,8 +97,8 @@ def levels_of(row: ComparisonRow, options: Sequence[str]) -> dict[str, str]:
     """
     host, *others = PROPERTIES
     names = (host, "hypervisor", "hypervisor_version", *others)
-    stated = {name: getattr(row, name) for name in names}
-    stated |= {name: row.options.get(name) for name in options}
+    stated = {name: getattr(row.system, name) for name in names}
+    stated |= {name: row.system.options.get(name) for name in options}
     return {name: "" if it is None else str(it) for name, it in stated.items()}
 
 
@@ -108,22 +107,25 @@ def _observation(
 ) -> Observation | Reason:
     row = cell.row
     levels = levels_of(row, options)
-    if row.value is None or row.value <= 0:
+    if row.shown.value is None or row.shown.value <= 0:
         return "not_positive"
-    own = Side(row.n, log_m2(cell.m2, row.value))
+    own = Side(row.shown.n, log_m2(cell.m2, row.shown.value))
     if response == "value":
-        sign = -1 if row.better == "lower" else 1
-        return Observation(levels, sign * math.log(row.value), own)
-    if row.efficiency is None or not row.baseline_value:
+        sign = -1 if row.shown.better == "lower" else 1
+        return Observation(levels, sign * math.log(row.shown.value), own)
+    if row.shown.efficiency is None or not row.shown.baseline_value:
         return "no_ratio"
-    if not 1 / FARTHEST < row.efficiency < FARTHEST:
+    if not 1 / FARTHEST < row.shown.efficiency < FARTHEST:
         return "implausible"
     return Observation(
         levels,
-        math.log(row.efficiency),
+        math.log(row.shown.efficiency),
         own,
         cell.baseline_id,
-        Side(row.baseline_n or 1, log_m2(cell.baseline_m2, row.baseline_value)),
+        Side(
+            row.shown.baseline_n or 1,
+            log_m2(cell.baseline_m2, row.shown.baseline_value),
+        ),
     )
 
 
@@ -246,7 +248,7 @@ def _measured(
     scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
     rows = comparison_rows(study, systems=systems, filters=filters)
     found = [_with_scatter(row, *scatter[row.id]) for row in rows if row.id in scatter]
-    guests = [each for each in found if each.row.hypervisor != NATIVE]
+    guests = [each for each in found if each.row.system.hypervisor != NATIVE]
     return guests or found
 
 
@@ -262,7 +264,7 @@ def _with_scatter(
 
 
 def _response(measured: Sequence[Measured]) -> Response:
-    has_efficiency = any(each.row.efficiency is not None for each in measured)
+    has_efficiency = any(each.row.shown.efficiency is not None for each in measured)
     return "efficiency" if has_efficiency else "value"
 
 
@@ -290,11 +292,11 @@ def _cases(group: CaseGroup) -> Iterator[tuple[Subject, list[ComparisonRow]]]:
         first = cells[0]
         yield (
             Subject(
-                case_id=first.case_id,
-                case=first.case,
-                tool=first.tool_title,
-                unit=first.unit,
-                better=first.better,
+                case_id=first.case.id,
+                case=first.case.label,
+                tool=first.case.tool_title,
+                unit=first.shown.unit,
+                better=first.shown.better,
                 facts=row.facts,
             ),
             cells,

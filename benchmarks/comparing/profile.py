@@ -205,13 +205,15 @@ def profile(
     ``log_variances`` has the squared standard errors of the cells' log ratios; NaN or
     nothing where they are not known. ``doubted`` are cells that a flag stands against.
     """
-    found = [row for row in rows if _ratio(row) and row.unit not in NO_SPEED]
+    found = [row for row in rows if _ratio(row) and row.shown.unit not in NO_SPEED]
     columns = column_head(found).columns
     components = sorted(
-        {row.component for row in found}, key=lambda name: rank(COMPONENTS, name)
+        {row.case.component for row in found}, key=lambda name: rank(COMPONENTS, name)
     )
     by_component = [
-        _shares([row for row in found if row.component == name], log_variances, doubted)
+        _shares(
+            [row for row in found if row.case.component == name], log_variances, doubted
+        )
         for name in components
     ]
     return Profile(
@@ -220,16 +222,16 @@ def profile(
             ProfileRow(each, tuple(some.get(each.system_id) for some in by_component))
             for each in columns
         ),
-        is_relative=any(row.efficiency is None for row in found),
+        is_relative=any(row.shown.efficiency is None for row in found),
     )
 
 
 def _ratio(row: ComparisonRow) -> float | None:
-    return row.relative if row.efficiency is None else row.efficiency
+    return row.shown.relative if row.shown.efficiency is None else row.shown.efficiency
 
 
 def _key(row: ComparisonRow) -> tuple[Any, ...]:
-    return (row.case_id, row.vms, row.load, row.slot)
+    return (row.case.id, row.vms, row.load, row.slot)
 
 
 def _shares(
@@ -238,8 +240,8 @@ def _shares(
     doubted: Container[int],
 ) -> dict[int, Share]:
     """Return the shares of one component by system."""
-    cells = {(row.system_id, _key(row)): row for row in rows}
-    systems = list(dict.fromkeys(row.system_id for row in rows))
+    cells = {(row.system.id, _key(row)): row for row in rows}
+    systems = list(dict.fromkeys(row.system.id for row in rows))
     keys = list(dict.fromkeys(map(_key, rows)))
     table = [[cells.get((system, key)) for key in keys] for system in systems]
     ratios = [[_number(_ratio(row) if row else None) for row in line] for line in table]
@@ -265,21 +267,21 @@ def _share(
     left_out = {int(label) for label in mean.left_out}
     kept = [row for at, row in enumerate(line) if row and at not in left_out]
     worst = line[int(mean.worst)]
-    least = min(min(row.n, row.baseline_n or row.n) for row in kept)
+    least = min(min(row.shown.n, row.shown.baseline_n or row.shown.n) for row in kept)
     has_interval = least >= RUNS_FOR_AN_INTERVAL
     return Share(
-        component=kept[0].component,
+        component=kept[0].case.component,
         mean=mean.mean,
         low=mean.low if has_interval else None,
         high=mean.high if has_interval else None,
         spread=mean.spread,
         minimum=mean.minimum,
         maximum=mean.maximum,
-        worst=f"{worst.tool_title}: {worst.case}" if worst else "",
+        worst=f"{worst.case.tool_title}: {worst.case.label}" if worst else "",
         cases=mean.cases,
         left_out=len(left_out),
         least_runs=least,
-        runs=sum(row.n for row in kept),
+        runs=sum(row.shown.n for row in kept),
         doubted=sum(row.id in doubted for row in kept),
-        apart=sum(row.state in APART for row in kept),
+        apart=sum(row.shown.state in APART for row in kept),
     )

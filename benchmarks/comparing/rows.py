@@ -1,24 +1,36 @@
-"""All rows of one study's comparison at once, for a table of thousands of cells."""
+"""Cells read as the rows that they are in a comparison.
+
+Few of them, of any study that may be seen: `compared_cells`, each `comparison_row`.
+All of one study, for a table of thousands: `comparison_rows`.
+"""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
 from django.db.models import Case as Choice
-from django.db.models import F, JSONField, Q, When
+from django.db.models import F, JSONField, Q, QuerySet, When
 
-from benchmarks.comparing.references import Reference
+from benchmarks import tools
+from benchmarks.analysis.judgement import Judgement
+from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
     OWN,
     Against,
+    Compared,
+    ComparedCase,
+    ComparedSystem,
     ComparisonRow,
-    case_fields,
-    compared_row,
-    system_fields,
+    State,
+    speed,
 )
 from benchmarks.comparing.verdicts import Verdicts
 from benchmarks.models import Case, Cell, Study, System
+from benchmarks.models.cell import ratio_of_means
 from benchmarks.parsing.contract import Better
+from benchmarks.sentences import Sentence
+from benchmarks.viewer import Viewer
 
 STORED = (
     *("state", "ratio", "baseline_mean", "baseline_n", "baseline__system", "reason"),
@@ -26,6 +38,37 @@ STORED = (
 )
 # Shapes are long: they come only with the few cells that no single figure describes.
 SHAPE = When(~Q(shape_codes=""), then=F("shape"))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What was measured on a system that somebody chose to compare with."""
+
+    system: System
+    measured: Mapping[tuple[Any, ...], tuple[float | None, int, str]]
+
+    @classmethod
+    def of(cls, study: Study, system: System) -> "Reference":
+        """Look up a system's cells of a study, in one query."""
+        cells = Cell.objects.filter(study=study, system=system, n__gt=0)
+        found = cells.values_list(*CIRCUMSTANCES, "mean", "n", "shape_codes")
+        return cls(system, {tuple(row[:-3]): tuple(row[-3:]) for row in found})
+
+    def against(self, own: Mapping[str, Any], better: str) -> Against:
+        """Set a cell's own values against this system's of the same circumstances."""
+        if own["system_id"] == self.system.pk:
+            return Against(State.REFERENCE)
+        if better == "neither":
+            return Against(State.UNDIRECTED)
+        other = self.measured.get(tuple(own[name] for name in CIRCUMSTANCES))
+        if other is None:
+            return Against(
+                State.MISSING, reason=Sentence("The reference has no such cell.")
+            )
+        other_mean, n, doubts = other
+        ratio, reason = ratio_of_means(own["mean"], other_mean, cast(Better, better))
+        pk = self.system.pk
+        return Against(State.RELATIVE, ratio, other_mean, n, pk, reason, doubts)
 
 
 def comparison_rows(
@@ -42,41 +85,151 @@ def comparison_rows(
     ``systems`` have their hosts with them. With ``verdicts`` every row is judged in
     words, too.
     """
-    stored = (f"efficiency__{name}" for name in STORED)
+    columns = (*OWN, *(f"efficiency__{name}" for name in STORED), "doubted")
     cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
     doubted = Choice(SHAPE, default=None, output_field=JSONField())
-    found = list(cells.annotate(doubted=doubted).values_list(*OWN, *stored, "doubted"))
+    found = list(cells.annotate(doubted=doubted).values_list(*columns))
     cases = Case.objects.in_bulk({values[0] for values in found})
-    of_cases = {pk: case_fields(case) for pk, case in cases.items()}
-    of_systems = {each.pk: system_fields(each) for each in systems}
+    compared_cases = {pk: ComparedCase.of(case) for pk, case in cases.items()}
+    compared_systems = {system.pk: ComparedSystem.of(system) for system in systems}
     rows = []
     for values in found:
         case, own = cases[values[0]], dict(zip(OWN, values, strict=False))
         own["shape"] = values[-1]
-        against = _against(reference, case, own, values[len(OWN) : -1])
+        if reference is not None:
+            against = reference.against(own, case.better)
+        else:
+            stored = values[len(OWN) : -1]
+            against = Against()
+            if stored[0]:
+                against = Against(*(*stored[:-1], stored[-1] or ""))
         rows.append(
-            compared_row(
+            _row(
                 own,
-                {"study": study.slug, "unit": case.unit}
-                | of_cases[case.pk]
-                | of_systems[own["system_id"]],
-                against,
-                verdicts.of(own["pk"]) if verdicts else None,
+                study,
+                compared_cases[case.pk],
+                compared_systems[own["system_id"]],
+                speed(own, case, against, verdicts.of(own["pk"]) if verdicts else None),
             )
         )
     return rows
 
 
-def _against(
-    reference: Reference | None,
-    case: Case,
+class AnnotatedCell(Protocol):
+    """What `compared_cells` adds to a cell."""
+
+    baseline_system_id: int | None
+    baseline_doubts: str | None
+
+
+def compared_cells(
+    viewer: Viewer,
+    *,
+    study: Study | None = None,
+    filters: Mapping[str, Any] | None = None,
+) -> QuerySet[Cell]:
+    """Return visible cells with all that a comparison row needs, in five queries.
+
+    Cases, systems, hosts and studies are few and shared by many cells: each is read
+    once, not once a cell as a join would. ``filters`` are Django look-ups on Cell
+    ("case__component", "scenario", ...).
+    """
+    cells = Cell.objects.visible_to(viewer).filter(n__gt=0, **(filters or {}))
+    if study is not None:
+        cells = cells.filter(study=study)
+    return (
+        cells.select_related("efficiency")
+        .annotate(
+            baseline_system_id=F("efficiency__baseline__system_id"),
+            baseline_doubts=F("efficiency__baseline__shape_codes"),
+        )
+        .prefetch_related("case", "system__host", "study")
+        .order_by("pk")
+    )
+
+
+def comparison_row(
+    cell: Cell,
+    reference: Reference | None = None,
+    judgement: Judgement | None = None,
+) -> ComparisonRow:
+    """Return a cell as a row, against its own baseline or a chosen reference system."""
+    own = {name: getattr(cell, name) for name in (*OWN, "shape")}
+    against, stored = Against(), getattr(cell, "efficiency", None)
+    if reference is not None:
+        against = reference.against(own, cell.case.better)
+    elif stored is not None:
+        annotated = cast(AnnotatedCell, cell)
+        against = Against(
+            state=stored.state,
+            ratio=stored.ratio,
+            baseline_value=stored.baseline_mean,
+            baseline_n=stored.baseline_n,
+            baseline_system_id=annotated.baseline_system_id,
+            reason=stored.reason,
+            baseline_doubts=annotated.baseline_doubts or "",
+        )
+    return _row(
+        own,
+        cell.study,
+        ComparedCase.of(cell.case),
+        ComparedSystem.of(cell.system),
+        speed(own, cell.case, against, judgement),
+    )
+
+
+def _row(
     own: Mapping[str, Any],
-    stored: tuple[Any, ...],
-) -> Against:
-    if reference is None:
-        told = (*stored[:-1], stored[-1] or "")
-        return Against(*told) if told[0] else Against()
-    circumstances = tuple(own[name] for name in CIRCUMSTANCES)
-    return reference.against(
-        own["system_id"], circumstances, own["mean"], cast(Better, case.better)
+    study: Study,
+    case: ComparedCase,
+    system: ComparedSystem,
+    shown: Compared,
+) -> ComparisonRow:
+    return ComparisonRow(
+        id=own["pk"],
+        study=study.slug,
+        case=case,
+        system=system,
+        scenario=own["scenario"],
+        vms=own["vms"],
+        slot=own["slot"],
+        load=own["load"],
+        clock=own["clock"],
+        document=own["document"],
+        table=own["table"],
+        shown=shown,
+    )
+
+
+@dataclass(frozen=True)
+class Facets:
+    """What a study's comparison can be narrowed to, each list in a menu's order."""
+
+    scenarios: tuple[str, ...]
+    components: tuple[str, ...]
+    tools: tuple[tuple[str, str], ...]
+    guest_oses: tuple[str, ...]
+    guest_bits: tuple[int, ...]
+    systems: tuple[System, ...]
+
+
+def facets(study: Study) -> Facets:
+    """Return what occurs among a study's cells, in two queries."""
+    cells = Cell.objects.filter(study=study, n__gt=0).order_by()
+    names = ("scenario", "case__component", "case__tool", "system")
+    found = list(cells.values_list(*names).distinct())
+    scenarios, components, slugs, ids = ({row[at] for row in found} for at in range(4))
+    systems = sorted(
+        System.objects.filter(pk__in=ids).select_related("host"),
+        key=lambda system: (not system.is_native, natural(system.label), system.pk),
+    )
+    return Facets(
+        scenarios=tuple(sorted(scenarios, key=lambda name: rank(SCENARIOS, name))),
+        components=tuple(sorted(components, key=lambda name: rank(COMPONENTS, name))),
+        tools=tuple((slug, tools.get(slug).title) for slug in sorted(slugs)),
+        guest_oses=tuple(sorted({system.guest_os for system in systems} - {""})),
+        guest_bits=tuple(
+            sorted({system.guest_bits for system in systems if system.guest_bits})
+        ),
+        systems=tuple(systems),
     )

@@ -18,9 +18,9 @@ from benchmarks.analysis.sweeps import (
     parting,
 )
 from benchmarks.comparing.columns import Column, column_head
-from benchmarks.comparing.comparisons import compared_cells, comparison_row
 from benchmarks.comparing.ordering import COMPONENTS, natural, rank
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.rows import compared_cells, comparison_row
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Study
@@ -54,7 +54,7 @@ class Line:
     @property
     def parting(self) -> Parting | None:
         """How it goes against its baseline, where the verdicts decide."""
-        judged = [point.row.judgement for point in self.points]
+        judged = [point.row.shown.judgement for point in self.points]
         return parting([each.verdict if each else "" for each in judged])
 
 

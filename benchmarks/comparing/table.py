@@ -80,7 +80,7 @@ def comparison_table(
 ) -> ComparisonTable:
     """Shape the cells of one study, in any order, into a table."""
     found = list(rows)
-    runs = {row.n for row in found}
+    runs = {row.shown.n for row in found}
     ratios = _median_ratios(found) if order == BY_RATIO else None
     head = column_head(found, group=group, ratios=ratios)
     scenarios = {row.scenario for row in found}
@@ -90,9 +90,9 @@ def comparison_table(
         head=head,
         groups=groups,
         scenario=_one(scenarios),
-        states=dict(Counter(row.shown_state for row in found).most_common()),
+        states=dict(Counter(row.shown.full_state for row in found).most_common()),
         cell_count=len(found),
-        ratio_count=sum(row.ratio is not None for row in found),
+        ratio_count=sum(row.shown.ratio is not None for row in found),
         row_count=sum(len(group.rows) for group in groups),
         runs=runs.pop() if len(runs) == 1 else None,
     )
@@ -100,16 +100,16 @@ def comparison_table(
 
 def rows_with_ratios(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
     """Leave out the lines and the columns of a table that have not one ratio."""
-    told = [row for row in rows if row.ratio is not None]
-    keys, systems = {_row_key(row) for row in told}, {row.system_id for row in told}
-    return [row for row in rows if row.system_id in systems and _row_key(row) in keys]
+    told = [row for row in rows if row.shown.ratio is not None]
+    keys, systems = {row.place for row in told}, {row.system.id for row in told}
+    return [row for row in rows if row.system.id in systems and row.place in keys]
 
 
 def _median_ratios(rows: Iterable[ComparisonRow]) -> dict[int, float]:
     ratios: dict[int, list[float]] = {}
     for row in rows:
-        if row.ratio is not None:
-            ratios.setdefault(row.system_id, []).append(row.ratio)
+        if row.shown.ratio is not None:
+            ratios.setdefault(row.system.id, []).append(row.shown.ratio)
     return {system_id: median(found) for system_id, found in ratios.items()}
 
 
@@ -118,7 +118,7 @@ def _groups(
 ) -> tuple[CaseGroup, ...]:
     by_group: dict[tuple[str, str], list[ComparisonRow]] = {}
     for row in found:
-        by_group.setdefault((row.component, row.tool), []).append(row)
+        by_group.setdefault((row.case.component, row.case.tool), []).append(row)
     ordered = sorted(by_group, key=lambda key: (rank(COMPONENTS, key[0]), key[1]))
     return tuple(_group(by_group[key], system_ids, named) for key in ordered)
 
@@ -128,22 +128,20 @@ def _group(
 ) -> CaseGroup:
     by_key: dict[RowKey, dict[int, ComparisonRow]] = {}
     for row in members:
-        by_key.setdefault(_row_key(row), {})[row.system_id] = row
+        by_key.setdefault(row.place, {})[row.system.id] = row
     lines = sorted((next(iter(it.values())) for it in by_key.values()), key=_row_order)
     said = [row_facts(line, named) for line in lines]
     first, shared = lines[0], _shared(said)
     group = CaseGroup(
-        component=first.component,
-        tool=first.tool_title,
+        component=first.case.component,
+        tool=first.case.tool_title,
         label=_shared_label(lines),
-        unit=_one({line.unit for line in lines}),
-        better=_one({line.better for line in lines}),
+        unit=_one({line.shown.unit for line in lines}),
+        better=_one({line.shown.better for line in lines}),
         facts=tuple(Fact(name, value) for name, value in shared.items() if value),
     )
     rows = (
-        _case_row(
-            line, group, facts, [by_key[_row_key(line)].get(x) for x in system_ids]
-        )
+        _case_row(line, group, facts, [by_key[line.place].get(x) for x in system_ids])
         for line, facts in zip(lines, said, strict=True)
     )
     return replace(group, rows=tuple(rows))
@@ -158,22 +156,18 @@ def _case_row(
     shared = {fact.name for fact in group.facts}
     own = [Fact(*item) for item in facts.items() if item[1] and item[0] not in shared]
     return CaseRow(
-        key=_row_key(line),
-        label=line.case.removeprefix(group.label + PART) if group.label else line.case,
-        unit="" if group.unit else line.unit,
-        better="" if group.better else line.better,
+        key=line.place,
+        label=line.case.label.removeprefix(group.label + PART if group.label else ""),
+        unit="" if group.unit else line.shown.unit,
+        better="" if group.better else line.shown.better,
         facts=tuple(own),
         cells=tuple(cells),
     )
 
 
-def _row_key(row: ComparisonRow) -> RowKey:
-    return (row.case_id, row.scenario, row.vms, row.load, row.slot)
-
-
 def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
     """Return what a case's label leaves out: parameters, the circumstances named."""
-    details = case_details(tools.get(row.tool), row.parameters)
+    details = case_details(tools.get(row.case.tool), row.case.parameters)
     # One VM alone is the first of one: saying so tells nothing.
     alone = row.scenario == "single" and row.vms in (None, 1)
     told = [name for name in named if not (alone and name in ("vms", "slot"))]
@@ -193,20 +187,20 @@ def _shared(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 def _shared_label(lines: Sequence[ComparisonRow]) -> str:
     """The beginning that all labels of a group have and go on after, or nothing."""
-    firsts = {line.case.partition(PART)[::2] for line in lines}
+    firsts = {line.case.label.partition(PART)[::2] for line in lines}
     heads = {head for head, _ in firsts}
     goes_on = all(rest for _, rest in firsts)
     return heads.pop() if len(heads) == 1 and goes_on else ""
 
 
 def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
-    names = [metric.name for metric in tools.get(row.tool).metrics]
+    names = [metric.name for metric in tools.get(row.case.tool).metrics]
     return (
-        rank(names, row.metric),
+        rank(names, row.case.metric),
         rank(SCENARIOS, row.scenario),
-        natural(row.case),
-        [(name, *_size(value)) for name, value in sorted(row.parameters.items())],
-        row.case_id,
+        natural(row.case.label),
+        [(name, *_size(value)) for name, value in sorted(row.case.parameters.items())],
+        row.case.id,
         row.vms or 0,
         natural(row.load),
         (not row.slot.isdigit(), natural(row.slot)),

@@ -1,4 +1,7 @@
-"""Energy per work of every cell whose runs were metered, against its baseline's."""
+"""Energy per work of every cell whose runs were metered, against its baseline's.
+
+`cell_energies` computes it, `energy_rows` shows it instead of the speed.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +12,21 @@ from django.db import connection
 
 from benchmarks.analysis.energy import (
     GAIN_ERROR,
-    EnergyRatio,
+    SENTENCES,
     MeterFacts,
     cost_unit,
     energy_ratio,
     work_cost,
 )
 from benchmarks.analysis.gates import Gate, gates_of_doubts, gates_of_states
-from benchmarks.analysis.judgement import EnergyPair, Judgement, energy_judgements
-from benchmarks.comparing.row import CIRCUMSTANCES, State
+from benchmarks.analysis.judgement import EnergyPair, energy_judgements
+from benchmarks.comparing.row import (
+    CIRCUMSTANCES,
+    CellEnergy,
+    Compared,
+    ComparisonRow,
+    State,
+)
 from benchmarks.models import (
     Case,
     Cell,
@@ -30,8 +39,10 @@ from benchmarks.models import (
 from benchmarks.models.run import CELL_SAMPLES
 from benchmarks.power.logged_energy import meter_facts
 from benchmarks.power.meters import meter_readings
+from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import withheld_cells
 
+METERED, UNMETERED, MISSING = "metered", "unmetered", "missing"
 # Reasons against an interval that more runs do not cure.
 BY_METERS = {"unknown_accuracy", "within_meters"}
 # The mean of each metered run in each cell, and how many cases of its metric the run
@@ -50,30 +61,6 @@ RUN_MEANS = f"""
     GROUP BY cell.id, run.id, run.lab_id, benchmark_case.metric
     ORDER BY cell.id, run.id
 """
-
-
-@dataclass(frozen=True, slots=True)
-class CellEnergy:
-    """What the work of one cell cost: J for each metered run, and against the baseline.
-
-    ``unit`` is J, or J for a unit of data. ``ratio`` is None where the baseline has no
-    power of its own that this can be set against; ``judgement`` is of the ratio of
-    joules, None where two meters forbid an interval. ``gates`` are what stands against
-    the cell itself.
-    """
-
-    unit: str
-    costs: tuple[float, ...]
-    meter: MeterFacts
-    gates: int = 0
-    base: float | None = None
-    base_n: int = 0
-    ratio: EnergyRatio | None = None
-    judgement: Judgement | None = None
-
-    @property
-    def mean(self) -> float:
-        return sum(self.costs) / len(self.costs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,3 +228,86 @@ def _against(own: CellEnergy, base: CellEnergy | None) -> CellEnergy:
         return own
     ratio = energy_ratio(own.costs, base.costs, (own.meter, base.meter))
     return replace(own, base=base.mean, base_n=len(base.costs), ratio=ratio)
+
+
+def energy_rows(
+    rows: Iterable[ComparisonRow], energies: Mapping[int, CellEnergy]
+) -> list[ComparisonRow]:
+    """Return the rows with their energy; those of cases that nobody metered go."""
+    found = list(rows)
+    metered = [row for row in found if row.id in energies]
+    units = {row.place: energies[row.id].unit for row in metered}
+    systems = {row.system.id for row in metered}
+    return [
+        energy_row(row, energies.get(row.id), unit=units[row.place])
+        for row in found
+        if row.place in units and row.system.id in systems
+    ]
+
+
+def energy_row(
+    row: ComparisonRow, energy: CellEnergy | None, unit: str = ""
+) -> ComparisonRow:
+    """Return one row with its energy; without any it says so, and not a 0.
+
+    ``unit`` is that of the case's other cells.
+    """
+    return replace(row, shown=_shown_energy(row.shown, energy, unit))
+
+
+def _shown_energy(speed: Compared, energy: CellEnergy | None, unit: str) -> Compared:
+    """Return what is shown of an energy where a speed was."""
+    nothing = Compared(
+        value=None,
+        unit=unit,
+        better="lower",
+        n=0,
+        baseline_value=None,
+        baseline_n=None,
+        baseline_system_id=speed.baseline_system_id,
+        efficiency=None,
+        relative=None,
+        scaling=None,
+        state=UNMETERED,
+        reason="",
+        judgement=None,
+        is_energy=True,
+    )
+    if energy is None:
+        return nothing
+    is_one_figure = not (speed.doubts or speed.baseline_doubts)
+    ratio, state = (energy.ratio if is_one_figure else None), speed.state
+    if state not in (State.NATIVE, State.REFERENCE):
+        state = METERED if energy.ratio else MISSING
+    return replace(
+        nothing,
+        value=None if speed.doubts else energy.mean,
+        unit=energy.unit,
+        n=len(energy.costs),
+        baseline_value=None if speed.baseline_doubts else energy.base,
+        baseline_n=energy.base_n or None,
+        efficiency=1 / ratio.ratio if ratio else None,
+        judgement=energy.judgement,
+        state=state,
+        reason=_reason(speed, energy, state) if is_one_figure else speed.reason,
+        doubts=speed.doubts,
+        baseline_doubts=speed.baseline_doubts,
+        shape=speed.shape,
+        range=(min(energy.costs), max(energy.costs)) if speed.doubts else None,
+        energy=energy,
+    )
+
+
+def _reason(speed: Compared, energy: CellEnergy, state: str) -> str:
+    """Return why there is no ratio, or none with an interval."""
+    if energy.ratio:
+        reason = energy.ratio.reason
+        return Sentence(SENTENCES[reason]) if reason else ""
+    if state != MISSING or speed.state == MISSING:
+        return speed.reason
+    if energy.base is not None:
+        return Sentence(
+            "One side was metered at the wall, the other by the processor's own "
+            "counters: the two are never compared."
+        )
+    return Sentence("No power was measured for its baseline that belongs to it alone.")

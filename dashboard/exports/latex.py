@@ -238,7 +238,7 @@ def _judged_how(source: Source) -> str:
 def _runs(table: ComparisonTable) -> str:
     """Return how many runs stand behind each number, baselines included."""
     cells = (c for group in table.groups for row in group.rows for c in row.cells if c)
-    counts = {n for cell in cells for n in (cell.n, cell.baseline_n) if n}
+    counts = {n for cell in cells for n in (cell.shown.n, cell.shown.baseline_n) if n}
     if len(counts) < 2:
         return _("Runs behind each number: %(n)s.") % {"n": min(counts, default=0)}
     words = {"least": min(counts), "most": max(counts)}

@@ -7,7 +7,6 @@ from itertools import groupby
 from benchmarks.comparing.columns import Column
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import CaseGroup, CaseRow
-from benchmarks.power.energy_rows import EnergyRow
 from dashboard import wording
 from dashboard.exports.escaping import tex
 from dashboard.exports.latex_widths import (
@@ -130,9 +129,9 @@ def _cell_pt(row: ComparisonRow, show: str) -> float:
         small = ", ".join(interval_ends(row, show) or ())
         wide = width_pt(ratio) + SIGN_PT + mark
         return max(COLUMN_PT, wide, width_pt(f"[{small}]", SMALL))
-    ends = both_ends(row) if row.value is None else None
+    ends = both_ends(row.shown) if row.shown.value is None else None
     if ends is None:
-        return max(COLUMN_PT, width_pt(row_figure(row), ITALIC) + mark)
+        return max(COLUMN_PT, width_pt(row_figure(row.shown), ITALIC) + mark)
     first, second = width_pt(ends[0], ITALIC), width_pt(ends[1], SMALL_ITALIC)
     return max(COLUMN_PT, first + mark, second + width_pt("| ", SMALL))
 
@@ -145,8 +144,8 @@ def _cell(row: ComparisonRow | None, style: CellStyle, room_pt: float) -> str:
     ratio = ratio_text(row, style.show)
     if not ratio or style.show == VALUE:
         return _figure(row, mark, room_pt)
-    signs = SIGNS_OF_ENERGY if isinstance(row, EnergyRow) else SIGNS
-    sign = signs.get(row.judgement.verdict, "") if row.judgement else ""
+    signs = SIGNS_OF_ENERGY if row.shown.is_energy else SIGNS
+    sign = signs.get(row.shown.judgement.verdict, "") if row.shown.judgement else ""
     text = f"{tex(ratio)}{sign}{mark}"
     ends = interval_ends(row, style.show)
     if ends is None:
@@ -163,12 +162,12 @@ def _two_lines(first: str, second: str, room_pt: float) -> str:
 
 def _figure(row: ComparisonRow, mark: str, room_pt: float) -> str:
     """Return a value; both speeds or a range in two lines, for they are wide."""
-    ends = both_ends(row) if row.value is None else None
+    ends = both_ends(row.shown) if row.shown.value is None else None
     if ends is None:
-        said = tex(row_figure(row))
+        said = tex(row_figure(row.shown))
         return rf"\textit{{{said}}}{mark}" if said else NOT_MEASURED + mark
     low, high = map(tex, ends)
-    between = r"\textbar{}" if row.speeds else NOT_MEASURED
+    between = r"\textbar{}" if row.shown.speeds else NOT_MEASURED
     first = rf"\textit{{{low}}}{mark}"
     return _two_lines(first, rf"{between} \textit{{{high}}}", room_pt)
 
@@ -184,7 +183,9 @@ def _noted(row: ComparisonRow) -> list[str]:
 
     Of what has no ratio a flag alone is told: a value stands for itself.
     """
-    state = row.shown_state
+    state = row.shown.full_state
     noted = [] if state in SILENT else [state]
-    codes = judging.withheld(row.judgement)
-    return noted + [it for it in codes if row.ratio is not None or it == "flagged"]
+    codes = judging.withheld(row.shown.judgement)
+    return noted + [
+        it for it in codes if row.shown.ratio is not None or it == "flagged"
+    ]

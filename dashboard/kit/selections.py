@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.columns import BY_RATIO, PLATFORM
-from benchmarks.comparing.facets import Facets
 from benchmarks.comparing.ordering import OPTIONS
+from benchmarks.comparing.rows import Facets
 from benchmarks.models import Run, Study, System
 from dashboard import wording
 from dashboard.wording import states

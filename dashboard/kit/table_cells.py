@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 from benchmarks.comparing.cell_figures import Shown
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.verdicts import Mark
-from benchmarks.power.energy_rows import EnergyRow
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.wording import judging, states
@@ -46,22 +45,22 @@ def cell_view(
 
     ``n`` is left out where a table tells that of all its cells at once.
     """
-    ratio = row.ratio
+    ratio = row.shown.ratio
     if ratio is not None:
         kind, shade = "ratio", figures.heat(ratio)
     else:
-        kind, shade = "value" if row.shown_state in VALUES else "plain", ""
+        kind, shade = "value" if row.shown.full_state in VALUES else "plain", ""
     is_withheld = bool(mark and mark.is_flagged and shade)
     sign = judging.FLAGGED if is_withheld else judging.verdict_sign(_verdict(row, mark))
     main, sub = _texts(row, show)
-    is_silent = row.shown_state in SILENT and bool(ratio or kind == "value")
+    is_silent = row.shown.full_state in SILENT and bool(ratio or kind == "value")
     return CellView(
         id=row.id,
         kind=kind,
         shade=shade,
         main=main,
         sub=sub,
-        n=f"n {row.n}" if is_n_told else "",
+        n=f"n {row.shown.n}" if is_n_told else "",
         state="" if is_silent else _tag(row),
         sign=sign,
         is_withheld=is_withheld,
@@ -71,18 +70,18 @@ def cell_view(
 def _verdict(row: ComparisonRow, mark: Mark | None) -> str:
     if mark:
         return mark.verdict
-    if isinstance(row, EnergyRow):
+    if row.shown.is_energy:
         return ""  # The signs below the table are those of speeds.
-    return row.judgement.verdict if row.judgement else ""
+    return row.shown.judgement.verdict if row.shown.judgement else ""
 
 
 def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:
     """Return what a cell says large and small."""
-    if isinstance(row, EnergyRow):
+    if row.shown.is_energy:
         return energy_texts(row)
-    if row.ratio is None or show == VALUE:
-        return row_figure(row), row.unit
-    return ratio_text(row, show), wording.quantity(row.value, row.unit)
+    if row.shown.ratio is None or show == VALUE:
+        return row_figure(row.shown), row.shown.unit
+    return ratio_text(row, show), wording.quantity(row.shown.value, row.shown.unit)
 
 
 def full_figure(row: ComparisonRow) -> str:
@@ -90,15 +89,15 @@ def full_figure(row: ComparisonRow) -> str:
 
     A single run with all its digits; what is computed has more than mean something.
     """
-    is_whole = row.n == 1 and not isinstance(row, EnergyRow)
-    figure = wording.quantity(row.value, row.unit, whole=is_whole)
-    return figure or row_figure(row, row.unit)
+    is_whole = row.shown.n == 1 and not row.shown.is_energy
+    figure = wording.quantity(row.shown.value, row.shown.unit, whole=is_whole)
+    return figure or row_figure(row.shown, row.shown.unit)
 
 
 def baseline_figure(row: ComparisonRow) -> str:
     """Return the mean that a row is set against, with its unit."""
-    is_whole = row.baseline_n == 1 and not isinstance(row, EnergyRow)
-    return wording.quantity(row.baseline_value, row.unit, whole=is_whole)
+    is_whole = row.shown.baseline_n == 1 and not row.shown.is_energy
+    return wording.quantity(row.shown.baseline_value, row.shown.unit, whole=is_whole)
 
 
 def row_figure(row: Shown, unit: str = "") -> str:
@@ -125,21 +124,21 @@ def both_ends(row: Shown) -> tuple[str, str] | None:
 
 
 def _tag(row: ComparisonRow) -> str:
-    state = row.shown_state
-    if row.speeds:
+    state = row.shown.full_state
+    if row.shown.speeds:
         return _("two speeds")
     return _("no ratio") if state == "paired" else states.state_name(state)
 
 
 def sentence(row: ComparisonRow) -> str:
     """Return the cell in full: for the tooltip and for those who hear the page."""
-    if isinstance(row, EnergyRow):
+    if row.shown.is_energy:
         return energy_sentence(row)
-    ratio = row.ratio
-    runs = wording.runs_text(row.n)
+    ratio = row.shown.ratio
+    runs = wording.runs_text(row.shown.n)
     if ratio is None:
-        state = row.shown_state
-        meaning = wording.said(row.reason) or states.state_meaning(state)
+        state = row.shown.full_state
+        meaning = wording.said(row.shown.reason) or states.state_meaning(state)
         said = f"{full_figure(row)}, {runs}. {states.state_name(state)}: {meaning}"
         return said.rstrip(": ")
     words = {
@@ -147,19 +146,19 @@ def sentence(row: ComparisonRow) -> str:
         "value": full_figure(row),
         "baseline": baseline_figure(row),
         "runs": runs,
-        "baseline_runs": wording.runs_text(row.baseline_n or 0),
+        "baseline_runs": wording.runs_text(row.shown.baseline_n or 0),
     }
-    parts = (_against(row) % words, judging.judgement_sentence(row.judgement))
+    parts = (_against(row) % words, judging.judgement_sentence(row.shown.judgement))
     return " ".join(filter(None, [*parts, _caution(row)]))
 
 
 def _against(row: ComparisonRow) -> str:
-    if row.scaling is not None:
+    if row.shown.scaling is not None:
         return _(
             "%(ratio)s times one machine alone: %(value)s in sum against "
             "%(baseline)s, %(runs)s against %(baseline_runs)s."
         )
-    if row.efficiency is None:
+    if row.shown.efficiency is None:
         return _(
             "%(ratio)s of the reference: %(value)s against %(baseline)s, "
             "%(runs)s against %(baseline_runs)s."
@@ -171,4 +170,8 @@ def _against(row: ComparisonRow) -> str:
 
 
 def _caution(row: ComparisonRow) -> str:
-    return "" if row.state in {"paired", "relative"} else wording.said(row.reason)
+    return (
+        ""
+        if row.shown.state in {"paired", "relative"}
+        else wording.said(row.shown.reason)
+    )

@@ -8,7 +8,6 @@ from django.utils.translation import ngettext
 from benchmarks.analysis.energy import SENTENCES, EnergyRatio
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.power.energy import EnergyTable, SystemEnergy
-from benchmarks.power.energy_rows import EnergyRow
 from benchmarks.power.metered import MeteredRun
 from benchmarks.power.meters import MeterReading
 from benchmarks.sentences import Sentence
@@ -142,43 +141,44 @@ def _same_order(known: Sequence[SystemEnergy]) -> bool:
     return by_total == by_work
 
 
-def energy_texts(row: EnergyRow) -> tuple[str, str]:
+def energy_texts(row: ComparisonRow) -> tuple[str, str]:
     """Return what a cell says large and small: the ratio of joules, its interval."""
-    if row.energy is None:
+    if row.shown.energy is None:
         return NONE, ""
-    if row.range:
-        low, high = map(figures.brief, row.range)
-        return _("%(low)s to %(high)s") % {"low": low, "high": high}, row.unit
-    if row.joules is None:
-        return figures.brief(row.energy.mean), row.unit
-    cost = wording.quantity(row.value, row.unit)
-    small = interval_text(row.joules) if row.joules.has_interval else cost
-    return figures.ratio(row.joules.ratio), small
+    if row.shown.range:
+        low, high = map(figures.brief, row.shown.range)
+        return _("%(low)s to %(high)s") % {"low": low, "high": high}, row.shown.unit
+    if row.shown.joules is None:
+        return figures.brief(row.shown.energy.mean), row.shown.unit
+    cost = wording.quantity(row.shown.value, row.shown.unit)
+    small = interval_text(row.shown.joules) if row.shown.joules.has_interval else cost
+    return figures.ratio(row.shown.joules.ratio), small
 
 
 def meter_text(row: ComparisonRow) -> str:
     """Return what the meter of an energy saw; nothing of a speed."""
-    if not isinstance(row, EnergyRow) or row.energy is None:
+    if row.shown.energy is None:
         return ""
-    is_cpu_only = row.energy.meter.is_cpu_only
+    is_cpu_only = row.shown.energy.meter.is_cpu_only
     return _("CPU only") if is_cpu_only else _("whole machine")
 
 
-def energy_sentence(row: EnergyRow) -> str:
+def energy_sentence(row: ComparisonRow) -> str:
     """Return the cell in full."""
-    energy = row.energy
+    energy = row.shown.energy
     if energy is None:
-        return states.state_meaning(row.state)
+        return states.state_meaning(row.shown.state)
     words = {
-        "own": wording.quantity(row.value, row.unit) or " ".join(energy_texts(row)),
-        "runs": wording.runs_text(row.n),
+        "own": wording.quantity(row.shown.value, row.shown.unit)
+        or " ".join(energy_texts(row)),
+        "runs": wording.runs_text(row.shown.n),
         "meter": meter_text(row),
     }
-    if row.joules is None:
+    if row.shown.joules is None:
         said = _("%(own)s for the work, %(runs)s, %(meter)s.") % words
-        return f"{said} {wording.said(row.reason)}".rstrip()
-    words["ratio"] = figures.ratio(row.joules.ratio)
-    words["base"] = wording.quantity(row.baseline_value, row.unit)
+        return f"{said} {wording.said(row.shown.reason)}".rstrip()
+    words["ratio"] = figures.ratio(row.shown.joules.ratio)
+    words["base"] = wording.quantity(row.shown.baseline_value, row.shown.unit)
     words["base_runs"] = wording.runs_text(energy.base_n)
     said = (
         _(
@@ -187,7 +187,7 @@ def energy_sentence(row: EnergyRow) -> str:
         )
         % words
     )
-    return f"{said} {interval_text(row.joules)}"
+    return f"{said} {interval_text(row.shown.joules)}"
 
 
 def interval_text(found: EnergyRatio | None) -> str:

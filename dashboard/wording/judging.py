@@ -67,11 +67,11 @@ def is_flagged(judgement: Judgement) -> bool:
 
 def reasons(row: ComparisonRow) -> list[str]:
     """Return what decided or stands against a verdict, and of which side it is so."""
-    judged = row.judgement
+    judged = row.shown.judgement
     if judged is None:
         return []
     said = [wording.said(sentence) for sentence in judged.sentences]
-    others = set(row.baseline_doubts) - set(row.doubts)
+    others = set(row.shown.baseline_doubts) - set(row.shown.doubts)
     if not others.intersection(judged.codes):
         return said
     return [

@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.power.energy_rows import EnergyRow
 from dashboard.kit import figures
 
 OVERHEAD, VALUE = "overhead", "value"
@@ -17,15 +16,15 @@ OVERHEAD, VALUE = "overhead", "value"
 
 def told_ratio(row: ComparisonRow) -> float | None:
     """Return the ratio that is written: of an energy that of the joules."""
-    if isinstance(row, EnergyRow):
-        return row.joules.ratio if row.joules else None
-    return row.ratio
+    if row.shown.is_energy:
+        return row.shown.joules.ratio if row.shown.joules else None
+    return row.shown.ratio
 
 
 def is_overhead(row: ComparisonRow, show: str) -> bool:
     """Whether a ratio is written as what is lost of 1: scaling loses nothing."""
-    is_speed = not isinstance(row, EnergyRow)
-    return show == OVERHEAD and is_speed and row.scaling is None
+    is_speed = not row.shown.is_energy
+    return show == OVERHEAD and is_speed and row.shown.scaling is None
 
 
 def ratio_text(row: ComparisonRow, show: str) -> str:
@@ -46,7 +45,7 @@ def interval_text(row: ComparisonRow, show: str) -> str:
 
 def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
     """Return both ends of that interval: the more is lost, the less is the ratio."""
-    said = row.judgement
+    said = row.shown.judgement
     if said is None or said.low is None or said.high is None:
         return None
     if is_overhead(row, show):
@@ -57,7 +56,7 @@ def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
 def drawn_judgement(row: ComparisonRow) -> Judgement | None:
     """Return what an interval's bar draws: the judgement of a ratio that is told."""
     ratio = told_ratio(row)
-    said = row.judgement
+    said = row.shown.judgement
     return replace(said, ratio=ratio) if said and ratio is not None else None
 
 

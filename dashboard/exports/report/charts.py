@@ -61,7 +61,9 @@ def _mean(share: Share | None) -> Mean | None:
 def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Chart, ...]:
     """Draw every ratio of a scenario, a band for each component and platform."""
     bands = list(
-        _bands([row for row in rows if row.ratio and row.unit not in NO_SPEED])
+        _bands(
+            [row for row in rows if row.shown.ratio and row.shown.unit not in NO_SPEED]
+        )
     )
     if not bands:
         return ()
@@ -88,7 +90,7 @@ def _ratio_caption(every: Sequence[Ratio]) -> str:
 
 def _bands(rows: Sequence[ComparisonRow]) -> Iterator[Band]:
     def place(row: ComparisonRow) -> tuple[Any, ...]:
-        return rank(COMPONENTS, row.component), row.component, _platform(row)
+        return rank(COMPONENTS, row.case.component), row.case.component, _platform(row)
 
     for (_rank, component, platform), members in groupby(
         sorted(rows, key=place), place
@@ -98,14 +100,14 @@ def _bands(rows: Sequence[ComparisonRow]) -> Iterator[Band]:
 
 
 def _platform(row: ComparisonRow) -> str:
-    return f"{row.hypervisor} {row.hypervisor_version}".strip()
+    return f"{row.system.hypervisor} {row.system.hypervisor_version}".strip()
 
 
 def _ratio(row: ComparisonRow) -> Ratio:
-    judged = row.judgement
+    judged = row.shown.judgement
     has_interval = judged is not None and judged.low is not None
     return Ratio(
-        row.ratio or 0.0,
+        row.shown.ratio or 0.0,
         judged.low if judged and has_interval else None,
         judged.high if judged and has_interval else None,
     )

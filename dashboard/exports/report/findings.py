@@ -32,7 +32,9 @@ def findings(
 
     ``names`` are those of the systems, by their ids.
     """
-    judged = [row.judgement for row in rows if row.judgement and row.ratio]
+    judged = [
+        row.shown.judgement for row in rows if row.shown.judgement and row.shown.ratio
+    ]
     if not judged:
         return Section("findings", _("Findings"), (_("No cell has a ratio yet."),))
     texts = (_counts(judged), *_correction(tested), *_ranges(found))
@@ -112,7 +114,7 @@ def _losses(rows: Sequence[ComparisonRow], names: Names) -> Table | None:
     """Return the largest losses of each component alone, and of each other scenario."""
     ranked = sorted(
         (row for row in rows if _is_loss(row)),
-        key=lambda row: (_group_order(row), row.ratio or 0),
+        key=lambda row: (_group_order(row), row.shown.ratio or 0),
     )
     lines = [
         each
@@ -129,13 +131,13 @@ def _losses(rows: Sequence[ComparisonRow], names: Names) -> Table | None:
 
 
 def _is_loss(row: ComparisonRow) -> bool:
-    ratio = row.ratio
-    is_speed = row.unit not in NO_SPEED and row.scaling is None
+    ratio = row.shown.ratio
+    is_speed = row.shown.unit not in NO_SPEED and row.shown.scaling is None
     return is_speed and ratio is not None and ratio < 1
 
 
 def _group_order(row: ComparisonRow) -> tuple[Any, ...]:
-    component = row.component if row.scenario == ALONE else ""
+    component = row.case.component if row.scenario == ALONE else ""
     return rank(SCENARIOS, row.scenario), rank(COMPONENTS, component)
 
 
@@ -143,20 +145,20 @@ def _loss_lines(members: Sequence[ComparisonRow], names: Names) -> Iterator[Line
     """Name the group and its worst cases; of VMs that ran together the worst one."""
     first = members[0]
     scenario = wording.scenario_name(first.scenario)
-    component = wording.component_name(first.component)
+    component = wording.component_name(first.case.component)
     yield heading(component if first.scenario == ALONE else scenario, 4)
     worst: dict[tuple[Any, ...], ComparisonRow] = {}
     for row in members:
-        worst.setdefault((row.system_id, row.case_id, row.vms, row.load), row)
+        worst.setdefault((row.system.id, row.case.id, row.vms, row.load), row)
     for row in islice(worst.values(), LOSSES):
         yield _loss(row, names)
 
 
 def _loss(row: ComparisonRow, names: Names) -> Line:
     circumstances = f" ({wording.slot_text(row.slot)})" if _has_slot(row) else ""
-    case = f"{row.tool_title}: {row.case}{circumstances}"
-    ratio = figures.ratio(row.ratio or 0)
-    texts = map(Entry, (names[row.system_id], case))
+    case = f"{row.case.tool_title}: {row.case.label}{circumstances}"
+    ratio = figures.ratio(row.shown.ratio or 0)
+    texts = map(Entry, (names[row.system.id], case))
     return Line((*texts, Entry(ratio, is_number=True), Entry(_words(row))))
 
 
@@ -165,10 +167,10 @@ def _has_slot(row: ComparisonRow) -> bool:
 
 
 def _words(row: ComparisonRow) -> str:
-    if row.judgement is None:
+    if row.shown.judgement is None:
         return ""
-    interval = judging.interval_text(row.judgement)
-    words = judging.verdict_words(row.judgement)
-    doubt = _("doubted by a flag") if judging.is_flagged(row.judgement) else ""
+    interval = judging.interval_text(row.shown.judgement)
+    words = judging.verdict_words(row.shown.judgement)
+    doubt = _("doubted by a flag") if judging.is_flagged(row.shown.judgement) else ""
     said = "; ".join(filter(None, (words, doubt)))
     return f"{interval}: {said}" if interval else said

@@ -158,8 +158,8 @@ def _label(row: CaseRow) -> str:
 def _entry(row: ComparisonRow | None, silent: Collection[str]) -> Entry:
     if row is None:
         return Entry("", is_number=True)
-    ratio, judged = row.ratio, row.judgement
-    value, state = row_figure(row), row.shown_state
+    ratio, judged = row.shown.ratio, row.shown.judgement
+    value, state = row_figure(row.shown), row.shown.full_state
     if ratio is None:
         state = "" if state in silent else state_words.state_name(state)
         return Entry(value, sub=state, is_number=True)
@@ -172,7 +172,7 @@ def _entry(row: ComparisonRow | None, silent: Collection[str]) -> Entry:
 
 def _states(table: ComparisonTable, part: slice) -> set[str]:
     cells = (c for group in table.groups for row in group.rows for c in row.cells[part])
-    return {cell.shown_state for cell in cells if cell}
+    return {cell.shown.full_state for cell in cells if cell}
 
 
 def _note(states: Iterable[str]) -> str:

@@ -21,8 +21,13 @@ def tools_table(
     """Return a line for each metric; ``versions`` are those of each tool."""
     cells: dict[tuple[Any, ...], list[ComparisonRow]] = {}
     for row in rows:
-        metric = row.case.partition(PART)[0]
-        place = (rank(COMPONENTS, row.component), row.tool_title, metric, row.unit)
+        metric = row.case.label.partition(PART)[0]
+        place = (
+            rank(COMPONENTS, row.case.component),
+            row.case.tool_title,
+            metric,
+            row.shown.unit,
+        )
         cells.setdefault(place, []).append(row)
     head = (
         *(_("Tool"), _("Version"), _("What is measured"), _("Unit")),
@@ -31,10 +36,10 @@ def tools_table(
     lines = (
         (
             tool,
-            _versions(tool, versions.get(members[0].tool, ())),
+            _versions(tool, versions.get(members[0].case.tool, ())),
             metric,
             unit,
-            str(wording.BETTER.get(members[0].better, "")),
+            str(wording.BETTER.get(members[0].shown.better, "")),
             _clocks(members),
             str(len(members)),
         )

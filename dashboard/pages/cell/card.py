@@ -5,13 +5,11 @@ from dataclasses import dataclass
 
 from django.http import Http404
 
-from benchmarks.comparing.references import Reference
-from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
-from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Cell, Efficiency, Flag, Study, System
-from benchmarks.power.energy_per_work import cell_energies
-from benchmarks.power.energy_rows import energy_row
+from benchmarks.power.energy_per_work import cell_energies, energy_row
 from benchmarks.studies.flags import visible_flags
 from benchmarks.viewer import Viewer
 from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
@@ -45,7 +43,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
     show = shown(query)
     row = _row(study, system, cell_id, chosen, show)
     doubted = [cell_id, *_baseline_cells(study, row, chosen)]
-    baseline = chosen or systems.filter(pk=row.baseline_system_id or -1).first()
+    baseline = chosen or systems.filter(pk=row.shown.baseline_system_id or -1).first()
     return CellCard(
         row=row,
         words=card_words(row, system, baseline, show),
@@ -86,7 +84,13 @@ def _baseline_cells(
     if chosen is None:
         found = Efficiency.objects.filter(cell=row.id, baseline__isnull=False)
         return list(found.values_list("baseline_id", flat=True))
-    same = {name: getattr(row, name) for name in CIRCUMSTANCES}
+    same = {
+        "case_id": row.case.id,
+        "scenario": row.scenario,
+        "vms": row.vms,
+        "slot": row.slot,
+        "load": row.load,
+    }
     cells = Cell.objects.filter(study=study, system=chosen, **same)
     return list(cells.values_list("pk", flat=True))
 

@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.models import System
-from benchmarks.power.energy_rows import EnergyRow
 from dashboard import wording
 from dashboard.kit.table_cells import baseline_figure, full_figure
 from dashboard.wording import judging, states
@@ -37,7 +36,7 @@ def card_words(
     row: ComparisonRow, system: System, baseline: System | None, show: str
 ) -> CardWords:
     """Return the card of a cell, whose cells show efficiency, overhead or energy."""
-    said, ratio = row.judgement, ratio_text(row, show)
+    said, ratio = row.shown.judgement, ratio_text(row, show)
     lines, interval = [*_sides(row, system, baseline)], interval_text(row, show)
     is_value = show == VALUE and bool(full_figure(row))
     if is_value and ratio:
@@ -57,14 +56,14 @@ def card_words(
 def _meaning(row: ComparisonRow, show: str) -> str:
     if show == VALUE:
         return _("measured value")
-    is_energy = isinstance(row, EnergyRow)
+    is_energy = row.shown.is_energy
     return ratio_meaning(show, is_energy=is_energy) or _against_what(row)
 
 
 def _against_what(row: ComparisonRow) -> str:
-    if row.scaling is not None:
+    if row.shown.scaling is not None:
         return _("times one machine alone")
-    return _("of native") if row.efficiency is not None else _("of the reference")
+    return _("of native") if row.shown.efficiency is not None else _("of the reference")
 
 
 def _between(interval: str) -> str:
@@ -76,25 +75,28 @@ def _sides(
 ) -> Iterator[tuple[str, str]]:
     figure = full_figure(row)
     if figure:
-        yield wording.system_name(system), f"{figure}, {wording.runs_text(row.n)}"
-    if baseline is not None and row.baseline_value is not None:
+        yield wording.system_name(system), f"{figure}, {wording.runs_text(row.shown.n)}"
+    if baseline is not None and row.shown.baseline_value is not None:
         name = _("against %(name)s") % {"name": wording.system_name(baseline)}
-        yield name, f"{baseline_figure(row)}, {wording.runs_text(row.baseline_n or 0)}"
+        yield (
+            name,
+            f"{baseline_figure(row)}, {wording.runs_text(row.shown.baseline_n or 0)}",
+        )
     if meter := meter_text(row):
         yield _("Metered"), meter
 
 
 def _reasons(row: ComparisonRow) -> Iterator[str]:
     """Yield what decided, or what stands against a verdict or an interval."""
-    if row.judgement:
+    if row.shown.judgement:
         yield from judging.reasons(row)
-        if row.judgement.advice:
-            yield wording.said(row.judgement.advice)
-    elif isinstance(row, EnergyRow) and row.reason:
-        yield wording.said(row.reason)
+        if row.shown.judgement.advice:
+            yield wording.said(row.shown.judgement.advice)
+    elif row.shown.is_energy and row.shown.reason:
+        yield wording.said(row.shown.reason)
 
 
 def _lack(row: ComparisonRow) -> str:
-    state = row.shown_state
-    why = wording.said(row.reason) or states.state_meaning(state)
+    state = row.shown.full_state
+    why = wording.said(row.shown.reason) or states.state_meaning(state)
     return f"{states.state_name(state)}: {why}".rstrip(": ")

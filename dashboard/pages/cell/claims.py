@@ -80,22 +80,22 @@ def claim(
     system where the ratio is relative; ``provisos`` are sentences without which the
     claim would mislead. Nothing is claimed of what is not assessed.
     """
-    judged, ratio = row.judgement, row.ratio
+    judged, ratio = row.shown.judgement, row.shown.ratio
     if judged is None or ratio is None:
-        reason = wording.said(row.reason) or states.state_meaning(row.state)
+        reason = wording.said(row.shown.reason) or states.state_meaning(row.shown.state)
         return Refusal((reason,), wording.said(judged.advice) if judged else "")
     if judged.verdict not in SAYINGS or judged.low is None or judged.high is None:
         sentences = tuple(map(wording.said, judged.sentences))
         return Refusal(sentences, wording.said(judged.advice))
     words = {
-        "host": row.host,
-        "system": row.system,
+        "host": row.system.host,
+        "system": row.system.label,
         "ratio": figures.ratio(ratio),
         "low": figures.ratio(judged.low),
         "high": figures.ratio(judged.high),
-        "what": f"{row.tool_title} ({_what(row)})",
-        "runs": wording.runs_text(row.n),
-        "baseline_runs": wording.runs_text(row.baseline_n or 0),
+        "what": f"{row.case.tool_title} ({_what(row)})",
+        "runs": wording.runs_text(row.shown.n),
+        "baseline_runs": wording.runs_text(row.shown.baseline_n or 0),
         "verdict": _verdict(judged, equivalence_margin_percent),
         "against": against or _("the reference system"),
     }
@@ -103,7 +103,7 @@ def claim(
 
 
 def _sentence(row: ComparisonRow) -> str:
-    if row.efficiency is not None:
+    if row.shown.efficiency is not None:
         return _(
             "On host %(host)s, %(system)s gives %(ratio)s [%(low)s, %(high)s] of native"
             " in %(what)s, %(runs)s against %(baseline_runs)s, 95 %% interval:"
@@ -122,7 +122,7 @@ def _what(row: ComparisonRow) -> str:
     if row.scenario == "single":
         del facts["scenario"]
     told = (wording.fact_text(Fact(*item)) for item in facts.items() if item[1])
-    return " · ".join([row.case, *told])
+    return " · ".join([row.case.label, *told])
 
 
 def _verdict(judged: Judgement, equivalence_margin_percent: float) -> str:

@@ -19,8 +19,7 @@ from benchmarks.comparing.evidence import (
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Study, System
-from benchmarks.power.energy_per_work import cell_energies
-from benchmarks.power.energy_rows import energy_row
+from benchmarks.power.energy_per_work import cell_energies, energy_row
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.drawings import Drawing
@@ -96,8 +95,8 @@ class CellPage:
     def is_judged(self) -> bool:
         """Whether a verdict, or what stands against one, is told."""
         row = self.evidence.row
-        is_side = row.state in SIDES and self.has_single_figure
-        return row.judgement is not None and not is_side
+        is_side = row.shown.state in SIDES and self.has_single_figure
+        return row.shown.judgement is not None and not is_side
 
 
 def evidence_or_404(
@@ -152,9 +151,11 @@ def _energy(study: Study, row: ComparisonRow, reference: int | None) -> str:
     system = System.objects.filter(pk=reference).first() if reference else None
     found = energy_row(row, cell_energies(study, system).get(row.id))
     sentence = energy_sentence(found)
-    if not (found.judgement and found.joules and found.joules.has_interval):
+    if not (
+        found.shown.judgement and found.shown.joules and found.shown.joules.has_interval
+    ):
         return sentence
-    verdict = judging.verdict_words(found.judgement)
+    verdict = judging.verdict_words(found.shown.judgement)
     return _("%(sentence)s: %(verdict)s.") % {"sentence": sentence, "verdict": verdict}
 
 
@@ -221,7 +222,7 @@ def _comparability(found: Evidence) -> ComparabilityWords | None:
 
 
 def _width(found: Evidence) -> str:
-    judged = found.row.judgement
+    judged = found.row.shown.judgement
     if found.baseline is None or judged is None:
         return ""
     margin, half_width = (
@@ -236,14 +237,14 @@ def _width(found: Evidence) -> str:
 
 def _location(found: Evidence) -> str:
     sides = (found.samples, found.baseline_samples)
-    if found.row.ratio is None or any(
+    if found.row.shown.ratio is None or any(
         side.is_cut or not LEAST_RUNS <= len(side.runs) <= MOST_PAIRED for side in sides
     ):
         return ""
     own, other = ([run.mean for run in side.runs] for side in sides)
     if min(*own, *other) <= 0:
         return ""
-    is_rate = found.row.better == "higher"
+    is_rate = found.row.shown.better == "higher"
     ratio = hodges_lehmann_ratio(own, other, higher_is_better=is_rate)
     return _(
         "The median ratio of all pairs of runs, which a few odd runs do not move, is "

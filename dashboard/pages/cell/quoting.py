@@ -37,15 +37,20 @@ class Quoted:
 
 def quoted_of(row: ComparisonRow) -> Quoted | None:
     """Return what a claim about this cell quotes now; None where nothing may be."""
-    judged = row.judgement
-    if judged is None or row.ratio is None or judged.low is None or judged.high is None:
+    judged = row.shown.judgement
+    if (
+        judged is None
+        or row.shown.ratio is None
+        or judged.low is None
+        or judged.high is None
+    ):
         return None
     return Quoted(
-        _plain(row.ratio),
+        _plain(row.shown.ratio),
         _plain(judged.low),
         _plain(judged.high),
-        n=row.n,
-        baseline_n=row.baseline_n or 0,
+        n=row.shown.n,
+        baseline_n=row.shown.baseline_n or 0,
         verdict=judged.verdict,
     )
 

@@ -26,18 +26,18 @@ from dashboard.wording import judging, states
 
 def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     """Return the answer in one sentence: how much of native, and how sure."""
-    platform, case = _platform(cell), _in_sentence(row.case)
+    platform, case = _platform(cell), _in_sentence(row.case.label)
     if said := _no_single_figure(cell, baseline):
         words = {"platform": platform, "case": case, "said": said}
         return _sentence_of(_("%(case)s on %(platform)s: %(said)s.") % words)
     if (answer := _answer(row)) is None:
-        state = states.state_meaning(row.state) or wording.said(row.reason)
-        value = wording.quantity(row.value, row.unit)
+        state = states.state_meaning(row.shown.state) or wording.said(row.shown.reason)
+        value = wording.quantity(row.shown.value, row.shown.unit)
         words = {"platform": platform, "case": case, "value": value, "why": state}
         said = _("%(case)s on %(platform)s: %(value)s; %(why)s.") % words
         return _sentence_of(said)
     words = {"platform": platform, "case": case, "ratio": answer[1]}
-    return f"{answer[0] % words}{_how_sure(row.judgement)}."
+    return f"{answer[0] % words}{_how_sure(row.shown.judgement)}."
 
 
 def _platform(cell: Cell) -> str:
@@ -66,15 +66,15 @@ def _sentence_of(text: str) -> str:
 
 def _answer(row: ComparisonRow) -> tuple[str, str] | None:
     """Return the sentence for the kind of ratio there is, and the ratio."""
-    if row.scaling is not None:
+    if row.shown.scaling is not None:
         words = _("All VMs on %(platform)s reach %(ratio)s of one machine in %(case)s")
-        return words, figures.ratio(row.scaling)
-    if row.relative is not None:
+        return words, figures.ratio(row.shown.scaling)
+    if row.shown.relative is not None:
         words = _("%(platform)s reaches %(ratio)s of the reference in %(case)s")
-        return words, figures.ratio(row.relative)
-    if row.efficiency is not None:
+        return words, figures.ratio(row.shown.relative)
+    if row.shown.efficiency is not None:
         words = _("%(platform)s reaches %(ratio)s of native in %(case)s")
-        return words, figures.ratio(row.efficiency)
+        return words, figures.ratio(row.shown.efficiency)
     return None
 
 
@@ -172,12 +172,13 @@ def _measured_clock(cell: Cell, runs: Iterable[Run], *, is_virtual: bool) -> str
 
 def baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
     """Return which baseline this is and why it is this one."""
-    words = [f"{states.state_name(row.state)}: {states.state_meaning(row.state)}."]
+    state = row.shown.state
+    words = [f"{states.state_name(state)}: {states.state_meaning(state)}."]
     if baseline is not None and baseline.study_id != cell.study_id:
         title = baseline.study.title
         words.append(_("It comes from the study “%(title)s”.") % {"title": title})
-    if baseline is None and row.baseline_value is not None:
+    if baseline is None and row.shown.baseline_value is not None:
         words.append(_("Its runs are not yours to see."))
-    if row.state != "paired":  # what a pair is was just said
-        words.append(wording.said(row.reason))
+    if row.shown.state != "paired":  # what a pair is was just said
+        words.append(wording.said(row.shown.reason))
     return _sentence_of(" ".join(filter(None, words)))

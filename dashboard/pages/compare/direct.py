@@ -7,14 +7,12 @@ from typing import Any
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.evidence import systems_compared
-from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.table import CaseGroup, CaseRow, comparison_table
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Study, System
-from benchmarks.power.energy_per_work import cell_energies, tested
-from benchmarks.power.energy_rows import energy_rows
+from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.kit import figures
 from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
 from dashboard.kit.selections import ENERGY, Selection
@@ -185,7 +183,7 @@ def _row(
     chosen: Selection,
     scale: tuple[float, float],
 ) -> DirectRow:
-    cells = {cell.system_id: cell for cell in row.cells if cell}
+    cells = {cell.system.id: cell for cell in row.cells if cell}
     one, other = (cells.get(system.pk) for system in pinned)
     said = drawn_judgement(one) if one else None
     return DirectRow(

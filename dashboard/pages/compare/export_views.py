@@ -15,9 +15,8 @@ from dashboard import wording
 from dashboard.exports.citation import Citation, bibtex, csl_json
 from dashboard.exports.citing import citation_of
 from dashboard.exports.delimited import csv_text
-from dashboard.exports.energy_records import ENERGY_FIELDS, energy_records
 from dashboard.exports.latex import Source, latex
-from dashboard.exports.records import FIELDS, SOURCED, records, sourced
+from dashboard.exports.records import ENERGY_FIELDS, FIELDS, SOURCED, records, sourced
 from dashboard.kit.figures import NEUTRAL, written_as
 from dashboard.kit.selections import ENERGY, SHOWN, SPEED
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
@@ -59,9 +58,7 @@ def _tex(judged: JudgedTable, source: Source) -> str:
 
 def _cells(table: ComparisonTable, source: Source) -> Cells:
     """Return the columns and cells of a file: of speeds, or of energies."""
-    if source.show == ENERGY:
-        return ENERGY_FIELDS, energy_records(table)
-    return FIELDS, records(table)
+    return ENERGY_FIELDS if source.show == ENERGY else FIELDS, records(table)
 
 
 COMPARISONS: dict[str, tuple[str, Export]] = {

@@ -52,7 +52,7 @@ def _axis_title(is_relative: bool, is_energy: bool) -> str:
 
 
 def _has_ratio(row: CaseRow) -> bool:
-    return any(cell is not None and cell.ratio is not None for cell in row.cells)
+    return any(cell is not None and cell.shown.ratio is not None for cell in row.cells)
 
 
 def _columns_with_ratios(rows: Iterator[CaseRow]) -> list[int]:
@@ -60,7 +60,7 @@ def _columns_with_ratios(rows: Iterator[CaseRow]) -> list[int]:
         at
         for row in rows
         for at, cell in enumerate(row.cells)
-        if cell is not None and cell.ratio is not None
+        if cell is not None and cell.shown.ratio is not None
     }
     return sorted(found)
 

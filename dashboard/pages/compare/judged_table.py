@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.comparing.facets import Facets, facets
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.rows import Facets, facets
 from benchmarks.comparing.table import ComparisonTable
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Study, System
-from benchmarks.power.energy_per_work import cell_energies, tested
-from benchmarks.power.energy_rows import energy_rows
+from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.kit.selections import ENERGY, PINS, Selection, selection
 from dashboard.pages.compare.figure import comparison_figure
 from dashboard.pages.compare.finding import searched
@@ -46,7 +45,7 @@ def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
     system = pinned[-1] if is_direct else chosen.reference(found)
     rows, count = _judged(study, chosen, found, system)
     if is_direct:
-        rows = [row for row in rows if row.system_id in {each.pk for each in pinned}]
+        rows = [row for row in rows if row.system.id in {each.pk for each in pinned}]
     narrowed = chosen.narrowed()
     if is_direct:
         narrowed["pin"] = ",".join(str(each.pk) for each in pinned)

@@ -6,10 +6,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from benchmarks.comparing.facets import Facets, facets
-from benchmarks.comparing.references import Reference
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.rows import Facets, Reference, comparison_rows, facets
 from benchmarks.comparing.table import (
     ComparisonTable,
     comparison_table,
@@ -17,8 +15,7 @@ from benchmarks.comparing.table import (
 )
 from benchmarks.comparing.verdicts import Mark, study_verdicts
 from benchmarks.models import Study, System
-from benchmarks.power.energy_per_work import cell_energies
-from benchmarks.power.energy_rows import energy_rows
+from benchmarks.power.energy_per_work import cell_energies, energy_rows
 from dashboard.charts.outlines import Outline, outline
 from dashboard.kit.asked import unmet
 from dashboard.kit.selections import (

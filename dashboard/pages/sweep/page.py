@@ -171,8 +171,8 @@ def _responses(family: Family, kept: Mapping[str, str]) -> tuple[Chip, ...]:
     is_ratio = kept.get("response") == "efficiency"
     names = {"value": _("Measured value")}
     points = [point for line in family.lines for point in line.points]
-    if is_ratio or any(point.row.ratio is not None for point in points):
-        is_relative = any(point.row.relative is not None for point in points)
+    if is_ratio or any(point.row.shown.ratio is not None for point in points):
+        is_relative = any(point.row.shown.relative is not None for point in points)
         names["efficiency"] = _("Relative") if is_relative else _("Efficiency")
     return tuple(
         Chip(
@@ -209,7 +209,9 @@ def _figure(
     heights = [mark.y for mark in shown]
     is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
     better = str(wording.BETTER.get(family.better, ""))
-    is_relative = any(it.row.relative is not None for x in lines for it in x.points)
+    is_relative = any(
+        it.row.shown.relative is not None for x in lines for it in x.points
+    )
     against = _("times the reference") if is_relative else _("times native")
     title = against if is_ratio else f"{family.unit} ({better})"
     return sweep_plot(
@@ -225,7 +227,7 @@ def _curve(family: Family, line: Line, is_ratio: bool) -> Curve:
     name = line_name(line, family)
     marks = []
     for point in line.points:
-        height = point.row.ratio if is_ratio else point.row.value
+        height = point.row.shown.ratio if is_ratio else point.row.shown.value
         if height is None:
             continue
         low, high = _interval(point, is_ratio)
@@ -238,14 +240,14 @@ def _curve(family: Family, line: Line, is_ratio: bool) -> Curve:
 def _interval(point: Point, is_ratio: bool) -> tuple[float | None, float | None]:
     if not is_ratio:
         return point.low, point.high
-    judged = point.row.judgement
+    judged = point.row.shown.judgement
     return (judged.low, judged.high) if judged else (None, None)
 
 
 def _text(point: Point, height: float, is_ratio: bool) -> str:
     if is_ratio:
         return figures.ratio(height)
-    return wording.quantity(height, point.row.unit)
+    return wording.quantity(height, point.row.shown.unit)
 
 
 def _table_row(
@@ -259,24 +261,24 @@ def _table_row(
 def _table_cell(point: Point | None, is_ratio: bool) -> TableCell | None:
     if point is None:
         return None
-    row, ratio = point.row, point.row.ratio
-    if row.value is None:
+    row, ratio = point.row, point.row.shown.ratio
+    if row.shown.value is None:
         state, reason = (
-            states.state_name(row.shown_state),
-            wording.said(row.reason),
+            states.state_name(row.shown.full_state),
+            wording.said(row.shown.reason),
         )
-        return TableCell(row_figure(row, row.unit), state, "", reason)
+        return TableCell(row_figure(row.shown, row.shown.unit), state, "", reason)
     if is_ratio and ratio is None:
         return None
     low, high = _interval(point, is_ratio)
     # As many digits as its interval has.
-    shown = row.value if low is None else float(f"{row.value:.4g}")
-    value = wording.quantity(shown, row.unit)
+    shown = row.shown.value if low is None else float(f"{row.shown.value:.4g}")
+    value = wording.quantity(shown, row.shown.unit)
     return TableCell(
         main=figures.ratio(ratio) if is_ratio and ratio is not None else value,
-        sub=_range(low, high, is_ratio) or wording.runs_text(row.n),
+        sub=_range(low, high, is_ratio) or wording.runs_text(row.shown.n),
         shade=figures.heat(ratio) if ratio is not None else "",
-        sentence=judging.judgement_sentence(row.judgement),
+        sentence=judging.judgement_sentence(row.shown.judgement),
     )
 
 

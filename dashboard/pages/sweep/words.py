@@ -43,12 +43,12 @@ def parting_sentences(family: Family, lines: Sequence[Line]) -> Iterator[str]:
 
 def _why_nothing(lines: Sequence[Line]) -> Iterator[str]:
     points = [point for line in lines for point in line.points]
-    if all(point.row.n == 1 for point in points):
+    if all(point.row.shown.n == 1 for point in points):
         yield _(
             "Single runs: the lines join what was measured, and nobody can say which "
             "of their differences would come again. Five runs a level allow a verdict."
         )
-    elif all(point.row.ratio is None for point in points):
+    elif all(point.row.shown.ratio is None for point in points):
         yield _("Nothing was measured that these systems could be compared with.")
     else:
         yield _("Not every level has a verdict, so where systems part cannot be said.")
@@ -56,7 +56,7 @@ def _why_nothing(lines: Sequence[Line]) -> Iterator[str]:
 
 def _sentence(family: Family, line: Line, parting: Parting) -> str:
     points, at = line.points, parting.at
-    ratios = [point.row.ratio or 0.0 for point in points]
+    ratios = [point.row.shown.ratio or 0.0 for point in points]
     words = {
         "system": line_name(line, family),
         "other": _other(line),
@@ -86,9 +86,9 @@ def _sentence(family: Family, line: Line, parting: Parting) -> str:
 
 
 def _other(line: Line) -> str:
-    is_relative = any(point.row.relative is not None for point in line.points)
+    is_relative = any(point.row.shown.relative is not None for point in line.points)
     return _("the reference system") if is_relative else _("native")
 
 
 def _lowest(line: Line) -> float:
-    return min(point.row.ratio or 0.0 for point in line.points)
+    return min(point.row.shown.ratio or 0.0 for point in line.points)

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from django.urls import reverse
 
-from benchmarks.comparing.facets import facets
-from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.rows import comparison_rows, facets
 from benchmarks.comparing.table import ComparisonTable, comparison_table
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.models import Version

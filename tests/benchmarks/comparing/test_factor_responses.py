@@ -14,17 +14,14 @@ from benchmarks.comparing.factor_effects import (
     levels_of,
     responses_of,
 )
-from benchmarks.comparing.row import ComparisonRow
+from tests.comparison_rows import NATIVE, changed
 
 NUMBERS = {"value": 26.0, "n": 3, "baseline_value": 52.0, "baseline_n": 5}
 TEXTS = {"better": "higher", "host": "alpha", "hypervisor": "Xen", "guest_os": "Linux"}
 
 
 def row(**changes):
-    empty = dict.fromkeys(ComparisonRow.__dataclass_fields__, "")
-    sizes = {"vcpus": None, "memory_bytes": None, "guest_bits": 32, "options": {}}
-    stated = {"system_id": 1, "efficiency": 0.5, **NUMBERS, **TEXTS, **sizes}
-    return ComparisonRow(**{**empty, **stated, **changes})
+    return changed(NATIVE, **{"efficiency": 0.5, **NUMBERS, **TEXTS, **changes})
 
 
 def measured(**changes):

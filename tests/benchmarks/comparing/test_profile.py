@@ -1,6 +1,5 @@
 """What a system costs, component by component."""
 
-from dataclasses import replace
 from math import exp, log, sqrt
 
 import pytest
@@ -8,13 +7,14 @@ import pytest
 from benchmarks.comparing.profile import profile, spectrum, study_profile
 from benchmarks.models import Cell, Flag, Study
 from benchmarks.viewer import ANYONE, Viewer
+from tests.comparison_rows import changed
 from tests.dashboard.exports.conftest import MEASURED, NATIVE
 
 
 def guest(number, ratios, **changes):
     """Return a system's cells of some cases, six runs each."""
     return [
-        replace(
+        changed(
             MEASURED,
             id=100 * number + case,
             system_id=number,
@@ -95,7 +95,7 @@ def test_components_stand_in_their_order_and_shares_of_time_are_no_speed():
 
 
 def test_native_cells_and_those_without_a_ratio_have_no_row():
-    assert profile([NATIVE, replace(MEASURED, efficiency=None)], {}).rows == ()
+    assert profile([NATIVE, changed(MEASURED, efficiency=None)], {}).rows == ()
 
 
 def test_ratios_to_a_reference_are_said_to_be_relative():

@@ -1,12 +1,10 @@
 """Comparison rows to export, some with names that mean something elsewhere."""
 
-from dataclasses import replace
-
 import pytest
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.table import comparison_table
-from tests.comparison_rows import NATIVE
+from tests.comparison_rows import NATIVE, changed
 
 HOSTILE = [
     "\\input{/etc/passwd}",
@@ -25,7 +23,7 @@ HOSTILE = [
     "Größe Łódź Čapek 5 µs · ≤ 2 \N{MULTIPLICATION SIGN} 3",
 ]
 
-XEN = replace(
+XEN = changed(
     NATIVE,
     id=2,
     system="Xen 3.3 full Ubuntu 32-bit",
@@ -53,7 +51,7 @@ SLOWER = Judgement(
     sentences=("The interval lies wholly below 0.98.",),
     advice="",
 )
-MEASURED = replace(XEN, n=6, baseline_n=5, efficiency=0.96, judgement=SLOWER)
+MEASURED = changed(XEN, n=6, baseline_n=5, efficiency=0.96, judgement=SLOWER)
 
 
 @pytest.fixture
@@ -72,7 +70,7 @@ def measured():
 def hostile():
     """A table whose every text is a command somewhere."""
     return comparison_table(
-        replace(
+        changed(
             XEN,
             id=at,
             system_id=at,

@@ -10,8 +10,7 @@ from datetime import timedelta
 
 import pytest
 
-from benchmarks.comparing.facets import facets
-from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.rows import comparison_rows, facets
 from benchmarks.comparing.table import comparison_table
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.studies import checking

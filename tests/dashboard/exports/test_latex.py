@@ -7,6 +7,7 @@ import pytest
 from benchmarks.comparing.table import comparison_table
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.latex_widths import PAPER_PT
+from tests.comparison_rows import changed
 from tests.dashboard.exports import tex
 
 SOURCE = Source(
@@ -39,7 +40,7 @@ def test_intervals_and_verdicts_stand_with_the_ratio(rows, measured):
 
 
 def test_what_is_gained_is_an_overhead_with_a_minus(rows, measured):
-    faster = replace(measured, efficiency=1.25)
+    faster = changed(measured, efficiency=1.25)
     source = replace(SOURCE, show="overhead")
     text = latex(comparison_table([rows[0], faster]), source)
 
@@ -50,7 +51,7 @@ def test_what_is_gained_is_an_overhead_with_a_minus(rows, measured):
 
 def test_every_row_has_as_many_cells_as_there_are_columns(rows):
     guests = [
-        replace(
+        changed(
             rows[1],
             id=at,
             system_id=at,
@@ -66,7 +67,7 @@ def test_every_row_has_as_many_cells_as_there_are_columns(rows):
 
 def test_many_systems_are_parted_into_tables_that_fit(rows):
     guests = [
-        replace(rows[1], id=at, system_id=at, guest_os=f"Linux {at}")
+        changed(rows[1], id=at, system_id=at, guest_os=f"Linux {at}")
         for at in range(2, 14)
     ]
     text = latex(comparison_table([rows[0], *guests]), SOURCE)
@@ -79,7 +80,7 @@ def test_many_systems_are_parted_into_tables_that_fit(rows):
 
 def test_no_table_is_wider_than_a_page_whatever_its_numbers(rows):
     guests = [
-        replace(
+        changed(
             rows[1],
             id=at,
             system_id=at,
@@ -97,7 +98,7 @@ def test_no_table_is_wider_than_a_page_whatever_its_numbers(rows):
 
 
 def test_a_word_that_a_column_has_no_room_for_may_break(rows):
-    guest = replace(rows[1], hypervisor="Server-Enterprise_2008", system_id=3, id=3)
+    guest = changed(rows[1], hypervisor="Server-Enterprise_2008", system_id=3, id=3)
 
     text = latex(comparison_table([*rows, guest]), SOURCE)
 
@@ -118,7 +119,7 @@ def test_notes_tell_runs_margin_and_among_how_many_a_verdict_was_found(rows, mea
 
 def test_a_long_table_is_a_longtable(rows):
     cases = [
-        replace(rows[1], id=at, case_id=at, case=f"Case {at}") for at in range(2, 60)
+        changed(rows[1], id=at, case_id=at, case=f"Case {at}") for at in range(2, 60)
     ]
     text = latex(comparison_table(cases), SOURCE)
 
@@ -127,7 +128,7 @@ def test_a_long_table_is_a_longtable(rows):
 
 
 def test_a_state_is_explained_below_by_its_letter(rows):
-    stale = replace(rows[1], state="stale", efficiency=0.5)
+    stale = changed(rows[1], state="stale", efficiency=0.5)
     text = latex(comparison_table([rows[0], stale]), SOURCE)
 
     assert r"0.500\textsuperscript{a}" in text
@@ -136,10 +137,10 @@ def test_a_state_is_explained_below_by_its_letter(rows):
 
 def test_what_keeps_a_verdict_from_a_number_is_told_below(rows, measured):
     codes = ("two_runs", "clock_suspect", "flagged")
-    doubted = replace(measured.judgement, verdict="not_assessed", codes=codes)
-    native = replace(rows[0], judgement=replace(doubted, codes=("native", *codes)))
+    doubted = replace(measured.shown.judgement, verdict="not_assessed", codes=codes)
+    native = changed(rows[0], judgement=replace(doubted, codes=("native", *codes)))
     text = latex(
-        comparison_table([native, replace(measured, judgement=doubted)]), SOURCE
+        comparison_table([native, changed(measured, judgement=doubted)]), SOURCE
     )
 
     assert r"\textit{52.97}\textsuperscript{b} &" in text
@@ -151,7 +152,7 @@ def test_what_keeps_a_verdict_from_a_number_is_told_below(rows, measured):
 
 
 def test_a_cell_that_was_not_measured_is_a_dash(rows):
-    other = replace(rows[1], id=3, case_id=2, case="Network throughput · read")
+    other = changed(rows[1], id=3, case_id=2, case="Network throughput · read")
 
     assert r"\textendash{} & 0.247" in latex(comparison_table([*rows, other]), SOURCE)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.comparing.facets import Facets
+from benchmarks.comparing.rows import Facets
 from benchmarks.models import Study
 from dashboard.kit.selections import menus, run_menus, selection
 

@@ -1,37 +1,20 @@
 """One comparison row as one cell of the page."""
 
-from dataclasses import fields, replace
-
 import pytest
 
-from benchmarks.comparing.row import ComparisonRow
 from dashboard.kit.table_cells import cell_view, sentence
+from tests.comparison_rows import NATIVE, changed
 
-ROW = ComparisonRow(
-    **{field.name: "" for field in fields(ComparisonRow)}
-    | {
-        "id": 7,
-        "case_id": 1,
-        "system_id": 2,
-        "parameters": {},
-        "options": {},
-        "better": "higher",
-        "guest_bits": None,
-        "vcpus": None,
-        "memory_bytes": None,
-        "vms": 1,
-        "value": 13.08,
-        "unit": "MB/s",
-        "n": 1,
-        "baseline_value": 52.97,
-        "baseline_n": 1,
-        "baseline_system_id": 1,
-        "efficiency": 13.08 / 52.97,
-        "relative": None,
-        "scaling": None,
-        "judgement": None,
-        "state": "paired",
-    }
+ROW = changed(
+    NATIVE,
+    id=7,
+    system_id=2,
+    value=13.08,
+    baseline_value=52.97,
+    baseline_n=1,
+    baseline_system_id=1,
+    efficiency=13.08 / 52.97,
+    state="paired",
 )
 ALONE = {"efficiency": None, "baseline_value": None, "baseline_n": None}
 
@@ -48,13 +31,13 @@ def test_a_pair_shows_its_efficiency_its_value_and_its_runs():
 
 
 def test_a_sentence_counts_runs():
-    said = sentence(replace(ROW, n=5, baseline_n=3))
+    said = sentence(changed(ROW, n=5, baseline_n=3))
 
     assert said.endswith("5 runs against 3 runs.")
 
 
 def test_a_native_cell_shows_its_value_and_no_shade():
-    row = replace(ROW, **ALONE, state="native", value=52.97)
+    row = changed(ROW, **ALONE, state="native", value=52.97)
     view = cell_view(row)
 
     assert (view.main, view.sub, view.shade, view.kind) == (
@@ -68,7 +51,7 @@ def test_a_native_cell_shows_its_value_and_no_shade():
 
 
 def test_a_relative_ratio_is_never_called_an_efficiency():
-    row = replace(ROW, efficiency=None, relative=1.25, state="relative")
+    row = changed(ROW, efficiency=None, relative=1.25, state="relative")
     view = cell_view(row)
 
     assert (view.main, view.state) == ("1.250", "relative")
@@ -87,7 +70,7 @@ def test_a_relative_ratio_is_never_called_an_efficiency():
     ],
 )
 def test_a_cell_without_a_ratio_says_why_in_words(state, word):
-    row = replace(ROW, **ALONE, state=state, reason="It is so.")
+    row = changed(ROW, **ALONE, state=state, reason="It is so.")
     view = cell_view(row)
 
     assert (view.kind, view.shade, view.main) == ("plain", "", "13.08")
@@ -97,7 +80,7 @@ def test_a_cell_without_a_ratio_says_why_in_words(state, word):
 
 @pytest.mark.parametrize("state", ["stale", "other_session"])
 def test_a_doubtful_pair_says_so_beside_its_ratio(state):
-    row = replace(ROW, state=state, reason="Ninety days apart.")
+    row = changed(ROW, state=state, reason="Ninety days apart.")
     view = cell_view(row)
 
     assert view.shade

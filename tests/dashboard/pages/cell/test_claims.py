@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dashboard.pages.cell.claims import Claim, Refusal, claim
+from tests.comparison_rows import changed
 from tests.dashboard.exports.conftest import MEASURED, NATIVE, SLOWER, XEN
 
 LINK = "/studies/alpha-lab/study/runs/?cell=2"
@@ -30,7 +31,7 @@ def test_a_verdict_is_a_sentence_with_interval_host_tool_runs_and_link():
 def test_each_verdict_is_said_as_what_it_is_and_with_its_margin(verdict, said):
     judged = replace(SLOWER, verdict=verdict, direction=verdict)
     sentence = claim(
-        replace(MEASURED, judgement=judged), equivalence_margin_percent=5.0
+        changed(MEASURED, judgement=judged), equivalence_margin_percent=5.0
     ).sentence
 
     assert sentence.replace("\N{NO-BREAK SPACE}", " ").endswith(said)
@@ -41,12 +42,12 @@ def test_a_verdict_that_is_lost_among_many_says_why_its_interval_looks_decided()
     judged = replace(SLOWER, verdict="undetermined", sentences=(lost,))
 
     assert "is undetermined (decided by itself, but not as one of 40 cells" in (
-        claim(replace(MEASURED, judgement=judged)).sentence
+        claim(changed(MEASURED, judgement=judged)).sentence
     )
 
 
 def test_a_vm_among_others_is_never_quoted_as_if_it_ran_alone():
-    row = replace(MEASURED, scenario="parallel", vms=3, slot="2", load="CPU 100 %")
+    row = changed(MEASURED, scenario="parallel", vms=3, slot="2", load="CPU 100 %")
 
     assert "write · target iSCSI · Parallel · 3 VMs · load: CPU 100 % · VM 2)" in (
         claim(row).sentence
@@ -60,7 +61,7 @@ def test_what_else_differs_is_said_with_the_claim():
 
 
 def test_a_ratio_to_a_reference_names_it_and_not_native():
-    row = replace(MEASURED, efficiency=None, relative=0.96)
+    row = changed(MEASURED, efficiency=None, relative=0.96)
 
     assert "0.980] of KVM on HDD in" in claim(row, against="KVM on HDD").sentence
     assert "of the reference system in" in claim(row).sentence
@@ -75,13 +76,13 @@ def test_what_is_not_assessed_is_never_a_claim():
         advice="About 5 runs a side would decide it.",
     )
 
-    assert claim(replace(MEASURED, judgement=judged)) == Refusal(
+    assert claim(changed(MEASURED, judgement=judged)) == Refusal(
         ("3 runs are few.",), "About 5 runs a side would decide it."
     )
 
 
 def test_without_an_interval_nothing_is_claimed():
-    row = replace(MEASURED, judgement=replace(SLOWER, low=None))
+    row = changed(MEASURED, judgement=replace(SLOWER, low=None))
 
     assert isinstance(claim(row), Refusal)
 
@@ -93,4 +94,4 @@ def test_what_was_not_judged_is_refused_with_its_state(row):
 
 
 def test_percent_signs_in_names_are_only_signs():
-    assert "%(host)s 100 %" in claim(replace(MEASURED, host="%(host)s 100 %")).sentence
+    assert "%(host)s 100 %" in claim(changed(MEASURED, host="%(host)s 100 %")).sentence
