@@ -258,7 +258,7 @@ def test_another_system_can_be_the_baseline(client, submit, run_document, xen):
 
     page = client.get(address(cell), {"baseline": other.system_id}).context["page"]
 
-    assert page.evidence.row.relative == pytest.approx(0.5)
+    assert page.evidence.row.shown.relative == pytest.approx(0.5)
     assert "reaches 0.500 of the reference" in page.headline
 
 
@@ -270,7 +270,7 @@ def test_a_baseline_that_is_not_there_is_not_found(client, pair, baseline):
 def test_runs_that_narrow_what_is_narrow_are_not_asked_for(client, sides):
     narrow = client.get(address(sides([50.0, 50.1], CALM))).context["page"]
 
-    assert narrow.evidence.row.judgement.half_width < 0.02
+    assert narrow.evidence.row.shown.judgement.half_width < 0.02
     assert narrow.width == ""
 
 
