@@ -109,13 +109,13 @@ def choose_baseline(
     # Readings of 0 or less have no difference in percent: only equal ones agree.
     apart = (high - low) / low * 100 if low > 0 else math.inf
     if low != high and apart > equivalence_margin_percent:
-        reason = Sentence(
+        disagreement = Sentence(
             "{n} native runs fit and differ by more than {percent:g} %: {values}.",
             n=len(preferred),
             percent=equivalence_margin_percent,
             values=joined([Sentence("{mean:g}", mean=mean) for mean in means], ", "),
         )
-        return BaselineChoice("ambiguous", None, reason, _ids(partners))
+        return BaselineChoice("ambiguous", None, disagreement, _ids(partners))
 
     chosen = max(preferred, key=_recency)
     state, reason = _trust(cell, chosen, max_age_days)

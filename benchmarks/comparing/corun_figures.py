@@ -211,14 +211,10 @@ def _target(
             return None
         reasons.append(Sentence("No target: one VM alone was not measured."))
     else:
-        full = _full(of, cores, of.vcpus)
+        # As many VMs as there are cores; their time is no target of itself.
+        vms, rest = divmod(cores, of.vcpus)
+        full = None if rest or vms == of.vms else of.full.get(vms)
         return cpu_target(
             mean, single_s=of.single, virtual=virtual, cores=cores, full_s=full
         )
     return None
-
-
-def _full(of: Evidence, cores: int, vcpus: int) -> float | None:
-    """Return the time of as many VMs as there are cores; it is no target of itself."""
-    vms, rest = divmod(cores, vcpus)
-    return None if rest or vms == of.vms else of.full.get(vms)

@@ -236,7 +236,20 @@ def study_coruns(study: Study, *, filters: Mapping[str, Any] | None = None) -> C
     singles = singles_of(study, groups.values())
     means = run_means(study, [*cells_of(groups), *singles.values()])
     built = _Builder(groups, singles, natives_of(groups), means)
-    found = sorted(map(built.corun, groups), key=_order)
+    found = sorted(
+        map(built.corun, groups),
+        key=lambda corun: (
+            rank(COMPONENTS, corun.of.case.component),
+            corun.of.case.tool,
+            natural(corun.of.case.label),
+            corun.of.case.pk,
+            natural(corun.of.system.label),
+            corun.of.system.pk,
+            rank(SCENARIOS, corun.of.scenario),
+            corun.of.vms,
+            corun.of.load,
+        ),
+    )
     wanted = tuple(each for each in found if scenario in (None, each.of.scenario))
     return CoRuns(wanted, tuple(_curves(wanted, means, singles)))
 
@@ -271,7 +284,11 @@ class _Builder:
             load=first.load,
             slots=values,
             missing=missing,
-            printed=_printed(slots),
+            printed={
+                kind: mean
+                for kind in TOTALS
+                if kind in slots and (mean := mean_of(slots[kind])) is not None
+            },
             single=_slot(single, unit) if single else None,
             native=_slot(native, unit) if native else None,
             coruns=rows,
@@ -291,9 +308,18 @@ class _Builder:
         """Return the same VMs without the other load, and the mean time by VMs."""
         system, case, scenario, vms, _ = key
         alike = self._parallel.get((system, case), {})
-        alone = _total(alike[vms]) if vms in alike else None
-        full = {count: mean for count, slots in alike.items() if (mean := _of(slots))}
-        return (alone if scenario == COMBINED else None), full
+        is_alone = scenario == COMBINED and vms in alike
+        alone = _total(alike[vms]) if is_alone else None
+        full = {}
+        for count, slots in alike.items():
+            parts = [cell for slot, cell in slots.items() if is_slot(slot)]
+            if not parts:
+                mean = mean_of(slots["mean"]) if "mean" in slots else None
+            elif (mean := _added(parts)) is not None:
+                mean /= len(parts)
+            if mean:
+                full[count] = mean
+        return alone, full
 
 
 def _evidence(of: Slots, alone: float | None, full: Mapping[int, float]) -> Evidence:
@@ -316,12 +342,6 @@ def _evidence(of: Slots, alone: float | None, full: Mapping[int, float]) -> Evid
         alone=alone,
         full=full,
     )
-
-
-def _printed(slots: Mapping[str, Cell]) -> dict[str, float]:
-    """Return what was published of all VMs together."""
-    found = {kind: mean_of(slots[kind]) for kind in TOTALS if kind in slots}
-    return {kind: value for kind, value in found.items() if value is not None}
 
 
 def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
@@ -352,15 +372,6 @@ def _added(cells: Sequence[Cell]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _of(slots: Mapping[str, Cell]) -> float | None:
-    """Return the mean over the VMs: of the slots, or as it was printed."""
-    parts = [cell for slot, cell in slots.items() if is_slot(slot)]
-    if parts:
-        added = _added(parts)
-        return None if added is None else added / len(parts)
-    return mean_of(slots["mean"]) if "mean" in slots else None
-
-
 def _curves(
     coruns: Sequence[CoRun],
     means: Means,
@@ -383,18 +394,3 @@ def _curves(
         if len(points) > 1:
             curve = consolidation(points)
             yield Curve(members[0].case, members[0].system, curve)
-
-
-def _order(corun: CoRun) -> tuple[Any, ...]:
-    of, case = corun.of, corun.of.case
-    return (
-        rank(COMPONENTS, case.component),
-        case.tool,
-        natural(case.label),
-        case.pk,
-        natural(of.system.label),
-        of.system.pk,
-        rank(SCENARIOS, of.scenario),
-        of.vms,
-        of.load,
-    )

@@ -1,4 +1,7 @@
-"""What stands behind one cell of a comparison: its runs and those of its baseline."""
+"""What stands behind one cell of a comparison: its runs, its samples, its baseline's.
+
+And whether its two sides may be set side by side, and how many runs would help.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -102,18 +105,14 @@ def cell_samples(cell: Cell | None) -> CellSamples:
     rows = ordered.values_list("run_id", "run__session__name", "value")
     found = list(rows[: SAMPLES_SHOWN + 1])
     is_cut = len(found) > SAMPLES_SHOWN
-    runs = _runs(found[:SAMPLES_SHOWN])
-    if is_cut and len(runs) > 1 and found[-1][0] == runs[-1].run_id:
-        runs = runs[:-1]
-    return CellSamples(runs, is_cut)
-
-
-def _runs(rows: Iterable[tuple[int, str | None, float]]) -> tuple[RunSamples, ...]:
-    grouped = groupby(rows, key=lambda row: (row[0], row[1]))
-    return tuple(
+    grouped = groupby(found[:SAMPLES_SHOWN], key=lambda row: (row[0], row[1]))
+    runs = tuple(
         RunSamples(run_id, session or "", tuple(row[2] for row in members))
         for (run_id, session), members in grouped
     )
+    if is_cut and len(runs) > 1 and found[-1][0] == runs[-1].run_id:
+        runs = runs[:-1]
+    return CellSamples(runs, is_cut)
 
 
 RUNS_SHOWN = 100
@@ -157,7 +156,12 @@ def evidence(
     cell = cells.first()
     if cell is None:
         raise NotFoundError(Sentence("cell"), cell_id)
-    reference = None if reference_id is None else _reference(cell, reference_id)
+    reference = None
+    if reference_id is not None:
+        system = System.objects.filter(cells__study=study, pk=reference_id).first()
+        if system is None:
+            raise NotFoundError(Sentence("system"), reference_id)
+        reference = Reference.of(cell.study, system)
     verdicts = study_verdicts(study, reference.system if reference else None)
     row = comparison_row(cell, reference, verdicts.of(cell.pk))
     baseline = _baseline(viewer, cell, reference)
@@ -166,7 +170,10 @@ def evidence(
     wanted = [pk for side in means for pk, _mean, _n in side]
     runs = visible_runs(viewer, pk__in=wanted).in_bulk()
     sides = [each.pk for each in (cell, baseline) if each is not None]
-    own, other = (_run_values(side, runs) for side in means)
+    own, other = (
+        tuple(RunValue(runs[pk], mean, n) for pk, mean, n in side if pk in runs)
+        for side in means
+    )
     return Evidence(
         row=row,
         cell=cell,
@@ -178,13 +185,6 @@ def evidence(
         flags=tuple(visible_flags(viewer, cells__in=sides).distinct()),
         tested=verdicts.tested,
     )
-
-
-def _reference(cell: Cell, system_id: int) -> Reference:
-    system = System.objects.filter(cells__study=cell.study, pk=system_id).first()
-    if system is None:
-        raise NotFoundError(Sentence("system"), system_id)
-    return Reference.of(cell.study, system)
 
 
 def _baseline(viewer: Viewer, cell: Cell, reference: Reference | None) -> Cell | None:
@@ -212,12 +212,6 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
     return list(found[:RUNS_SHOWN])
 
 
-def _run_values(
-    means: list[tuple[int, float, int]], runs: Mapping[int, Run]
-) -> tuple[RunValue, ...]:
-    return tuple(RunValue(runs[pk], mean, n) for pk, mean, n in means if pk in runs)
-
-
 # What every comparison of a guest with its machine is about.
 ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
 SIZES = ("cores", "memory_bytes")
@@ -237,15 +231,13 @@ OPTIONS_OF_FACTORS = {
 
 def studied_facts(study: Study) -> frozenset[str]:
     """Return the facts that a study varies on purpose."""
-    named = map(_fact_name, study.factors)
-    found = (OPTIONS_OF_FACTORS.get(name, name) for name in named)
-    return frozenset([*ALWAYS_STUDIED, *found])
-
-
-def _fact_name(factor: str) -> str:
-    """Return a factor as facts are spelled: "PV drivers (Windows)" is pv_drivers."""
-    plain = re.sub(r"\(.*?\)", "", factor).casefold()
-    return re.sub(r"\W+", "_", plain).strip("_")
+    names = set(ALWAYS_STUDIED)
+    for factor in study.factors:
+        # "PV drivers (Windows)" is spelled pv_drivers among facts.
+        plain = re.sub(r"\(.*?\)", "", factor).casefold()
+        name = re.sub(r"\W+", "_", plain).strip("_")
+        names.add(OPTIONS_OF_FACTORS.get(name, name))
+    return frozenset(names)
 
 
 def sides_compared(
@@ -274,8 +266,11 @@ def stated_differences(
     two machines are always named.
     """
     named = {*system_facts(cell.system), *system_facts(baseline.system), *SIZES}
-    told = (each for each in found.unwanted if each.one and each.other)
-    return tuple(each for each in told if each.name in named - {"host"})
+    return tuple(
+        fact
+        for fact in found.unwanted
+        if fact.one and fact.other and fact.name in named - {"host"}
+    )
 
 
 def systems_compared(study: Study, one: System, other: System) -> Comparability:
@@ -297,7 +292,11 @@ def system_facts(system: System) -> dict[str, str]:
 def _sent(runs: Iterable[Run]) -> dict[str, str]:
     """Return the facts on which all runs of a side agree."""
     sides = [
-        {name: str(value) for name, value in run.facts.items() if not _is_nested(value)}
+        {
+            name: str(value)
+            for name, value in run.facts.items()
+            if not isinstance(value, dict | list)
+        }
         for run in runs
     ]
     first = sides[0] if sides else {}
@@ -306,10 +305,6 @@ def _sent(runs: Iterable[Run]) -> dict[str, str]:
         for name, value in first.items()
         if all(side.get(name) == value for side in sides)
     }
-
-
-def _is_nested(value: object) -> bool:
-    return isinstance(value, dict | list)
 
 
 def _chosen(facts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:

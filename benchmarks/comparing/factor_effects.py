@@ -227,7 +227,8 @@ def study_effects(
     if component:
         filters["case__component"] = component
     measured = _measured(viewer, study, filters, menu.systems)
-    taken = response or _response(measured)
+    has_efficiency = any(cell.row.shown.efficiency is not None for cell in measured)
+    taken = response or ("efficiency" if has_efficiency else "value")
     return StudyEffects(
         study=study,
         scenario=chosen,
@@ -247,25 +248,13 @@ def _measured(
     cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0, **filters)
     scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
     rows = comparison_rows(study, systems=systems, filters=filters)
-    found = [_with_scatter(row, *scatter[row.id]) for row in rows if row.id in scatter]
-    guests = [each for each in found if each.row.system.hypervisor != NATIVE]
+    found = []
+    for row in rows:
+        if row.id in scatter:
+            m2, baseline_id, baseline_m2 = scatter[row.id]
+            found.append(Measured(row, m2 or 0.0, baseline_id, baseline_m2 or 0.0))
+    guests = [cell for cell in found if cell.row.system.hypervisor != NATIVE]
     return guests or found
-
-
-def _with_scatter(
-    row: ComparisonRow,
-    m2: float | None,
-    baseline_id: int | None,
-    baseline_m2: float | None,
-) -> Measured:
-    return Measured(
-        row=row, m2=m2 or 0.0, baseline_id=baseline_id, baseline_m2=baseline_m2 or 0.0
-    )
-
-
-def _response(measured: Sequence[Measured]) -> Response:
-    has_efficiency = any(each.row.shown.efficiency is not None for each in measured)
-    return "efficiency" if has_efficiency else "value"
 
 
 def _components(
@@ -282,7 +271,15 @@ def _components(
         yield ComponentEffects(
             component=component,
             whole=_whole(component, cases),
-            cases=tuple(_single(component, *case) for case in cases),
+            cases=tuple(
+                Analysis(
+                    component,
+                    (subject,),
+                    tuple(responses.observations.values()),
+                    responses.left_out,
+                )
+                for subject, responses in cases
+            ),
         )
 
 
@@ -301,11 +298,6 @@ def _cases(group: CaseGroup) -> Iterator[tuple[Subject, list[ComparisonRow]]]:
             ),
             cells,
         )
-
-
-def _single(component: str, subject: Subject, responses: Responses) -> Analysis:
-    observations = tuple(responses.observations.values())
-    return Analysis(component, (subject,), observations, responses.left_out)
 
 
 def _whole(

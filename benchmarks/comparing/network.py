@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -56,7 +57,13 @@ class Path:
     @cached_property
     def traits(self) -> Mapping[str, str]:
         """What is stated of the sender and its circumstances."""
-        return _traits(self)
+        system, scenario = self.cell.system, self.cell.scenario
+        stated = {name: getattr(system, name) for name in TRAITS if name != "host"}
+        stated["host"] = system.host.slug
+        # A scenario may say no more than between which places was measured.
+        stated["scenario"] = "" if scenario in PLACES else scenario
+        stated |= {"vms": self.cell.vms, "slot": self.cell.slot} | dict(system.options)
+        return {name: str(value) for name, value in stated.items() if value is not None}
 
     @property
     def share(self) -> float | None:
@@ -86,8 +93,12 @@ class Matrix:
     @cached_property
     def asymmetries(self) -> tuple[Asymmetry, ...]:
         """What differs by direction, of pairs that are a figure each."""
-        read = {ends: _reading(path) for ends, path in self.paths.items()}
-        return asymmetries({ends: it for ends, it in read.items() if it is not None})
+        readings = {}
+        for ends, path in self.paths.items():
+            cell, value = path.cell, path.value
+            if value is not None:
+                readings[ends] = Reading(cell.n, value, cell.m2 or 0.0, cell.resolution)
+        return asymmetries(readings)
 
 
 @dataclass(frozen=True)
@@ -115,29 +126,32 @@ def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
     flags = _flags(viewer, study, cells) if cells else {}
     groups: dict[str, list[Path]] = defaultdict(list)
     for cell in cells:
-        groups[_key(cell)].append(_path(cell, flags.get(cell.pk, ())))
-    found = [_metric(key, paths) for key, paths in groups.items()]
-    return tuple(sorted(found, key=_order))
+        case = cell.case
+        others = {k: v for k, v in case.parameters.items() if k not in ENDS}
+        key = json.dumps([case.tool, case.metric, sorted(others.items()), cell.load])
+        groups[key].append(_path(cell, flags.get(cell.pk, ())))
+
+    def place(metric: NetworkMetric) -> tuple[Any, ...]:
+        names = [known.name for known in tools.get(metric.tool).metrics]
+        return (metric.tool, rank(names, metric.metric), metric.key)
+
+    metrics = [_metric(key, paths) for key, paths in groups.items()]
+    return tuple(sorted(metrics, key=place))
 
 
 def _flags(
     viewer: Viewer, study: Study, cells: Iterable[Cell]
 ) -> dict[int, list[Flag]]:
     """Return the flags of these cells that nobody dismissed; others have thousands."""
-    standing = visible_flags(viewer, study=study).exclude(status="dismissed")
+    undismissed = visible_flags(viewer, study=study).exclude(status="dismissed")
     links = Flag.cells.through._default_manager.filter(
-        cell__in=[cell.pk for cell in cells], flag__in=standing.order_by().values("pk")
+        cell__in=[cell.pk for cell in cells],
+        flag__in=undismissed.order_by().values("pk"),
     )
     found: dict[int, list[Flag]] = defaultdict(list)
     for link in links.select_related("flag").order_by("flag"):
         found[link.cell_id].append(link.flag)
     return found
-
-
-def _key(cell: Cell) -> str:
-    case = cell.case
-    others = {k: v for k, v in case.parameters.items() if k not in ENDS}
-    return json.dumps([case.tool, case.metric, sorted(others.items()), cell.load])
 
 
 def _path(cell: Cell, flags: Iterable[Flag]) -> Path:
@@ -146,24 +160,20 @@ def _path(cell: Cell, flags: Iterable[Flag]) -> Path:
     hosts = (named.get("from_host", ""), named.get("to_host", ""))
     medium = medium_of(cell.scenario, ends, hosts)
     rate = line_rate_bit_per_s(cell.system.host.facts) if medium == "wire" else None
+    line_rate = None
+    if rate is not None and cell.case.better == "higher":
+        # A metric that is no throughput has no line to be set against.
+        with suppress(UnitError):
+            line_rate = units.convert(rate, "bit/s", cell.case.unit)
     return Path(
         cell=cell,
         ends=ends,
         hosts=hosts,
         medium=medium,
-        line_rate=_in_unit(rate, cell),
+        line_rate=line_rate,
         flags=tuple(flags),
         figure=cell_figure(cell, cell.case.unit),
     )
-
-
-def _in_unit(rate: float | None, cell: Cell) -> float | None:
-    if rate is None or cell.case.better != "higher":
-        return None
-    try:
-        return units.convert(rate, "bit/s", cell.case.unit)
-    except UnitError:
-        return None
 
 
 def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
@@ -173,6 +183,15 @@ def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
         stated = path.traits
         setting = tuple(Fact(name, stated.get(name, "")) for name in names)
         by_setting[setting][path.ends] = path
+
+    hosts: dict[str, str] = {}
+    for path in paths:
+        for end, host in zip(path.ends, path.hosts, strict=True):
+            hosts[end] = hosts.get(end) or host
+    # A host is a node of its own: it stands before its guests.
+    nodes = sorted(
+        hosts.items(), key=lambda it: (natural(it[1]), it[0] != it[1], natural(it[0]))
+    )
     case = paths[0].cell.case
     return NetworkMetric(
         key=key,
@@ -181,7 +200,7 @@ def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
         unit=case.unit,
         better=case.better,
         parameters={k: v for k, v in case.parameters.items() if k not in ENDS},
-        nodes=_nodes(paths),
+        nodes=tuple(nodes),
         matrices=tuple(
             Matrix(setting, by_setting[setting])
             for setting in sorted(by_setting, key=_setting_order)
@@ -203,44 +222,7 @@ def _settings(paths: Sequence[Path]) -> list[str]:
     return sorted(names, key=lambda name: rank((*TRAITS, *OPTIONS), name))
 
 
-def _traits(path: Path) -> dict[str, str]:
-    system = path.cell.system
-    stated = {name: getattr(system, name) for name in TRAITS if name != "host"}
-    stated |= {"host": system.host.slug, "scenario": _state(path.cell.scenario)}
-    stated |= {"vms": path.cell.vms, "slot": path.cell.slot} | dict(system.options)
-    return {name: str(value) for name, value in stated.items() if value is not None}
-
-
-def _state(scenario: str) -> str:
-    """A scenario that says more than between which places was measured."""
-    return "" if scenario in PLACES else scenario
-
-
 def _setting_order(setting: Sequence[Fact]) -> list[Any]:
     """``off`` and ``no`` before ``on`` and ``yes``, all others in natural order."""
     values = [fact.value for fact in setting]
     return [(value not in {"", "no", "off"}, natural(value)) for value in values]
-
-
-def _nodes(paths: Iterable[Path]) -> tuple[tuple[str, str], ...]:
-    hosts: dict[str, str] = {}
-    for path in paths:
-        for end, host in zip(path.ends, path.hosts, strict=True):
-            hosts[end] = hosts.get(end) or host
-    # A host is a node of its own: it stands before its guests.
-    order = sorted(
-        hosts.items(), key=lambda it: (natural(it[1]), it[0] != it[1], natural(it[0]))
-    )
-    return tuple(order)
-
-
-def _order(metric: NetworkMetric) -> tuple[Any, ...]:
-    names = [each.name for each in tools.get(metric.tool).metrics]
-    return (metric.tool, rank(names, metric.metric), metric.key)
-
-
-def _reading(path: Path) -> Reading | None:
-    cell = path.cell
-    if path.value is None:
-        return None
-    return Reading(cell.n, path.value, cell.m2 or 0.0, cell.resolution)

@@ -1,6 +1,5 @@
 """The tables a study printed, put together again from the samples of its runs."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.models import Case, Run, Sample, Study, System
@@ -43,14 +42,10 @@ def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:
     samples = Sample.objects.filter(lab=study.lab_id, run__in=runs)
     found = samples.select_related("run__system__host", "case")
     by_place: dict[tuple[str, str], list[PrintedValue]] = {}
-    for value in _values(found.order_by("run", "sequence")[:MOST_VALUES]):
-        place = (value.run.document, value.run.table)
-        by_place.setdefault(place, []).append(value)
+    for sample in found.order_by("run", "sequence")[:MOST_VALUES]:
+        run = sample.run
+        value = PrintedValue(run, sample.case, sample.repetition, sample.value)
+        by_place.setdefault((run.document, run.table), []).append(value)
     return tuple(
         PrintedTable(*place, tuple(values)) for place, values in by_place.items()
     )
-
-
-def _values(samples: Iterable[Sample]) -> Iterable[PrintedValue]:
-    for sample in samples:
-        yield PrintedValue(sample.run, sample.case, sample.repetition, sample.value)

@@ -57,7 +57,21 @@ def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
     studies = Study.objects.select_related("lab").in_bulk(
         {row["study"] for row in binned}
     )
-    bands = [_band(studies[key[0]], key, list(rows)) for key, rows in groups]
+    bands = []
+    for (study, component, platform, version), members in groups:
+        rows = list(members)
+        band = Band(
+            study=studies[study],
+            component=component,
+            hypervisor=f"{platform} {version}".strip(),
+            pairs=sum(row["pairs"] for row in rows),
+            lowest=min(row["lowest"] for row in rows),
+            highest=max(row["highest"] for row in rows),
+            lines=tuple(exp(row["step"] / STEPS_PER_E) for row in rows),
+            is_lowest_doubted=rows[0]["doubted"] > 0,
+            is_highest_doubted=rows[-1]["doubted"] > 0,
+        )
+        bands.append(band)
     most = sorted(bands, key=lambda band: -band.pairs)[:limit]
     return sorted(
         most, key=lambda band: (rank(COMPONENTS, band.component), band.hypervisor)
@@ -98,20 +112,6 @@ def _binned(viewer: Viewer) -> Any:
             doubted=Count("pk", filter=is_doubted),
         )
         .order_by(*GROUP, "step")
-    )
-
-
-def _band(study: Study, key: tuple[Any, ...], rows: list[dict[str, Any]]) -> Band:
-    return Band(
-        study=study,
-        component=key[1],
-        hypervisor=f"{key[2]} {key[3]}".strip(),
-        pairs=sum(row["pairs"] for row in rows),
-        lowest=min(row["lowest"] for row in rows),
-        highest=max(row["highest"] for row in rows),
-        lines=tuple(exp(row["step"] / STEPS_PER_E) for row in rows),
-        is_lowest_doubted=rows[0]["doubted"] > 0,
-        is_highest_doubted=rows[-1]["doubted"] > 0,
     )
 
 

@@ -100,7 +100,7 @@ def study_families(viewer: Viewer, study: Study) -> tuple[Family, ...]:
     cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     rows = list(cells.order_by("pk").values_list("pk", "system", "case", *PLACE))
     cases = Case.objects.in_bulk({row[2] for row in rows})
-    steps = {pk: tuple(_steps(case)) for pk, case in cases.items()}
+    steps = {pk: tuple(Step.of(case)) for pk, case in cases.items()}
     groups: dict[tuple[object, ...], Places] = defaultdict(lambda: defaultdict(dict))
     firsts: dict[tuple[object, ...], Step] = {}
     for pk, system_id, case_id, *place in rows:
@@ -108,8 +108,20 @@ def study_families(viewer: Viewer, study: Study) -> tuple[Family, ...]:
             group = (step.family, *place)
             groups[group][system_id][step.level] = pk
             firsts.setdefault(group, step)
-    found = (_family(firsts[it], it[1:], places) for it, places in groups.items())
-    return tuple(sorted(filter(None, found), key=_order))
+    families = (_family(firsts[it], it[1:], places) for it, places in groups.items())
+
+    def place_of(family: Family) -> tuple[object, ...]:
+        metrics = [metric.name for metric in tools.get(family.tool).metrics]
+        return (
+            rank(COMPONENTS, family.component),
+            family.tool,
+            rank(metrics, family.metric),
+            natural(json.dumps([family.parameters, family.circumstances])),
+            family.axis,
+            family.key,
+        )
+
+    return tuple(sorted(filter(None, families), key=place_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +133,16 @@ class Step:
     level: Level
     family: str
 
-
-def _steps(case: Case) -> Iterator[Step]:
-    canonical = canonical_parameters(case.parameters)
-    for axis in sorted(canonical.keys() - NOT_AXES):
-        level = level_of(canonical[axis])
-        if level is not None:
-            others = {name: text for name, text in canonical.items() if name != axis}
-            family = json.dumps([case.tool, case.metric, others, axis, level.unit])
-            yield Step(case, axis, level, family)
+    @classmethod
+    def of(cls, case: Case) -> Iterator["Step"]:
+        """Yield a step for each parameter that is a number."""
+        canonical = canonical_parameters(case.parameters)
+        for axis in sorted(canonical.keys() - NOT_AXES):
+            level = level_of(canonical[axis])
+            if level is not None:
+                others = {key: text for key, text in canonical.items() if key != axis}
+                family = json.dumps([case.tool, case.metric, others, axis, level.unit])
+                yield cls(case, axis, level, family)
 
 
 def _family(first: Step, place: Sequence[object], places: Places) -> Family | None:
@@ -198,16 +211,4 @@ def _lines(family: Family, points: Mapping[int, Point]) -> tuple[Line, ...]:
         Line(column, tuple(found[level] for level in sorted(found)))
         for column in column_head(rows).columns
         if len(found := by_system[column.system_id]) > 1
-    )
-
-
-def _order(family: Family) -> tuple[object, ...]:
-    metrics = [metric.name for metric in tools.get(family.tool).metrics]
-    return (
-        rank(COMPONENTS, family.component),
-        family.tool,
-        rank(metrics, family.metric),
-        natural(json.dumps([family.parameters, family.circumstances])),
-        family.axis,
-        family.key,
     )

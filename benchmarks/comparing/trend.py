@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from django.db.models import Avg, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Avg, Exists, F, OuterRef, Q
 
 from benchmarks.analysis.intervals import Rollups, mean_intervals
 from benchmarks.analysis.shape import MIN_RUNS, shape_of
@@ -98,7 +98,10 @@ class Series:
 
     @cached_property
     def days(self) -> tuple[Point, ...]:
-        keyed = groupby(self.dated, key=lambda run: (_day(run), run.version))
+        keyed = groupby(
+            self.dated,
+            key=lambda run: (run.started_at and run.started_at.date(), run.version),
+        )
         return _points([list(runs) for _, runs in keyed])
 
     @cached_property
@@ -142,7 +145,19 @@ def subjects(viewer: Viewer, study: Study) -> tuple[Subject, ...]:
     for row in seen.values_list(*names):
         groups[row[:9]].append(row[9:])
     found = [_subject(key, rows) for key, rows in groups.items()]
-    return tuple(sorted(found, key=_richness))
+    return tuple(
+        sorted(
+            found,
+            key=lambda subject: (
+                not subject.is_dated,
+                -subject.versions,
+                subject.tool,
+                natural(subject.label),
+                subject.host,
+                natural(str(subject.circumstances)),
+            ),
+        )
+    )
 
 
 def _subject(key: tuple[object, ...], rows: Sequence[tuple[object, ...]]) -> Subject:
@@ -162,51 +177,37 @@ def _subject(key: tuple[object, ...], rows: Sequence[tuple[object, ...]]) -> Sub
     )
 
 
-def _richness(subject: Subject) -> tuple[object, ...]:
-    return (
-        not subject.is_dated,
-        -subject.versions,
-        subject.tool,
-        natural(subject.label),
-        subject.host,
-        natural(str(subject.circumstances)),
-    )
-
-
 def trend_of(viewer: Viewer, subject: Subject) -> Trend:
     """Return the latest runs of a subject, and how many older ones there are.
 
     In three queries, and a fourth that counts where there are older ones.
     """
-    runs = _runs(viewer, subject)
-    found = _run_means(runs, subject)
-    lines = _lines(found, _cells(viewer, subject))
+    circumstances = dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True))
+    samples = Sample.objects.filter(case_id=subject.case_id)
+    runs = Run.objects.filter(
+        Q(visible_studies(viewer, "study__")),
+        Exists(samples.filter(lab=OuterRef("lab"), run=OuterRef("pk"))),
+        system__host_id=subject.host_id,
+        **circumstances,
+    )
+    latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
+    means = list(
+        samples.filter(run__in=latest.values("pk"))
+        .values_list("run", "run__system", "run__study", "run__started_at")
+        .annotate(Avg("value"))
+        .order_by("run__started_at", "run")
+    )
+    older = runs.count() - len(means) if len(means) == MOST_RUNS else 0
+    cells = Cell.objects.visible_to(viewer).filter(
+        case_id=subject.case_id, system__host_id=subject.host_id, **circumstances
+    )
+    by_place = {
+        (cell.study_id, cell.system_id): cell for cell in cells.select_related("system")
+    }
+    lines = _lines(means, by_place)
     ordered = sorted(lines, key=lambda it: (not it.system.is_native, it.system.label))
-    older = runs.count() - len(found) if len(found) == MOST_RUNS else 0
     case = Case.objects.get(pk=subject.case_id)
     return Trend(case, subject, tuple(ordered), older)
-
-
-def _runs(viewer: Viewer, subject: Subject) -> QuerySet[Run]:
-    measured = Sample.objects.filter(
-        case_id=subject.case_id, lab=OuterRef("lab"), run=OuterRef("pk")
-    )
-    return Run.objects.filter(
-        Q(visible_studies(viewer, "study__")),
-        Exists(measured),
-        system__host_id=subject.host_id,
-        **dict(zip(CIRCUMSTANCES, subject.circumstances, strict=True)),
-    )
-
-
-def _run_means(runs: QuerySet[Run], subject: Subject) -> list[tuple[Any, ...]]:
-    """Return run, system, study, beginning, mean of the latest, in their order."""
-    latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
-    samples = Sample.objects.filter(
-        case_id=subject.case_id, run__in=latest.values("pk")
-    )
-    named = samples.values_list("run", "run__system", "run__study", "run__started_at")
-    return list(named.annotate(Avg("value")).order_by("run__started_at", "run"))
 
 
 def _lines(
@@ -218,29 +219,13 @@ def _lines(
         cell = cells.get((study_id, system_id))
         if cell is None:  # taken away since its runs were read
             continue
-        run = DatedRun(started_at, mean, cell.system.hypervisor_version, cell)
-        lines[_identity(cell.system)].append(run)
+        system = cell.system
+        options = tuple(sorted(system.options.items()))
+        identity = (*(getattr(system, name) for name in IDENTITY), options)
+        run = DatedRun(started_at, mean, system.hypervisor_version, cell)
+        lines[identity].append(run)
     for runs in lines.values():
         yield Series(runs[-1].cell.system, tuple(runs))
-
-
-def _cells(viewer: Viewer, subject: Subject) -> dict[tuple[int, int], Cell]:
-    """Return the cells that a subject's runs are of, by study and system."""
-    circumstances = zip(CIRCUMSTANCES, subject.circumstances, strict=True)
-    cells = Cell.objects.visible_to(viewer).filter(
-        case_id=subject.case_id, system__host_id=subject.host_id, **dict(circumstances)
-    )
-    found = cells.select_related("system")
-    return {(cell.study_id, cell.system_id): cell for cell in found}
-
-
-def _identity(system: System) -> tuple[object, ...]:
-    options = tuple(sorted(system.options.items()))
-    return (*(getattr(system, name) for name in IDENTITY), options)
-
-
-def _day(run: DatedRun) -> object:
-    return run.started_at.date() if run.started_at else None
 
 
 def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[Point, ...]:

@@ -107,7 +107,11 @@ def _judged(columns: Columns, withheld: frozenset[int], margin: float) -> Judgem
     flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
     gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
     gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
-    gates |= _lost_in_gain(columns) * int(Gate.WITHIN_METER_ERROR)
+    # Two power meters may disagree by as much as the two sides do.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
+    is_lost = columns.has_two_meters & (off < np.log1p(gain_margin()))
+    gates |= is_lost * int(Gate.WITHIN_METER_ERROR)
     return judge(
         columns.cells,
         columns.baselines,
@@ -116,13 +120,6 @@ def _judged(columns: Columns, withheld: frozenset[int], margin: float) -> Judgem
         extra_log_variance=columns.has_two_meters * TWO_METERS,
         margin=margin,
     )
-
-
-def _lost_in_gain(columns: Columns) -> NDArray[np.bool_]:
-    """Whether two power meters may disagree by as much as the two sides do."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
-    return np.asarray(columns.has_two_meters & (off < np.log1p(gain_margin())))
 
 
 def _rollups(n: Floats, mean: Floats, m2: Floats, decimals: Floats) -> Rollups:
@@ -203,15 +200,23 @@ AGAINST = _select(
 
 def _columns(study: Study, reference: System | None) -> Columns | None:
     """Return what is to be judged, or None where there is nothing."""
-    named = {"study": study.pk}
+    named: dict[str, Any] = {"study": study.pk}
     if reference is not None:
-        named |= _chosen(study, reference)
+        named |= {
+            "reference": reference.pk,
+            "native_host": reference.host_id if reference.is_native else None,
+            "limit_s": study.baseline_max_age_days * DAY_S,
+        }
     with connection.cursor() as cursor:
         cursor.execute(OWN if reference is None else AGAINST, named)
         found = cursor.fetchone()
     if found[0] is None:
         return None
-    ids, baseline_ids, higher, meters, *sides = (_numbers(each) for each in found[:-3])
+    # One-dimensional arrays of float8 without nulls, in PostgreSQL's binary format.
+    ids, baseline_ids, higher, meters, *sides = (
+        np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"].astype(float)
+        for array in found[:-3]
+    )
     states, doubts, baseline_doubts = (text.split(BETWEEN) for text in found[-3:])
     return Columns(
         ids=ids.astype(np.int64),
@@ -224,17 +229,3 @@ def _columns(study: Study, reference: System | None) -> Columns | None:
         doubts=doubts,
         baseline_doubts=baseline_doubts,
     )
-
-
-def _chosen(study: Study, reference: System) -> dict[str, Any]:
-    """Return what the query for a chosen reference names."""
-    return {
-        "reference": reference.pk,
-        "native_host": reference.host_id if reference.is_native else None,
-        "limit_s": study.baseline_max_age_days * DAY_S,
-    }
-
-
-def _numbers(array: bytes) -> Floats:
-    """Read a one-dimensional array of float8 without nulls in PostgreSQL's format."""
-    return np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"].astype(float)
