@@ -41,7 +41,6 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "dashboard.kit.reader.ReaderLocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -110,8 +109,9 @@ CACHES = {
 }
 
 LANGUAGE_CODE = "en"
-# The languages that pages are written in; numbers follow the reader in any case.
-LANGUAGES = [("en", "English")]
+# What is translated, and forms of it. The language of a page decides how it writes
+# numbers and days, too.
+LANGUAGES = [("en", "English"), ("en-gb", "English (UK)")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

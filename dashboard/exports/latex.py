@@ -32,6 +32,7 @@ from dashboard.exports.latex_widths import (
     breakable,
     parts_that_fit,
 )
+from dashboard.kit.figures import for_files
 from dashboard.kit.selections import ENERGY, SPEED
 from dashboard.wording import judging, states
 from dashboard.wording.ratios import OVERHEAD, VALUE
@@ -71,6 +72,7 @@ class Parts:
     notes: str
 
 
+@for_files()
 def latex(table: ComparisonTable, source: Source) -> str:
     """Return the tables of a comparison, each with caption, label and notes."""
     widths = column_widths(table.groups, source.show)

@@ -1,7 +1,8 @@
-"""How numbers are written and which shade a ratio gets. PURE: no Django.
+"""How numbers and days are written and which shade a ratio gets.
 
-Every number of a page is written here, as its reader writes numbers; what leaves the
-site as a file keeps the decimal point (``written_as(NEUTRAL)``).
+Every number of a page is written here, as the language of the page writes numbers;
+what leaves the site as a file keeps the decimal point (``for_files``). Of Django only
+the language and its formats are used.
 """
 
 from bisect import bisect_left
@@ -9,9 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from math import floor, isfinite, log2, log10
 from typing import Final
+
+from django.utils import dateformat
+from django.utils.formats import get_format
+from django.utils.translation import get_language
 
 # Upper ends of the shades of "slower"; those of "faster" are their reciprocals, so
 # that a ratio and its inverse are as far from the middle.
@@ -27,11 +34,12 @@ RATIO_DECIMALS: Final = 3
 
 @dataclass(frozen=True)
 class Locale:
-    """How somebody writes numbers and days; ``day`` is a format of Django's."""
+    """How numbers and days are written; ``day`` and ``month`` are Django's formats."""
 
     decimal: str = "."
     thousands: str = ","
     day: str = "Y-m-d"
+    month: str = "Y-m"
 
     @property
     def separators(self) -> str:
@@ -39,35 +47,47 @@ class Locale:
         return self.decimal + self.thousands
 
 
-NEUTRAL: Final = Locale()
-_locale: ContextVar[Locale] = ContextVar("locale", default=NEUTRAL)
-
-
-def locale() -> Locale:
-    """Return how the present reader writes."""
-    return _locale.get()
+OF_FILES: Final = Locale()
+_is_for_files: ContextVar[bool] = ContextVar("is_for_files", default=False)
 
 
 @contextmanager
-def written_as(chosen: Locale) -> Iterator[None]:
-    """Write all numbers so as long as this lasts."""
-    before = _locale.set(chosen)
+def for_files() -> Iterator[None]:
+    """Write numbers and days as programs read them, as long as this lasts."""
+    before = _is_for_files.set(True)
     try:
         yield
     finally:
-        _locale.reset(before)
+        _is_for_files.reset(before)
+
+
+def locale() -> Locale:
+    """Return how numbers and days are written now."""
+    language = get_language()
+    return OF_FILES if _is_for_files.get() or not language else locale_of(language)
+
+
+@lru_cache
+def locale_of(language: str) -> Locale:
+    """Return how a language writes numbers and days."""
+    decimal = str(get_format("DECIMAL_SEPARATOR", language))
+    thousands = str(get_format("THOUSAND_SEPARATOR", language))
+    if thousands in ("", decimal):  # of some languages only one of both is known
+        thousands = "\N{NO-BREAK SPACE}"
+    day, month = get_format("DATE_FORMAT", language), "YEAR_MONTH_FORMAT"
+    return Locale(decimal, thousands, str(day), str(get_format(month, language)))
 
 
 def localized(written: str) -> str:
-    """Return a number that was written with a decimal point as the reader writes it."""
-    chosen = _locale.get()
-    if chosen is NEUTRAL:
+    """Return a number that was written with a decimal point as the page writes it."""
+    chosen = locale()
+    if chosen.separators == OF_FILES.separators:
         return written
     return written.translate({ord("."): chosen.decimal, ord(","): chosen.thousands})
 
 
 def number(value: float, spec: str = "g") -> str:
-    """Write a number by a format of Python's, as the reader writes it."""
+    """Write a number by a format of Python's, as the page writes it."""
     return localized(format(value, spec))
 
 
@@ -171,3 +191,24 @@ def told_apart(low: float, high: float) -> tuple[float, float]:
 def digits_between(low: float, high: float) -> int:
     """Return how many decimals show two digits of what lies between two numbers."""
     return 1 - floor(log10(high - low))
+
+
+def day_text(at: date) -> str:
+    """Return a day."""
+    return dateformat.format(at, locale().day)
+
+
+def moment_text(at: datetime | None) -> str:
+    """Return a day and its time, to the minute, with the zone; nothing for None."""
+    return dateformat.format(at, f"{locale().day} H:i e") if at else ""
+
+
+def published_text(published: str) -> str:
+    """Return when a study was published: a day or a month; any other text as it is."""
+    for stated, written in (("%Y-%m-%d", locale().day), ("%Y-%m", locale().month)):
+        try:
+            at = datetime.strptime(published, stated)  # noqa: DTZ007 (no zone in it)
+        except ValueError:
+            continue
+        return dateformat.format(at.date(), written)
+    return published

@@ -1,7 +1,7 @@
 """What was made of a study, kept as long as the study is what it was.
 
 In the memory of each web process, bounded, under the study's version, the language,
-how the reader writes numbers, and whatever else it is made from: the viewer among it.
+whether it is for a file, and whatever else it is made from: the viewer among it.
 `docs/decisions/caching.md` says why nothing stale can come out of it, and nothing of
 another viewer.
 """
@@ -25,7 +25,7 @@ def kept(make: Callable[Given, Made]) -> Callable[Concatenate[str, Given], Made]
     call: Callable[..., Made] = make
 
     @lru_cache(maxsize=KEPT)
-    def made(_version: str, _reader: Hashable, *given: Hashable) -> Made:
+    def made(_version: str, _language: Hashable, *given: Hashable) -> Made:
         return call(*given)
 
     def found(version: str, *given: Given.args, **_none: Given.kwargs) -> Made:

@@ -26,7 +26,6 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import get_language
 
 from benchmarks.studies.data_versions import database_version
-from dashboard.kit import figures
 from dashboard.kit.viewers import person_of
 
 MOST_BYTES: Final = 32_000_000
@@ -97,7 +96,6 @@ def _key(request: HttpRequest) -> bytes | None:
         request.build_absolute_uri(),
         request.headers.get("HX-Target"),
         get_language(),
-        figures.locale(),
     )
     return sha256(repr(made_from).encode()).digest()
 

@@ -14,7 +14,7 @@ from benchmarks.models import Case, System
 from benchmarks.parsing.labels import case_details
 from benchmarks.sentences import kept_words
 from dashboard import wording
-from dashboard.kit import days, figures, table_cells
+from dashboard.kit import figures, table_cells
 from dashboard.wording import judging, ratios, states
 from dashboard.wording import labs as lab_words
 from dashboard.wording import plans as plan_words
@@ -29,9 +29,9 @@ FILTERS: dict[str, Callable[..., object]] = {
     "localized": figures.localized,
     "said": wording.said,
     "kept_words": kept_words,
-    "day_text": days.day_text,
-    "moment_text": days.moment_text,
-    "published_text": days.published_text,
+    "day_text": figures.day_text,
+    "moment_text": figures.moment_text,
+    "published_text": figures.published_text,
     "ratio": figures.ratio,
     "shade": figures.heat,
     "property_name": wording.property_name,

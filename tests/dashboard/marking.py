@@ -71,17 +71,17 @@ def read(path: Path) -> Catalog:
 
 
 @contextmanager
-def german(folder: Path) -> Iterator[None]:
-    """Let there be a German translation: every text between brackets, compiled."""
-    messages = Catalog(locale="de", fuzzy=False)
+def translated(language: str, folder: Path) -> Iterator[None]:
+    """Let there be a translation: every text between brackets, compiled."""
+    messages = Catalog(locale=language, fuzzy=False)
     for texts in texts_in(LIST):
         said = tuple(f"{OPEN}{text}{CLOSE}" for text in texts)
         messages.add(texts if texts[1:] else texts[0], said if texts[1:] else said[0])
-    place = folder / "de" / "LC_MESSAGES"
+    place = folder / language / "LC_MESSAGES"
     place.mkdir(parents=True)
     with (place / "django.mo").open("wb") as compiled:
         write_mo(compiled, messages)
-    languages = [*settings.LANGUAGES, ("de", "Deutsch")]
+    languages = [*settings.LANGUAGES, (language, language)]
     with override_settings(LANGUAGES=languages, LOCALE_PATHS=[folder]):
         forget()
         yield

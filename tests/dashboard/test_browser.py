@@ -11,6 +11,7 @@ from benchmarks.models import Agent, Cell, Lab
 from benchmarks.studies import saving, systems
 from benchmarks.uploads import intake, processing
 from tests.dashboard import browsing, fonts, serving
+from tests.dashboard.marking import translated
 from tests.reference import load_study
 
 # The mark makes pytest-django set up the database; the site commits what it shows.
@@ -272,10 +273,15 @@ def test_the_numbers_of_a_drawing_are_those_of_its_table(visit):
     assert visit.errors == []
 
 
-@pytest.mark.parametrize("locale", ["de-DE", "fr-FR"])
-def test_all_numbers_of_a_file_have_a_point_whoever_reads(chromium, site, locale):
+@pytest.mark.parametrize("language", ["de", "fr"])
+def test_all_numbers_of_a_file_have_a_point_whoever_reads(
+    chromium, site, language, tmp_path
+):
     """Also those that do not begin their cell, and the thousands of a range."""
-    with browsing.window(chromium, site, locale=locale) as visit:
+    with (
+        translated(language, tmp_path),
+        browsing.window(chromium, site, locale=language) as visit,
+    ):
         page = visit.open(CORUNS)
         drawing = page.locator(".drawing").first
         drawing.locator("[data-chart]").scroll_into_view_if_needed()

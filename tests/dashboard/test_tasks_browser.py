@@ -10,6 +10,7 @@ from benchmarks.models import Agent, Cell, Flag, Lab, Membership
 from benchmarks.studies import checking
 from tests.dashboard import browsing, serving
 from tests.dashboard.exports.tex import read
+from tests.dashboard.marking import translated
 from tests.reference import load_study
 
 # The mark makes pytest-django set up the database; the site commits what it shows.
@@ -158,8 +159,11 @@ def tab_to(page, wanted):
     raise AssertionError(f"Tab never comes to {wanted}")
 
 
-def test_a_german_reads_commas_in_tables_charts_and_days(chromium, site):
-    with browsing.window(chromium, site, locale="de-DE") as visit:
+def test_german_text_has_commas_in_tables_and_charts(chromium, site, tmp_path):
+    with (
+        translated("de", tmp_path),
+        browsing.window(chromium, site, locale="de-DE") as visit,
+    ):
         page = visit.open(f"{COMPARE}?component=network")
         cells = page.locator(".grid tbody td b").all_inner_texts()
         page.locator("[data-chart]").first.scroll_into_view_if_needed()
@@ -171,5 +175,5 @@ def test_a_german_reads_commas_in_tables_charts_and_days(chromium, site):
         assert any(re.search(r"\d,\d{3}", each) for each in cells)
         assert not any("." in each.replace("…", "") for each in cells if "," in each)
         assert signs == ",."
-        assert page.locator("html").get_attribute("lang") == "en"
+        assert page.locator("html").get_attribute("lang") == "de"
         assert visit.errors == []

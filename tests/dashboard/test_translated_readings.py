@@ -20,6 +20,7 @@ from tests.dashboard.marking import (
     WORD,
     marked_language,
     strings,
+    translated,
     unmarked,
     untranslated,
     words_of_data,
@@ -256,21 +257,23 @@ def test_what_reading_again_found_has_no_other_word(member, read_again):
     assert left_in(page) == []
 
 
-# Numbers, as the reader writes them
+# Numbers, as the language of the page writes them
 
 
-def test_a_german_reads_sizes_and_numbers_with_a_comma(member):
+def test_sizes_and_numbers_are_german_in_german_text(member, tmp_path):
     data = COMMA.read_bytes().ljust(1536)
     said = {"locale": "de_DE", "headers": {**SCRIPT, **GERMAN}}
 
-    page = send(member, upload(data), **said).content.decode()
+    with translated("de", tmp_path):
+        page = send(member, upload(data), **said).content.decode()
 
     assert "199,412706\N{NO-BREAK SPACE}s" in page
     assert "1,5\N{NO-BREAK SPACE}KiB" in page
 
 
-def test_a_german_reads_what_changed_with_a_comma(member, read_again):
-    page = member.get(read_again, headers=GERMAN).content.decode()
+def test_what_changed_is_german_in_german_text(member, read_again, tmp_path):
+    with translated("de", tmp_path):
+        page = member.get(read_again, headers=GERMAN).content.decode()
 
     assert "110,886912" in page  # in MB, not MiB
     assert "111,935488" in page

@@ -18,9 +18,9 @@ from dashboard import wording
 from dashboard.management.commands.write_messages import Command, catalogue
 from tests.dashboard.bare_words import bare_words
 from tests.dashboard.marking import (
-    german,
     marked_language,
     read,
+    translated,
     untranslated,
     words_of_data,
 )
@@ -32,6 +32,10 @@ pytestmark = pytest.mark.django_db
 SENTENCE = re.compile(r"""["'`][A-Z][^"'`\n;(]* [a-z]+""")
 PLACE = re.compile(r"[{%]\(?(\w+)")
 NOTE = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
+# The numbers of attributes that styles, pictures, forms and scripts read.
+DRAWN = r'(?:c?[xyrd][12]?|width|height|points|transform|style)="[^"]*\d[^"]*"'
+READ = r'(?:value|min|max|data-(?!separators)[a-z-]+)="[-\d.,e ]+"'
+NUMBERS = re.compile(rf"\s(?:{DRAWN}|{READ})")
 ROOT = Path(__file__).parents[2]
 STUDIES = ("uoc-2012-kvm", "inqbus-2008-io", "heidelberg-2007-xen", "lmu-2010-esxi")
 
@@ -111,6 +115,26 @@ def test_no_page_has_a_word_that_no_translator_saw(visitor, known):
     assert not found, "\n".join(f"{found[text]}: {text}" for text in sorted(found))
 
 
+def test_what_programs_read_is_the_same_in_every_language(visitor, tmp_path):
+    pages = [each for each in addresses() if "uoc-2012-kvm" in each]
+
+    with translated("de", tmp_path):
+        there, here = (
+            {
+                page: NUMBERS.findall(
+                    visitor.get(page, headers={"accept-language": code}).text
+                )
+                for page in pages
+            }
+            for code in ("de", "en")
+        )
+
+    assert sum(map(len, here.values())) > 500
+    assert {page: set(there[page]) ^ set(here[page]) for page in pages} == {
+        page: set() for page in pages
+    }
+
+
 def test_this_test_would_notice_a_word():
     page = HttpResponse(
         '<p>⟦marked⟧ forgotten</p><a title="heard" href="">⟦a ⟦nested⟧ one⟧</a>'
@@ -166,14 +190,14 @@ def lost_places(texts, said):
 def test_a_translated_sentence_of_the_core_keeps_its_parts(tmp_path):
     some = either([further("fio", 2), further("ab", 1)])
 
-    with german(tmp_path), translation.override("de"):
+    with translated("de", tmp_path), translation.override("de"):
         told = wording.said(some)
 
     assert told == "⟦⟦fio and 2 more cases⟧ or ⟦ab and 1 more case⟧⟧"
 
 
 def test_a_visitor_reads_the_language_of_his_browser(tmp_path, client):
-    with german(tmp_path):
+    with translated("de", tmp_path):
         page = client.get("/login/", headers={"accept-language": "de-AT,de"})
         other = client.get("/login/", headers={"accept-language": "fr"})
 

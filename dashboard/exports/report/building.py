@@ -32,6 +32,7 @@ from dashboard.exports.report.studied import (
 )
 from dashboard.exports.report.tooling import tools_table
 from dashboard.kit.document import Document, Section, plain_table
+from dashboard.kit.figures import for_files
 from dashboard.kit.profile import profile_section
 from dashboard.wording import emulation_words
 from dashboard.wording.system_names import short_names
@@ -46,6 +47,7 @@ class Making:
     who: str
 
 
+@for_files()  # the page says what the file says
 def report(
     viewer: Viewer, study: Study, citation: Citation, making: Making
 ) -> Document:
@@ -121,6 +123,7 @@ def _facts(study: Study, citation: Citation) -> list[tuple[str, str]]:
     ]
 
 
+@for_files()
 def colophon(making: Making) -> str:
     """Return the line at the end: who made a report, when, from which version."""
     return _("Made on %(when)s UTC by Virtlab %(version)s for %(who)s.") % {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.comparing.row import ComparisonRow
-from dashboard.kit.figures import NEUTRAL, ratio, written_as
+from dashboard.kit.figures import for_files, ratio
 
 NAME: Final = "quoted"
 NUMBER = r"(\d{1,9}(?:\.\d{1,12})?(?:e-\d{1,3})?)"
@@ -56,7 +56,7 @@ def quoted_of(row: ComparisonRow) -> Quoted | None:
 
 
 def _plain(value: float) -> str:
-    with written_as(NEUTRAL):
+    with for_files():
         return ratio(value).replace(",", "")
 
 

@@ -17,7 +17,6 @@ from dashboard.exports.citing import citation_of
 from dashboard.exports.delimited import csv_text
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import ENERGY_FIELDS, FIELDS, SOURCED, records, sourced
-from dashboard.kit.figures import NEUTRAL, written_as
 from dashboard.kit.selections import ENERGY, SHOWN, SPEED
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.compare.judged_table import JudgedTable, judged_table
@@ -82,8 +81,7 @@ def export_comparison(
     kind, write = COMPARISONS[form]
     study = study_or_404(viewer_of(request), lab, slug)
     judged = judged_table(study, query_of(request))
-    with written_as(NEUTRAL):
-        text = write(judged, _source(request, study, judged))
+    text = write(judged, _source(request, study, judged))
     of_what = "" if judged.show == SPEED else f"-{judged.show}"
     return _file(text, kind, f"{study.slug}{of_what}.{form}")
 

@@ -18,7 +18,6 @@ from dashboard.exports.citing import citation_of, site_of
 from dashboard.exports.report.building import Making
 from dashboard.exports.report.making import edition
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.figures import NEUTRAL, written_as
 from dashboard.kit.viewers import person_of, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
 from dashboard.pages.report.keeping import kept_report
@@ -33,8 +32,7 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     version, citation = study_version(study), citation_of(request, study)
     who = request.user.get_username() if request.user.is_authenticated else ""
     making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
-    with written_as(NEUTRAL):  # the page says what the file says
-        said = kept_report(version, viewer, study, citation, making)
+    said = kept_report(version, viewer, study, citation, making)
     context = {
         "study": study,
         "report": said,

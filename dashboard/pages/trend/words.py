@@ -14,12 +14,12 @@ from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.trend import LEAST_RUNS, ChangePoint
 from benchmarks.comparing.trend import DatedRun, Point, Series, Trend
 from dashboard import wording
-from dashboard.kit import days, figures
+from dashboard.kit import figures
 
 
 def day_text(at: datetime | None) -> str:
     """Return the day of a run."""
-    return days.day_text(at) if at else ""
+    return figures.day_text(at) if at else ""
 
 
 def line_name(series: Series, told: Trend) -> str:

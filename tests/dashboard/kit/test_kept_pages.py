@@ -18,6 +18,7 @@ from django.test import Client, RequestFactory
 from benchmarks.models import Flag, Membership, Study
 from dashboard.kit import kept_pages
 from dashboard.kit.kept_pages import Content, kept_page
+from tests.dashboard.marking import translated
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -234,12 +235,13 @@ def test_a_study_that_is_made_private_is_not_there_any_more(client, pair, lab):
         assert member.get(address).status_code == 404
 
 
-def test_another_way_to_write_numbers_is_another_page(client, pair):
+def test_another_language_is_another_page(client, pair, tmp_path):
     address = f"{STUDY}compare/"
-    pages = {
-        code: client.get(address, headers={"Accept-Language": code}).text
-        for code in ("en", "de", "en", "de")
-    }
+    with translated("de", tmp_path):
+        pages = {
+            code: client.get(address, headers={"Accept-Language": code}).text
+            for code in ("en", "de", "en", "de")
+        }
 
     assert "0.247" in pages["en"]
     assert "0,247" in pages["de"]
