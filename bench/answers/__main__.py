@@ -18,6 +18,8 @@ Where a version says other words, a JSON file tells the old folder's words in ne
     {"paths": {"campaigns": "studies"},          segments of addresses
      "keys": {"campaign": "study"},              names in objects, queries and CSV
      "values": {"verdict": {"refused": "not_assessed"}, "*": {}},   by old key
+     "rows": [{"where": {"reasons": "native"}, "set": {"verdict": "baseline"}}],
+                                                 in new words: what a row says by others
      "sentences": ["title"],                     further keys that hold free text
      "ignored": ["updated_at"]}                  keys that are not compared at all
 """
@@ -51,8 +53,8 @@ TODAY: Final = frozenset(("made_on", "accessed", "urldate"))
 
 def compare(options: argparse.Namespace) -> int:
     """Print how two folders differ, by kind of difference; return the exit code."""
-    told = json.loads(options.renamed.read_text()) if options.renamed else {}
-    renaming = Renaming(**told)
+    words = json.loads(options.renamed.read_text()) if options.renamed else {}
+    renaming = Renaming(**words)
     passed_over = {*TODAY, *renaming.ignored}
     if not options.sentences:
         passed_over |= {*SENTENCES, *renaming.sentences}

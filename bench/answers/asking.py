@@ -230,8 +230,8 @@ def _named(parameters: Document, answer: Any) -> Iterator[dict[str, str]]:
     ]
     asked = set()
     for row in answer.get("results", []) if free else []:
-        found = {name: row.get(f"{name}_id", row.get(name)) for name in free}
-        query = {name: str(value) for name, value in found.items() if value}
+        values = {name: row.get(f"{name}_id", row.get(name)) for name in free}
+        query = {name: str(value) for name, value in values.items() if value}
         if query and tuple(query.items()) not in asked:
             asked.add(tuple(query.items()))
             yield query

@@ -21,7 +21,7 @@ IDENTITY: Final = frozenset(
         *("host", "hypervisor", "hypervisor_version", "virtualization", "options"),
         *("guest_os", "guest_bits", "vcpus", "memory_bytes", "component", "line"),
         *("tool", "metric", "parameters", "unit", "axis", "ends", "setting"),
-        *("campaign", "system_id", "case_id", "cell_id", "scenario", "vms", "seat"),
+        *("study", "system_id", "case_id", "cell_id", "scenario", "vms", "slot"),
         *("load", "session", "circumstances", "rule", "subjects", "workload"),
         *("sequence", "side", "run", "level"),
     )
@@ -43,6 +43,7 @@ class Renaming:
     paths: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rows: Iterable[Mapping[str, Mapping[str, str]]] = ()
     sentences: Iterable[str] = ()
     ignored: Iterable[str] = ()
 
@@ -50,9 +51,11 @@ class Renaming:
         """Return an address or the name of a file with the segments of today."""
         path, mark, query = text.partition("?")
         names = "/".join(self.paths.get(part, part) for part in path.split("/"))
-        pairs = [(name, self.value(name, value)) for name, value in parse_qsl(query)]
-        told = urlencode([(self.keys.get(name, name), value) for name, value in pairs])
-        return f"{names}{mark}{told}"
+        pairs = [
+            (self.keys.get(name, name), self.value(name, value))
+            for name, value in parse_qsl(query)
+        ]
+        return f"{names}{mark}{urlencode(pairs)}"
 
     def value(self, key: str, text: str) -> str:
         """Return what a text under a key is called today."""
@@ -64,15 +67,24 @@ class Renaming:
     def tree(self, tree: Any, key: str = "") -> Any:
         """Return an answer in the words of today."""
         if isinstance(tree, dict):
-            return {
-                self.keys.get(name, name): (
-                    value if name in OPAQUE else self.tree(value, name)
-                )
-                for name, value in tree.items()
-            }
+            return self._row(
+                {
+                    self.keys.get(name, name): (
+                        value if name in OPAQUE else self.tree(value, name)
+                    )
+                    for name, value in tree.items()
+                }
+            )
         if isinstance(tree, list):
             return [self.tree(value, key) for value in tree]
         return self.value(key, tree) if isinstance(tree, str) else tree
+
+    def _row(self, row: Document) -> Document:
+        """Change the words of a row that are said by what else stands in it."""
+        for rule in self.rows:
+            if all(word in (row.get(key) or ()) for key, word in rule["where"].items()):
+                row |= {key: word for key, word in rule["set"].items() if key in row}
+        return row
 
     def identity(self) -> frozenset[str]:
         """Return `IDENTITY` in the words of today."""
@@ -116,16 +128,16 @@ class Folder:
         names: dict[tuple[str, str], str] = {}
         seen: Counter[str] = Counter()
         for (kind, number), row in sorted(rows.items(), key=_by_number):
-            told = {name: value for name, value in row.items() if name != "id"}
-            name = f"{kind}({self.key(self.named(told, kind))})"
+            nameless = {key: value for key, value in row.items() if key != "id"}
+            name = f"{kind}({self.key(self.named(nameless, kind))})"
             seen[name] += 1
             names[kind, number] = name if seen[name] == 1 else f"{name} #{seen[name]}"
         return names
 
     def key(self, row: Document) -> str:
         """Return by what a row is itself, whatever was measured of it."""
-        told = sorted(self._identifying(row).items())
-        return ", ".join(f"{name} {_brief(value)}" for name, value in told if value)
+        stated = sorted(self._identifying(row).items())
+        return ", ".join(f"{name} {_brief(value)}" for name, value in stated if value)
 
     def _identifying(self, row: Document) -> Document:
         return {name: value for name, value in row.items() if name in self.identity}
@@ -177,11 +189,11 @@ class Folder:
         for at, (list_name, part) in enumerate(pairwise(parts), 1):
             if part.isdecimal():
                 parts[at] = self.names.get((_kind_of_list(list_name), part), part)
-        told = []
+        pairs = []
         for name, value in parse_qsl(query):
             named = [str(self.named(one, "", name)) for one in value.split(",")]
-            told.append(f"{name}={','.join(named)}")
-        return f"{'/'.join(parts)}{mark}{'&'.join(told)}"
+            pairs.append(f"{name}={','.join(named)}")
+        return f"{'/'.join(parts)}{mark}{'&'.join(pairs)}"
 
 
 def _by_number(item: tuple[tuple[str, str], Document]) -> tuple[str, int, str]:

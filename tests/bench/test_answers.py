@@ -238,6 +238,19 @@ def test_old_words_are_told_in_new_ones(compared, renamed, tmp_path):
     assert code == 0, said
 
 
+def test_a_word_may_depend_on_the_rest_of_its_row(compared, tmp_path):
+    rule = {"where": {"reasons": "single_run"}, "set": {"verdict": "baseline"}}
+    mapping = tmp_path / "renamed.json"
+    mapping.write_text(json.dumps({"rows": [rule]}))
+    text = json.dumps(answers()).replace(
+        '"verdict": "refused"', '"verdict": "baseline"'
+    )
+    new = json.loads(text.replace(",refused,single_run", ",baseline,single_run"))
+
+    assert compared(answers(), new)[0] == 1
+    assert compared(answers(), new, "--renamed", str(mapping))[0] == 0
+
+
 SCHEMA = {
     "campaigns/": ["cursor"],
     "campaigns/{slug}/": ["slug"],
