@@ -12,8 +12,7 @@ from rest_framework.status import HTTP_202_ACCEPTED
 
 from api.kit.errors import invalid, problem_of
 from api.kit.parsing import Line, NDJSONParser
-from api.kit.problems import Problem
-from api.kit.refusals import LinesRefusedError
+from api.kit.refusals import LinesRefusedError, Problem
 from api.kit.views import ApiView
 from api.runs import RUN, RunInput
 from benchmarks.errors import BatchRefusedError

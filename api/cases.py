@@ -7,10 +7,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.answers import Answer
 from api.kit.fields import Text
 from api.kit.queries import ListQuery, ToolParameter, study_parameter
-from api.kit.views import ApiView
+from api.kit.views import Answer, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case
 from benchmarks.studies.lists import find_study

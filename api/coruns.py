@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from api.comparisons import BETTER, COMPONENTS, FigureSerializer
 from api.kit.fields import NULLABLE, Choice
 from api.kit.queries import ToolParameter
-from api.kit.study_views import StudyQuery, StudyView
+from api.kit.views import StudyQuery, StudyView
 from benchmarks.comparing.coruns import TOGETHER, study_coruns
 from benchmarks.comparing.ordering import SCENARIOS
 

@@ -9,9 +9,9 @@ from rest_framework.response import Response
 
 from api.kit.fields import NULLABLE
 from api.kit.queries import WholeParameter
-from api.kit.study_views import StudyQuery, StudyView
-from benchmarks.power.energy import study_energy
-from benchmarks.power.run_energies import MeteredWork, run_energies
+from api.kit.views import StudyQuery, StudyView
+from benchmarks.power.integration import MeteredWork, run_energies
+from benchmarks.power.meters import study_energy
 
 MOST_WATTS = 1_000_000
 

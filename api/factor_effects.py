@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from api.comparisons import BETTER, COMPONENTS
 from api.kit.fields import Choice
-from api.kit.study_views import StudyQuery, StudyView
+from api.kit.views import StudyQuery, StudyView
 from benchmarks.analysis.factor_effects.design import Factor, Term
 from benchmarks.analysis.factor_effects.effects import (
     Effect,

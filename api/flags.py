@@ -7,17 +7,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.answers import Answer
 from api.kit.fields import Choice, Slug, Text
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.views import Answer, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Flag
 from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies import flags
-from benchmarks.studies.decisions import decide_flag
+from benchmarks.studies.flags import decide_flag
 from benchmarks.studies.lists import find_study
 from benchmarks.viewer import Viewer
 

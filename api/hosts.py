@@ -5,14 +5,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.answers import Answer
 from api.kit.fields import Slug, Text
 from api.kit.queries import ListQuery
 from api.kit.shapes import JSONObject, StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.views import Answer, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Host
-from benchmarks.studies.systems import register_host
+from benchmarks.studies.saving import register_host
 
 EXAMPLE = OpenApiExample(
     "A machine",

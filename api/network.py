@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.comparisons import BETTER, FigureSerializer
 from api.kit.fields import NULLABLE
-from api.kit.study_views import StudyView
+from api.kit.views import StudyView
 from benchmarks.comparing.network import study_network
 
 

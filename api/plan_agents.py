@@ -13,7 +13,8 @@ from api.kit.views import ApiView
 from api.plans import PlanSlotSerializer
 from api.systems import SystemField
 from benchmarks.models import PlanPart
-from benchmarks.plans import barriers, slots, turns
+from benchmarks.plans import barriers, turns
+from benchmarks.plans import turns as slots
 
 OUTCOMES = ("done", "failed", "missed", "hopeless")
 WORK_DONE = {

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.comparisons import COMPONENTS
-from api.kit.study_views import StudyView
+from api.kit.views import StudyView
 from benchmarks.comparing.profile import study_profile
 
 

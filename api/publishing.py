@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.study_views import StudyView
+from api.kit.views import StudyView
 from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS
 from benchmarks.publishing.readiness import study_assessment
 

@@ -14,19 +14,18 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.status import HTTP_200_OK, HTTP_202_ACCEPTED
 
-from api.kit.answers import Answer
 from api.kit.fields import Choice, Printed, Slug, Text, Timestamp, UUIDText, WholeNumber
 from api.kit.parsing import PrintedJSONParser
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
 from api.kit.shapes import JSONObject, ListOf, StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.views import Answer, ApiView
 from api.samples import SampleInput, SampleSerializer
 from api.systems import SYSTEM, SystemField
 from benchmarks.comparing.ordering import SCENARIOS
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Agent, Run
 from benchmarks.studies.lists import find_study
-from benchmarks.uploads import run_lists
+from benchmarks.uploads import runs
 from benchmarks.uploads.intake import Submission, submit_runs
 
 MAX_SAMPLES = 10_000
@@ -234,9 +233,9 @@ class RunsView(ApiView):
         responses=RunSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        rows = run_lists.visible_runs(self.viewer, **self._filters())
+        rows = runs.visible_runs(self.viewer, **self._filters())
         page = self.cut(rows)
-        samples = run_lists.samples_inline(page)
+        samples = runs.samples_inline(page)
         return self.answer_page(page, RunSerializer, samples=samples)
 
     @extend_schema(
@@ -266,8 +265,8 @@ class RunView(ApiView):
 
     @extend_schema(summary="Read a run", responses=RunSerializer)
     def get(self, request: Request, pk: int) -> Response:
-        run = run_lists.find_run(self.viewer, pk)
-        samples = run_lists.samples_inline([run])
+        run = runs.find_run(self.viewer, pk)
+        samples = runs.samples_inline([run])
         return Response(self.shown(RunSerializer, run, samples=samples))
 
 

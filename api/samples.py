@@ -11,7 +11,7 @@ from api.kit.fields import Number, Text, WholeNumber
 from api.kit.queries import ListQuery
 from api.kit.shapes import SmallMap, StrictSerializer
 from api.kit.views import ApiView
-from benchmarks.uploads import run_lists
+from benchmarks.uploads import runs
 
 MAX_REPETITION = 2**31 - 1
 
@@ -59,5 +59,5 @@ class SamplesView(ApiView):
         responses=SampleSerializer(many=True),
     )
     def get(self, request: Request, pk: int) -> Response:
-        run = run_lists.find_run(self.viewer, pk)
-        return self.page_of(run_lists.samples_of(run), SampleSerializer)
+        run = runs.find_run(self.viewer, pk)
+        return self.page_of(runs.samples_of(run), SampleSerializer)

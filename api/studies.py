@@ -11,11 +11,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.answers import Answer
 from api.kit.fields import Choice, Number, Pattern, Slug, Text, WholeNumber
 from api.kit.queries import ListQuery
 from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer, checked
-from api.kit.views import ApiView
+from api.kit.views import Answer, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Lab, Study
 from benchmarks.studies import lists

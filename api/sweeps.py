@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.comparisons import BETTER, COMPONENTS, NONE_YET, VERDICTS
 from api.kit.fields import NULLABLE
-from api.kit.study_views import StudyView
+from api.kit.views import StudyView
 from benchmarks.comparing.sweeps import study_sweeps
 
 COURSES = ("keeps", "parts", "joins", "slower")

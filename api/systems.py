@@ -9,16 +9,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.answers import Answer
 from api.kit.fields import WORDS, Choice, Messages, Slug, Text, WholeNumber
+from api.kit.parsing import kind
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import SmallMap, StrictSerializer, checked
-from api.kit.strictness import kind
-from api.kit.views import ApiView
+from api.kit.views import Answer, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Run, System
 from benchmarks.studies.lists import find_study
-from benchmarks.studies.systems import register_system
+from benchmarks.studies.saving import register_system
 
 MAX_VCPUS = 100_000
 MAX_BYTES = 2**63 - 1

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from api.comparisons import FigureSerializer
 from api.kit.fields import NULLABLE, Text
 from api.kit.queries import WholeParameter
-from api.kit.study_views import StudyQuery, StudyView
+from api.kit.views import StudyQuery, StudyView
 from benchmarks.comparing.trend import Subject, subjects, trend_of
 from benchmarks.errors import NotFoundError
 from benchmarks.sentences import Sentence

@@ -10,15 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from api.kit.answers import Answer
 from api.kit.queries import ListQuery, study_parameter
-from api.kit.views import ApiView
+from api.kit.views import Answer, ApiView
 from benchmarks.models import Version, VersionFile
-from benchmarks.publishing.version_lists import (
-    find_file,
-    find_version,
-    visible_versions,
-)
+from benchmarks.publishing.versions import find_file, find_version, visible_versions
 from benchmarks.studies.lists import find_study
 
 FORMS = ["csv", "json", "tex", "pdf", "bib"]

@@ -11,8 +11,15 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from api.kit.problems import Problem, flat_fields, listed, summary
-from api.kit.refusals import CHALLENGE, ApiError, InvalidError
+from api.kit.refusals import (
+    CHALLENGE,
+    ApiError,
+    InvalidError,
+    Problem,
+    flat_fields,
+    listed,
+    summary,
+)
 from benchmarks.errors import BenchmarksError
 
 RETRY_AFTER_S = 2

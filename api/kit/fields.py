@@ -14,7 +14,7 @@ import orjson
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
-from api.kit.strictness import INT64, kind
+from api.kit.parsing import INT64, kind
 from benchmarks.errors import TextError
 from benchmarks.text import clean_text
 

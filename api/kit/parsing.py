@@ -1,15 +1,232 @@
 """What uploads are read with: strict JSON, and one strict JSON object per line."""
 
-from collections.abc import Mapping
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
+import orjson
 from django.conf import settings
 from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
 
-from api.kit import bodies, strictness
-from api.kit.problems import Problem
-from api.kit.refusals import ApiError, LinesRefusedError, MalformedError, TooLargeError
+from api.kit import bodies
+from api.kit.refusals import (
+    ApiError,
+    LinesRefusedError,
+    MalformedError,
+    Problem,
+    TooLargeError,
+    joined,
+)
+from benchmarks.errors import TextError, shorten
+from benchmarks.text import clean_text
+
+MAX_DEPTH = 32
+MAX_KEYS = 10_000
+MAX_VALUES = 1_000_000
+INT64 = range(-(2**63), 2**63)
+
+NOT_A_NUMBER = re.compile(r"[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
+# Cheap signs that the slow checks are needed at all.
+ODD_TEXT = re.compile(
+    rb"\\[ubf]|\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
+)
+TINY = re.compile(rb"[eE]-0*\d{3}|0\.0{300}")
+
+Members = Iterator[tuple[str | int, Any]]
+
+
+class StrictJSONError(ValueError):
+    """The text is no JSON we accept; the sentence says what, where and what to do."""
+
+    def __init__(self, sentence: str, too_much: bool = False) -> None:
+        super().__init__(sentence)
+        self.too_much = too_much
+
+
+def check_size(raw: bytes) -> None:
+    """Refuse a body of so many values that reading it would hold up everybody."""
+    if raw.count(b",") + raw.count(b"{") + raw.count(b"[") > MAX_VALUES:
+        raise StrictJSONError(
+            f"The body holds more than {MAX_VALUES:,} values. "
+            "Split it into several uploads.",
+            too_much=True,
+        )
+
+
+def read_object(raw: bytes, as_printed: Collection[str] = ()) -> dict[str, Any]:
+    """Return the JSON object in ``raw``; every float and integer in it is exact.
+
+    Members named in ``as_printed`` are what a program wrote to its terminal: their
+    texts may hold any character.
+    """
+    document = _parsed(_decoded(raw), tiny_numbers=bool(TINY.search(raw)))
+    if not isinstance(document, dict):
+        raise StrictJSONError(f"The body is {kind(document)}. Send a JSON object.")
+    said = {
+        name: value
+        for name, value in document.items()
+        if not (name in as_printed and isinstance(value, str))
+    }
+    _inspect(said, odd_text=bool(ODD_TEXT.search(raw)))
+    return document
+
+
+def kind(value: Any) -> str:
+    """What a value is called in JSON, with its article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, int | float):
+        return "a number"
+    return "an object" if isinstance(value, dict) else "a list"
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise StrictJSONError(
+            f"Byte {error.start + 1} of the body is not UTF-8. Save it as UTF-8."
+        ) from None
+    if text.startswith("\ufeff"):
+        raise StrictJSONError(
+            "The body begins with a byte order mark. Save it as UTF-8 without one."
+        )
+    if not text.strip(" \t\r\n"):
+        raise StrictJSONError("The body is empty. Send a JSON object.")
+    return text
+
+
+def _parsed(text: str, tiny_numbers: bool) -> Any:
+    """Parse twice: orjson is strict on grammar, json shows doubles and big integers."""
+    try:
+        orjson.loads(text)
+        return json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_float=_not_too_small if tiny_numbers else None,
+        )
+    except orjson.JSONDecodeError as error:
+        raise StrictJSONError(_sentence(error)) from None
+    except RecursionError:
+        raise StrictJSONError(_too_deep("the body")) from None
+
+
+def _sentence(error: json.JSONDecodeError) -> str:
+    place = f"line {error.lineno}, column {error.colno}"
+    if NOT_A_NUMBER.match(error.doc, error.pos) or error.msg.startswith("no digit"):
+        return (
+            f"JSON has no NaN and no Infinity ({place}). "
+            "Leave out what was not measured."
+        )
+    if "infinity" in error.msg:
+        return f"The number at {place} is too large for a 64-bit float."
+    if "depth" in error.msg:
+        return _too_deep("the body")
+    if "surrogate" in error.msg:
+        return f"The text at {place} holds half of a surrogate pair. Remove it."
+    return f"The body is not JSON: {error.msg} at {place}."
+
+
+def _too_deep(path: str) -> str:
+    return f"There are more than {MAX_DEPTH} levels at {path}. Nest less."
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        name = counts.most_common(1)[0][0]
+        raise StrictJSONError(
+            f'The key "{shorten(name)}" stands twice in one object. Keep one of them.'
+        )
+    return members
+
+
+def _not_too_small(text: str) -> float:
+    number = float(text)
+    if abs(number) < sys.float_info.min and re.match("[^eE]*[1-9]", text):
+        raise StrictJSONError(
+            f"The number {shorten(text)} is too small for a 64-bit float. "
+            "Send it in a smaller unit."
+        )
+    return number
+
+
+def _members(container: Any) -> Members:
+    return iter(container.items() if type(container) is dict else enumerate(container))
+
+
+def _inspect(document: dict[str, Any], odd_text: bool) -> None:
+    """Walk all values without recursion, whatever the nesting."""
+    levels = [_members(document)]
+    names: list[str | int] = [""]
+    _check_keys(document, [], odd_text)
+    while levels:
+        for name, value in levels[-1]:
+            names[-1] = name
+            if type(value) is dict or type(value) is list:
+                _check_container(value, names, odd_text)
+                levels.append(_members(value))
+                names.append("")
+                break
+            _check_scalar(value, names, odd_text)
+        else:
+            levels.pop()
+            names.pop()
+
+
+def _check_container(value: Any, names: list[Any], odd_text: bool) -> None:
+    if len(names) >= MAX_DEPTH:
+        raise StrictJSONError(_too_deep(_path(names)))
+    if type(value) is dict:
+        _check_keys(value, names, odd_text)
+
+
+def _check_keys(container: dict[str, Any], names: list[Any], odd_text: bool) -> None:
+    if len(container) > MAX_KEYS:
+        place = _path(names) or "the body"
+        raise StrictJSONError(
+            f"The object at {place} has {len(container):,} keys; "
+            f"at most {MAX_KEYS:,} are read.",
+            too_much=True,
+        )
+    if odd_text:
+        for key in container:
+            _check_text(key, "key", names)
+
+
+def _check_scalar(value: Any, names: list[Any], odd_text: bool) -> None:
+    if type(value) is int and value not in INT64:
+        raise StrictJSONError(
+            f"The whole number at {_path(names)} does not fit into 64 bits. "
+            "Send it as a float or in a larger unit."
+        )
+    if odd_text and type(value) is str:
+        _check_text(value, "text", names)
+
+
+def _check_text(text: str, what: str, names: list[Any]) -> None:
+    try:
+        clean_text(text, what=what, multiline=True)
+    except TextError as error:
+        place = _path(names) or "the body"
+        raise StrictJSONError(f"At {place}: {error}") from None
+
+
+def _path(names: Iterable[Any]) -> str:
+    path = ""
+    for name in names:
+        path = joined(path, shorten(name) if isinstance(name, str) else name)
+    return shorten(path, 80)
 
 
 @dataclass(frozen=True)
@@ -58,8 +275,8 @@ class NDJSONParser(BaseParser):
 def read_document(body: bytes, as_printed: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the JSON object that is the body."""
     try:
-        return strictness.read_object(body, as_printed)
-    except strictness.StrictJSONError as error:
+        return read_object(body, as_printed)
+    except StrictJSONError as error:
         raise _refusal(error) from None
 
 
@@ -71,7 +288,7 @@ def read_lines(body: bytes) -> list[Line]:
     for number, row in rows:
         try:
             found.append(Line(number, _printed_object(row)))
-        except strictness.StrictJSONError as error:
+        except StrictJSONError as error:
             problems[number] = _refusal(error).problem()
     if problems:
         raise LinesRefusedError(problems)
@@ -79,10 +296,10 @@ def read_lines(body: bytes) -> list[Line]:
 
 
 def _printed_object(row: bytes) -> dict[str, Any]:
-    return strictness.read_object(row, PrintedJSONParser.as_printed)
+    return read_object(row, PrintedJSONParser.as_printed)
 
 
-def _refusal(error: strictness.StrictJSONError) -> ApiError:
+def _refusal(error: StrictJSONError) -> ApiError:
     wrong = TooLargeError if error.too_much else MalformedError
     return wrong(str(error))
 
@@ -107,7 +324,36 @@ def _body(stream: IO[Any], context: Mapping[str, Any] | None) -> bytes:
     assert context is not None, "REST framework always passes the context"
     body = bodies.read_body(stream, context["request"])
     try:
-        strictness.check_size(body)
-    except strictness.StrictJSONError as error:
+        check_size(body)
+    except StrictJSONError as error:
         raise _refusal(error) from None
     return body
+
+
+class ORJSONRenderer(BaseRenderer):
+    """Write an answer as UTF-8 JSON.
+
+    orjson prints the shortest text that reads back as the same float, and has no way
+    to print NaN or Infinity, so what we send is always JSON.
+    """
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return b"" if data is None else orjson.dumps(data, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """What REST framework hands over besides JSON's own types."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")

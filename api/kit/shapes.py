@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from api.kit.fields import WORDS, Messages, Number, Strict, checked_text
-from api.kit.strictness import kind
+from api.kit.parsing import kind
 from benchmarks.errors import closest, shorten
 
 MAX_MAP_KEYS = 100

@@ -1,24 +1,56 @@
 """What all views of the API share."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
+from rest_framework import serializers
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.generics import GenericAPIView
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 from rest_framework.serializers import BaseSerializer
 from rest_framework.status import HTTP_200_OK, HTTP_201_CREATED
 
-from api.kit.answers import Answer
 from api.kit.bodies import open_body
-from api.kit.queries import Query, read_query
+from api.kit.queries import Query, read_query, study_parameter
 from api.kit.schema import ApiSchema
-from api.kit.viewers import viewer_of
-from benchmarks.models import Agent, Lab, Token
-from benchmarks.viewer import Viewer
+from benchmarks.models import Agent, Lab, Membership, Study, Token
+from benchmarks.studies.lists import find_study
+from benchmarks.viewer import ANYONE, Viewer
+
+
+class Answer(serializers.Serializer[Any]):
+    """A row with the address where it can be read again."""
+
+    address = ""
+
+    def place(self, row: Any) -> dict[str, Any]:
+        """What stands for the row in its address."""
+        return {"pk": row.pk}
+
+    def get_url(self, row: Any) -> str:
+        return reverse(
+            self.address, kwargs=self.place(row), request=self.context.get("request")
+        )
+
+
+def viewer_of(request: Request) -> Viewer:
+    """A token that may read sees its lab; a person sees the labs they belong to.
+
+    A token that may only upload sees what everybody sees.
+    """
+    token, user = request.auth, request.user
+    if isinstance(token, Token):
+        return Viewer(frozenset({token.lab_id})) if token.can_read else ANYONE
+    if not user.is_authenticated:
+        return ANYONE
+    labs = Membership.objects.filter(user=user).values_list("lab_id", flat=True)
+    return Viewer(frozenset(labs))
+
 
 Output = BaseSerializer[Any]
 
@@ -106,3 +138,20 @@ class ApiView(GenericAPIView[Any]):
     def lab(self) -> Lab:
         """Where uploads go: a token writes to its own lab only."""
         return self.agent.lab
+
+
+class StudyQuery(Query):
+    """The study; a subclass declares what else its view takes."""
+
+    study = study_parameter(required=True)
+
+
+class StudyView(ApiView):
+    """A view that answers about the study which its query names."""
+
+    query_class: type[Query] = StudyQuery
+
+    @cached_property
+    def study(self) -> Study:
+        """The study, if whoever asks may see it; else 404."""
+        return find_study(self.viewer, self.query["study"])

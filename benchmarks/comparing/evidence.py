@@ -30,7 +30,7 @@ from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Cell, Flag, Run, Sample, Study, System
 from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import visible_flags
-from benchmarks.uploads.run_lists import visible_runs
+from benchmarks.uploads.runs import visible_runs
 from benchmarks.viewer import Viewer
 
 SAMPLES_SHOWN = 5_000

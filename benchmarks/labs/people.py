@@ -1,12 +1,19 @@
 """People: their accounts, their places in labs, and the agents they upload as."""
 
 import secrets
+from datetime import timedelta
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.db import transaction
+from django.utils import timezone
 
-from benchmarks.models import Agent, Lab, Membership
+from benchmarks.errors import InvitationError, NotFoundError, PlaceError
+from benchmarks.labs.audit import log_action
+from benchmarks.labs.tokens import digest, fits, new_prefix, new_secret
+from benchmarks.models import Agent, AuditEntry, Invitation, Lab, Membership
+from benchmarks.sentences import Sentence
+from benchmarks.text import clean_text, collapse
 
 PASSWORD_BYTES = 15
 
@@ -43,3 +50,170 @@ def end_sessions(*, person: User, password: str) -> None:
     """
     person.set_password(password)
     person.save(update_fields=["password"])
+
+
+RANKS = {role: at for at, role in enumerate(Membership.Role.values)}
+
+
+@transaction.atomic
+def change_role(*, lab: Lab, by: User, member: User, role: str) -> Membership:
+    """Give a member another role; nobody gives or takes more than they have.
+
+    Raises PlaceError where the rules or the last keeper of the lab stand in the way.
+    """
+    place = _locked_place(lab, member)
+    check_authority(lab=lab, by=by, roles=(place.role, role))
+    if place.role == role:
+        return place
+    _check_that_others_keep(lab, place, becomes=role)
+    about = f"{member.get_username()}: {place.role} → {role}"
+    place.role = role
+    place.save(update_fields=["role"])
+    log_action(lab=lab, person=by, kind=AuditEntry.Kind.CHANGED_ROLE, about=about)
+    return place
+
+
+@transaction.atomic
+def remove_member(*, lab: Lab, by: User, member: User) -> None:
+    """Take a member's place away, or leave; what they uploaded stays."""
+    place = _locked_place(lab, member)
+    if by != member:
+        check_authority(lab=lab, by=by, roles=(place.role,))
+    _check_that_others_keep(lab, place, becomes="")
+    place.delete()
+    kind = AuditEntry.Kind.LEFT if by == member else AuditEntry.Kind.REMOVED
+    log_action(lab=lab, person=by, kind=kind, about=member.get_username())
+
+
+def check_authority(*, lab: Lab, by: User, roles: tuple[str, ...]) -> None:
+    """Refuse whoever is no keeper, or has less than one of the roles it is about."""
+    mine = Membership.objects.filter(lab=lab, user=by).values_list("role", flat=True)
+    own = mine.first() or ""
+    if own not in Membership.KEEPERS:
+        raise PlaceError(
+            Sentence("Only maintainers and admins change who belongs to a lab.")
+        )
+    if any(RANKS[role] > RANKS[own] for role in roles):
+        raise PlaceError(
+            Sentence(
+                "You are {own} of this lab: only an admin makes admins or "
+                "changes them. Ask one of the lab's admins.",
+                own=own,
+            )
+        )
+
+
+def _locked_place(lab: Lab, member: User) -> Membership:
+    """Return the place, with all of the lab's locked: the last two cannot both go."""
+    list(Membership.objects.select_for_update().filter(lab=lab).order_by("pk"))
+    place = Membership.objects.filter(lab=lab, user=member).first()
+    if place is None:
+        raise NotFoundError(Sentence("member"), member.get_username())
+    return place
+
+
+def _check_that_others_keep(lab: Lab, place: Membership, *, becomes: str) -> None:
+    others = Membership.objects.filter(lab=lab).exclude(pk=place.pk)
+    admin, keepers = Membership.Role.ADMIN, Membership.KEEPERS
+    name = place.user.get_username()
+    if place.role == admin != becomes and not others.filter(role=admin).exists():
+        raise PlaceError(
+            Sentence(
+                "{name} is the last admin of {lab}. Make somebody else an admin first.",
+                name=name,
+                lab=str(lab),
+            )
+        )
+    loses = place.role in keepers and becomes not in keepers
+    if loses and not others.filter(role__in=keepers).exists():
+        raise PlaceError(
+            Sentence(
+                "{name} is the last who may change {lab}. Make somebody else a "
+                "maintainer or an admin first.",
+                name=name,
+                lab=str(lab),
+            )
+        )
+
+
+LASTS = timedelta(days=7)
+OVER = Sentence(
+    "This invitation is not valid: it was used, withdrawn or has expired, or the link "
+    "is incomplete. Ask whoever invited you for a new one."
+)
+
+
+@transaction.atomic
+def invite_person(
+    *, lab: Lab, by: User, name: str, role: str
+) -> tuple[Invitation, str]:
+    """Make an invitation and return it with the link's secret, shown only this once."""
+    name = clean_text(collapse(name), what=Sentence("name"))
+    if not name:
+        raise PlaceError(Sentence("Say whom you invite: a name or an e-mail address."))
+    check_authority(lab=lab, by=by, roles=(role,))
+    prefix, secret = new_prefix(), new_secret()
+    invitation = Invitation.objects.create(
+        lab=lab,
+        name=name,
+        role=role,
+        prefix=prefix,
+        digest=digest(secret),
+        invited_by=by,
+        expires_at=timezone.now() + LASTS,
+    )
+    log_action(
+        lab=lab, person=by, kind=AuditEntry.Kind.INVITED, about=f"{name} ({role})"
+    )
+    return invitation, f"{prefix}_{secret}"
+
+
+def find_invitation(shown: str) -> Invitation:
+    """Return the open invitation behind a link, or raise InvitationError."""
+    prefix, _, secret = shown.partition("_")
+    known = Invitation.objects.select_related("lab")
+    is_prefix = prefix.isascii() and prefix.isalnum()
+    found = known.filter(prefix=prefix).first() if is_prefix else None
+    matches = fits(secret, found.digest if found else digest(""))
+    if found is None or not matches or not found.is_open():
+        raise InvitationError(OVER)
+    return found
+
+
+@transaction.atomic
+def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
+    """Give a person the place; the link is of no use afterwards.
+
+    Raises InvitationError for one that is over, and for whoever belongs to the lab.
+    """
+    locked = Invitation.objects.select_for_update().get(pk=invitation.pk)
+    if not locked.is_open():
+        raise InvitationError(OVER)
+    place, created = Membership.objects.get_or_create(
+        lab=locked.lab, user=person, defaults={"role": locked.role}
+    )
+    if not created:
+        raise InvitationError(
+            Sentence(
+                "You belong to {lab} already, as {role}. The invitation is "
+                "still good for somebody else.",
+                lab=str(locked.lab),
+                role=place.role,
+            )
+        )
+    locked.accepted_at = timezone.now()
+    locked.save(update_fields=["accepted_at"])
+    about = f"{locked.name} ({locked.role})"
+    log_action(lab=locked.lab, person=person, kind=AuditEntry.Kind.JOINED, about=about)
+    return place
+
+
+@transaction.atomic
+def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
+    """Make a link useless at once; withdrawing twice is once."""
+    lab, role = invitation.lab, invitation.role
+    check_authority(lab=lab, by=by, roles=(role,))
+    standing = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)
+    if standing.filter(accepted_at=None).update(withdrawn_at=timezone.now()):
+        about = f"{invitation.name} ({role})"
+        log_action(lab=lab, person=by, kind=AuditEntry.Kind.WITHDREW, about=about)

@@ -1,6 +1,9 @@
 """Issue, check and revoke the tokens agents carry."""
 
+import hmac
+import secrets
 from datetime import datetime, timedelta
+from hashlib import sha256
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -9,9 +12,32 @@ from django.utils import timezone
 
 from benchmarks.errors import TokenRefusedError, WrongTokenError
 from benchmarks.labs.audit import log_action
-from benchmarks.labs.secrets import digest, fits, new_prefix, new_secret
 from benchmarks.models import Agent, AuditEntry, Lab, Token
 from benchmarks.sentences import Sentence
+
+PREFIX_BYTES = 5
+SECRET_BYTES = 32  # 256 bits
+
+
+def new_prefix() -> str:
+    """Return the part that is no secret."""
+    return secrets.token_hex(PREFIX_BYTES)
+
+
+def new_secret() -> str:
+    """Return the part that is stored nowhere."""
+    return secrets.token_urlsafe(SECRET_BYTES)
+
+
+def digest(secret: str) -> str:
+    """Return what is stored of a secret."""
+    return sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def fits(secret: str, stored: str) -> bool:
+    """Return whether a secret is the one of a digest; takes as long either way."""
+    return hmac.compare_digest(stored, digest(secret))
+
 
 SCOPES = frozenset({"upload", "read"})
 USE_IS_NOTED_EVERY = timedelta(minutes=1)

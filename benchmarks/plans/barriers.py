@@ -14,9 +14,8 @@ from django.utils import timezone
 from benchmarks.analysis.planning import LOAD
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Lab, Plan, PlanPart, PlanSlot, PlanStep
-from benchmarks.plans.progress import advance
-from benchmarks.plans.slots import locked_plan
-from benchmarks.plans.steps import (
+from benchmarks.plans.progress import (
+    advance,
     break_attempt,
     capital,
     expect_others,
@@ -24,7 +23,7 @@ from benchmarks.plans.steps import (
     settle,
     start,
 )
-from benchmarks.plans.turns import LOOK_AGAIN_S, Answer, read_part
+from benchmarks.plans.turns import LOOK_AGAIN_S, Answer, locked_plan, read_part
 from benchmarks.sentences import Sentence, joined
 
 MEET_AGAIN_S = 0.3

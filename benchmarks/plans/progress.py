@@ -3,16 +3,329 @@
 Done by every agent's question and, for plans nobody asks about, by the sweeper.
 """
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import F, Max, Q
 from django.utils import timezone
 
-from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep
-from benchmarks.plans.further_rounds import add_rounds
-from benchmarks.plans.planning import leave_undone
-from benchmarks.plans.steps import break_attempt, capital, silent_loads
+from benchmarks.analysis.intervals import WELCH_RUNS, Rollups
+from benchmarks.analysis.planning import (
+    LOAD,
+    MEASURED,
+    further_round,
+    shared_part,
+    spread_us,
+)
+from benchmarks.analysis.verdicts import runs_for_mean, runs_for_width, width_sentence
+from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
+from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.plans.planning import add_steps, design_of, leave_undone
 from benchmarks.sentences import Sentence, joined
+
+# From the last arrival to the start: every agent asks several times in it.
+LEAD_S = 3.0
+# What a program may take beyond its own limit, for stamps and a slow connection.
+GRACE_S = 60.0
+
+# Who begins farther apart did not start together.
+MOST_SPREAD_US = 100_000
+
+Part, Step = PlanPart.Status, PlanStep.Status
+
+
+def gather(plan: Plan, step: PlanStep, now: datetime) -> None:
+    """Begin an attempt: every slot is to arrive until the deadline."""
+    parts = list(step.parts.select_related("slot"))
+    is_known = all(part.slot.joined_at for part in parts)
+    patience_s = plan.barrier_s if is_known else max(plan.join_s, plan.barrier_s)
+    step.status, step.attempt = Step.GATHERING, step.attempt + 1
+    step.deadline = now + timedelta(seconds=patience_s)
+    step.clock, step.starts_at_us, step.began_at = "", None, None
+    if step.sequence is None:
+        last = plan.steps.aggregate(last=Max("sequence"))["last"]
+        step.sequence = (last or 0) + 1
+    step.save()
+    step.parts.update(
+        status=Part.WAITING,
+        attempt=step.attempt,
+        clock="",
+        arrived_at=None,
+        began_us=None,
+        ended_us=None,
+        bound_us=None,
+        rounds=None,
+        keys=[],
+    )
+    if plan.started_at is None:
+        plan.started_at = now
+        plan.save(update_fields=["started_at"])
+
+
+def start(step: PlanStep, now_us: int | None, now: datetime) -> None:
+    """Let all slots begin at one moment; a slot alone begins at once.
+
+    ``now_us`` is what the time server's clock shows at this moment.
+    """
+    alone = step.vms == 1
+    limits = step.parts.aggregate(longest=Max("limit_s"))
+    allowed_s = (limits["longest"] or 0.0) + GRACE_S + (0 if alone else LEAD_S)
+    step.status, step.began_at = Step.RUNNING, now
+    step.deadline = now + timedelta(seconds=allowed_s)
+    if not alone and now_us is not None:
+        step.starts_at_us = now_us + round(LEAD_S * 1e6)
+    step.save()
+    step.parts.update(status=Part.STARTED, seen_at=now)
+
+
+def expect_others(step: PlanStep, now: datetime) -> None:
+    """Give the other slots as long again as the first to end took, and no longer.
+
+    Who took more than that did not share half of the time: it would be no co-run.
+    """
+    if step.began_at is None or step.deadline is None:
+        return
+    again = now + (now - step.began_at) + timedelta(seconds=GRACE_S)
+    if again < step.deadline:
+        step.deadline = again
+        step.save(update_fields=["deadline"])
+
+
+def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
+    """End a step when all its slots have: with the spread of their starts.
+
+    Slots that began too far apart try again; what the last attempt gave is kept, and
+    its spread says what it is.
+    """
+    parts = list(step.parts.all())
+    if any(part.status != Part.DONE for part in parts):
+        return
+    measured = [part for part in parts if part.role == MEASURED]
+    spread = spread_us([part.began_us for part in parts])
+    if (spread or 0) > MOST_SPREAD_US and step.attempt < plan.most_attempts:
+        said = Sentence(
+            "The slots began {apart:.0f} ms apart; {limit:.0f} ms are allowed.",
+            apart=(spread or 0) / 1000,
+            limit=MOST_SPREAD_US / 1000,
+        )
+        break_attempt(plan, step, said, now)
+        return
+    step.status, step.ended_at, step.reason = Step.DONE, now, ""
+    step.spread_us = spread
+    step.overlap = shared_part([(part.began_us, part.ended_us) for part in measured])
+    step.deadline = None
+    step.save()
+
+
+def capital(slot: PlanSlot) -> Sentence:
+    """Name a slot where a sentence begins."""
+    if slot.name:
+        return Sentence("Slot {n} ({name})", n=slot.number, name=slot.name)
+    return Sentence("Slot {n}", n=slot.number)
+
+
+def break_attempt(
+    plan: Plan, step: PlanStep, reason: str, now: datetime, *, hopeless: bool = False
+) -> None:
+    """End an attempt that came to nothing; the step waits again, or has failed."""
+    is_last = hopeless or step.attempt >= plan.most_attempts
+    step.status = Step.FAILED if is_last else Step.WAITING
+    step.reason, step.deadline = reason, None
+    step.ended_at = now if is_last else None
+    step.save()
+    step.parts.exclude(status=Part.FAILED).update(status=Part.WAITING)
+
+
+def is_measured(step: PlanStep) -> bool:
+    """Whether all that is measured has ended: the load beside it may stop."""
+    measured = step.parts.filter(role=MEASURED)
+    return not measured.exclude(status=Part.DONE).exists()
+
+
+def longest_s(plan: Plan) -> dict[int, float]:
+    """Return how long each treatment took at most until now, in seconds."""
+    done = plan.steps.filter(status=Step.DONE).order_by()
+    took = Max(F("ended_at") - F("began_at"))
+    rows = done.values_list("treatment").annotate(took=took)
+    return {number: took.total_seconds() for number, took in rows if took}
+
+
+def silent_loads(step: PlanStep, since: datetime) -> list[PlanPart]:
+    """Return the load companions that have not been heard of for too long."""
+    loads = step.parts.filter(role=LOAD, status=Part.STARTED, seen_at__lt=since)
+    return list(loads.select_related("slot"))
+
+
+PLANNED_CELLS = f"""
+    SELECT DISTINCT cell.id, run.key::text {CELL_SAMPLES}
+    WHERE cell.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])
+"""
+
+
+@dataclass(frozen=True)
+class Width:
+    """The widest interval of one treatment; ``wanted`` runs of ``runs`` would do.
+
+    0 wanted: no number of runs that anybody does makes it narrow enough.
+    """
+
+    treatment: int
+    case: str
+    runs: int
+    wanted: int
+    sentence: str
+
+    @property
+    def more(self) -> int:
+        return max(0, self.wanted - self.runs)
+
+
+def kept_keys(plan: Plan) -> dict[str, int]:
+    """Return the keys of what the plan measured and kept, with their treatments."""
+    parts = PlanPart.objects.filter(
+        step__plan=plan,
+        step__status=PlanStep.Status.DONE,
+        step__repetition__gt=0,
+        role=MEASURED,
+    )
+    rows = parts.values_list("keys", "step__treatment")
+    return {key: treatment for keys, treatment in rows for key in keys}
+
+
+def are_processed(plan: Plan, keys: Iterable[str]) -> bool:
+    """Whether all these uploads have arrived and been read."""
+    wanted = set(keys)
+    arrived = Run.objects.filter(lab=plan.lab_id, key__in=wanted, part=1)
+    return arrived.exclude(status=Run.Status.RECEIVED).count() == len(wanted)
+
+
+def widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
+    """Return the widest interval of each treatment, in two queries.
+
+    Of a ratio where the cell has a baseline, else of its mean. A baseline asks for
+    what those need that lean on it.
+    """
+    treatments = _treatments(plan, keys)
+    related = ("case", "system", "efficiency__baseline__case")
+    directed = Cell.objects.filter(Q(pk__in=treatments), ~Q(case__better="neither"))
+    pairs = [(cell, _baseline(cell)) for cell in directed.select_related(*related)]
+    leaned_on = {baseline.pk for _, baseline in pairs if baseline}
+    half_width = (plan.width_percent or 0.0) / 100
+    found: dict[int, list[Width]] = defaultdict(list)
+    for cell, baseline in pairs:
+        if baseline is None and cell.pk in leaned_on:
+            continue
+        wanted = _wanted(cell, baseline, half_width)
+        for each in (cell, baseline):
+            if each is not None and each.pk in treatments:
+                width = _width(treatments[each.pk], each, wanted, half_width, baseline)
+                found[width.treatment].append(width)
+    return {number: max(each, key=_need) for number, each in sorted(found.items())}
+
+
+def _wanted(cell: Cell, baseline: Cell | None, half_width: float) -> int:
+    """Return how many runs are needed; a spread that is not known needs some first."""
+    if cell.n < 2 or (baseline is not None and baseline.n < 2):
+        return WELCH_RUNS
+    own = _rollups(cell)
+    if baseline is None:
+        return int(runs_for_mean(own, half_width)[0])
+    return int(runs_for_width(own, _rollups(baseline), half_width)[0])
+
+
+def _need(width: Width) -> int:
+    return width.more if width.wanted else 1_000_000
+
+
+def _treatments(plan: Plan, keys: Mapping[str, int]) -> dict[int, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(PLANNED_CELLS, [plan.study_id, plan.lab_id, list(keys)])
+        return {cell_id: keys[key] for cell_id, key in cursor.fetchall()}
+
+
+def _baseline(cell: Cell) -> Cell | None:
+    against = getattr(cell, "efficiency", None)
+    baseline = against.baseline if against else None
+    return None if baseline is None or baseline.pk == cell.pk else baseline
+
+
+def _rollups(cell: Cell) -> Rollups:
+    digits = float("nan") if cell.resolution is None else cell.resolution
+    mean, m2 = cell.mean or 0.0, cell.m2 or 0.0  # null only in a cell without runs
+    return Rollups.of([cell.n], [mean], [m2], [digits])
+
+
+def _width(
+    number: int, cell: Cell, wanted: int, half_width: float, baseline: Cell | None
+) -> Width:
+    sides = 2 if baseline else 1
+    sentence = width_sentence(cell.n, wanted, half_width, sides=sides)
+    return Width(number, cell.case.label, cell.n, wanted, sentence)
+
+
+def add_rounds(plan: Plan, now: datetime) -> bool:
+    """Add the rounds that the widths ask for; return whether the plan goes on.
+
+    It goes on, too, while results are on their way: they are judged when all are here.
+    """
+    if plan.width_percent is None or (plan.ends_at and now >= plan.ends_at):
+        return False
+    keys = kept_keys(plan)
+    if not are_processed(plan, keys):
+        return True
+    widths = widths_of(plan, keys)
+    more = _more(plan, widths)
+    plan.advice = [_advice(plan, width, more) for width in widths.values()]
+    plan.save(update_fields=["advice"])
+    _add(plan, more)
+    return bool(more)
+
+
+def _more(plan: Plan, widths: Mapping[int, Width]) -> dict[int, int]:
+    """Return how many more rounds each treatment gets, within the plan's maximum."""
+    done = _rounds(plan)
+    most = plan.most_repetitions or 0
+    wanted = {
+        number: min(width.more, most - done[number]) for number, width in widths.items()
+    }
+    return {number: rounds for number, rounds in wanted.items() if rounds > 0}
+
+
+def _rounds(plan: Plan) -> Counter[int]:
+    steps = plan.steps.filter(repetition__gt=0)
+    return Counter(steps.values_list("treatment", flat=True))
+
+
+def _advice(plan: Plan, width: Width, more: Mapping[int, int]) -> dict[str, Any]:
+    step = plan.steps.filter(treatment=width.treatment).select_related("system")[0]
+    sentence = width.sentence
+    if width.more > more.get(width.treatment, 0):
+        sentence += f" The plan ends at {plan.most_repetitions} repetitions."
+    return {
+        "system_id": step.system_id,
+        "system": step.system.label,
+        "tool": step.tool,
+        "program": step.program,
+        "scenario": step.scenario,
+        "vms": step.vms,
+        "case": width.case,
+        "runs": width.runs,
+        "wanted": width.wanted,
+        "sentence": sentence,
+    }
+
+
+def _add(plan: Plan, more: Mapping[int, int]) -> None:
+    design = design_of(plan)
+    last = max(plan.steps.values_list("repetition", flat=True), default=0)
+    for further in range(max(more.values(), default=0)):
+        numbers = [number for number, rounds in more.items() if rounds > further]
+        add_steps(plan, further_round(design, numbers, last + 1 + further))
+
 
 SILENT_AFTER = timedelta(seconds=30)
 

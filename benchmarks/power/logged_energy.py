@@ -3,14 +3,40 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
+import numpy as np
+import orjson
+
 from benchmarks import tools
-from benchmarks.analysis.energy import EnergyRatio, MeterFacts, energy_ratio
+from benchmarks.analysis.energy import (
+    EnergyRatio,
+    MeterFacts,
+    PerWork,
+    WorkEnergy,
+    energy_ratio,
+    energy_within,
+    per_work,
+    work_energy,
+)
+from benchmarks.analysis.power_trace import Trace
+from benchmarks.analysis.server_time import Span, hull
 from benchmarks.comparing.ordering import natural
-from benchmarks.models import Meter, Sample, Study, System
-from benchmarks.power.energy import known_mean
-from benchmarks.power.run_energies import MeteredWork
+from benchmarks.errors import ParseError
+from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
+from benchmarks.parsing.power_logs import PowerLog, power_log
+from benchmarks.plausibility.rules.coruns import WORK_TIMES
+from benchmarks.power.integration import MeteredWork
+from benchmarks.power.logs import ServerTrace, power_of, window_of
+from benchmarks.power.meters import (
+    OPERATIONS,
+    MeterReading,
+    known_mean,
+    operations_of,
+    took_s,
+)
+from benchmarks.sentences import Sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,3 +179,200 @@ def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
         ),
         per_work=tuple(told if told and len(told) == len(good) else joules),
     )
+
+
+LONGEST_TEXT = 4_000_000
+FEWEST_IDLE = 3
+
+
+@dataclass(frozen=True)
+class Window:
+    """The time of one run of work, and what the meter read in it.
+
+    ``energy`` is None where the meter saw nothing of it; ``reason`` says so.
+    """
+
+    run: Run
+    start_s: float
+    end_s: float
+    energy: WorkEnergy | None
+    per_work: PerWork | None
+    above_idle_j: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class MeteredRun:
+    """A log with its windows; ``problem`` says why it cannot be integrated.
+
+    Times count from the first sample. ``idle_w`` is the mean outside all windows.
+    """
+
+    run: Run
+    log: PowerLog | None = None
+    windows: tuple[Window, ...] = ()
+    idle_w: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class WorkSpan:
+    """When a run of work ran, in seconds since 1970, and how much it did."""
+
+    run: Run
+    start_s: float
+    end_s: float
+    operations: float | None
+
+
+def metered_run(reading: MeterReading) -> MeteredRun:
+    """Read a meter's upload again and integrate it over the work, in two queries."""
+    run = Run.objects.select_related("output", "source__output").get(pk=reading.run.pk)
+    try:
+        log = _on_the_clock(run, power_log(run.tool, _text(run)))
+    except ParseError as error:
+        return MeteredRun(run, problem=error.sentence)
+    spans, untimed = _spans(reading.work.runs)
+    first = log.times_s[0]
+    shown = PowerLog(tuple(time - first for time in log.times_s), log.watts)
+    idle_w = _idle_w(log, spans)
+    windows = tuple(_window(log, idle_w, span) for span in spans)
+    problem = ""
+    if untimed or not spans:
+        problem = Sentence(
+            "Of a run of work it is not known when it began or how long it took."
+        )
+    return MeteredRun(run, shown, windows, idle_w, problem)
+
+
+def _text(run: Run) -> str:
+    """Return the lines that a run was read from."""
+    document = orjson.loads(run.upload.text)
+    output = document.get("output") if isinstance(document, dict) else None
+    if not isinstance(output, str):
+        raise ParseError(Sentence("Only figures were sent, not the meter's log."))
+    if len(output) > LONGEST_TEXT:
+        raise ParseError(
+            Sentence("The log is too long to be drawn; its summary stands above.")
+        )
+    plain = output.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(plain[(run.first_line or 1) - 1 : run.last_line]) + "\n"
+
+
+def _on_the_clock(run: Run, log: PowerLog) -> PowerLog:
+    if log.is_absolute:
+        return log
+    if run.started_at is None:
+        raise ParseError(
+            Sentence("The log counts from its own start, which is not known.")
+        )
+    return log.started_at(run.started_at.timestamp())
+
+
+def _spans(runs: Sequence[Run]) -> tuple[list[WorkSpan], int]:
+    """Return the windows of the runs of work, and how many have none."""
+    timed = Sample.objects.filter(
+        run__in=[run.pk for run in runs], case__metric__in=(*WORK_TIMES, *OPERATIONS)
+    )
+    by_run: dict[int, list[Sample]] = {run.pk: [] for run in runs}
+    for sample in timed.select_related("case"):
+        by_run[sample.run_id].append(sample)
+    spans = []
+    for run in runs:
+        samples = by_run[run.pk]
+        seconds = took_s(run, samples)
+        if run.started_at and seconds:
+            begin = run.started_at.timestamp()
+            spans.append(WorkSpan(run, begin, begin + seconds, operations_of(samples)))
+    return spans, len(runs) - len(spans)
+
+
+def _idle_w(log: PowerLog, spans: Sequence[WorkSpan]) -> float | None:
+    """Return the mean power outside all work, if there is enough of it."""
+    outside = [
+        watts
+        for time, watts in zip(log.times_s, log.watts, strict=True)
+        if not any(span.start_s <= time <= span.end_s for span in spans)
+    ]
+    return fmean(outside) if len(outside) >= FEWEST_IDLE else None
+
+
+def _window(log: PowerLog, idle_w: float | None, span: WorkSpan) -> Window:
+    first = log.times_s[0]
+    begin, end = span.start_s - first, span.end_s - first
+    try:
+        energy = work_energy(log.times_s, log.watts, (span.start_s, span.end_s))
+    except ValueError as error:
+        return Window(span.run, begin, end, None, None, None, str(error))
+    return Window(
+        run=span.run,
+        start_s=begin,
+        end_s=end,
+        energy=energy,
+        per_work=per_work(energy.energy_j, energy.duration_s, span.operations),
+        above_idle_j=energy.above_idle_j(idle_w) if idle_w is not None else None,
+    )
+
+
+# So much is shown before and after the work: what the machine takes at rest. Not more,
+# for a log tells of all that a machine did.
+LEAST_AROUND_S, MOST_AROUND_S = 10.0, 120.0
+PART_AROUND = 0.2
+
+
+def work_power(work: MeteredWork) -> MeteredRun | None:
+    """Return the power around some work with its window; None if the log is gone."""
+    windows = [window for run in work.runs if (window := window_of(run))]
+    if not windows:
+        return None
+    rough = hull([(w.begin_s, w.begin_s + w.duration_s) for w in windows])
+    around_s = (rough[1] - rough[0]) * PART_AROUND
+    around_s = min(max(around_s, LEAST_AROUND_S), MOST_AROUND_S)
+    power = power_of(work.meter, rough[0] - around_s, rough[1] + around_s)
+    if power is None:
+        return None
+    spans = [power.span_of(window) for window in windows]
+    whole = hull(spans)
+    shown = power.trace.within(whole[0] - around_s, whole[1] + around_s)
+    if not shown.starts_s.size:
+        return None
+    first = float(shown.starts_s[0])
+    return MeteredRun(
+        run=work.lead,
+        log=_log(shown, first),
+        windows=(_work_window(work.energy, power, whole, first),),
+        idle_w=work.energy.idle_w,
+    )
+
+
+def _work_window(
+    stored: RunEnergy, power: ServerTrace, span: Span, first_s: float
+) -> Window:
+    energy: WorkEnergy | None = None
+    reason = ""
+    try:
+        energy = energy_within(power.trace, span)
+    except ValueError as error:
+        reason = error.args[0]
+    known = energy is not None and energy.is_covered and energy.energy_j > 0
+    return Window(
+        run=stored.run,
+        start_s=span[0] - first_s,
+        end_s=span[1] - first_s,
+        energy=energy,
+        per_work=per_work(energy.energy_j, energy.duration_s, stored.operations)
+        if energy and known
+        else None,
+        above_idle_j=stored.above_idle_j,
+        reason=reason,
+    )
+
+
+def _log(trace: Trace, first_s: float) -> PowerLog:
+    """Return the samples to draw: of a counter the middle of each step."""
+    if trace.is_counted:
+        times, watts = (trace.starts_s + trace.ends_s) / 2, trace.first_w
+    else:
+        times = np.append(trace.starts_s, trace.ends_s[-1])
+        watts = np.append(trace.first_w, trace.last_w[-1])
+    return PowerLog(tuple((times - first_s).tolist()), tuple(watts.tolist()))

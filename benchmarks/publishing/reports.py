@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.models import Report, Study
-from benchmarks.publishing.locks import begin, is_lost
+from benchmarks.publishing.jobs import begin, is_lost
 from benchmarks.studies.data_versions import study_version
 
 KEPT = 50

@@ -16,7 +16,7 @@ from benchmarks.models import DueCheck, Flag, Sample, Study
 from benchmarks.plausibility.checking import check
 from benchmarks.plausibility.findings import Finding
 from benchmarks.studies.facts import study_facts
-from benchmarks.uploads.shapes import shape_cells
+from benchmarks.uploads.summaries import shape_cells
 
 QUIET = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=30)

@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db import connection
+from django.contrib.auth.models import User
+from django.db import connection, transaction
 from django.db.models import Model, QuerySet
 
-from benchmarks.errors import NotFoundError
-from benchmarks.models import Flag, Study
+from benchmarks.errors import DecisionError, NotFoundError
+from benchmarks.models import Decision, Flag, Study
 from benchmarks.sentences import Sentence
+from benchmarks.text import clean_text
 from benchmarks.viewer import Viewer
 
 
@@ -73,3 +75,25 @@ def withheld_cells(study: Study) -> frozenset[int]:
         flag__in=study.flags.withholding()
     )
     return frozenset(links.values_list("cell_id", flat=True))
+
+
+@transaction.atomic
+def decide_flag(
+    *, flag: Flag, status: str, note: str, who: str, person: User | None = None
+) -> Flag:
+    """Confirm, dismiss or reopen a flag; every decision is kept with its note.
+
+    Raises DecisionError without a note: whoever reads it later must know why.
+    """
+    if not note.strip():
+        raise DecisionError(
+            Sentence("Say why in a note: others must be able to follow it.")
+        )
+    note = clean_text(note.strip(), what=Sentence("note"), multiline=True)
+    locked = Flag.objects.select_for_update().get(pk=flag.pk)
+    Decision.objects.create(
+        flag=locked, status=status, note=note, who=who, person=person
+    )
+    locked.status = status
+    locked.save(update_fields=["status"])
+    return locked

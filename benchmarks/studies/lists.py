@@ -4,11 +4,28 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import BooleanField, Count, Q, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
+from benchmarks import tools
+from benchmarks.comparing.coruns import TOGETHER, TOTALS
+from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.errors import AmbiguousStudyError, NotFoundError
-from benchmarks.models import Cell, DueCheck, Flag, OutboxItem, Run, Study
+from benchmarks.models import (
+    Case,
+    Cell,
+    DueCheck,
+    Flag,
+    Host,
+    OutboxItem,
+    Plan,
+    Run,
+    RunEnergy,
+    Study,
+    System,
+)
+from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
@@ -181,3 +198,184 @@ def _names(ids: list[int]) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]
         study: (tuple(sorted(hypervisors[study])), tuple(sorted(names)))
         for study, names in tools.items()
     }
+
+
+TROUBLE_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many cells a component has in each scenario."""
+
+    component: str
+    tools: tuple[str, ...]
+    by_scenario: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class StudyDetail:
+    """A study, what was measured on what, and what still has to be looked at."""
+
+    tally: Tally
+    systems: tuple[System, ...]
+    hosts: tuple[Host, ...]
+    scenarios: tuple[str, ...]
+    coverage: tuple[Coverage, ...]
+    sources: tuple[tuple[str, int], ...]
+    trouble: tuple[Run, ...]
+
+
+def study_detail(study: Study) -> StudyDetail:
+    """Return a study with all that its page says, in a fixed number of queries."""
+    systems = _systems(study)
+    scenarios, coverage = _coverage(study)
+    hosts = {system.host_id: system.host for system in systems}
+    return StudyDetail(
+        tally=tally_of(study),
+        systems=systems,
+        hosts=tuple(sorted(hosts.values(), key=lambda host: host.slug)),
+        scenarios=scenarios,
+        coverage=coverage,
+        sources=_sources(study),
+        trouble=_trouble(study),
+    )
+
+
+def _systems(study: Study) -> tuple[System, ...]:
+    """Return the systems measured, each with ``cell_count`` and ``run_count``."""
+    cells = Count("cells", filter=Q(cells__study=study, cells__n__gt=0))
+    found = (
+        System.objects.filter(cells__study=study)
+        .annotate(cell_count=cells)
+        .select_related("host")
+    )
+    return tuple(
+        sorted(found, key=lambda each: (not each.is_native, natural(each.label)))
+    )
+
+
+def _coverage(
+    study: Study,
+) -> tuple[tuple[str, ...], tuple[Coverage, ...]]:
+    cells = Cell.objects.filter(study=study, n__gt=0).order_by()
+    names = ("case__component", "scenario", "case__tool")
+    counted = list(cells.values_list(*names).annotate(Count("pk")))
+    found = {row[1] for row in counted}
+    scenarios = tuple(sorted(found, key=lambda name: rank(SCENARIOS, name)))
+    components = sorted({row[0] for row in counted}, key=lambda x: rank(COMPONENTS, x))
+    lines = (
+        _line(component, scenarios, [row[1:] for row in counted if row[0] == component])
+        for component in components
+    )
+    return scenarios, tuple(lines)
+
+
+def _line(
+    component: str, scenarios: tuple[str, ...], counted: list[tuple[str, str, int]]
+) -> Coverage:
+    sums = {
+        name: sum(row[2] for row in counted if row[0] == name) for name in scenarios
+    }
+    titles = sorted({tools.get(slug).title for _, slug, _ in counted})
+    return Coverage(component, tuple(titles), tuple(sums.items()))
+
+
+def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
+    """Return the versions of each tool; an empty one where runs do not state it."""
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
+    names = runs.order_by("tool", "tool_version").values_list("tool", "tool_version")
+    versions: dict[str, tuple[str, ...]] = {}
+    for tool, version in names.distinct():
+        versions[tool] = (*versions.get(tool, ()), version)
+    return versions
+
+
+def _sources(study: Study) -> tuple[tuple[str, int], ...]:
+    """Return the documents the runs were taken from, and how many from each."""
+    runs = Run.objects.filter(study=study).exclude(document="")
+    counted = runs.values_list("document").annotate(count=Count("pk"))
+    return tuple(counted.order_by("-count", "document")[:TROUBLE_SHOWN])
+
+
+def _trouble(study: Study) -> tuple[Run, ...]:
+    """Return the latest runs that were not taken, or not yet."""
+    status = Run.Status
+    runs = Run.objects.filter(study=study).exclude(status=status.PARSED)
+    related = ("outbox_item", "system")
+    return tuple(runs.select_related(*related).order_by("-pk")[:TROUBLE_SHOWN])
+
+
+CELLS = f"{Cell._meta.db_table} AS cell"
+CASES = (
+    f"JOIN {Case._meta.db_table} AS benchmark_case ON benchmark_case.id = cell.case_id"
+)
+SYSTEMS = f"JOIN {System._meta.db_table} AS system ON system.id = cell.system_id"
+MEASURED = f"cell.study_id = {Study._meta.db_table}.id AND cell.n > 0"
+TOGETHER_ON_SLOTS = f"""EXISTS (
+    SELECT 1 FROM {CELLS} WHERE {MEASURED} AND cell.scenario = ANY(%s)
+       AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY(%s))
+)"""
+METERED = f"""EXISTS (
+    SELECT 1 FROM {CELLS} {CASES}
+    WHERE {MEASURED} AND benchmark_case.component = 'power'
+)"""
+LOGGED = f"""EXISTS (
+    SELECT 1 FROM {RunEnergy._meta.db_table} AS energy
+    JOIN {Run._meta.db_table} AS run ON run.id = energy.run_id
+    WHERE run.study_id = {Study._meta.db_table}.id
+)"""
+PLANNED = f"""EXISTS (
+    SELECT 1 FROM {Plan._meta.db_table} AS plan
+    WHERE plan.study_id = {Study._meta.db_table}.id
+)"""
+FROM_AND_TO = f"""EXISTS (
+    SELECT 1 FROM {CELLS} {CASES}
+    WHERE {MEASURED} AND benchmark_case.parameters ?& ARRAY['from', 'to']
+)"""
+EMULATED = f"""EXISTS (
+    SELECT 1 FROM {CELLS} {SYSTEMS}
+    WHERE {MEASURED}
+      AND (system.hypervisor = %s OR system.options ->> 'layers' ILIKE %s)
+)"""
+# At least three cases that differ in the text of one parameter which begins as a
+# number. The page itself asks for known units and for lines of two levels.
+SWEPT = f"""EXISTS (
+    SELECT 1
+    FROM (SELECT DISTINCT cell.case_id FROM {CELLS} WHERE {MEASURED}) AS measured
+    JOIN {Case._meta.db_table} AS benchmark_case
+      ON benchmark_case.id = measured.case_id
+    CROSS JOIN LATERAL jsonb_each_text(benchmark_case.parameters) AS parameter
+    WHERE parameter.value ~ '^[0-9.]+( ?[A-Za-z/]+)?$'
+    GROUP BY benchmark_case.tool, benchmark_case.metric, parameter.key,
+             benchmark_case.parameters - parameter.key
+    HAVING count(*) >= 3
+)"""
+DATED_OR_OF_VERSIONS = f"""(
+    EXISTS (SELECT 1 FROM {CELLS} WHERE {MEASURED} AND cell.first_at IS NOT NULL)
+    OR EXISTS (
+        SELECT 1 FROM {CELLS} {SYSTEMS}
+        WHERE {MEASURED} AND system.hypervisor_version <> ''
+        GROUP BY system.hypervisor
+        HAVING count(DISTINCT system.hypervisor_version) > 1
+    )
+)"""
+
+
+def has_pages() -> dict[str, Any]:
+    """Return the annotations of a study: has_coruns, has_energy, has_sweep, ...
+
+    has_emulation: a software emulator stands below a system.
+    """
+    return {
+        "has_coruns": _claim(TOGETHER_ON_SLOTS, [*TOGETHER], [*TOTALS]),
+        "has_energy": _claim(f"({METERED} OR {LOGGED})"),
+        "has_sweep": _claim(SWEPT),
+        "has_network": _claim(FROM_AND_TO),
+        "has_emulation": _claim(EMULATED, EMULATOR, f"%{EMULATED_LAYER}%"),
+        "has_plans": _claim(PLANNED),
+        "has_trend": _claim(DATED_OR_OF_VERSIONS),
+    }
+
+
+def _claim(sql: str, *parameters: Any) -> RawSQL:
+    return RawSQL(sql, parameters, output_field=BooleanField())

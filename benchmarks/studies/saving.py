@@ -1,11 +1,24 @@
 """Create and change studies."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
 
-from benchmarks.errors import StudyExistsError, UnknownSystemError
-from benchmarks.models import Lab, Study, System
+from benchmarks.errors import (
+    HostExistsError,
+    StudyExistsError,
+    UnknownHostError,
+    UnknownSystemError,
+)
+from benchmarks.fingerprints import (
+    SystemDescription,
+    display_parameters,
+    system_fingerprint,
+)
+from benchmarks.models import Host, Lab, Study, System
+from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
+from benchmarks.text import collapse
 from benchmarks.uploads.efficiencies import normalise_study
 
 
@@ -49,3 +62,75 @@ def _system_of(study: Study, system_id: int | None) -> System | None:
     if system is None:
         raise UnknownSystemError(system_id)
     return system
+
+
+@transaction.atomic
+def register_host(
+    *, lab: Lab, slug: str, title: str = "", facts: dict[str, Any] | None = None
+) -> tuple[Host, bool]:
+    """Store a machine; saying the same again changes nothing.
+
+    Raises HostExistsError when the slug is taken by a machine with other facts.
+    """
+    stated = {"title": title, "facts": facts or {}}
+    host, created = Host.objects.get_or_create(lab=lab, slug=slug, defaults=stated)
+    differing = [name for name, value in stated.items() if getattr(host, name) != value]
+    if differing:
+        raise HostExistsError(slug, differing)
+    return host, created
+
+
+@transaction.atomic
+def register_system(*, lab: Lab, description: dict[str, Any]) -> tuple[System, bool]:
+    """Store a system under test, or find the one with the same fingerprint."""
+    hosts = hosts_by_slug(lab, [description["host"]])
+    wanted = describe_system(lab, hosts, description)
+    known = set(
+        System.objects.filter(lab=lab, fingerprint=wanted.fingerprint).values_list("pk")
+    )
+    system = store_systems(lab, [wanted])[wanted.fingerprint]
+    return system, not known
+
+
+def hosts_by_slug(lab: Lab, slugs: Iterable[str]) -> dict[str, Host]:
+    """Return the lab's machines among these."""
+    return {host.slug: host for host in Host.objects.filter(lab=lab, slug__in=slugs)}
+
+
+def describe_system(
+    lab: Lab, hosts: dict[str, Host], description: dict[str, Any]
+) -> System:
+    """Return an unsaved system in canonical words, with its fingerprint."""
+    host = hosts.get(description["host"])
+    if host is None:
+        raise UnknownHostError(description["host"], sorted(hosts))
+    stated = SystemDescription(**description)
+    return System(
+        lab=lab,
+        host=host,
+        hypervisor=canonical_hypervisor(stated.hypervisor),
+        hypervisor_version=collapse(stated.hypervisor_version),
+        virtualization=canonical_virtualization(stated.virtualization),
+        guest_os=collapse(stated.guest_os),
+        guest_bits=stated.guest_bits,
+        vcpus=stated.vcpus,
+        memory_bytes=stated.memory_bytes,
+        options=display_parameters(stated.options),
+        fingerprint=system_fingerprint(stated),
+    )
+
+
+def store_systems(lab: Lab, systems: Iterable[System]) -> dict[str, System]:
+    """Store those not yet known; return all by fingerprint."""
+    wanted = {system.fingerprint: system for system in systems}
+    found = _systems_by_fingerprint(lab, wanted)
+    new = [wanted[key] for key in sorted(wanted.keys() - found.keys())]
+    if not new:
+        return found
+    System.objects.bulk_create(new, ignore_conflicts=True)
+    return _systems_by_fingerprint(lab, wanted)
+
+
+def _systems_by_fingerprint(lab: Lab, keys: Iterable[str]) -> dict[str, System]:
+    systems = System.objects.filter(lab=lab, fingerprint__in=keys)
+    return {system.fingerprint: system for system in systems.select_related("host")}

@@ -17,9 +17,8 @@ from benchmarks.models import Cell, OutboxItem, Run
 from benchmarks.sentences import Sentence
 from benchmarks.studies.due_work import note_due_checks, note_runs_energy
 from benchmarks.uploads.efficiencies import normalise
-from benchmarks.uploads.results import read_upload
+from benchmarks.uploads.results import read_upload, replace_samples, store_cases
 from benchmarks.uploads.runs import delete_vanished, store_runs, stored_runs
-from benchmarks.uploads.samples import replace_samples, store_cases
 from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
 
 logger = logging.getLogger(__name__)

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
+from django.db.models import Q, QuerySet
 
-from benchmarks.models import Run
-from benchmarks.sentences import stored
-from benchmarks.uploads.results import Result
-from benchmarks.uploads.samples import ReadSample
+from benchmarks.errors import NotFoundError
+from benchmarks.models import Case, Run, Sample
+from benchmarks.sentences import Sentence, stored
+from benchmarks.uploads.results import ReadSample, Result
+from benchmarks.viewer import Viewer
 
 INHERITED = (
     "lab_id",
@@ -108,3 +110,55 @@ def _changes(run: Run, result: Result) -> dict[str, Any]:
 def _words(value: Any) -> Any:
     """Return a value as it is stored: the same English may have other words."""
     return stored(value) if isinstance(value, str) else value
+
+
+SHOWN_INLINE = 100
+
+
+def visible_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
+    """Return the runs a viewer may see, with all that belongs to them."""
+    related = ("study__lab", "system__host", "agent", "corun", "session")
+    return listed_runs(viewer, **filters).select_related(*related)
+
+
+def listed_runs(viewer: Viewer, **filters: Any) -> QuerySet[Run]:
+    """Return the runs a viewer may see, with what a page's list of them shows.
+
+    PostgreSQL plans a join of eight tables for longer than it runs it.
+    """
+    runs = Run.objects.visible_to(viewer).filter(**filters)
+    return runs.select_related("system").order_by("pk")
+
+
+def find_run(viewer: Viewer, run_id: int) -> Run:
+    """Return one run with its upload, or raise NotFoundError."""
+    runs = visible_runs(viewer, pk=run_id).select_related("output", "source__output")
+    run = runs.first()
+    if run is None:
+        raise NotFoundError(Sentence("run"), run_id)
+    return run
+
+
+def runs_of_upload(run: Run) -> QuerySet[Run]:
+    """Return the other runs that were read from the same upload, in its order."""
+    first = run.source_id or run.pk
+    same = Run.objects.filter(Q(pk=first) | Q(source=first))
+    return same.exclude(pk=run.pk).order_by("part")
+
+
+def samples_of(run: Run) -> QuerySet[Sample]:
+    """Return a run's samples in the order they were measured, with their cases."""
+    samples = Sample.objects.filter(lab_id=run.lab_id, run=run)
+    return samples.select_related("case").order_by("sequence")
+
+
+def samples_inline(runs: Sequence[Run]) -> Mapping[int, list[Sample]]:
+    """Return the samples of those runs that have few enough to show in a list."""
+    few = [run.pk for run in runs if run.sample_count <= SHOWN_INLINE]
+    samples: dict[int, list[Sample]] = {run_id: [] for run_id in few}
+    rows = Sample.objects.filter(run__in=few).order_by("run_id", "sequence")
+    cases = Case.objects.in_bulk({row.case_id for row in rows})
+    for row in rows:
+        row.case = cases[row.case_id]
+        samples[row.run_id].append(row)
+    return samples

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from benchmarks import tools
 from benchmarks.analysis.power_trace import GAP_STEPS
 from benchmarks.models import System
-from benchmarks.power.energy import EnergyTable, SystemEnergy
-from benchmarks.power.metered import MeteredRun, Window
+from benchmarks.power.logged_energy import MeteredRun, Window
+from benchmarks.power.meters import EnergyTable, SystemEnergy
 from dashboard import wording
 from dashboard.charts.bars import Bars, Line, bar_chart, line_chart
 from dashboard.charts.drawings import NONE, Drawing, number, ratio

@@ -7,9 +7,8 @@ from django.http import Http404, HttpRequest
 
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Membership, Run, Study
-from benchmarks.studies.lists import find_study
-from benchmarks.studies.pages import has_pages
-from benchmarks.uploads.run_lists import find_run
+from benchmarks.studies.lists import find_study, has_pages
+from benchmarks.uploads.runs import find_run
 from benchmarks.viewer import ANYONE, Viewer
 from dashboard import wording
 

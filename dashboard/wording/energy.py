@@ -7,9 +7,8 @@ from django.utils.translation import ngettext
 
 from benchmarks.analysis.energy import SENTENCES, EnergyRatio
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.power.energy import EnergyTable, SystemEnergy
-from benchmarks.power.metered import MeteredRun
-from benchmarks.power.meters import MeterReading
+from benchmarks.power.logged_energy import MeteredRun
+from benchmarks.power.meters import EnergyTable, MeterReading, SystemEnergy
 from benchmarks.sentences import Sentence
 from dashboard import wording
 from dashboard.charts.drawings import NONE

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from benchmarks.power import integration
-from benchmarks.power.intake import keep_power
+from benchmarks.power.logs import keep_power
 from tests.power_logs import clock_of, piece, power
 
 

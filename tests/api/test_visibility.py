@@ -24,7 +24,7 @@ from benchmarks.models import (
     Version,
 )
 from benchmarks.plans.planning import create_plan
-from benchmarks.power.intake import keep_power
+from benchmarks.power.logs import keep_power
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing
 from tests import publishing

@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Cell, Lab
-from benchmarks.studies import saving, systems
+from benchmarks.studies import saving
+from benchmarks.studies import saving as systems
 from benchmarks.uploads import intake, processing
 from tests.dashboard import browsing, fonts, serving
 from tests.dashboard.marking import translated

@@ -8,7 +8,7 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from benchmarks.models import Lab, Membership, Plan, Study
-from benchmarks.studies import systems
+from benchmarks.studies import saving
 from tests.dashboard import browsing, serving
 
 pytestmark = pytest.mark.browser
@@ -25,9 +25,9 @@ def site(transactional_db):
     connection.close()  # another module's site may have ended it
     lab = Lab.objects.create(slug="alpha-lab", name="Alpha lab")
     Study.objects.create(lab=lab, slug="study", title="A study")
-    systems.register_host(lab=lab, slug="alpha")
+    saving.register_host(lab=lab, slug="alpha")
     described = {"host": "alpha", "hypervisor": "KVM", "guest_os": "Debian 12"}
-    systems.register_system(lab=lab, description=described)
+    saving.register_system(lab=lab, description=described)
     carol = get_user_model().objects.create_user("carol", password=PASSWORD)
     Membership.objects.create(lab=lab, user=carol, role="maintainer")
     with serving.served() as address:

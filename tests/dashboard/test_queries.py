@@ -6,8 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.models import Cell, Flag, Plan, Run, System
 from benchmarks.plans.planning import create_plan
-from benchmarks.studies.lists import find_study
-from benchmarks.studies.pages import has_pages
+from benchmarks.studies.lists import find_study, has_pages
 from benchmarks.viewer import ANYONE
 
 STUDY = "/studies/alpha-lab/study/"

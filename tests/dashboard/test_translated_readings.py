@@ -10,7 +10,7 @@ from django.utils import translation
 
 from benchmarks.models import Reread, Run, RunOutput, Study
 from benchmarks.parsing import reading
-from benchmarks.studies import checking, systems
+from benchmarks.studies import checking, saving
 from benchmarks.uploads import processing, rereading
 from dashboard import wording
 from dashboard.pages.upload import archives
@@ -45,7 +45,7 @@ def member(client, person):
 def place(study, lab, host):
     """Where files belong, as the form says it."""
     described = {"host": host.slug, "hypervisor": "KVM", "vcpus": 2}
-    system, _ = systems.register_system(lab=lab, description=described)
+    system, _ = saving.register_system(lab=lab, description=described)
     return {"study": study.slug, "system": system.pk, "scenario": "single"}
 
 

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from benchmarks.labs import tokens
-from benchmarks.labs.invitations import invite_person
+from benchmarks.labs.people import invite_person
 from benchmarks.models import (
     Agent,
     Cell,

@@ -13,8 +13,8 @@ from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Flag, Study, System
 from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.publishing.readiness import study_assessment
-from benchmarks.studies.detail import StudyDetail, study_detail, tool_versions
 from benchmarks.studies.flags import visible_flags
+from benchmarks.studies.lists import StudyDetail, study_detail, tool_versions
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex
 from dashboard.exports.report.charts import profile_chart

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.analysis.publishing import DISCLOSURE, Assessment
 from benchmarks.errors import shorten
 from benchmarks.models import Host, System
-from benchmarks.studies.detail import StudyDetail
+from benchmarks.studies.lists import StudyDetail
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.document import Section, Table, plain_table

@@ -5,7 +5,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from benchmarks.models import Report
-from benchmarks.publishing.locks import held
+from benchmarks.publishing.jobs import held
 from benchmarks.publishing.reports import note_stage, take_report
 from dashboard.exports.citing import citation_at
 from dashboard.exports.report.building import Making, report

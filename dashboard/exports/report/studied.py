@@ -14,7 +14,7 @@ from benchmarks.comparing.factor_effects import (
     study_effects,
 )
 from benchmarks.models import Study
-from benchmarks.power.energy import study_energy
+from benchmarks.power.meters import study_energy
 from benchmarks.studies.flags import withheld_cells
 from benchmarks.viewer import Viewer
 from dashboard import wording

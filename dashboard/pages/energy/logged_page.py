@@ -7,9 +7,8 @@ from django.utils.translation import gettext as _
 
 from benchmarks import tools
 from benchmarks.models import Study
-from benchmarks.power.logged_energy import LoggedTable, logged_energy
-from benchmarks.power.logged_power import work_power
-from benchmarks.power.run_energies import MeteredWork, run_energies
+from benchmarks.power.integration import MeteredWork, run_energies
+from benchmarks.power.logged_energy import LoggedTable, logged_energy, work_power
 from dashboard import wording
 from dashboard.charts.drawings import NONE, Drawing, number
 from dashboard.charts.energy import performance_drawing, power_drawing

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.power.integration import MeteredWork
 from benchmarks.power.logged_energy import LoggedSystem, LoggedTable
-from benchmarks.power.run_energies import MeteredWork
 from dashboard.kit import figures
 from dashboard.wording.energy import interval_text, share_text
 

@@ -4,9 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from benchmarks.models import Run, Study
-from benchmarks.power.energy import Energy, EnergyTable, Refused, study_energy
-from benchmarks.power.metered import MeteredRun, metered_run
-from benchmarks.power.meters import MeterReading
+from benchmarks.power.logged_energy import MeteredRun, metered_run
+from benchmarks.power.meters import (
+    Energy,
+    EnergyTable,
+    MeterReading,
+    Refused,
+    study_energy,
+)
 from dashboard.charts.drawings import Drawing
 from dashboard.charts.energy import energy_drawing, performance_drawing, power_drawing
 from dashboard.kit.addresses import id_in

@@ -12,8 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Flag
-from benchmarks.studies.decisions import decide_flag
-from benchmarks.studies.flags import find_flag
+from benchmarks.studies.flags import decide_flag, find_flag
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept_pages import Content, kept_page

@@ -18,7 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.invitations import accept_invitation, find_invitation
+from benchmarks.labs.people import accept_invitation, find_invitation
 from benchmarks.models import Invitation
 from dashboard import wording
 from dashboard.kit.viewers import signed_in_person

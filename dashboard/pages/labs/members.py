@@ -14,9 +14,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.invitations import invite_person, withdraw_invitation
-from benchmarks.labs.members import change_role, remove_member
 from benchmarks.labs.pages import lab_members, open_invitations
+from benchmarks.labs.people import (
+    change_role,
+    invite_person,
+    remove_member,
+    withdraw_invitation,
+)
 from benchmarks.models import Membership
 from dashboard import wording
 from dashboard.kit.signing_in import signed_in

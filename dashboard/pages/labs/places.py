@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from django.http import Http404, HttpRequest
 
 from benchmarks.errors import NotFoundError
-from benchmarks.labs.members import RANKS
 from benchmarks.labs.pages import find_lab
+from benchmarks.labs.people import RANKS
 from benchmarks.models import Lab, Membership
 from dashboard.kit.viewers import viewer_of
 

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from benchmarks.analysis.clocks import TimeTrust, figures_trust, run_trust
 from benchmarks.comparing.rows import facets
 from benchmarks.models import Cell, Run, Sample, Study
-from benchmarks.uploads.run_lists import listed_runs, runs_of_upload, samples_of
+from benchmarks.uploads.runs import listed_runs, runs_of_upload, samples_of
 from benchmarks.viewer import Viewer
 from dashboard.kit.addresses import id_in
 from dashboard.kit.selections import Menu, run_menus

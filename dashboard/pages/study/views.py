@@ -5,13 +5,9 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from benchmarks.publishing.version_lists import (
-    unfinished_publishing_job,
-    visible_versions,
-)
+from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
 from benchmarks.studies.data_versions import study_version
-from benchmarks.studies.detail import study_detail
-from benchmarks.studies.lists import is_left_waiting, processing_of
+from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
 from dashboard.exports.citation import bibtex
 from dashboard.exports.citing import citation_of
 from dashboard.kit.addresses import STUDY

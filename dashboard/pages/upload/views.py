@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.labs.people import person_agent
-from benchmarks.studies.systems import register_system
+from benchmarks.studies.saving import register_system
 from dashboard import wording
 from dashboard.kit.signing_in import signed_in
 from dashboard.kit.viewers import query_of

@@ -17,10 +17,7 @@ from benchmarks.errors import BenchmarksError, VersionError
 from benchmarks.models import PublishingJob, Study
 from benchmarks.publishing.jobs import check_settled, request_version
 from benchmarks.publishing.readiness import study_assessment
-from benchmarks.publishing.version_lists import (
-    unfinished_publishing_job,
-    visible_versions,
-)
+from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
 from dashboard import wording
 from dashboard.exports.citing import site_of
 from dashboard.kit.signing_in import signed_in

@@ -4,8 +4,12 @@ from django.db import InterfaceError, OperationalError
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import PublishingJob, Version
-from benchmarks.publishing.jobs import note_failure, note_stage, take_publishing_job
-from benchmarks.publishing.locks import held
+from benchmarks.publishing.jobs import (
+    held,
+    note_failure,
+    note_stage,
+    take_publishing_job,
+)
 from benchmarks.publishing.versions import publish_version
 from benchmarks.sentences import Sentence
 from dashboard.exports.report.typesetting import pdf

@@ -13,8 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError, NotFoundError
 from benchmarks.models import Lab, Membership, Version
-from benchmarks.publishing.version_lists import find_file, find_version
-from benchmarks.publishing.versions import sign_version, withdraw_version
+from benchmarks.publishing.versions import (
+    find_file,
+    find_version,
+    sign_version,
+    withdraw_version,
+)
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.signing_in import signed_in

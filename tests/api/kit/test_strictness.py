@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from api.kit import strictness
-from api.kit.strictness import StrictJSONError, read_object
+from api.kit import parsing
+from api.kit.parsing import StrictJSONError, read_object
 
 BAD = {
     "empty": (b"", "empty"),
@@ -79,7 +79,7 @@ def test_it_refuses_100_000_keys_as_too_much():
 
 def test_it_refuses_more_values_than_it_could_read_in_time():
     with pytest.raises(StrictJSONError, match="1,000,000 values") as refused:
-        strictness.check_size(b"[" + b"0," * 1_000_001 + b"0]")
+        parsing.check_size(b"[" + b"0," * 1_000_001 + b"0]")
 
     assert refused.value.too_much
 
@@ -108,7 +108,7 @@ def test_it_keeps_every_number_exact():
 
 def test_it_keeps_text_as_it_is():
     text = 'Überlast · 測試 · 😀 · tab\there, line\nthere, "quotes"'
-    raw = strictness.orjson.dumps({"a": text})
+    raw = parsing.orjson.dumps({"a": text})
 
     assert read_object(raw) == {"a": text}
 
@@ -124,7 +124,7 @@ def test_it_keeps_text_as_it_is():
     ids=["objects", "floats", "texts", "escapes"],
 )
 def test_it_reads_the_worst_that_fits_in_a_bounded_time(raw):
-    strictness.check_size(raw)
+    parsing.check_size(raw)
     began = time.process_time()
 
     read_object(raw)

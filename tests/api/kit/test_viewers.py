@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from api.kit.viewers import viewer_of
+from api.kit.views import viewer_of
 from benchmarks.labs import tokens
 from benchmarks.models import Membership, Token
 from benchmarks.viewer import ANYONE

@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmarks.errors import InvitationError, PlaceError, TextError
-from benchmarks.labs.invitations import (
+from benchmarks.labs.people import (
     accept_invitation,
     find_invitation,
     invite_person,

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from benchmarks.errors import PlaceError
-from benchmarks.labs.members import change_role, remove_member
+from benchmarks.labs.people import change_role, remove_member
 from benchmarks.models import AuditEntry, Membership
 
 ROLES = Membership.Role

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from benchmarks.plans import barriers, slots, turns
+from benchmarks.plans import barriers, turns
+from benchmarks.plans import turns as slots
 from benchmarks.plans.planning import create_plan
 
 CLOCK = "9c2b7a01d4e5f607"

@@ -5,9 +5,10 @@ import pytest
 from benchmarks.analysis.planning import PlanError
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Plan, PlanPart, PlanStep, System
-from benchmarks.plans import slots, turns
+from benchmarks.plans import turns
+from benchmarks.plans import turns as slots
 from benchmarks.plans.progress import proceed_plans
-from benchmarks.plans.slots import SlotsTakenError
+from benchmarks.plans.turns import SlotsTakenError
 from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.models import System
-from benchmarks.power.energy import study_energy
-from benchmarks.power.metered import metered_run
+from benchmarks.power.logged_energy import metered_run
+from benchmarks.power.meters import study_energy
 
 LOG = "timestamp,watts\n" + "".join(
     f"2026-11-20T21:00:{second:02}Z,{120 if 10 <= second < 40 else 80}.0\n"

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
 from benchmarks.models import DueEnergy, PowerChunk, Run, RunEnergy
 from benchmarks.power import integration
-from benchmarks.power.intake import keep_power
+from benchmarks.power.logs import keep_power
 from benchmarks.sentences import Sentence
 from benchmarks.uploads import processing
 from tests.power_logs import WALL, clock_of, piece, power, stamp

@@ -11,13 +11,14 @@ from django.utils import timezone
 from benchmarks.models import PublishingJob, Version
 from benchmarks.publishing.jobs import (
     MOST_ATTEMPTS,
+    UNHELD,
     UNTAKEN,
+    held,
     note_failure,
     note_stage,
     requeue_publishing_jobs,
     take_publishing_job,
 )
-from benchmarks.publishing.locks import UNHELD, held
 from benchmarks.studies import checking
 from tests import publishing
 

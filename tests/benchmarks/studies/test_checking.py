@@ -10,7 +10,7 @@ from django.db import connection
 from benchmarks.errors import DecisionError
 from benchmarks.models import Cell, Decision, DueCheck, Flag, Run, Study
 from benchmarks.studies import checking
-from benchmarks.studies.decisions import decide_flag
+from benchmarks.studies.flags import decide_flag
 
 AT_ONCE = timedelta(0)
 

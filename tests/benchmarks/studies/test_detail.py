@@ -1,7 +1,7 @@
 """One study as its page shows it."""
 
 from benchmarks.models import OutboxItem, Run
-from benchmarks.studies.detail import study_detail
+from benchmarks.studies.lists import study_detail
 
 
 def test_it_says_what_was_measured_on_what(study, host, submit, run_document, xen):

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.models import Cell, System
 from benchmarks.power import integration
-from benchmarks.power.intake import keep_power
+from benchmarks.power.logs import keep_power
 from tests.dashboard.exports import tex
 from tests.power_logs import clock_of, piece
 

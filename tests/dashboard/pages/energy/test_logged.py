@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.models import RunEnergy
 from benchmarks.power import integration
-from benchmarks.power.intake import keep_power
+from benchmarks.power.logs import keep_power
 from tests.power_logs import clock_of, piece
 
 PAGE = "/studies/alpha-lab/study/energy/"

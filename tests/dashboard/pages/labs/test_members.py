@@ -10,7 +10,7 @@ from django.contrib.auth.forms import BaseUserCreationForm
 from django.db import connection
 from django.test import Client
 
-from benchmarks.labs.invitations import invite_person
+from benchmarks.labs.people import invite_person
 from benchmarks.models import Invitation, Membership
 
 MEMBERS = "/labs/alpha-lab/members/"

@@ -3,10 +3,10 @@
 import pytest
 from django.contrib.auth import get_user_model
 
-from benchmarks.labs.invitations import invite_person
+from benchmarks.labs.people import invite_person
 from benchmarks.labs.tokens import issue_token
 from benchmarks.models import AuditEntry, Membership, Study
-from benchmarks.studies.decisions import decide_flag
+from benchmarks.studies.flags import decide_flag
 
 PAGE = "/labs/alpha-lab/"
 INNER = ["members/", "tokens/", "audit-log/"]

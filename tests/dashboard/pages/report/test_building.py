@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.models import Flag, Host, Run, Study
 from benchmarks.studies import checking
-from benchmarks.studies.decisions import decide_flag
+from benchmarks.studies.flags import decide_flag
 from dashboard.exports.report import disclosure, matrix
 from tests.dashboard.pages.report.reading import part, texts
 

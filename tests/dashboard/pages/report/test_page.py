@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Report, Study
-from benchmarks.publishing.locks import UNHELD, held
+from benchmarks.publishing.jobs import UNHELD, held
 from benchmarks.publishing.reports import UNTAKEN, take_report
 from dashboard.exports.report import making
 from dashboard.exports.report.making import make_report

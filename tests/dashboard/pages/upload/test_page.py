@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from benchmarks.models import Agent, Host, Membership, Run, RunOutput, System
-from benchmarks.studies import systems
+from benchmarks.studies import saving
 from benchmarks.uploads import processing
 from dashboard.pages.upload import file_requests
 
@@ -36,7 +36,7 @@ def member(client, person):
 
 @pytest.fixture
 def system(lab, host):
-    return systems.register_system(
+    return saving.register_system(
         lab=lab, description={"host": host.slug, "hypervisor": "KVM", "vcpus": 2}
     )[0]
 
@@ -142,7 +142,7 @@ def test_another_labs_study_is_like_a_missing_one(member, other_lab, place, slug
 
 def test_another_labs_system_and_host_are_like_missing_ones(member, other_lab, place):
     host = Host.objects.create(lab=other_lab, slug="beta")
-    foreign, _ = systems.register_system(
+    foreign, _ = saving.register_system(
         lab=other_lab, description={"host": host.slug, "hypervisor": "KVM"}
     )
 
@@ -370,7 +370,7 @@ def test_the_same_file_for_the_same_is_stored_once(member, place, lab, host):
     first, again = (
         words(send(member, upload(HDPARM), do="store", **place)) for _ in range(2)
     )
-    other, _ = systems.register_system(
+    other, _ = saving.register_system(
         lab=lab, description={"host": host.slug, "hypervisor": "Xen"}
     )
     third = words(
