@@ -22,8 +22,8 @@ SEVERAL := -n 3 --dist loadfile --no-loadscope-reorder
 # Without a database, a broker or a browser: tests/pure.py leaves out what needs them.
 PURE := -p tests.pure -o addopts='--import-mode=importlib --strict-markers \
 	--strict-config -ra --timeout=180'
-FAST := tests/benchmarks/tools tests/benchmarks/reading tests/benchmarks/analysis \
-	tests/benchmarks/reference $(wildcard tests/benchmarks/test_*.py)
+FAST := tests/benchmarks/tools tests/benchmarks/parsing tests/benchmarks/analysis \
+	tests/benchmarks/plausibility tests/benchmarks/reference $(wildcard tests/benchmarks/test_*.py)
 
 ##@ Use
 

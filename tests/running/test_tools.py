@@ -113,6 +113,13 @@ def test_every_target_is_phony_and_every_module_it_runs_exists():
     assert all((ROOT / "config" / f"{name}.py").exists() for name in modules)
 
 
+def test_every_test_that_it_names_exists():
+    named = re.findall(r"tests/[\w./]+(?![\w./*])", MAKEFILE)
+
+    assert len(named) > 5
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 @pytest.mark.parametrize("target", ["migration", "restore"])
 def test_a_target_that_needs_an_argument_says_so(target):
     ended = subprocess.run(
