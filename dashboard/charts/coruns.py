@@ -10,8 +10,8 @@ from benchmarks.comparing.coruns import CoRun, Curve
 from dashboard import wording
 from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
 from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.wording import short_names
 from dashboard.wording.coruns import vms_text
-from dashboard.wording.system_names import short_names
 
 
 def drawings(coruns: Sequence[CoRun], curves: Sequence[Curve]) -> tuple[Drawing, ...]:

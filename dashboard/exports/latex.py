@@ -34,8 +34,8 @@ from dashboard.exports.latex_widths import (
 )
 from dashboard.kit.figures import for_files
 from dashboard.kit.selections import ENERGY, SPEED
-from dashboard.wording import judging, states
-from dashboard.wording.ratios import OVERHEAD, VALUE
+from dashboard.wording import states, verdicts
+from dashboard.wording.verdicts import OVERHEAD, VALUE
 
 LINES = 16
 PACKAGES = r"% \usepackage[T1]{fontenc} \usepackage{textcomp,booktabs,longtable}"
@@ -188,7 +188,7 @@ def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str
 
 def _told(noted: str) -> str:
     """Return what a state means, or what keeps a verdict back."""
-    return str(judging.WITHHELD.get(noted) or states.state_meaning(noted))
+    return str(verdicts.WITHHELD.get(noted) or states.state_meaning(noted))
 
 
 def _meaning(show: str) -> str:
@@ -217,7 +217,7 @@ def _signs(table: ComparisonTable, source: Source) -> Iterator[str]:
     yield tex(_("In brackets: 95 % intervals. Verdicts:"))
     names = SIGNS_OF_ENERGY if source.show == ENERGY else SIGNS
     signs = (
-        f"{sign} {tex(judging.verdict_name(name))}" for name, sign in names.items()
+        f"{sign} {tex(verdicts.verdict_name(name))}" for name, sign in names.items()
     )
     yield ", ".join(signs) + "."
     yield tex(_judged_how(source))

@@ -22,8 +22,8 @@ from dashboard.exports.latex_widths import (
     width_pt,
 )
 from dashboard.kit.table_cells import SILENT, both_ends, row_figure
-from dashboard.wording import judging
-from dashboard.wording.ratios import VALUE, interval_ends, ratio_text
+from dashboard.wording import verdicts
+from dashboard.wording.verdicts import VALUE, interval_ends, ratio_text
 
 END = r" \\"
 SIGNS = {"slower": r"$<$", "faster": r"$>$", "equivalent": "$=$", "undetermined": "?"}
@@ -185,7 +185,7 @@ def _noted(row: ComparisonRow) -> list[str]:
     """
     state = row.shown.full_state
     noted = [] if state in SILENT else [state]
-    codes = judging.withheld(row.shown.judgement)
+    codes = verdicts.withheld(row.shown.judgement)
     return noted + [
         it for it in codes if row.shown.ratio is not None or it == "flagged"
     ]

@@ -14,7 +14,7 @@ from benchmarks.comparing.rows import Facets
 from benchmarks.models import Run, Study, System
 from dashboard import wording
 from dashboard.wording import states
-from dashboard.wording.ratios import OVERHEAD, VALUE
+from dashboard.wording.verdicts import OVERHEAD, VALUE
 
 NATIVE = "native"
 ALL = "all"

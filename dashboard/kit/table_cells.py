@@ -9,9 +9,9 @@ from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.verdicts import Mark
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.wording import judging, states
+from dashboard.wording import states, verdicts
 from dashboard.wording.energy import energy_sentence, energy_texts
-from dashboard.wording.ratios import VALUE, ratio_text
+from dashboard.wording.verdicts import VALUE, ratio_text
 
 # States that say nothing beyond the number; all others are spelled out in the cell.
 SILENT = {"paired", "native", "metered"}
@@ -51,7 +51,9 @@ def cell_view(
     else:
         kind, shade = "value" if row.shown.full_state in VALUES else "plain", ""
     is_withheld = bool(mark and mark.is_flagged and shade)
-    sign = judging.FLAGGED if is_withheld else judging.verdict_sign(_verdict(row, mark))
+    sign = (
+        verdicts.FLAGGED if is_withheld else verdicts.verdict_sign(_verdict(row, mark))
+    )
     main, sub = _texts(row, show)
     is_silent = row.shown.full_state in SILENT and bool(ratio or kind == "value")
     return CellView(
@@ -148,7 +150,7 @@ def sentence(row: ComparisonRow) -> str:
         "runs": runs,
         "baseline_runs": wording.runs_text(row.shown.baseline_n or 0),
     }
-    parts = (_against(row) % words, judging.judgement_sentence(row.shown.judgement))
+    parts = (_against(row) % words, verdicts.judgement_sentence(row.shown.judgement))
     return " ".join(filter(None, [*parts, _caution(row)]))
 
 

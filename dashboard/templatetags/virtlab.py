@@ -15,10 +15,12 @@ from benchmarks.parsing.labels import case_details
 from benchmarks.sentences import kept_words
 from dashboard import wording
 from dashboard.kit import figures, table_cells
-from dashboard.wording import judging, ratios, states
 from dashboard.wording import labs as lab_words
 from dashboard.wording import plans as plan_words
-from dashboard.wording.evidence import evidence_words
+from dashboard.wording import states
+from dashboard.wording import verdicts as judging
+from dashboard.wording import verdicts as ratios
+from dashboard.wording.states import evidence_words
 
 register = template.Library()
 

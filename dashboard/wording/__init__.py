@@ -1,9 +1,9 @@
 """How what is stored is put before people: names, circumstances, amounts, sentences.
 
-What became of things (states of cells, runs, flags, clocks): `states`.
+What became of things: `states`; what may be said of ratios: `verdicts`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import cast
 
@@ -13,6 +13,7 @@ from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
 from benchmarks.comparing.columns import Fact
+from benchmarks.comparing.ordering import OPTIONS, rank
 from benchmarks.models import System
 from benchmarks.sentences import Sentence, told
 from dashboard.kit import figures
@@ -42,6 +43,9 @@ ACRONYMS = {"cpu", "ip", "mtu", "numa", "os", "smt", "tcp"}
 
 # Properties whose values need no name beside them.
 SELF_EVIDENT = {"host", "virtualization", "guest_os", "guest_bits", "memory_bytes"}
+
+# What tells systems apart, in the order in which it is said.
+ORDER = ("platform", "guest_os", "guest_bits", *OPTIONS)
 
 COMPONENTS: dict[str, Text] = {
     "CPU": gettext_lazy("CPU"),
@@ -259,3 +263,31 @@ def quantity(value: float | None, unit: str, *, whole: bool = False) -> str:
         return ""
     text = figures.exact(value) if whole else figures.brief(value)
     return f"{text}\N{NO-BREAK SPACE}{unit}" if unit else text
+
+
+def short_names(systems: Iterable[System]) -> Mapping[int, str]:
+    """Return each system's name by its id, without what all of them have in common."""
+    found = {system.pk: system for system in systems}
+    said = {
+        pk: {
+            "platform": system.platform,
+            "guest_os": system.guest_os,
+            "guest_bits": property_value("guest_bits", system.guest_bits),
+            **{
+                name: fact_in_brief(Fact(name, str(value)))
+                for name, value in system.options.items()
+            },
+        }
+        for pk, system in found.items()
+    }
+    names = dict.fromkeys(name for facts in said.values() for name in facts)
+    varying = [
+        name
+        for name in sorted(names, key=lambda name: rank(ORDER, name))
+        if len({facts.get(name, "") for facts in said.values()}) > 1
+    ]
+    return {
+        pk: ", ".join(facts[name] for name in varying if facts.get(name))
+        or system_name(found[pk])
+        for pk, facts in said.items()
+    }

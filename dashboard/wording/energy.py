@@ -150,7 +150,7 @@ def energy_texts(row: ComparisonRow) -> tuple[str, str]:
     if row.shown.joules is None:
         return figures.brief(row.shown.energy.mean), row.shown.unit
     cost = wording.quantity(row.shown.value, row.shown.unit)
-    small = interval_text(row.shown.joules) if row.shown.joules.has_interval else cost
+    small = joules_interval(row.shown.joules) if row.shown.joules.has_interval else cost
     return figures.ratio(row.shown.joules.ratio), small
 
 
@@ -186,10 +186,10 @@ def energy_sentence(row: ComparisonRow) -> str:
         )
         % words
     )
-    return f"{said} {interval_text(row.shown.joules)}"
+    return f"{said} {joules_interval(row.shown.joules)}"
 
 
-def interval_text(found: EnergyRatio | None) -> str:
+def joules_interval(found: EnergyRatio | None) -> str:
     """Return the interval of a ratio, or why there is none."""
     if found is None:
         return NONE

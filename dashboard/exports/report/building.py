@@ -34,8 +34,7 @@ from dashboard.exports.report.tooling import tools_table
 from dashboard.kit.document import Document, Section, plain_table
 from dashboard.kit.figures import for_files
 from dashboard.kit.profile import profile_section
-from dashboard.wording import emulation_words
-from dashboard.wording.system_names import short_names
+from dashboard.wording import emulation_words, short_names
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.document import Entry, Line, Section, Table, heading, plain_table
 from dashboard.kit.profile import system_name
-from dashboard.wording import judging
+from dashboard.wording import verdicts
 
 ALONE = "single"
 LOSSES = 3
@@ -45,8 +45,8 @@ def findings(
 def _counts(judged: Sequence[Judgement]) -> str:
     counts = Counter(judgement.verdict for judgement in judged)
     said = [
-        f"{judging.VERDICTS[name]} {counts[name]}"
-        for name in judging.VERDICTS
+        f"{verdicts.VERDICTS[name]} {counts[name]}"
+        for name in verdicts.VERDICTS
         if counts[name]
     ]
     words = {"n": len(judged), "counts": ", ".join(said)}
@@ -169,8 +169,8 @@ def _has_slot(row: ComparisonRow) -> bool:
 def _words(row: ComparisonRow) -> str:
     if row.shown.judgement is None:
         return ""
-    interval = judging.interval_text(row.shown.judgement)
-    words = judging.verdict_words(row.shown.judgement)
-    doubt = _("doubted by a flag") if judging.is_flagged(row.shown.judgement) else ""
+    interval = verdicts.interval_text(row.shown.judgement)
+    words = verdicts.verdict_words(row.shown.judgement)
+    doubt = _("doubted by a flag") if verdicts.is_flagged(row.shown.judgement) else ""
     said = "; ".join(filter(None, (words, doubt)))
     return f"{interval}: {said}" if interval else said

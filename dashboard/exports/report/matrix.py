@@ -20,8 +20,8 @@ from dashboard.exports.report.slots import SLOT, slots_in_columns
 from dashboard.kit import figures
 from dashboard.kit.document import Entry, Line, Section, Table, heading
 from dashboard.kit.table_cells import SILENT, row_figure
-from dashboard.wording import judging
 from dashboard.wording import states as state_words
+from dashboard.wording import verdicts
 
 ALONE = "single"
 COLUMNS = 14
@@ -163,8 +163,8 @@ def _entry(row: ComparisonRow | None, silent: Collection[str]) -> Entry:
     if ratio is None:
         state = "" if state in silent else state_words.state_name(state)
         return Entry(value, sub=state, is_number=True)
-    interval = judging.interval_text(judged) if judged else ""
-    sign = judging.paper_sign(judged) if judged else ""
+    interval = verdicts.interval_text(judged) if judged else ""
+    sign = verdicts.paper_sign(judged) if judged else ""
     text = f"{figures.ratio(ratio)} {sign}".rstrip()
     shade = figures.heat(ratio)
     return Entry(text, sub=interval or value, shade=shade, is_number=True)

@@ -27,10 +27,10 @@ from dashboard.charts.vector.plot import plot
 from dashboard.charts.vector.ranking import Ranked, ranking
 from dashboard.exports.report.charts import drawn
 from dashboard.kit.document import Chart, Section, Table, plain_table
+from dashboard.wording import short_names
 from dashboard.wording.coruns import answer as corun_answer
 from dashboard.wording.energy import answer as energy_answer
 from dashboard.wording.factor_effects import statements
-from dashboard.wording.system_names import short_names
 
 MOST_EFFECTS = 12
 

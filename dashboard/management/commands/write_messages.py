@@ -19,7 +19,7 @@ from django.utils.translation.template import templatize
 
 from benchmarks.management.generating import GeneratingCommand
 from benchmarks.plausibility.checking import RULES
-from dashboard.wording.evidence import evidence_name
+from dashboard.wording.states import evidence_name
 
 ROOMS = ("api", "benchmarks", "config", "dashboard")
 KEYWORDS = {
@@ -56,8 +56,8 @@ class Command(GeneratingCommand):
 def catalogue(*folders: Path) -> Catalog:
     """Return every text that sources and templates below some folders mark."""
     messages = Catalog(project="Virtlab", fuzzy=False, header_comment=HEAD)
-    methods = {"*.py": "python", "*.html": _template}
-    for pattern, method in methods.items():
+    methods: list[tuple[str, Any]] = [("*.py", "python"), ("*.html", _template)]
+    for pattern, method in methods:
         for path in (path for folder in folders for path in folder.rglob(pattern)):
             with path.open("rb") as source:
                 texts = extract(method, source, KEYWORDS, ["Translators:"])
@@ -70,7 +70,7 @@ def _template(
     source: IO[bytes],
     keywords: Mapping[str, Any],
     comment_tags: Collection[str],
-    options: Mapping[str, Any],
+    options: Any,
 ) -> Iterator[Any]:
     """Read a template as `makemessages` does: as calls of gettext, not indented."""
     lines = templatize(source.read().decode()).splitlines()

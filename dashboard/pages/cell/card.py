@@ -15,7 +15,7 @@ from benchmarks.viewer import Viewer
 from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
 from dashboard.kit.selections import ENERGY, shown
 from dashboard.pages.cell.card_words import CardWords, card_words
-from dashboard.wording.ratios import drawn_judgement, is_overhead
+from dashboard.wording.verdicts import drawn_judgement, is_overhead
 
 LONGEST_ID = 18
 

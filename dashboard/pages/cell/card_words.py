@@ -9,9 +9,9 @@ from benchmarks.comparing.row import ComparisonRow
 from benchmarks.models import System
 from dashboard import wording
 from dashboard.kit.table_cells import baseline_figure, full_figure
-from dashboard.wording import judging, states
+from dashboard.wording import states, verdicts
 from dashboard.wording.energy import meter_text
-from dashboard.wording.ratios import VALUE, interval_text, ratio_meaning, ratio_text
+from dashboard.wording.verdicts import VALUE, ratio_meaning, ratio_text, shown_interval
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def card_words(
 ) -> CardWords:
     """Return the card of a cell, whose cells show efficiency, overhead or energy."""
     said, ratio = row.shown.judgement, ratio_text(row, show)
-    lines, interval = [*_sides(row, system, baseline)], interval_text(row, show)
+    lines, interval = [*_sides(row, system, baseline)], shown_interval(row, show)
     is_value = show == VALUE and bool(full_figure(row))
     if is_value and ratio:
         lines.append((_("Ratio"), " ".join(filter(None, [ratio, _between(interval)]))))
@@ -46,8 +46,8 @@ def card_words(
         main=full_figure(row) if is_value else ratio,
         meaning=_meaning(row, show) if ratio or is_value else "",
         interval="" if is_value else interval,
-        sign=judging.verdict_sign(said.verdict) if said and ratio else "",
-        verdict=judging.verdict_words(said) if said and ratio else "",
+        sign=verdicts.verdict_sign(said.verdict) if said and ratio else "",
+        verdict=verdicts.verdict_words(said) if said and ratio else "",
         reasons=tuple(_reasons(row)) if ratio else (),
         lack="" if ratio else _lack(row),
     )
@@ -89,7 +89,7 @@ def _sides(
 def _reasons(row: ComparisonRow) -> Iterator[str]:
     """Yield what decided, or what stands against a verdict or an interval."""
     if row.shown.judgement:
-        yield from judging.reasons(row)
+        yield from verdicts.reasons(row)
         if row.shown.judgement.advice:
             yield wording.said(row.shown.judgement.advice)
     elif row.shown.is_energy and row.shown.reason:

@@ -31,7 +31,7 @@ from dashboard.pages.cell import words
 from dashboard.pages.cell.drawings import cell_charts
 from dashboard.pages.cell.sides import has_single_figure, side_of
 from dashboard.pages.cell.words import host_name
-from dashboard.wording import judging
+from dashboard.wording import verdicts
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 from dashboard.wording.energy import energy_sentence
 
@@ -89,7 +89,7 @@ class CellPage:
     @property
     def reasons(self) -> list[str]:
         """What decided, or what stands against a verdict."""
-        return judging.reasons(self.evidence.row)
+        return verdicts.reasons(self.evidence.row)
 
     @property
     def is_judged(self) -> bool:
@@ -155,7 +155,7 @@ def _energy(study: Study, row: ComparisonRow, reference: int | None) -> str:
         found.shown.judgement and found.shown.joules and found.shown.joules.has_interval
     ):
         return sentence
-    verdict = judging.verdict_words(found.shown.judgement)
+    verdict = verdicts.verdict_words(found.shown.judgement)
     return _("%(sentence)s: %(verdict)s.") % {"sentence": sentence, "verdict": verdict}
 
 

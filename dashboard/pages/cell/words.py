@@ -21,7 +21,7 @@ from benchmarks.sentences import in_unit
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.pages.cell.sides import has_single_figure, speeds_of
-from dashboard.wording import judging, states
+from dashboard.wording import states, verdicts
 
 
 def headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
@@ -82,7 +82,7 @@ def _how_sure(judgement: Judgement | None) -> str:
     if judgement is None:
         return ""
     if judgement.is_assessed or judgement.label.startswith("indicative"):
-        return f": {judging.verdict_words(judgement)}"
+        return f": {verdicts.verdict_words(judgement)}"
     if judgement.label == "single run":
         return _("; no verdict: single run")
     reason = wording.said(judgement.sentences[0]) if judgement.sentences else ""

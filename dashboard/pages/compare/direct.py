@@ -18,11 +18,11 @@ from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
 from dashboard.kit.selections import ENERGY, Selection
 from dashboard.pages.compare.finding import is_found
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
-from dashboard.wording.ratios import (
+from dashboard.wording.verdicts import (
     OVERHEAD,
     drawn_judgement,
-    interval_text,
     ratio_text,
+    shown_interval,
 )
 
 Reasons = tuple[str, ...]
@@ -193,6 +193,6 @@ def _row(
         bar=interval_bar(said, *scale) if said else None,
         judgement=said,
         ratio=ratio_text(one, chosen.show) if one else "",
-        interval=interval_text(one, chosen.show) if one else "",
+        interval=shown_interval(one, chosen.show) if one else "",
         is_found=is_found(chosen.q, group, row),
     )

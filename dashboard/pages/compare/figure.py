@@ -10,7 +10,7 @@ from benchmarks.comparing.table import CaseGroup, CaseRow, ComparisonTable
 from dashboard import wording
 from dashboard.charts.figures import Dot, Series, dot_plot
 from dashboard.kit.table_cells import sentence
-from dashboard.wording.ratios import told_ratio
+from dashboard.wording.verdicts import told_ratio
 
 RELATIVE = {"relative", "reference"}
 """States of cells whose 1 is a system that was chosen, not the native machine."""

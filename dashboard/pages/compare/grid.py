@@ -20,7 +20,7 @@ from dashboard import wording
 from dashboard.kit.table_cells import CellView, cell_view
 from dashboard.pages.compare.finding import is_found
 from dashboard.pages.compare.page import ComparisonPage
-from dashboard.wording import judging
+from dashboard.wording import verdicts
 
 # The widths of columns that the style sheet knows, and how wide texts are, in rem.
 WIDTHS: Final = (5, 6, 7, 8, 9, 10)
@@ -138,7 +138,7 @@ def _rows(
 def _signs() -> Mapping[str, str]:
     """Return each sign beside a number, with its words for those who hear it."""
     heard = '<span class="sign" role="img" aria-label="{}">{}</span> '
-    words = judging.signs_in_words().items()
+    words = verdicts.signs_in_words().items()
     return {"": ""} | {sign: heard.format(escape(said), sign) for sign, said in words}
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from benchmarks.power.logged_energy import LoggedSystem, LoggedTable
 from dashboard.charts.bars import Bars, bar_chart
 from dashboard.charts.drawings import Drawing, number, ratio
-from dashboard.wording.energy import interval_text
+from dashboard.wording.energy import joules_interval
 
 
 def work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
@@ -62,7 +62,7 @@ def _row(energy: LoggedSystem, names: Mapping[int, str]) -> tuple[str, ...]:
         _runs(energy),
         number(energy.joules_per_operation, "J"),
         ratio(energy.ratio.ratio if energy.ratio else None),
-        interval_text(energy.ratio),
+        joules_interval(energy.ratio),
         number(energy.energy_j, "J"),
         number(energy.above_idle_j, "J"),
         number(energy.work_s, "s"),

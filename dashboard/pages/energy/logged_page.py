@@ -15,7 +15,7 @@ from dashboard.charts.energy import performance_drawing, power_drawing
 from dashboard.kit.addresses import id_in
 from dashboard.pages.energy.logged_drawings import work_drawing
 from dashboard.pages.energy.logged_words import answer, notes, remarks
-from dashboard.wording.system_names import short_names
+from dashboard.wording import short_names
 
 
 @dataclass(frozen=True)

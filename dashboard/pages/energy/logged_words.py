@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 from benchmarks.power.integration import MeteredWork
 from benchmarks.power.logged_energy import LoggedSystem, LoggedTable
 from dashboard.kit import figures
-from dashboard.wording.energy import interval_text, share_text
+from dashboard.wording.energy import joules_interval, share_text
 
 
 def remarks(work: MeteredWork) -> str:
@@ -43,11 +43,13 @@ def _sentence(
         else _("“%(system)s” takes %(share)s energy for the work than “%(reference)s”")
     ) % words
     if found.low is None or found.high is None:
-        return f"{said}. {interval_text(found)}"
+        return f"{said}. {joules_interval(found)}"
     sure = _("%(n)s runs against %(base)s") % {"n": energy.n, "base": base.n}
     is_tie = found.low <= 1 <= found.high
     tie = " " + _("That may be chance.") if is_tie else ""
-    return f"{said} ({figures.ratio(found.ratio)} {interval_text(found)}, {sure}).{tie}"
+    return (
+        f"{said} ({figures.ratio(found.ratio)} {joules_interval(found)}, {sure}).{tie}"
+    )
 
 
 def notes(table: LoggedTable) -> Iterator[str]:

@@ -17,8 +17,8 @@ from dashboard.charts.energy import energy_drawing, performance_drawing, power_d
 from dashboard.kit.addresses import id_in
 from dashboard.kit.asked import unmet
 from dashboard.pages.energy.logged_page import LoggedPage, logged_page
+from dashboard.wording import short_names
 from dashboard.wording.energy import answer, log_sentence
-from dashboard.wording.system_names import short_names
 
 MOST_WATTS = 1_000_000
 READ_AGAIN = {"power-csv", "watts-up"}

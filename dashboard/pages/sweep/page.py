@@ -27,7 +27,7 @@ from dashboard.kit.asked import unmet
 from dashboard.kit.chips import MOST_CHIPS, Chip, ChipRow
 from dashboard.kit.table_cells import row_figure
 from dashboard.pages.sweep.words import level_text, line_name, parting_sentences
-from dashboard.wording import judging, states
+from dashboard.wording import states, verdicts
 
 PARAMETERS = ("family", "response", "systems")
 MOST_LINES = 7
@@ -278,7 +278,7 @@ def _table_cell(point: Point | None, is_ratio: bool) -> TableCell | None:
         main=figures.ratio(ratio) if is_ratio and ratio is not None else value,
         sub=_range(low, high, is_ratio) or wording.runs_text(row.shown.n),
         shade=figures.heat(ratio) if ratio is not None else "",
-        sentence=judging.judgement_sentence(row.shown.judgement),
+        sentence=verdicts.judgement_sentence(row.shown.judgement),
     )
 
 

@@ -17,7 +17,7 @@ from benchmarks.studies import checking
 from dashboard.exports.citation import bibtex
 from dashboard.exports.latex import latex
 from dashboard.kit.selections import SPEED
-from dashboard.wording.ratios import OVERHEAD, VALUE
+from dashboard.wording.verdicts import OVERHEAD, VALUE
 from tests.dashboard.exports.test_citation import STUDY
 from tests.dashboard.exports.test_latex import SOURCE
 

@@ -9,7 +9,7 @@ from django.utils import translation
 from benchmarks.models import Run, Study
 from dashboard.kit import figures
 from dashboard.kit.figures import Locale
-from dashboard.wording import ratios
+from dashboard.wording import verdicts
 from tests.dashboard.marking import translated
 
 STUDY = "/studies/alpha-lab/study"
@@ -49,7 +49,7 @@ def test_each_kind_of_number_follows_the_language():
         assert figures.ratio(0.0012) == "0,0012"
         assert figures.overhead(0.984) == "1,6\N{NO-BREAK SPACE}%"
         assert figures.amount_of_memory(1_500) == "1.500 B"
-        assert ratios.legend("efficiency")[0] == ("slow-5", "≤ 0,25")
+        assert verdicts.legend("efficiency")[0] == ("slow-5", "≤ 0,25")
 
 
 def test_places_in_a_picture_keep_the_point():

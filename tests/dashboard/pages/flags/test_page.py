@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.models import Cell, Decision, Flag, Membership, Run
 from benchmarks.studies import checking
-from dashboard.wording.evidence import evidence_words
+from dashboard.wording.states import evidence_words
 
 PAGE = "/studies/alpha-lab/study/flags/"
 

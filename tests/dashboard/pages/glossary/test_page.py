@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.wording import judging
+from dashboard.wording import verdicts
 from dashboard.wording.glossary import CHAPTERS, WORDS
 
 TEMPLATES = Path(__file__).parents[4] / "dashboard"
@@ -30,10 +30,10 @@ def test_no_word_is_explained_twice():
     assert len({str(word.term) for word in everywhere}) == len(everywhere)
 
 
-@pytest.mark.parametrize("verdict", judging.SIGNS)
+@pytest.mark.parametrize("verdict", verdicts.SIGNS)
 def test_the_signs_are_those_of_the_cells(verdict):
-    assert WORDS[verdict].sign == judging.verdict_sign(verdict)
-    assert WORDS["flag"].sign == judging.FLAGGED
+    assert WORDS[verdict].sign == verdicts.verdict_sign(verdict)
+    assert WORDS["flag"].sign == verdicts.FLAGGED
 
 
 def test_the_words_in_the_templates_are_all_there():

@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.kit import figures
-from dashboard.wording import ratios
+from dashboard.wording import verdicts
 
 PLAIN = str.maketrans("\N{NO-BREAK SPACE}\N{MINUS SIGN}", " -")
 
@@ -17,13 +17,13 @@ PLAIN = str.maketrans("\N{NO-BREAK SPACE}\N{MINUS SIGN}", " -")
     ],
 )
 def test_the_legend_speaks_the_language_of_the_cells(show, is_energy, ends):
-    steps = dict(ratios.legend(show, is_energy=is_energy))
+    steps = dict(verdicts.legend(show, is_energy=is_energy))
 
     said = [steps[it] for it in ("slow-5", "slow-1", "even", "fast-1", "fast-5")]
     assert [text.translate(PLAIN) for text in said] == list(ends)
 
 
 def test_a_tenth_of_the_energy_stands_on_the_side_of_less():
-    steps = dict(ratios.legend("energy", is_energy=True))
+    steps = dict(verdicts.legend("energy", is_energy=True))
 
     assert steps[figures.heat(1 / 0.1)] == "≤ 0.25"
