@@ -163,5 +163,5 @@ class CoRunsView(StudyView):
     )
     def get(self, request: Request) -> Response:
         filters = self.looked_up(LOOKUPS)
-        found = study_coruns(self.study, filters=filters)
-        return Response(self.shown(StudyCoRunsSerializer, found))
+        coruns = study_coruns(self.study, filters=filters)
+        return Response(self.shown(StudyCoRunsSerializer, coruns))

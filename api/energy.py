@@ -134,7 +134,7 @@ class EnergyView(StudyView):
         responses=EnergySerializer,
     )
     def get(self, request: Request) -> Response:
-        found = study_energy(self.study, self.query.get("waiting_w"))
-        told = {"tables": found.tables, "refused": found.refused}
+        energy = study_energy(self.study, self.query.get("waiting_w"))
+        tables = {"tables": energy.tables, "refused": energy.refused}
         logged = run_energies(self.study)
-        return Response(self.shown(EnergySerializer, told | {"runs": logged}))
+        return Response(self.shown(EnergySerializer, tables | {"runs": logged}))

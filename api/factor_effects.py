@@ -228,14 +228,14 @@ class StudyEffectsSerializer(serializers.Serializer[StudyEffects]):
     @extend_schema_field(AnalysisSerializer(many=True))
     def get_results(self, row: StudyEffects) -> Any:
         wholes = [each.whole for each in row.components if each.whole]
-        found = [
+        analyses = [
             analysis
             for each in row.components
             for analysis in (each.whole, *each.cases)
             if analysis
         ]
         context = {**self.context, "wholes": wholes}
-        return AnalysisSerializer(found, many=True, context=context).data
+        return AnalysisSerializer(analyses, many=True, context=context).data
 
 
 def names_of(term: Term) -> list[list[str]]:
@@ -275,5 +275,5 @@ class FactorEffectsView(StudyView):
     def get(self, request: Request) -> Response:
         chosen = {**self.query}
         del chosen["study"]
-        found = study_effects(self.viewer, self.study, **chosen)
-        return Response(self.shown(StudyEffectsSerializer, found))
+        effects = study_effects(self.viewer, self.study, **chosen)
+        return Response(self.shown(StudyEffectsSerializer, effects))

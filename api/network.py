@@ -75,5 +75,5 @@ class NetworkView(StudyView):
         responses=NetworkSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = study_network(self.viewer, self.study)
-        return Response(self.shown(NetworkSerializer, {"results": found}))
+        metrics = study_network(self.viewer, self.study)
+        return Response(self.shown(NetworkSerializer, {"results": metrics}))

@@ -59,11 +59,11 @@ class ProfileView(StudyView):
 
     @extend_schema(summary="Read a study's profile", responses=ProfileSerializer)
     def get(self, request: Request) -> Response:
-        found = study_profile(self.viewer, self.study)
-        said = {
+        profile = study_profile(self.viewer, self.study)
+        answer = {
             "study": self.study.slug,
-            "is_relative": found.is_relative,
-            "components": found.components,
-            "systems": found.rows,
+            "is_relative": profile.is_relative,
+            "components": profile.components,
+            "systems": profile.rows,
         }
-        return Response(ProfileSerializer(said).data)
+        return Response(ProfileSerializer(answer).data)

@@ -25,15 +25,15 @@ class SweepPointSerializer(serializers.Serializer[Any]):
     cell_id = serializers.IntegerField(source="row.id")
     level = serializers.FloatField(source="level.amount")
     level_unit = serializers.CharField(source="level.unit")
-    value = serializers.FloatField(source="row.value", **NULLABLE)
+    value = serializers.FloatField(source="row.shown.value", **NULLABLE)
     low = serializers.FloatField(**NULLABLE)
     high = serializers.FloatField(**NULLABLE)
-    n = serializers.IntegerField(source="row.n")
-    ratio = serializers.FloatField(source="row.ratio", **NULLABLE)
+    n = serializers.IntegerField(source="row.shown.n")
+    ratio = serializers.FloatField(source="row.shown.ratio", **NULLABLE)
     verdict = serializers.ChoiceField(
-        VERDICTS, source="row.judgement.verdict", **NONE_YET
+        VERDICTS, source="row.shown.judgement.verdict", **NONE_YET
     )
-    reason = serializers.CharField(source="row.reason")
+    reason = serializers.CharField(source="row.shown.reason")
 
 
 class SweepLineSerializer(serializers.Serializer[Any]):
@@ -78,5 +78,5 @@ class SweepsView(StudyView):
         responses=SweepsSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = study_sweeps(self.viewer, self.study)
-        return Response(self.shown(SweepsSerializer, {"results": found}))
+        families = study_sweeps(self.viewer, self.study)
+        return Response(self.shown(SweepsSerializer, {"results": families}))

@@ -93,9 +93,11 @@ class TrendView(StudyView):
         responses=TrendSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = self._subjects()
-        series = trend_of(self.viewer, found[0]).series if "case" in self.query else ()
-        body = {"results": found, "series": series}
+        subjects = self._subjects()
+        series = (
+            trend_of(self.viewer, subjects[0]).series if "case" in self.query else ()
+        )
+        body = {"results": subjects, "series": series}
         return Response(self.shown(TrendSerializer, body))
 
     def _subjects(self) -> tuple[Subject, ...]:

@@ -152,8 +152,8 @@ def _preferred(cell: CellFacts, partners: list[CellFacts]) -> list[CellFacts]:
         lambda other: _agrees(other, cell),
     )
     for alike in likenesses:
-        if found := [each for each in partners if alike(each)]:
-            return found
+        if alike_ones := [each for each in partners if alike(each)]:
+            return alike_ones
     return partners
 
 
@@ -330,9 +330,9 @@ def comparability(
     parameters are another measurement, whatever is studied.
     """
     other_parameters = differences(one_case or {}, other_case or {})
-    found = differences(one, other)
-    wanted = tuple(each for each in found if each.name in studied)
-    unwanted = tuple(each for each in found if each.name not in studied)
+    differing = differences(one, other)
+    wanted = tuple(each for each in differing if each.name in studied)
+    unwanted = tuple(each for each in differing if each.name not in studied)
     if other_parameters:
         text = Sentence(
             "Not comparable, the case itself differs: {found}.",
@@ -349,18 +349,18 @@ def comparability(
     return Comparability("green", wanted, (), text if wanted else nothing)
 
 
-def one_at_a_time(found: Comparability, platform: Collection[str]) -> Comparability:
+def one_at_a_time(compared: Comparability, platform: Collection[str]) -> Comparability:
     """Return amber instead of green where several studied dimensions differ at once.
 
     Then the ratio is of all of them together, and tells of none. The facts of the
     ``platform`` (hypervisor, version, type) are one dimension.
     """
-    names = {"" if each.name in platform else each.name for each in found.studied}
-    if found.light != "green" or len(names) <= 1:
-        return found
-    listed = _listed(found.studied)
+    names = {"" if each.name in platform else each.name for each in compared.studied}
+    if compared.light != "green" or len(names) <= 1:
+        return compared
+    listed = _listed(compared.studied)
     text = Sentence("Several things that are studied differ: {found}.", found=listed)
-    return replace(found, light="amber", sentence=text)
+    return replace(compared, light="amber", sentence=text)
 
 
 def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
@@ -372,5 +372,5 @@ def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
     )
 
 
-def _listed(found: tuple[Difference, ...]) -> Sentence:
-    return joined([each.sentence for each in found], "; ")
+def _listed(differing: tuple[Difference, ...]) -> Sentence:
+    return joined([each.sentence for each in differing], "; ")

@@ -193,11 +193,11 @@ def _edge_error_j(trace: Trace, edge: float) -> float:
     cut = np.flatnonzero((trace.starts_s < edge) & (trace.ends_s > edge))
     if not cut.size:
         return 0.0
-    at = int(cut[0])
-    near = slice(max(at - 1, 0), at + 2)
-    known = trace.first_w[near] if trace.is_counted else trace.last_w[at]
-    step_w = float(np.abs(known - trace.first_w[at]).max())
-    return step_w * float(trace.ends_s[at] - trace.starts_s[at]) / 2
+    step = int(cut[0])
+    near = slice(max(step - 1, 0), step + 2)
+    known = trace.first_w[near] if trace.is_counted else trace.last_w[step]
+    step_w = float(np.abs(known - trace.first_w[step]).max())
+    return step_w * float(trace.ends_s[step] - trace.starts_s[step]) / 2
 
 
 def _demand_positive(**values: float) -> None:
@@ -282,10 +282,10 @@ def _with_interval(
 ) -> EnergyRatio:
     if min(len(own), len(base)) < 2:
         return EnergyRatio(ratio, reason="single_run")
-    found = log_ratio_intervals(
+    interval = log_ratio_intervals(
         _rollups(own), _rollups(base), True, extra_log_variance=extra
     )
-    low, high = float(found.low[0]), float(found.high[0])
+    low, high = float(interval.low[0]), float(interval.high[0])
     if math.isnan(low) or math.isnan(high):
         return EnergyRatio(ratio, reason="no_spread")
     return EnergyRatio(ratio, low, high)
@@ -307,8 +307,8 @@ def cost_unit(metric: str, unit: str, better: str) -> str:
     >>> cost_unit("throughput", "MB/s", "higher"), cost_unit("total time", "s", "lower")
     ('J/MB', 'J')
     """
-    found = find(unit)
-    if better == "higher" and found is not None and found.dimension in RATES:
+    known = find(unit)
+    if better == "higher" and known is not None and known.dimension in RATES:
         work = unit.removesuffix(PER_SECOND) if unit.endswith(PER_SECOND) else ""
         return f"J/{work}" if work not in ("", "1") else "J"
     return "J" if better == "lower" and metric in WORK_TIMES else ""

@@ -187,11 +187,11 @@ def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgem
         margin=margin,
     )
     corrected = correct(judged)
-    found = []
+    judgements = []
     for row in range(len(pairs)):
         judgement = judgement_of(corrected, row)
         begin, colon, direction = judgement.label.rpartition(": ")
-        found.append(
+        judgements.append(
             replace(
                 judgement,
                 verdict=OF_ENERGY.get(judgement.verdict, judgement.verdict),
@@ -199,7 +199,7 @@ def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgem
                 label=f"{begin}{colon}{OF_ENERGY.get(direction, direction)}",
             )
         )
-    return found
+    return judgements
 
 
 def _extra(meters: tuple[MeterFacts, MeterFacts]) -> float:

@@ -60,7 +60,7 @@ def medium_of(scenario: str, ends: Ends, hosts: tuple[str, str]) -> Medium:
 
 def asymmetries(paths: Mapping[Ends, Reading]) -> tuple[Asymmetry, ...]:
     """Return the pairs whose directions differ clearly, the largest factor first."""
-    found = []
+    asymmetric = []
     for ends, there in paths.items():
         back = paths.get((ends[1], ends[0]))
         if ends[0] < ends[1] and back and min(there.mean, back.mean) > 0:
@@ -69,8 +69,10 @@ def asymmetries(paths: Mapping[Ends, Reading]) -> tuple[Asymmetry, ...]:
             ratio = log_ratio_intervals(_rollups(above), _rollups(below), [True])
             low, high = float(ratio.low[0]), float(ratio.high[0])
             interval = (low, high) if np.isfinite(low) else (None, None)
-            found.append(Asymmetry(larger, above.mean / below.mean, *interval))
-    clear = [each for each in found if each.factor >= CLEAR and (each.low or 2) > 1]
+            asymmetric.append(Asymmetry(larger, above.mean / below.mean, *interval))
+    clear = [
+        each for each in asymmetric if each.factor >= CLEAR and (each.low or 2) > 1
+    ]
     return tuple(sorted(clear, key=lambda each: -each.factor))
 
 

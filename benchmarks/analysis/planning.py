@@ -199,20 +199,20 @@ def treatments_of(design: Design) -> tuple[Treatment, ...]:
 
     PlanError where that is nothing.
     """
-    found: list[Treatment] = []
+    treatments: list[Treatment] = []
     for column, scenario in product(design.columns, design.scenarios):
         if scenario.kind == "combined":
-            found.append(mixed_step(column, scenario))
+            treatments.append(mixed_step(column, scenario))
             continue
         _check_slots(column, scenario.vms, scenario.kind)
-        found += [
+        treatments += [
             one_tool_step(column, scenario, work, program)
             for work in design.tools
             for program in work.starts()
         ]
-    if not found:
+    if not treatments:
         raise PlanError(Sentence("Nothing would be run: name at least one tool."))
-    return tuple(found)
+    return tuple(treatments)
 
 
 def _round(

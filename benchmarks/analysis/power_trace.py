@@ -57,8 +57,8 @@ class Trace:
         """From when to when nothing was measured between the first and last sample."""
         gaps = zip(self.starts_s[self.is_gap], self.ends_s[self.is_gap], strict=True)
         between = zip(self.ends_s[:-1], self.starts_s[1:], strict=True)
-        found = [*gaps, *((end, start) for end, start in between if start > end)]
-        return sorted((float(a), float(b)) for a, b in found)
+        holes = [*gaps, *((end, start) for end, start in between if start > end)]
+        return sorted((float(a), float(b)) for a, b in holes)
 
     def at(self, moments_s: Array) -> Array:
         """Return the power at moments that lie each in the step of the same place."""
@@ -146,8 +146,10 @@ def quietest_w(trace: Trace, busy_s: Sequence[tuple[float, float]]) -> float | N
     return None if np.isnan(means).all() else float(np.nanmin(means))
 
 
-def _readings(times_s: Sequence[float], told: Sequence[float]) -> tuple[Array, Array]:
-    times, values = np.asarray(times_s, dtype=float), np.asarray(told, dtype=float)
+def _readings(
+    times_s: Sequence[float], readings: Sequence[float]
+) -> tuple[Array, Array]:
+    times, values = np.asarray(times_s, dtype=float), np.asarray(readings, dtype=float)
     if times.shape != values.shape or times.ndim != 1 or times.size < 2:
         raise ValueError(
             Sentence("energy needs two or more samples, each a time and its power")

@@ -82,14 +82,14 @@ class Stamp:
         return self.local_wall_us if axis == "wall" else self.local_monotonic_us
 
 
-def stamp_of(told: Any) -> Stamp | None:
+def stamp_of(fields: Any) -> Stamp | None:
     """Return a stamp as agents send it, or None if it is none."""
-    if not isinstance(told, dict) or not isinstance(told.get("clock"), str):
+    if not isinstance(fields, dict) or not isinstance(fields.get("clock"), str):
         return None
-    numbers = [told.get(name) for name in FIELDS]
+    numbers = [fields.get(name) for name in FIELDS]
     if not all(isinstance(each, int) and abs(each) < 1 << 62 for each in numbers):
         return None
-    return Stamp(told["clock"], *(int(each or 0) for each in numbers))
+    return Stamp(fields["clock"], *(int(each or 0) for each in numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class ServerTime:
     def of(cls, axis: Axis, stamps: Iterable[Stamp]) -> ServerTime | None:
         """Return the way to the server's time; None if nobody ever took a stamp."""
         by_moment = {each.local_us(axis): each for each in stamps}
-        found = tuple(by_moment[moment] for moment in sorted(by_moment))
-        return cls(axis, found, tuple(_server_times(found))) if found else None
+        kept = tuple(by_moment[moment] for moment in sorted(by_moment))
+        return cls(axis, kept, tuple(_server_times(kept))) if kept else None
 
     def seconds(self, times_us: Sequence[int]) -> NDArray[np.float64]:
         """Return moments of the log's clock as seconds since 1970 of the server's.

@@ -107,13 +107,13 @@ class Shape:
     @property
     def doubts(self) -> tuple[str, ...]:
         """The codes of why no single figure may be given; none if one may."""
-        found = {
+        is_doubted = {
             "bimodal": not self.is_unimodal,
             "periodic": self.period is not None,
             "drift": self.period is None and self.lag is not None,
             "first_run": self.is_first_apart,
         }
-        return tuple(code for code, is_so in found.items() if is_so)
+        return tuple(code for code, is_so in is_doubted.items() if is_so)
 
     @property
     def sentence(self) -> Sentence:
@@ -222,12 +222,12 @@ def outliers_in(values: Array, groups: list[Places], step: float) -> tuple[int, 
     z = 0.6745 (x - median) / MAD, where the MAD counts as at least half the resolution:
     more than half of the readings may be equal.
     """
-    found: list[int] = []
+    places: list[int] = []
     for group in groups:
         distances = np.abs(values[group] - np.median(values[group]))
         mad = max(float(np.median(distances)), step / 2)
-        found += group[0.6745 * distances / mad > OUTLIER_Z].tolist()
-    return tuple(sorted(found))
+        places += group[0.6745 * distances / mad > OUTLIER_Z].tolist()
+    return tuple(sorted(places))
 
 
 def _speeds(shape: Shape) -> Sentence:
@@ -329,12 +329,14 @@ def order_of(values: Array) -> Order | None:
         period = two  # what repeats with 2 repeats with 4 as well
     lag = len(PERIODS) + int(scores[len(PERIODS) :].argmax())
     p_period, p_lag = chances(standard, scores[[period, lag]])
-    found = LAGS[lag - len(PERIODS)] if p_lag <= FALSE_ALARM else None
+    clear_lag = LAGS[lag - len(PERIODS)] if p_lag <= FALSE_ALARM else None
     return Order(
         p=min(p_period, p_lag),
         period=PERIODS[period] if p_period <= FALSE_ALARM else None,
-        lag=found,
-        autocorrelation=float(standard[:-found] @ standard[found:]) if found else None,
+        lag=clear_lag,
+        autocorrelation=float(standard[:-clear_lag] @ standard[clear_lag:])
+        if clear_lag
+        else None,
     )
 
 

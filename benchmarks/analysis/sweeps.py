@@ -86,9 +86,9 @@ def parting(verdicts: Sequence[str]) -> Parting | None:
         return None
     is_slower = [verdict == "slower" for verdict in verdicts]
     changes = [
-        at
-        for at in range(1, len(is_slower))
-        if is_slower[at - 1 : at + 1] in ([True, False], [False, True])
+        place
+        for place in range(1, len(is_slower))
+        if is_slower[place - 1 : place + 1] in ([True, False], [False, True])
     ]
     if len(changes) > 1:
         return None

@@ -59,16 +59,16 @@ def change_points(
         return None
     skipped = len(means) - len(values)
     random = np.random.default_rng(seed)
-    found = _search(np.log(values), 0, random)
-    edges = [0, *(at for at, _ in found), len(values)]
-    parts = [values[low:high] for low, high in pairwise(edges) if found]
+    changes = _search(np.log(values), 0, random)
+    edges = [0, *(split for split, _ in changes), len(values)]
+    parts = [values[low:high] for low, high in pairwise(edges) if changes]
     levels = [
         float(part.mean()) if shape_of(part.tolist()).has_single_figure else None
         for part in parts
     ]
     return tuple(
-        ChangePoint(skipped + at, levels[place], levels[place + 1], p)
-        for place, (at, p) in enumerate(found)
+        ChangePoint(skipped + split, levels[place], levels[place + 1], p)
+        for place, (split, p) in enumerate(changes)
     )
 
 

@@ -141,7 +141,7 @@ def judge(
     given = np.asarray(gates, dtype=np.int64)
     # What explains why there is no baseline stands for its lack of runs.
     lacks = np.where(given & int(NO_PARTNER), int(Gate.NO_RUNS), 0)
-    found = found_gates(cell, baseline, intervals) & ~lacks | given
+    bits = found_gates(cell, baseline, intervals) & ~lacks | given
 
     low, high = intervals.low, intervals.high
     is_within = (low > 1 - margin) & (high < 1 + margin)
@@ -150,9 +150,9 @@ def judge(
         [Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT],
         Verdict.UNDETERMINED,
     ).astype(np.int8)
-    is_baseline = (found & int(Gate.NATIVE)) != 0
+    is_baseline = (bits & int(Gate.NATIVE)) != 0
     verdict = np.select(
-        [is_baseline, found != 0], [Verdict.BASELINE, Verdict.NOT_ASSESSED], direction
+        [is_baseline, bits != 0], [Verdict.BASELINE, Verdict.NOT_ASSESSED], direction
     ).astype(np.int8)
 
     n = np.minimum(cell.n, baseline.n)
@@ -162,7 +162,7 @@ def judge(
         verdict=verdict,
         direction=direction,
         evidence_level=level,
-        gates=found,
+        gates=bits,
         wanted_runs=np.zeros(n.shape, dtype=np.int64),
         n=cell.n,
         baseline_n=baseline.n,

@@ -44,9 +44,9 @@ def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
     """Return what is shown of a cell, whose speeds are told in that unit."""
     if not cell.shape_codes:
         return CellFigure(cell.mean)
-    found = instead_of_mean({name: getattr(cell, name) for name in KEPT})
-    shape = in_unit(found.pop("shape"), unit)
-    return CellFigure(None, reason=no_single_figure(shape), **found)
+    parts = instead_of_mean({name: getattr(cell, name) for name in KEPT})
+    shape = in_unit(parts.pop("shape"), unit)
+    return CellFigure(None, reason=no_single_figure(shape), **parts)
 
 
 def shape_figure(shape: Shape, means: Sequence[float]) -> CellFigure:

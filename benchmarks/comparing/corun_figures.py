@@ -80,44 +80,54 @@ class CoRunFigures:
     reasons: tuple[str, ...]
 
 
-def corun_figures(of: Evidence) -> CoRunFigures:
+def corun_figures(evidence: Evidence) -> CoRunFigures:
     """Return the figures of method, section 5, as far as the evidence carries them."""
-    reasons = _doubts(of)
-    is_whole = of.is_whole and bool(of.slots)
-    total, is_printed = _sum(of, is_whole)
-    mean = sum(of.slots) / len(of.slots) if is_whole else of.printed_mean
-    shares = _fairness(of, reasons) if is_whole and len(of.slots) > 1 else None
-    cores = host_facts.cores(of.host_facts)
-    virtual = of.vms * of.vcpus if of.vcpus else None
+    reasons = _doubts(evidence)
+    is_whole = evidence.is_whole and bool(evidence.slots)
+    total, is_printed = _sum(evidence, is_whole)
+    mean = (
+        sum(evidence.slots) / len(evidence.slots) if is_whole else evidence.printed_mean
+    )
+    shares = (
+        _fairness(evidence, reasons) if is_whole and len(evidence.slots) > 1 else None
+    )
+    cores = host_facts.cores(evidence.host_facts)
+    virtual = evidence.vms * evidence.vcpus if evidence.vcpus else None
     return CoRunFigures(
         sum=total,
         is_sum_printed=is_printed,
         mean=mean,
-        minimum=min(of.slots) if is_whole else None,
-        maximum=max(of.slots) if is_whole else None,
+        minimum=min(evidence.slots) if is_whole else None,
+        maximum=max(evidence.slots) if is_whole else None,
         jain=shares.jain if shares else None,
         jain_low=shares.low if shares else None,
         jain_high=shares.high if shares else None,
-        repeated=len(of.coruns),
-        sum_check=_checked(of) if is_whole else None,
-        scaling=_ratio(scaling, total, of.single) if of.better == "higher" else None,
+        repeated=len(evidence.coruns),
+        sum_check=_checked(evidence) if is_whole else None,
+        scaling=_ratio(scaling, total, evidence.single)
+        if evidence.better == "higher"
+        else None,
         scaling_to_native=(
-            _ratio(scaling, total, of.native) if of.better == "higher" else None
+            _ratio(scaling, total, evidence.native)
+            if evidence.better == "higher"
+            else None
         ),
-        slowdown=_ratio(slowdown, mean, of.single) if of.better != "neither" else None,
-        interference=_interference(of, total),
-        target=_target(of, mean, virtual, cores, reasons),
+        slowdown=_ratio(slowdown, mean, evidence.single)
+        if evidence.better != "neither"
+        else None,
+        interference=_interference(evidence, total),
+        target=_target(evidence, mean, virtual, cores, reasons),
         virtual=virtual,
         cores=cores,
         reasons=tuple(reasons),
     )
 
 
-def _doubts(of: Evidence) -> list[str]:
+def _doubts(evidence: Evidence) -> list[str]:
     """Say whose runs are not described by one figure."""
-    if not of.doubted:
+    if not evidence.doubted:
         return []
-    side, others = of.doubted[0], len(of.doubted) - 1
+    side, others = evidence.doubted[0], len(evidence.doubted) - 1
     if not others:
         return [
             Sentence(
@@ -133,20 +143,20 @@ def _doubts(of: Evidence) -> list[str]:
     ]
 
 
-def _sum(of: Evidence, is_whole: bool) -> tuple[float | None, bool]:
-    if of.better == "lower" or of.scenario in BESIDE_OTHER_WORK:
+def _sum(evidence: Evidence, is_whole: bool) -> tuple[float | None, bool]:
+    if evidence.better == "lower" or evidence.scenario in BESIDE_OTHER_WORK:
         return None, False
     if is_whole:
-        return sum(of.slots), False
-    return of.printed_sum, of.printed_sum is not None
+        return sum(evidence.slots), False
+    return evidence.printed_sum, evidence.printed_sum is not None
 
 
-def _fairness(of: Evidence, reasons: list[str]) -> Any:
+def _fairness(evidence: Evidence, reasons: list[str]) -> Any:
     """Return how fairly slots shared; of times, their reciprocals did."""
-    if of.better == "neither":
+    if evidence.better == "neither":
         return None
-    rows = of.coruns
-    if of.better == "lower":
+    rows = evidence.coruns
+    if evidence.better == "lower":
         if not all(value > 0 for row in rows for value in row):
             reasons.append(Sentence("A slot reads 0: a time of 0 has no speed."))
             return None
@@ -158,11 +168,15 @@ def _fairness(of: Evidence, reasons: list[str]) -> Any:
         return None
 
 
-def _checked(of: Evidence) -> SumCheck | None:
-    if of.printed_sum is None or of.better == "lower" or not any(of.slots):
+def _checked(evidence: Evidence) -> SumCheck | None:
+    if (
+        evidence.printed_sum is None
+        or evidence.better == "lower"
+        or not any(evidence.slots)
+    ):
         return None
     try:
-        return check_sum(of.slots, of.printed_sum)
+        return check_sum(evidence.slots, evidence.printed_sum)
     except ValueError:  # a slot below 0 is nothing that could be added up
         return None
 
@@ -178,43 +192,47 @@ def _ratio(
         return None
 
 
-def _interference(of: Evidence, total: float | None) -> float | None:
+def _interference(evidence: Evidence, total: float | None) -> float | None:
     """Set what is left under another load against the same without it."""
-    if of.scenario in BESIDE_OTHER_WORK:
-        under, alone = (of.slots[0] if of.slots else None), of.single
-    elif of.scenario == COMBINED:
-        under, alone = total, of.alone
+    if evidence.scenario in BESIDE_OTHER_WORK:
+        under, alone = (evidence.slots[0] if evidence.slots else None), evidence.single
+    elif evidence.scenario == COMBINED:
+        under, alone = total, evidence.alone
     else:
         return None
     return interference(under, alone) if under and alone else None
 
 
 def _target(
-    of: Evidence,
+    evidence: Evidence,
     mean: float | None,
     virtual: int | None,
     cores: int | None,
     reasons: list[str],
 ) -> Target | None:
     """Set a time of work for the CPU against what the cores allow."""
-    is_time = (of.component, of.better, of.unit) == ("CPU", "lower", "s")
-    if not is_time or of.scenario != PARALLEL or not mean:
+    is_time = (evidence.component, evidence.better, evidence.unit) == (
+        "CPU",
+        "lower",
+        "s",
+    )
+    if not is_time or evidence.scenario != PARALLEL or not mean:
         return None
-    if virtual is None or of.vcpus is None:
+    if virtual is None or evidence.vcpus is None:
         reasons.append(Sentence("No target: how many vCPUs a VM has is not stated."))
     elif cores is None:
         reasons.append(
             Sentence("No target: how many cores the machine has is not stated.")
         )
-    elif not of.single:
-        if ONE_ALONE in of.doubted:
+    elif not evidence.single:
+        if ONE_ALONE in evidence.doubted:
             return None
         reasons.append(Sentence("No target: one VM alone was not measured."))
     else:
         # As many VMs as there are cores; their time is no target of itself.
-        vms, rest = divmod(cores, of.vcpus)
-        full = None if rest or vms == of.vms else of.full.get(vms)
+        vms, rest = divmod(cores, evidence.vcpus)
+        full = None if rest or vms == evidence.vms else evidence.full.get(vms)
         return cpu_target(
-            mean, single_s=of.single, virtual=virtual, cores=cores, full_s=full
+            mean, single_s=evidence.single, virtual=virtual, cores=cores, full_s=full
         )
     return None

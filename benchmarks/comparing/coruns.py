@@ -46,13 +46,13 @@ def groups_of(
 ) -> dict[GroupKey, dict[str, Cell]]:
     """Return the cells of each co-run by their slots; an aggregate alone is none."""
     cells = Cell.objects.filter(study=study, scenario__in=TOGETHER, n__gt=0, **filters)
-    found = list(cells.only(*READ).order_by("pk"))
+    measured = list(cells.only(*READ).order_by("pk"))
     # Few, and shared by many cells: each is read once.
-    cases = Case.objects.in_bulk({cell.case_id for cell in found})
+    cases = Case.objects.in_bulk({cell.case_id for cell in measured})
     systems = System.objects.select_related("host")
-    known = systems.in_bulk({cell.system_id for cell in found})
+    known = systems.in_bulk({cell.system_id for cell in measured})
     groups: dict[GroupKey, dict[str, Cell]] = defaultdict(dict)
-    for cell in found:
+    for cell in measured:
         cell.case, cell.system = cases[cell.case_id], known[cell.system_id]
         if is_slot(cell.slot) or cell.slot in TOTALS:
             key = (cell.system_id, cell.case_id, cell.scenario, cell.vms, cell.load)
@@ -194,9 +194,9 @@ class Slots:
     @property
     def values(self) -> tuple[float, ...]:
         """The means of the slots; none where one of them has none."""
-        found = [each.value for each in self.slots]
-        known = tuple(value for value in found if value is not None)
-        return known if len(known) == len(found) else ()
+        means = [each.value for each in self.slots]
+        known = tuple(value for value in means if value is not None)
+        return known if len(known) == len(means) else ()
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def study_coruns(study: Study, *, filters: Mapping[str, Any] | None = None) -> C
     singles = singles_of(study, groups.values())
     means = run_means(study, [*cells_of(groups), *singles.values()])
     built = _Builder(groups, singles, natives_of(groups), means)
-    found = sorted(
+    coruns = sorted(
         map(built.corun, groups),
         key=lambda corun: (
             rank(COMPONENTS, corun.of.case.component),
@@ -250,7 +250,7 @@ def study_coruns(study: Study, *, filters: Mapping[str, Any] | None = None) -> C
             corun.of.load,
         ),
     )
-    wanted = tuple(each for each in found if scenario in (None, each.of.scenario))
+    wanted = tuple(each for each in coruns if scenario in (None, each.of.scenario))
     return CoRuns(wanted, tuple(_curves(wanted, means, singles)))
 
 
@@ -298,11 +298,11 @@ class _Builder:
     @cached_property
     def _parallel(self) -> Mapping[tuple[int, int], Mapping[int, Mapping[str, Cell]]]:
         """What ran in parallel, by system and case, then by the number of VMs."""
-        found: dict[tuple[int, int], dict[int, Mapping[str, Cell]]] = defaultdict(dict)
+        by_vms: dict[tuple[int, int], dict[int, Mapping[str, Cell]]] = defaultdict(dict)
         for (system, case, scenario, vms, _), slots in self.groups.items():
             if scenario == PARALLEL:
-                found[system, case][vms] = slots
-        return found
+                by_vms[system, case][vms] = slots
+        return by_vms
 
     def _others(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
         """Return the same VMs without the other load, and the mean time by VMs."""
@@ -322,23 +322,23 @@ class _Builder:
         return alone, full
 
 
-def _evidence(of: Slots, alone: float | None, full: Mapping[int, float]) -> Evidence:
+def _evidence(slots: Slots, alone: float | None, full: Mapping[int, float]) -> Evidence:
     return Evidence(
-        better=of.case.better,
-        component=of.case.component,
-        unit=of.case.unit,
-        scenario=of.scenario,
-        vms=of.vms,
-        vcpus=of.system.vcpus,
-        host_facts=of.system.host.facts,
-        slots=of.values,
-        doubted=of.doubted,
-        is_whole=not of.missing,
-        coruns=of.coruns,
-        printed_sum=of.printed.get("sum"),
-        printed_mean=of.printed.get("mean"),
-        single=of.single.value if of.single else None,
-        native=of.native.value if of.native else None,
+        better=slots.case.better,
+        component=slots.case.component,
+        unit=slots.case.unit,
+        scenario=slots.scenario,
+        vms=slots.vms,
+        vcpus=slots.system.vcpus,
+        host_facts=slots.system.host.facts,
+        slots=slots.values,
+        doubted=slots.doubted,
+        is_whole=not slots.missing,
+        coruns=slots.coruns,
+        printed_sum=slots.printed.get("sum"),
+        printed_mean=slots.printed.get("mean"),
+        single=slots.single.value if slots.single else None,
+        native=slots.native.value if slots.native else None,
         alone=alone,
         full=full,
     )

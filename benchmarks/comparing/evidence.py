@@ -103,14 +103,14 @@ def cell_samples(cell: Cell | None) -> CellSamples:
         return CellSamples()
     ordered = samples_of_cell(cell).order_by("run__started_at", "run_id", "sequence")
     rows = ordered.values_list("run_id", "run__session__name", "value")
-    found = list(rows[: SAMPLES_SHOWN + 1])
-    is_cut = len(found) > SAMPLES_SHOWN
-    grouped = groupby(found[:SAMPLES_SHOWN], key=lambda row: (row[0], row[1]))
+    samples = list(rows[: SAMPLES_SHOWN + 1])
+    is_cut = len(samples) > SAMPLES_SHOWN
+    grouped = groupby(samples[:SAMPLES_SHOWN], key=lambda row: (row[0], row[1]))
     runs = tuple(
         RunSamples(run_id, session or "", tuple(row[2] for row in members))
         for (run_id, session), members in grouped
     )
-    if is_cut and len(runs) > 1 and found[-1][0] == runs[-1].run_id:
+    if is_cut and len(runs) > 1 and samples[-1][0] == runs[-1].run_id:
         runs = runs[:-1]
     return CellSamples(runs, is_cut)
 
@@ -208,8 +208,8 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
         runs = samples.runs[:RUNS_SHOWN]
         return [(run.run_id, run.mean, len(run.values)) for run in runs]
     values = samples_of_cell(cell).values_list("run")
-    found = values.annotate(Avg("value"), Count("value")).order_by("run")
-    return list(found[:RUNS_SHOWN])
+    means = values.annotate(Avg("value"), Count("value")).order_by("run")
+    return list(means[:RUNS_SHOWN])
 
 
 # What every comparison of a guest with its machine is about.
@@ -258,7 +258,7 @@ def sides_compared(
 
 
 def stated_differences(
-    cell: Cell, baseline: Cell, found: Comparability
+    cell: Cell, baseline: Cell, compared: Comparability
 ) -> tuple[Difference, ...]:
     """Return what both sides state, differently, and the study does not study.
 
@@ -268,17 +268,17 @@ def stated_differences(
     named = {*system_facts(cell.system), *system_facts(baseline.system), *SIZES}
     return tuple(
         fact
-        for fact in found.unwanted
+        for fact in compared.unwanted
         if fact.one and fact.other and fact.name in named - {"host"}
     )
 
 
 def systems_compared(study: Study, one: System, other: System) -> Comparability:
     """Compare two systems by what was stated of them; one studied thing may differ."""
-    found = comparability(
+    compared = comparability(
         system_facts(one), system_facts(other), studied=studied_facts(study)
     )
-    return one_at_a_time(found, ALWAYS_STUDIED)
+    return one_at_a_time(compared, ALWAYS_STUDIED)
 
 
 def system_facts(system: System) -> dict[str, str]:

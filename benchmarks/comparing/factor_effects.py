@@ -54,15 +54,15 @@ def responses_of(cells: Iterable[Measured], response: Response) -> Responses:
     cells = list(cells)
     names = {name for cell in cells for name in cell.row.system.options}
     options = sorted(names, key=lambda name: rank(OPTIONS, name))
-    found: dict[int, Observation] = {}
+    observations: dict[int, Observation] = {}
     left_out: Counter[Reason] = Counter()
     for cell in cells:
         answer = _observation(cell, response, options)
         if isinstance(answer, Observation):
-            found[cell.row.system.id] = answer
+            observations[cell.row.system.id] = answer
         else:
             left_out[answer] += 1
-    return Responses(found, dict(left_out))
+    return Responses(observations, dict(left_out))
 
 
 def complete(cases: Sequence[Responses]) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ def complete(cases: Sequence[Responses]) -> tuple[int, ...]:
         return ()
     systems = max(sets, key=lambda each: (len(each), sets[each], sorted(each)))
     return tuple(
-        at for at, case in enumerate(cases) if case.observations.keys() >= systems
+        place for place, case in enumerate(cases) if case.observations.keys() >= systems
     )
 
 
@@ -86,7 +86,9 @@ def averaged(cases: Sequence[Responses]) -> tuple[Observation, ...]:
     their mean variance.
     """
     systems = sorted(set.intersection(*(set(case.observations) for case in cases)))
-    return tuple(_mean([case.observations[at] for case in cases]) for at in systems)
+    return tuple(
+        _mean([case.observations[system] for case in cases]) for system in systems
+    )
 
 
 def levels_of(row: ComparisonRow, options: Sequence[str]) -> dict[str, str]:
@@ -248,13 +250,13 @@ def _measured(
     cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0, **filters)
     scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
     rows = comparison_rows(study, systems=systems, filters=filters)
-    found = []
+    measured = []
     for row in rows:
         if row.id in scatter:
             m2, baseline_id, baseline_m2 = scatter[row.id]
-            found.append(Measured(row, m2 or 0.0, baseline_id, baseline_m2 or 0.0))
-    guests = [cell for cell in found if cell.row.system.hypervisor != NATIVE]
-    return guests or found
+            measured.append(Measured(row, m2 or 0.0, baseline_id, baseline_m2 or 0.0))
+    guests = [cell for cell in measured if cell.row.system.hypervisor != NATIVE]
+    return guests or measured
 
 
 def _components(
@@ -304,7 +306,9 @@ def _whole(
     component: str, cases: Sequence[tuple[Subject, Responses]]
 ) -> Analysis | None:
     directed = [case for case in cases if case[0].better in DIRECTED]
-    taken = [directed[at] for at in complete([answers for _, answers in directed])]
+    taken = [
+        directed[place] for place in complete([answers for _, answers in directed])
+    ]
     if not taken:
         return None
     left_out: Counter[Reason] = Counter()

@@ -148,10 +148,10 @@ def _flags(
         cell__in=[cell.pk for cell in cells],
         flag__in=undismissed.order_by().values("pk"),
     )
-    found: dict[int, list[Flag]] = defaultdict(list)
+    by_cell: dict[int, list[Flag]] = defaultdict(list)
     for link in links.select_related("flag").order_by("flag"):
-        found[link.cell_id].append(link.flag)
-    return found
+        by_cell[link.cell_id].append(link.flag)
+    return by_cell
 
 
 def _path(cell: Cell, flags: Iterable[Flag]) -> Path:

@@ -40,9 +40,9 @@ def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:
         .exclude(document="")
     )
     samples = Sample.objects.filter(lab=study.lab_id, run__in=runs)
-    found = samples.select_related("run__system__host", "case")
+    printed = samples.select_related("run__system__host", "case")
     by_place: dict[tuple[str, str], list[PrintedValue]] = {}
-    for sample in found.order_by("run", "sequence")[:MOST_VALUES]:
+    for sample in printed.order_by("run", "sequence")[:MOST_VALUES]:
         run = sample.run
         value = PrintedValue(run, sample.case, sample.repetition, sample.value)
         by_place.setdefault((run.document, run.table), []).append(value)

@@ -205,14 +205,17 @@ def profile(
     ``log_variances`` has the squared standard errors of the cells' log ratios; NaN or
     nothing where they are not known. ``doubted`` are cells that a flag stands against.
     """
-    found = [row for row in rows if _ratio(row) and row.shown.unit not in NO_SPEED]
-    columns = column_head(found).columns
+    compared = [row for row in rows if _ratio(row) and row.shown.unit not in NO_SPEED]
+    columns = column_head(compared).columns
     components = sorted(
-        {row.case.component for row in found}, key=lambda name: rank(COMPONENTS, name)
+        {row.case.component for row in compared},
+        key=lambda name: rank(COMPONENTS, name),
     )
     by_component = [
         _shares(
-            [row for row in found if row.case.component == name], log_variances, doubted
+            [row for row in compared if row.case.component == name],
+            log_variances,
+            doubted,
         )
         for name in components
     ]
@@ -222,7 +225,7 @@ def profile(
             ProfileRow(each, tuple(some.get(each.system_id) for some in by_component))
             for each in columns
         ),
-        is_relative=any(row.shown.efficiency is None for row in found),
+        is_relative=any(row.shown.efficiency is None for row in compared),
     )
 
 
@@ -249,7 +252,7 @@ def _shares(
         [_number(log_variances.get(row.id) if row else None) for row in line]
         for line in table
     ]
-    labels = [str(at) for at in range(len(keys))]
+    labels = [str(place) for place in range(len(keys))]
     means = overall(ratios, noise, labels)
     return {
         system: _share(mean, line, doubted)
@@ -265,7 +268,7 @@ def _share(
     mean: Overall, line: Sequence[ComparisonRow | None], doubted: Container[int]
 ) -> Share:
     left_out = {int(label) for label in mean.left_out}
-    kept = [row for at, row in enumerate(line) if row and at not in left_out]
+    kept = [row for place, row in enumerate(line) if row and place not in left_out]
     worst = line[int(mean.worst)]
     least = min(min(row.shown.n, row.shown.baseline_n or row.shown.n) for row in kept)
     has_interval = least >= RUNS_FOR_AN_INTERVAL

@@ -80,11 +80,11 @@ class Family:
 
     @property
     def line_count(self) -> int:
-        return sum(len(found) > 1 for found in self.places.values())
+        return sum(len(by_level) > 1 for by_level in self.places.values())
 
     @property
     def cell_ids(self) -> set[int]:
-        return {cell for found in self.places.values() for cell in found.values()}
+        return {cell for by_level in self.places.values() for cell in by_level.values()}
 
 
 def study_sweeps(viewer: Viewer, study: Study) -> tuple[Family, ...]:
@@ -146,8 +146,8 @@ class Step:
 
 
 def _family(first: Step, place: Sequence[object], places: Places) -> Family | None:
-    swept = [found for found in places.values() if len(found) > 1]
-    levels = sorted({level for found in swept for level in found})
+    swept = [by_level for by_level in places.values() if len(by_level) > 1]
+    levels = sorted({level for by_level in swept for level in by_level})
     if len(levels) < LEAST_LEVELS:
         return None
     case = first.case
@@ -201,14 +201,14 @@ def _lines(family: Family, points: Mapping[int, Point]) -> tuple[Line, ...]:
     by_system = {
         system: {
             level: replace(points[cell], level=level)
-            for level, cell in found.items()
+            for level, cell in by_level.items()
             if cell in points  # taken away since the family was read
         }
-        for system, found in family.places.items()
+        for system, by_level in family.places.items()
     }
-    rows = [point.row for found in by_system.values() for point in found.values()]
+    rows = [point.row for by_level in by_system.values() for point in by_level.values()]
     return tuple(
-        Line(column, tuple(found[level] for level in sorted(found)))
+        Line(column, tuple(by_level[level] for level in sorted(by_level)))
         for column in column_head(rows).columns
-        if len(found := by_system[column.system_id]) > 1
+        if len(by_level := by_system[column.system_id]) > 1
     )

@@ -144,10 +144,10 @@ def subjects(viewer: Viewer, study: Study) -> tuple[Subject, ...]:
     groups: dict[tuple[object, ...], list[tuple[object, ...]]] = defaultdict(list)
     for row in seen.values_list(*names):
         groups[row[:9]].append(row[9:])
-    found = [_subject(key, rows) for key, rows in groups.items()]
+    measured = [_subject(key, rows) for key, rows in groups.items()]
     return tuple(
         sorted(
-            found,
+            measured,
             key=lambda subject: (
                 not subject.is_dated,
                 -subject.versions,
@@ -211,11 +211,11 @@ def trend_of(viewer: Viewer, subject: Subject) -> Trend:
 
 
 def _lines(
-    found: Iterable[tuple[Any, ...]], cells: Mapping[tuple[int, int], Cell]
+    means: Iterable[tuple[Any, ...]], cells: Mapping[tuple[int, int], Cell]
 ) -> Iterator[Series]:
     """Return the runs of each system, whatever the version of its hypervisor."""
     lines: dict[object, list[DatedRun]] = defaultdict(list)
-    for _run, system_id, study_id, started_at, mean in found:
+    for _run, system_id, study_id, started_at, mean in means:
         cell = cells.get((study_id, system_id))
         if cell is None:  # taken away since its runs were read
             continue

@@ -209,15 +209,15 @@ def _columns(study: Study, reference: System | None) -> Columns | None:
         }
     with connection.cursor() as cursor:
         cursor.execute(OWN if reference is None else AGAINST, named)
-        found = cursor.fetchone()
-    if found[0] is None:
+        row = cursor.fetchone()
+    if row[0] is None:
         return None
     # One-dimensional arrays of float8 without nulls, in PostgreSQL's binary format.
     ids, baseline_ids, higher, meters, *sides = (
         np.frombuffer(array, NUMBER, offset=ARRAY_HEAD_BYTES)["value"].astype(float)
-        for array in found[:-3]
+        for array in row[:-3]
     )
-    states, doubts, baseline_doubts = (text.split(BETWEEN) for text in found[-3:])
+    states, doubts, baseline_doubts = (text.split(BETWEEN) for text in row[-3:])
     return Columns(
         ids=ids.astype(np.int64),
         baseline_ids=np.nan_to_num(baseline_ids).astype(np.int64),
