@@ -1,12 +1,15 @@
-"""What a chart takes of a page before it is drawn, so that nothing moves when it is.
+"""What stands where a chart will be: its room, a picture of it, its buttons.
 
-PURE: a Plotly figure in, its height, its series and what can be done with it out.
+PURE: a Plotly figure in; how high it is, the same as SVG, its series and what can be
+done with it out. Plotly comes only when a chart is looked at, and nothing moves then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, Final
+
+from dashboard.charts.vector.plot import can_plot, plot
 
 PX_A_REM: Final = 16
 LABEL_PX: Final = 16
@@ -33,12 +36,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Outline:
-    """A chart's height, in a wide place and in a narrow one, and its buttons."""
+    """A chart's height, in a wide place and in a narrow one, and its buttons.
+
+    ``picture`` is an SVG without Plotly, empty where there is none of this kind.
+    """
 
     height: float
     narrow_height: float
     groups: tuple[Group, ...]
     is_zoomable: bool
+    picture: str
 
     @property
     def room(self) -> str:
@@ -68,7 +75,13 @@ def outline(figure: Mapping[str, Any]) -> Outline:
         narrow_height=height + labels,
         groups=_groups(traces, layout.get("showlegend")),
         is_zoomable=any(_zoomable(traces, layout)),
+        picture=_picture(figure),
     )
+
+
+def _picture(figure: Mapping[str, Any]) -> str:
+    title = figure["layout"].get("xaxis", {}).get("title", {}).get("text", "")
+    return plot(figure, unescape(title)) if can_plot(figure) else ""
 
 
 def _groups(

@@ -12,9 +12,9 @@ register = template.Library()
 
 
 @register.filter
-def picture(chart: Chart) -> SafeString:
+def picture(chart: Chart | Outline) -> SafeString:
     """Return the chart's SVG as it is: `charts.vector.pen` escaped every name."""
-    return mark_safe(chart.svg)
+    return mark_safe(chart.picture if isinstance(chart, Outline) else chart.svg)
 
 
 @register.filter

@@ -146,7 +146,8 @@ def test_everything_works_without_scripts(chromium, site):
 
         assert "component=network" in page.url
         assert "0.247" in cell_texts(page)
-        assert not page.locator("[data-chart]").is_visible()
+        assert page.locator("[data-chart] .chart-picture").is_visible()
+        assert not page.locator("[data-chart] button").first.is_visible()
         assert not page.locator("[data-theme-toggle]").is_visible()
         page.get_by_role("link", name=re.compile("^0.247")).first.click()
         assert page.get_by_text("52.97 MB/s").first.is_visible()
@@ -163,6 +164,40 @@ def test_the_chart_shows_as_many_marks_as_the_table_has_ratios(visit):
     expect(page.locator(".hovertext")).to_contain_text("of native")
     assert browsing.violations(page) == []
     assert visit.errors == []
+
+
+def test_a_picture_stands_there_until_a_chart_is_looked_at_and_plotly_has_come(visit):
+    held = []
+    visit.context.route("**/plotly*.js", lambda route: held.append(route))
+    page = visit.open(COMPARE)
+    picture = page.locator(".chart-picture")
+    assert held == []
+
+    with page.expect_request("**/plotly*.js"):
+        page.locator("[data-chart]").scroll_into_view_if_needed()
+    expect(picture.get_by_text("LINPACK: n=2000")).to_be_visible()
+    marks = picture.locator("circle, polygon, rect").count()
+
+    held.pop().continue_()
+    expect(page.locator("[data-drawn]")).to_have_count(1)
+    expect(picture).to_be_hidden()
+    entries = page.locator("[data-chart-trace]").count()
+    assert marks == page.locator(".scatterlayer .point").count() + entries
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def test_where_plotly_does_not_come_the_picture_stays(visit):
+    visit.context.route("**/plotly*.js", lambda route: route.abort())
+    page = visit.open(COMPARE)
+    page.locator("[data-chart]").scroll_into_view_if_needed()
+    expect(page.get_by_text("This chart could not be drawn")).to_be_visible()
+    expect(page.locator(".chart-picture")).to_be_visible()
+
+    visit.context.unroute("**/plotly*.js")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("[data-drawn]")).to_have_count(1)
+    expect(page.locator(".chart-picture")).to_be_hidden()
 
 
 def test_a_chart_is_to_be_had_as_picture_and_as_numbers(visit):

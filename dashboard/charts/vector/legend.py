@@ -25,7 +25,7 @@ def weight(trace: Trace) -> float:
 
 def legend(traces: Sequence[Trace]) -> tuple[list[str], float]:
     """Return the names of several series above the field, and where that begins."""
-    named = [(at, each) for at, each in enumerate(traces) if each["name"]]
+    named = [(at, each) for at, each in enumerate(traces) if each.get("name")]
     if len(named) < 2:
         return [], 8.0
     parts, x, y = [], 4.0, 10.0

@@ -19,6 +19,10 @@ FLAT: Final = 130
 LANE: Final = 9
 GAP: Final = 7
 AXIS: Final = 30
+MOST_MARKS: Final = 1_000
+"""More are a cloud, and as large as the script that draws them better."""
+ROWS_SHARE: Final = 0.4
+"""Points of the field for each pixel of a page's chart whose rows hold dots."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ def plot(figure: Mapping[str, Any], alt: str) -> str:
     traces, layout = figure["data"], figure["layout"]
     bars = [each for each in traces if each["type"] == "bar"]
     named, top = legend(traces)
-    body = _bar_rows(layout, bars) if bars else FLAT
+    body = _body(layout, bars)
     frame = _frame(traces, layout, top, body, bool(bars))
     parts = [
         *named,
@@ -46,7 +50,39 @@ def plot(figure: Mapping[str, Any], alt: str) -> str:
         *_bar_parts(bars, layout, frame),
         *_scatter_parts([each for each in traces if each["type"] != "bar"], frame),
     ]
-    return pen.picture(frame.bottom + AXIS, parts, alt)
+    return pen.picture(frame.bottom + _foot(layout["xaxis"]), parts, alt)
+
+
+def can_plot(figure: Mapping[str, Any]) -> bool:
+    """Tell whether a figure is of a kind that is drawn here: one field, few marks."""
+    axes = [name for name in figure["layout"] if name.startswith(("xaxis", "yaxis"))]
+    marks = sum(len(each["x"]) for each in figure["data"] if "x" in each)
+    known = map(_is_known, figure["data"])
+    return len(axes) == 2 and marks <= MOST_MARKS and all(known)
+
+
+def _is_known(trace: Trace) -> bool:
+    """Tell whether a trace is of bars across, of lines, or of points in our forms."""
+    if trace["type"] == "bar":
+        return trace.get("orientation") == "h"
+    symbols = trace.get("marker", {}).get("symbol", "")
+    is_stroke = any(
+        str(symbol).startswith("line-")
+        for symbol in ([symbols] if isinstance(symbols, str) else symbols)
+    )
+    return trace["type"] == "scatter" and not is_stroke and "error_x" not in trace
+
+
+def _body(layout: Mapping[str, Any], bars: Sequence[Trace]) -> float:
+    """Return how high the field is: rows need room, curves have a common form."""
+    if bars:
+        return _bar_rows(layout, bars)
+    return float(layout["height"]) * ROWS_SHARE if _has_rows(layout) else FLAT
+
+
+def _has_rows(layout: Mapping[str, Any]) -> bool:
+    """Tell whether the axis at the left names rows instead of counting."""
+    return "range" in layout["yaxis"] and "tickvals" in layout["yaxis"]
 
 
 def _bar_rows(layout: Mapping[str, Any], bars: Sequence[Trace]) -> float:
@@ -62,7 +98,7 @@ def _frame(
     body: float,
     is_bars: bool,
 ) -> Frame:
-    left = LABELS if is_bars else 44
+    left = LABELS if is_bars or _has_rows(layout) else 44
     x, y = layout["xaxis"], layout["yaxis"]
     across = _totals(traces, layout) if is_bars else _values(traces, "x")
     if not is_bars and "range" not in x:
@@ -84,10 +120,11 @@ def _axis(
     is_bars: bool = False,
 ) -> Axis:
     if "range" in said:
-        low, high = said["range"]
+        is_log = said.get("type") == "log"
+        low, high = (10.0**each if is_log else each for each in said["range"])
         flipped = low > high
         ends = (end, start) if flipped else (start, end)
-        return Axis(min(low, high), max(low, high), *ends)
+        return Axis(min(low, high), max(low, high), *ends, is_log=is_log)
     if said.get("type") == "log":
         return log_axis(values, start, end)
     return even_axis(
@@ -113,6 +150,12 @@ def _ends(shapes: Sequence[Mapping[str, Any]]) -> list[float]:
     return [shape[name] for shape in shapes for name in ("x0", "x1") if name in shape]
 
 
+def _foot(said: Mapping[str, Any]) -> float:
+    """Return how high the names and the title below the field are."""
+    lines = max((len(_lines(text)) for text in said.get("ticktext", ())), default=1)
+    return AXIS + (lines - 1) * pen.LEADING
+
+
 def _lines(text: str) -> list[str]:
     return [unescape(part) for part in text.split("<br>")]
 
@@ -124,17 +167,23 @@ def _grid(frame: Frame, layout: Mapping[str, Any]) -> Iterator[str]:
     yield pen.stroke((frame.left, frame.bottom), (frame.x.end, frame.bottom))
     title = unescape(layout["xaxis"].get("title", {}).get("text", ""))
     middle = (frame.left + frame.x.end) / 2
-    yield pen.words((middle, frame.bottom + AXIS - 6), title, anchor="middle")
+    below = frame.bottom + _foot(layout["xaxis"]) - 6
+    yield pen.words((middle, below), title, anchor="middle")
 
 
 def _across(frame: Frame, said: Mapping[str, Any]) -> Iterator[str]:
     counts = said.get("dtick") == 1
-    for value in frame.x.ticks():
-        if counts and value != int(value):
+    named = {value: f"{value:,.6g}" for value in said.get("tickvals", frame.x.ticks())}
+    named |= zip(said.get("tickvals", ()), said.get("ticktext", ()), strict=False)
+    for value, text in named.items():
+        is_between = counts and value != int(value)
+        if is_between or not frame.x.low <= value <= frame.x.high:
             continue
         x = frame.x.place(value)
         yield pen.stroke((x, frame.top), (x, frame.bottom), width=0.4, tone=0.25)
-        yield pen.words((x, frame.bottom + 10), f"{value:,.6g}", anchor="middle")
+        for at, line in enumerate(_lines(text)):
+            place = x, frame.bottom + 10 + at * pen.LEADING
+            yield pen.words(place, line, anchor="middle")
 
 
 def _down(frame: Frame, said: Mapping[str, Any]) -> Iterator[str]:
@@ -157,6 +206,13 @@ def _down(frame: Frame, said: Mapping[str, Any]) -> Iterator[str]:
 
 def _shapes(shapes: Sequence[Mapping[str, Any]], frame: Frame) -> Iterator[str]:
     for shape in shapes:
+        is_across = "y0" in shape and shape["y0"] == shape["y1"]
+        if is_across:
+            y = frame.y.place(shape["y0"])
+            yield pen.stroke((frame.left, y), (frame.x.end, y), dash=DASHES[0])
+        # The tints of rows are left to the page.
+        if is_across or shape.get("xref") == "paper":
+            continue
         x0, x1 = frame.x.place(shape["x0"]), frame.x.place(shape["x1"])
         if shape["type"] == "rect":
             ends = (x0, frame.top), (x1, frame.bottom)

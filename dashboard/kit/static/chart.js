@@ -1,4 +1,5 @@
-/* Draw the charts of a page once they come near the window: Plotly is large. */
+/* Draw the charts of a page once they come into sight: Plotly is large, and until then
+   a picture stands there. */
 (() => {
   const CONFIG = { displaylogo: false, responsive: true, displayModeBar: false };
   // Nothing is dragged: a zoom would be for mice only, and stop a finger that scrolls.
@@ -212,7 +213,7 @@
       near.unobserve(target);
       attempt(target);
     }
-  }, { rootMargin: "400px" });
+  });
 
   const find = (root) => {
     for (const figure of root.querySelectorAll("[data-chart]")) near.observe(figure);

@@ -83,3 +83,18 @@ def test_upright_bars_keep_the_axis_of_their_counts():
 
     figure["layout"]["xaxis"] = {}
     assert outline(figure).is_zoomable
+
+
+def test_a_picture_of_the_chart_stands_there_first_and_no_name_in_it_is_markup():
+    picture = outline(dots(0, 1, 2)).picture
+
+    assert picture.startswith("<svg")
+    assert picture.count("<circle") + picture.count("<polygon") == 3 + 3  # and names
+    assert "1 &lt;vCPU&gt;" in picture
+
+
+def test_of_a_kind_that_is_not_drawn_otherwise_there_is_no_picture():
+    figure = dots(0)
+    figure["data"].append({"type": "box", "x": [1]})
+
+    assert outline(figure).picture == ""

@@ -6,8 +6,9 @@ import pytest
 
 from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
 from dashboard.charts.factor_effects import Contrast, half_normal_plot
+from dashboard.charts.figures import Dot, Series, dot_plot
 from dashboard.charts.vector import pen
-from dashboard.charts.vector.plot import plot
+from dashboard.charts.vector.plot import can_plot, plot
 from tests.dashboard.exports.conftest import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -120,3 +121,52 @@ def test_everything_stays_on_the_sheet():
 
     for each in elements(svg, "rect"):
         assert float(each.get("x")) + float(each.get("width")) <= pen.WIDTH
+
+
+def test_ratios_stand_beside_the_names_of_their_rows_on_a_log_axis():
+    series = [Series("32-bit", "Xen"), Series("64-bit", "Xen")]
+    ratios = [Dot(0, 0, 0.1, "", ""), Dot(0, 1, 1.0, "", ""), Dot(1, 0, 10.0, "", "")]
+    figure = dot_plot(["write", "read"], series, ratios, axis_title="Ratio")
+    assert can_plot(figure)
+    svg = plot(figure, "Ratios")
+
+    assert {"write", "read", "Ratio", "0.1", "1", "10", "32-bit"} <= set(words(svg))
+    _one, _other, *dots = elements(svg, "circle")  # the first two are the legend's
+    low, high, middle = (float(each.get("cx")) for each in dots)
+    assert middle == pytest.approx((low + high) / 2, abs=0.2)
+
+
+def test_a_line_across_lies_level_and_long_names_below_in_lines():
+    figure = line_chart(
+        [Line("one", [0, 1], [1, 3], ["", ""])], x_title="x", y_title="y"
+    )
+    ends = {"x0": -0.5, "x1": 1.5, "y0": 2, "y1": 2}
+    plain = plot(figure, "")
+    figure["layout"]["shapes"] = [{"type": "line", **ends}]
+    figure["layout"]["xaxis"] |= {"tickvals": [0, 1], "ticktext": ["a<br>b", "c"]}
+    svg = plot(figure, "")
+
+    (across,) = [each for each in elements(svg, "line") if each.get("stroke-dasharray")]
+    assert across.get("y1") == across.get("y2")
+    assert {"a", "b", "c"} <= set(words(svg))
+    assert height(svg) == pytest.approx(height(plain) + pen.LEADING)
+
+
+def height(svg):
+    return float(ElementTree.fromstring(svg).get("viewBox").split()[-1])
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        {"type": "box"},
+        {"type": "bar", "x": [1], "y": [1]},
+        {"type": "scatter", "x": [1], "marker": {"symbol": ["line-ns"]}},
+        {"type": "scatter", "x": [1], "error_x": {}},
+        {"type": "scatter", "x": [1] * 1001},
+    ],
+)
+def test_it_says_what_it_does_not_draw(trace):
+    figure = {"data": [trace], "layout": {"xaxis": {}, "yaxis": {}}}
+
+    assert not can_plot(figure)
