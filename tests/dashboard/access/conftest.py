@@ -137,7 +137,7 @@ def publishing_jobs(failed_of: Study, waiting_of: Study) -> dict[str, int]:
     told = {"person": person, "licence": "free", "problem": "The study changed."}
     failed = failed_of.publishing_jobs.create(**told, stage=PublishingJob.Stage.FAILED)
     waiting = waiting_of.publishing_jobs.create(person=person, licence="free")
-    return {"not_frozen": failed.pk, "job": waiting.pk}
+    return {"not_frozen": failed.pk, "publishing": waiting.pk}
 
 
 def finished_reread(study: Study) -> int:
