@@ -1,10 +1,12 @@
 """Template filters: the wording and figures of the pages, nothing that queries."""
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
 from html import escape
 from typing import Any
 
 from django import template
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
@@ -31,8 +33,6 @@ FILTERS: dict[str, Callable[..., object]] = {
     "localized": figures.localized,
     "said": wording.said,
     "kept_words": kept_words,
-    "day_text": figures.day_text,
-    "moment_text": figures.moment_text,
     "published_text": figures.published_text,
     "ratio": figures.ratio,
     "shade": figures.heat,
@@ -72,6 +72,22 @@ for name, function in FILTERS.items():
 
 
 register.simple_tag(wording.emulation_words)
+
+
+@register.filter
+def day_text(at: date) -> SafeString:
+    """Return a day as its reader writes it, for programs as well."""
+    return _time(at.strftime("%Y-%m-%d"), figures.day_text(at))
+
+
+@register.filter
+def moment_text(at: datetime | None) -> str:
+    """Return a day and its time, for programs as well; nothing for None."""
+    return _time(at.isoformat(timespec="seconds"), figures.moment_text(at)) if at else ""
+
+
+def _time(stamp: str, text: str) -> SafeString:
+    return format_html('<time datetime="{}">{}</time>', stamp, text)
 
 
 @register.filter

@@ -118,7 +118,7 @@ def answer(coruns: Sequence[CoRun], withheld: frozenset[int]) -> str:
         return _("Nothing ran in parallel; see what a neighbour left, below.")
     trusted = [each for each in parallel if not _is_doubted(each, withheld)]
     if not trusted:
-        return _("Every co-run rests on a number that is doubted: no answer yet.")
+        return _("Not assessed: every input has an open data-quality warning.")
     most = max(each.of.vms for each in trusted)
     chosen = [each for each in trusted if each.of.vms == most]
     vms = ngettext("%(n)s VM", "%(n)s VMs", most) % {"n": most}
@@ -147,7 +147,7 @@ def _times(coruns: Iterable[CoRun], vms: str) -> str:
         return ""
     found = slowest.figures
     words = {"vms": vms, "slowdown": figures.ratio(found.slowdown or 0.0)}
-    said = _("%(vms)s at once take %(slowdown)s times as long as one alone") % words
+    said = _("%(vms)s at once take %(slowdown)s times as long as one VM alone") % words
     return f"{said}{_allowed(found)}"
 
 
@@ -162,18 +162,13 @@ def _allowed(found: CoRunFigures) -> str:
         "ratio": figures.ratio(target.ideal_ratio),
     }
     said = (
-        _(
-            "; %(cores)s cores would allow %(allowed)s, so they need %(ratio)s times "
-            "the target."
-        )
+        _(" (ideal on %(cores)s cores: %(allowed)s times), %(ratio)s times the ideal.")
         % words
     )
     if target.lmu_ratio is None:
         return said
     lmu = {"ratio": figures.ratio(target.lmu_ratio)}
-    more = _(
-        "Against as many VMs as cores, as the LMU studies have it, it is %(ratio)s."
-    )
+    more = _("By the target of the LMU studies, as many VMs as cores: %(ratio)s times.")
     return f"{said} {more % lmu}"
 
 

@@ -59,11 +59,11 @@ def _overruns(known: Sequence[SystemEnergy]) -> str:
         100 * (each.overrun_s or 0.0) / each.work_s for each in known if each.work_s
     )
     if shares[-1] - shares[0] < 0.1:
-        return _("The meter ran %(share)s than the work.") % {
+        return _("The meter ran %(share)s than the workload.") % {
             "share": _longer(shares[-1])
         }
     words = {"least": _longer(shares[0]), "most": _longer(shares[-1])}
-    return _("The meters ran %(least)s to %(most)s than the work.") % words
+    return _("The meters ran %(least)s to %(most)s than the workload.") % words
 
 
 def _longer(percent: float) -> str:
@@ -71,8 +71,8 @@ def _longer(percent: float) -> str:
         "percent": figures.number(abs(percent), ".1f" if abs(percent) < 10 else ",.0f")
     }
     if percent < 0:
-        return _("%(percent)s %% shorter") % words
-    return _("%(percent)s %% longer") % words
+        return _("%(percent)s\N{NO-BREAK SPACE}%% shorter") % words
+    return _("%(percent)s\N{NO-BREAK SPACE}%% longer") % words
 
 
 def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
@@ -130,8 +130,8 @@ def share_text(ratio: float | None) -> str:
     percent = 100 * ((ratio or 1.0) - 1)
     words = {"percent": figures.brief(round(abs(percent), 1))}
     if percent >= 0:
-        return _("%(percent)s %% more") % words
-    return _("%(percent)s %% less") % words
+        return _("%(percent)s\N{NO-BREAK SPACE}%% more") % words
+    return _("%(percent)s\N{NO-BREAK SPACE}%% less") % words
 
 
 def _same_order(known: Sequence[SystemEnergy]) -> bool:

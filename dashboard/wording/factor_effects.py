@@ -162,7 +162,7 @@ def _quiet(found: FactorEffects) -> str:
     limits = [each.wide_margin or each.margin or 0.0 for each in found.effects]
     if not limits:
         return _("No effect can be told from these systems.")
-    return _("Nothing moved it by more than chance; %(times)s would have shown.") % {
+    return _("No significant effect (smallest detectable: %(times)s).") % {
         "times": times(exp(max(limits)))
     }
 
@@ -172,7 +172,7 @@ def _perhaps(found: FactorEffects) -> Iterator[str]:
     maybe = [e for e in found.effects if e.strength == "possible" and len(e.term) == 1]
     if maybe:
         told = [_plain(effect)[1] for effect in maybe[:MOST_STATEMENTS]]
-        yield _("Perhaps %(what)s.") % {"what": "; ".join(told)}
+        yield _("Largest, not significant: %(what)s.") % {"what": "; ".join(told)}
 
 
 def _parts(factor: Factor, level: str) -> list[tuple[str, str]]:

@@ -282,7 +282,7 @@ def test_co_runs_are_drawn_beside_their_tables(visit):
     stacked = page.locator("#drawn .barlayer").first
     # Plotly has a place for each of three VMs in each of four co-runs.
     assert stacked.locator(".point").count() == 12
-    page.get_by_text("The same as a table").first.click()
+    page.get_by_text("Show data as table").first.click()
     expect(page.locator("#drawn table").first).to_contain_text("16.62\xa0MB/s")
     assert browsing.violations(page) == []
     assert visit.errors == []
@@ -336,8 +336,8 @@ def test_all_numbers_of_a_file_have_a_point_whoever_reads(
 
 def test_the_wait_can_be_taken_off_the_energy(visit):
     page = visit.open(ENERGY)
-    page.get_by_label("Power while waiting, W").fill("110")
-    page.get_by_role("button", name="Take the wait off").click()
+    page.get_by_label("Idle power (W)").fill("110")
+    page.get_by_role("button", name="Subtract idle power").click()
     draw_all(page, 4)
 
     assert browsing.query(page) == {"waiting": "110"}

@@ -120,7 +120,7 @@ def _order(sides: Sequence[Side]) -> Drawing:
     title = _("sample") if any(side.has_iterations for side in drawn) else _("run")
     return Drawing(
         slug="order",
-        title=_("In the order they were measured"),
+        title=_("Run order"),
         note=" ".join([_("Left to right as they were done."), *_order_words(drawn)]),
         figure=order(drawn, _value_title(sides), title, _("first run")) or {},
         head=("", _("Number"), _("Value"), _("Session"), _("Speed")),
@@ -160,7 +160,7 @@ def _histogram(sides: Sequence[Side]) -> Drawing:
     bins = bins_of(drawn)
     return Drawing(
         slug="histogram",
-        title=_("How often which value"),
+        title=_("Histogram"),
         note=_distribution_note(sides, drawn),
         figure=histogram(drawn, _value_title(sides), _("number")) or {},
         head=(_("Bin"), *(side.name for side in drawn)),
@@ -205,7 +205,7 @@ def _ecdf(sides: Sequence[Side]) -> Drawing:
         words.append(_("Where the two lines lie apart, the sides differ."))
     return Drawing(
         slug="ecdf",
-        title=_("Share of values up to each value"),
+        title=_("Cumulative distribution (ECDF)"),
         note=" ".join(words),
         figure=ecdf(drawn, _value_title(sides), _("share")) or {},
         head=(_("Share"), *(side.name for side in drawn)),

@@ -202,13 +202,12 @@ def _single_run(cells: list[Cell]) -> str:
         return ""
     if all(once):
         return _(
-            "Single run: repeat it at least 5 times a side, freshly started each "
-            "time. One run has no spread, so there is no interval, no distribution "
-            "and no verdict."
+            "One run per side: no uncertainty estimate. Needs 5 per side, each freshly "
+            "started."
         )
     return _(
-        "One side is a single run: repeat it at least 5 times, freshly started each "
-        "time. Until then there is no interval and no verdict."
+        "One side is a single run: no uncertainty estimate. Needs 5 per side, each "
+        "freshly started."
     )
 
 

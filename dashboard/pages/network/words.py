@@ -148,7 +148,7 @@ def _asymmetry(matrix: Matrix) -> str:
         "medium": medium_name(path),
     }
     said = _(
-        "The way matters: %(setting)s, %(path)s carries %(factor)s times what comes "
+        "Asymmetric: %(setting)s, %(path)s is %(factor)s times as fast as the way "
         "back (%(more)s against %(less)s, %(medium)s)"
     )
     others = len(matrix.asymmetries) - 1

@@ -45,8 +45,8 @@ def _why_nothing(lines: Sequence[Line]) -> Iterator[str]:
     points = [point for line in lines for point in line.points]
     if all(point.row.shown.n == 1 for point in points):
         yield _(
-            "Single runs: the lines join what was measured, and nobody can say which "
-            "of their differences would come again. Five runs a level allow a verdict."
+            "Single runs: differences between the lines may be noise. Five runs per "
+            "level allow a verdict."
         )
     elif all(point.row.shown.ratio is None for point in points):
         yield _("Nothing was measured that these systems could be compared with.")

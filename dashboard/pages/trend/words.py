@@ -66,12 +66,12 @@ def _why_unchanged(series: Series) -> str:
         return _("%(systems)s: no change beyond chance.")
     if len(series.dated) < 2 * LEAST_RUNS:
         return _(
-            "%(systems)s: a change point needs %(least)s runs on each side, so none is "
-            "looked for."
+            "%(systems)s: too few for change-point detection; %(least)s before and "
+            "%(least)s after are needed."
         )
     return _(
-        "%(systems)s: a change is a factor, and of readings of 0 there is none, so no "
-        "change point is looked for."
+        "%(systems)s: readings of 0 have no factor of change, so change points are not "
+        "looked for."
     )
 
 

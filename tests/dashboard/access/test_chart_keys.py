@@ -149,7 +149,7 @@ def test_a_picture_has_a_legend_of_what_is_seen(visit):
 
 def test_a_bar_of_nothing_is_passed_over(visit, site):
     chart = drawn(visit, site.address(f"{routes.DISKS}cells/{{bimodal}}/"))
-    bins = chart.page.get_by_role("article", name="How often which value")
+    bins = chart.page.get_by_role("article", name="Histogram")
     bins.locator("[data-chart]").scroll_into_view_if_needed()
     expect(bins.locator("[data-chart]")).to_have_attribute("data-drawn", "")
 

@@ -70,7 +70,7 @@ def test_one_finds_why_a_verdict_is_refused_and_reads_the_upload(chromium, site)
         expect(page.locator(".verdict")).to_contain_text("not assessed")
         expect(page.locator(".verdict")).to_contain_text("The runs are bimodal")
         expect(page.get_by_role("region", name="Comparable")).to_contain_text("Host")
-        table = page.get_by_text("The same as a table").first
+        table = page.get_by_text("Show data as table").first
         table.focus()
         page.keyboard.press("Enter")
         expect(page.get_by_text("Hodges-Lehmann")).to_be_visible()
@@ -91,7 +91,7 @@ def test_without_scripts_the_tables_hold_what_the_charts_show(chromium, site):
         )
 
         assert not page.get_by_text("Drawing").first.is_visible()
-        page.get_by_text("The same as a table").nth(1).click()
+        page.get_by_text("Show data as table").nth(1).click()
         expect(page.get_by_role("cell", name="108.43").first).to_be_visible()
         page.locator(".reading summary").first.click()
         assert page.get_by_role("link", name="See the upload").first.is_visible()

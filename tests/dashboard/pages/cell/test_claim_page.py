@@ -50,7 +50,7 @@ def test_a_link_leads_to_the_very_numbers_it_quotes(text, slower):
 
     page = text(link)
 
-    assert "The link that led here quotes the very numbers of this page." in page
+    assert "The link that led here quotes the current numbers." in page
     assert quoted_link(page) == link
 
 
@@ -128,5 +128,5 @@ def test_an_emulated_system_is_quoted_as_one(text, slower):
 def test_a_single_run_cannot_be_quoted(text, pair):
     page = text(f"{PAGE}{pair.pk}/")
 
-    assert "Nothing: no verdict may be given here." in page
+    assert "No citable statement yet." in page
     assert 'id="claim-text"' not in page

@@ -86,7 +86,7 @@ def test_a_single_run_a_side_gets_one_sentence_instead_of_charts(client, pair):
     page = client.get(address(pair))
 
     assert page.context["page"].charts == ()
-    assert "Single run: repeat it at least 5 times a side" in words(
+    assert "One run per side: no uncertainty estimate. Needs 5 per side" in words(
         page.content.decode()
     )
 
@@ -109,7 +109,7 @@ def test_runs_enough_are_drawn_in_four_ways_each_with_its_table(client, sides):
     charts = page.context["page"].charts
     assert [chart.slug for chart in charts] == ["strip", "order", "histogram", "ecdf"]
     assert all(chart.rows and chart.figure["data"] for chart in charts)
-    assert page.content.decode().count("The same as a table") == 4
+    assert page.content.decode().count("Show data as table") == 4
 
 
 def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):

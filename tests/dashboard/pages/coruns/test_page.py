@@ -214,7 +214,7 @@ def test_times_without_a_known_target_are_still_said_and_drawn(client, load_stud
     page = client.get("/studies/alpha-lab/heidelberg-2007-xen/co-runs/")
 
     assert (
-        "4 VMs at once take 2.025 times as long as one alone; "
+        "4 VMs at once take 2.025 times as long as one VM alone; "
         "what the cores would allow is not known."
     ) in page.content.decode()
     bars = drawing(page, "times").figure["data"]

@@ -67,7 +67,7 @@ def test_it_says_who_takes_more_for_the_work(text, works, upload):
 
     assert "sysbench, cpu" in page
     # 4500 J against 3600 J for the same operations.
-    assert "takes 25 % more energy per operation than" in page
+    assert "takes 25\xa0% more energy per operation than" in page
     assert "(1.250 [" in page
 
 

@@ -10,6 +10,7 @@ from benchmarks.models import Study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
 from dashboard.pages.network.words import change_text
+from tests.dashboard.markup import unbroken
 
 PAGE = "/studies/alpha-lab/heidelberg-2007-xen/network/"
 MADE = "/studies/alpha-lab/study/network/"
@@ -36,7 +37,7 @@ def path(run_document):
 
 def cells(page):
     """Every path of a page by its ends: medium, classes, number, share of the line."""
-    found = re.findall(CELL, page)
+    found = re.findall(CELL, unbroken(page))
     return [
         (html.unescape(title).split(":")[0], medium, classes, main, sub)
         for medium, classes, title, main, sub in found
@@ -77,7 +78,7 @@ def test_paths_over_the_wire_tell_their_share_of_the_line(text, heidelberg):
     page = text(PAGE)
     by_path = {name: (medium, sub) for name, medium, _, _, sub in cells(page)[8:33]}
 
-    assert "the line carries 125" in page
+    assert "link capacity 125" in page
     assert by_path["node6 → node7"] == ("wire", "90 % of line")
     assert by_path["vm4 → node7"] == ("inside", "")
     assert by_path["vm4 → vm4"] == ("loopback", "")

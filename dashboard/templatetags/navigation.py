@@ -1,0 +1,44 @@
+"""Where a reader is: the sections of the site and the tabs of a study."""
+
+from typing import Final
+
+from django import template
+from django.template import RequestContext
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from benchmarks.models import Study
+from dashboard.wording import Text
+
+register = template.Library()
+
+# The first part of an address -> the item of the main navigation it belongs to.
+SECTIONS: Final = {
+    **dict.fromkeys(("", "studies", "runs", "rereads", "flags"), "overview"),
+    **dict.fromkeys(("versions", "publishing", "reports", "plans"), "overview"),
+    "upload": "upload",
+    **dict.fromkeys(("labs", "invitations"), "labs"),
+}
+
+
+@register.simple_tag(takes_context=True)
+def main_link(context: RequestContext, name: str, text: Text) -> SafeString:
+    """Return an item of the main navigation; that of the reader's section is marked."""
+    request, address = context.get("request"), reverse(f"dashboard:{name}")
+    path = request.path if request else ""
+    is_here = path == address
+    is_within = SECTIONS.get(path.strip("/").partition("/")[0]) == name
+    return _link(address, text, "page" if is_here else "true" if is_within else "")
+
+
+@register.simple_tag
+def tab(study: Study, name: str, text: Text, chosen: str) -> SafeString:
+    """Return a tab of a study's pages."""
+    address = reverse(f"dashboard:{name}", args=[study.lab.slug, study.slug])
+    return _link(address, text, "page" if name == chosen else "")
+
+
+def _link(address: str, text: Text, current: str) -> SafeString:
+    mark = mark_safe(f' aria-current="{current}"') if current else ""
+    return format_html('<a href="{}"{}>{}</a>', address, mark, text)
