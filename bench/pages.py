@@ -13,36 +13,23 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from string import Formatter
 from typing import Final
 
 import psutil
 
 from running.folders import VarFolder
 from running.postgres import Postgres
+from tests.dashboard.routes import ROUTES
 from tests.product.conftest import Product
 
 VIEWS: Final = 21
 WANTED_MS: Final = 50
 EMPTY_PAGE: Final = "/login/"  # the same web server and templates, no data
-KINDS: Final = {
-    "study": "",
-    "compare": "compare/",
-    "compare, all scenarios": "compare/?scenario=all",
-    "cell": "cells/{cell}/",
-    "card of a cell": "compare/cell/?cell={cell}",
-    "factor-effects": "factor-effects/",
-    "co-runs": "co-runs/",
-    "sweep": "sweep/",
-    "network": "network/",
-    "energy": "energy/",
-    "trend": "trend/",
-    "flags": "flags/",
-    "runs": "runs/",
-    "report": "report/",
-}
 CELL: Final = r"cells/(\d+)/"
 RUN: Final = r"/runs/(\d+)/"
-LONE: Final = {"overview": "/", "run": "/runs/{run}/"}
+# What pages of the reference studies may ask for by an id.
+IDS: Final = {"cell", "run"}
 
 
 @dataclass(frozen=True, order=True)
@@ -82,13 +69,26 @@ def addresses_of(pages: "Pages", slugs: list[str]) -> Iterator[tuple[str, list[s
     """Yield each kind of page with its addresses in the studies."""
     cells = {slug: pages.first(f"/studies/{slug}/compare/", CELL) for slug in slugs}
     run = pages.first(f"/studies/{slugs[0]}/runs/", RUN)
-    for kind, address in LONE.items():
-        yield kind, [address.format(run=run)]
-    for kind, address in KINDS.items():
-        yield (
-            kind,
-            [f"/studies/{it}/{address.format(cell=cells[it])}" for it in slugs],
-        )
+    counted = [
+        (f"{name}, {address}", address)
+        for name, route in ROUTES.items()
+        if route.kind in ("page", "part")
+        for address in route.counted
+    ]
+    for kind, address in counted:
+        if not {name for _, name, *_ in Formatter().parse(address) if name} <= IDS:
+            continue  # of something that the reference studies do not have
+        if address.startswith("/"):
+            yield kind, [address.format(run=run)]
+        else:
+            paths = (address.format(cell=cells[slug]) for slug in slugs)
+            yield (
+                kind,
+                [
+                    f"/studies/{it}/{path}"
+                    for it, path in zip(slugs, paths, strict=True)
+                ],
+            )
 
 
 class Pages:

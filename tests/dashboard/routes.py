@@ -1,10 +1,13 @@
-"""What every address of the dashboard is: a page, a part of one, a file, an action.
+"""Every address of the dashboard, said once: what it is, and where tests meet it.
 
-A new address fails `test_routes.py` until it is said here. Pages are walked in a real
-browser (`access/`), and `test_visibility.py` asks every address for what is private.
+A new page is one entry of `ROUTES`; `test_routes.py` fails until it is there. The
+entries feed the walks in a real browser (`access/`), who may see what
+(`test_visibility.py`), the counts of queries (`test_queries.py`), the kept pages, the
+warnings of emulation, and the speed of pages (`bench/pages.py`).
 """
 
-from dashboard.urls import urlpatterns
+from dataclasses import dataclass
+from typing import Final, Literal
 
 XEN = "/studies/alpha-lab/lmu-2010-xen/"
 ESXI = "/studies/alpha-lab/lmu-2010-esxi/"
@@ -13,79 +16,169 @@ NETWORK = "/studies/alpha-lab/heidelberg-2007-xen/"
 DISKS = "/studies/alpha-lab/inqbus-2008-io/"
 BARE = "/studies/alpha-lab/bare/"
 
-# Pages, and the addresses at which each shows all it can and what it is when empty.
-# Words in braces stand for ids, see `access/conftest.py`.
-PAGES = {
-    "overview": ("/",),
-    "study": (XEN, BARE),
-    "compare": (
+Answers = tuple[int, int]
+READ, KEEP, UPLOAD = (200, 200), (404, 200), (403, 200)
+DO_KEEP, DO_UPLOAD = (404, 302), (403, 302)
+DO_AND_BE_TOLD = (302, 302)  # back to the page, which says why not
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """An address of the dashboard; words in braces stand for ids.
+
+    ``walked`` are the addresses at which a page shows all it can and what it is when
+    empty, in the reference studies (`access/conftest.py` has the ids). ``counted`` are
+    those at which any study is asked, below the study's own address unless they begin
+    with a slash. ``own`` is what a lab's viewer and its keepers are answered, and
+    ``nobody`` who has not signed in; others are answered 404, or asked to sign in.
+    """
+
+    kind: Literal["page", "part", "file", "action"] = "page"
+    walked: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    own: Answers = READ
+    nobody: int = 404
+    is_kept: bool = False
+    is_tab: bool = False
+    """A page that every study has, with the head of its study."""
+    is_of_no_lab: bool = False
+    """About nobody's lab, or about whoever asks."""
+
+
+def tab(*walked: str, counted: tuple[str, ...], is_everywhere: bool = True) -> Route:
+    """Return a page of a study that is kept; not every study has something for it."""
+    return Route(walked=walked, counted=counted, is_kept=True, is_tab=is_everywhere)
+
+
+def keepers(*walked: str) -> Route:
+    """Return a page for who may change what the lab has."""
+    return Route(walked=walked, own=KEEP, nobody=302)
+
+
+def action(own: Answers) -> Route:
+    """Return an address that takes what a button sends."""
+    return Route(kind="action", own=own, nobody=302)
+
+
+ROUTES: Final[dict[str, Route]] = {
+    "overview": Route(walked=("/",), counted=("/",), is_kept=True, is_of_no_lab=True),
+    "study": tab(XEN, BARE, counted=("",)),
+    "compare": tab(
         f"{XEN}compare/",
         f"{XEN}compare/?pin={{one}},{{other}}",
         f"{XEN}compare/?component=nothing",
         f"{UOC}compare/?show=value&q=hdd",
         f"{BARE}compare/",
+        counted=(
+            "compare/",
+            "compare/?scenario=all",
+            "compare/?scenario=all&show=overhead&q=read",
+            "compare/?baseline={system}",
+        ),
     ),
-    "factor-effects": (
+    "factor-effects": tab(
         f"{ESXI}factor-effects/?component=network",
         f"{BARE}factor-effects/",
+        counted=("factor-effects/",),
     ),
-    "coruns": (f"{XEN}co-runs/", f"{BARE}co-runs/"),
-    "energy": (f"{UOC}energy/", f"{BARE}energy/"),
-    "cell": (
+    "coruns": tab(
+        f"{XEN}co-runs/",
+        f"{BARE}co-runs/",
+        counted=("co-runs/",),
+        is_everywhere=False,
+    ),
+    "energy": tab(
+        f"{UOC}energy/", f"{BARE}energy/", counted=("energy/",), is_everywhere=False
+    ),
+    "cell": tab(
         f"{DISKS}cells/{{bimodal}}/",
         f"{XEN}cells/{{cell}}/",
         f"{XEN}cells/{{native}}/",
+        counted=("cells/{cell}/",),
+        is_everywhere=False,
     ),
-    "report": (f"{XEN}report/", f"{BARE}report/"),
-    "sweep": (f"{UOC}sweep/", f"{BARE}sweep/"),
-    "network": (f"{NETWORK}network/", f"{BARE}network/"),
-    "trend": (f"{DISKS}trend/", f"{BARE}trend/"),
-    "runs": (f"{XEN}runs/", f"{BARE}runs/"),
-    "flags": (f"{XEN}flags/?status=all", f"{BARE}flags/"),
-    "reread": ("/rereads/{reread}/", "/rereads/{finished}/"),
-    "run-detail": ("/runs/{run}/",),
-    "upload": ("/upload/",),
-    "report-making": ("/reports/{report}/",),
-    "publish": (f"{XEN}publish/",),
-    "publishing": ("/publishing/{publishing}/", "/publishing/{not_frozen}/"),
-    "version": ("/versions/{version}/",),
-    "plans": (f"{XEN}plans/", f"{BARE}plans/"),
-    "new-plan": (f"{XEN}plans/new/",),
-    "plan": ("/plans/{plan}/",),
-    "login": ("/login/",),
-    "labs": ("/labs/",),
-    "lab": ("/labs/alpha-lab/",),
-    "members": ("/labs/alpha-lab/members/",),
-    "tokens": ("/labs/alpha-lab/tokens/",),
-    "audit-log": ("/labs/alpha-lab/audit-log/",),
-    "invitation": ("/invitation/",),
-    "account": ("/account/",),
-    "password": ("/account/password/",),
-    "glossary": ("/glossary/",),
+    "report": Route(walked=(f"{XEN}report/", f"{BARE}report/"), counted=("report/",)),
+    "sweep": tab(f"{UOC}sweep/", f"{BARE}sweep/", counted=("sweep/",)),
+    "network": tab(
+        f"{NETWORK}network/",
+        f"{BARE}network/",
+        counted=("network/",),
+        is_everywhere=False,
+    ),
+    "trend": tab(f"{DISKS}trend/", f"{BARE}trend/", counted=("trend/",)),
+    "runs": tab(f"{XEN}runs/", f"{BARE}runs/", counted=("runs/",)),
+    "flags": tab(f"{XEN}flags/?status=all", f"{BARE}flags/", counted=("flags/",)),
+    "run-detail": Route(walked=("/runs/{run}/",), counted=("/runs/{run}/",)),
+    "plans": Route(walked=(f"{XEN}plans/", f"{BARE}plans/"), counted=("plans/",)),
+    "plan": Route(walked=("/plans/{plan}/",), counted=("/plans/{plan}/",)),
+    "new-plan": keepers(f"{XEN}plans/new/"),
+    "reread": keepers("/rereads/{reread}/", "/rereads/{finished}/"),
+    "publish": keepers(f"{XEN}publish/"),
+    "publishing": keepers("/publishing/{publishing}/", "/publishing/{not_frozen}/"),
+    "version": Route(walked=("/versions/{version}/",)),
+    "report-making": Route(walked=("/reports/{report}/",)),
+    "upload": Route(walked=("/upload/",), own=UPLOAD, nobody=302),
+    "lab": Route(walked=("/labs/alpha-lab/",)),
+    "members": Route(walked=("/labs/alpha-lab/members/",), nobody=302),
+    "tokens": keepers("/labs/alpha-lab/tokens/"),
+    "audit-log": keepers("/labs/alpha-lab/audit-log/"),
+    "labs": Route(walked=("/labs/",), is_of_no_lab=True),
+    "login": Route(walked=("/login/",), is_of_no_lab=True),
+    "invitation": Route(walked=("/invitation/",), is_of_no_lab=True),
+    "account": Route(walked=("/account/",), nobody=302, is_of_no_lab=True),
+    "password": Route(walked=("/account/password/",), nobody=302, is_of_no_lab=True),
+    "glossary": Route(walked=("/glossary/",), is_of_no_lab=True),
+    # Parts of a page that a script fetches: seen where the page shows them.
+    "cell-card": Route(
+        kind="part",
+        counted=("compare/cell/?cell={cell}", "compare/cell/?cell={cell}&show=energy"),
+        is_kept=True,
+    ),
+    "cell-reading": Route(kind="part"),
+    "chart": Route(kind="part", counted=("compare/chart/",)),
+    "processing": Route(kind="part"),
+    "export": Route(
+        kind="file",
+        counted=(
+            "compare.csv",
+            "compare.csv?show=energy",
+            "compare.json",
+            "compare.tex",
+        ),
+    ),
+    "cell-samples": Route(kind="file", counted=("cells/{cell}/samples.csv",)),
+    "cite": Route(kind="file", counted=("cite.bib",)),
+    # Made meanwhile, for who asked; that one waits for somebody else's.
+    "report-pdf": Route(kind="file", own=(302, 302)),
+    "report-made": Route(kind="file", own=(302, 302)),
+    "run-upload": Route(kind="file"),
+    "version-file": Route(kind="file"),
+    "begin-reread": action(DO_KEEP),
+    "decide-flag": action(DO_KEEP),
+    "upload-system": action(DO_UPLOAD),
+    "give-role": action(DO_AND_BE_TOLD),
+    "remove-member": action(DO_AND_BE_TOLD),
+    "withdraw-invitation": action(DO_AND_BE_TOLD),
+    "revoke-token": action(DO_KEEP),
+    "withdraw-version": action(DO_KEEP),
+    # Who may sign is in another lab, and says which.
+    "sign-version": action((404, 404)),
+    "stop-plan": action(DO_KEEP),
+    "logout": Route(kind="action", is_of_no_lab=True),
+    "sign-out-everywhere": Route(kind="action", is_of_no_lab=True),
 }
-# Parts of a page that a script fetches: seen where the page shows them.
-PARTS = {"cell-reading", "chart", "cell-card", "processing"}
-FILES = {
-    *("export", "cell-samples", "cite", "report-pdf", "report-made", "run-upload"),
-    "version-file",
-}
-ACTIONS = {
-    *("begin-reread", "decide-flag", "upload-system", "logout"),
-    *("give-role", "remove-member", "withdraw-invitation", "revoke-token"),
-    *("withdraw-version", "sign-version", "stop-plan", "sign-out-everywhere"),
-}
+
+PAGES = {name: it.walked for name, it in ROUTES.items() if it.kind == "page"}
 # Only for who is signed in; others are sent to the sign-in page.
-PERSONAL = {
-    *("reread", "upload", "publish", "publishing", "new-plan"),
-    *("members", "tokens", "audit-log", "account", "password"),
-}
-# About nobody's lab, or about whoever asks.
-OF_NO_LAB = {
-    *("overview", "login", "logout", "labs", "glossary", "invitation"),
-    *("account", "password", "sign-out-everywhere"),
-}
+PERSONAL = {name for name in PAGES if ROUTES[name].nobody == 302}
+TABS = tuple(it.counted[0] for it in ROUTES.values() if it.is_tab)
 
 
-def names() -> set[str]:
-    """Return the name of every address of the dashboard."""
-    return {str(pattern.name) for pattern in urlpatterns}
+def counted(study: str, *, is_kept: bool = False) -> list[str]:
+    """Return where a study is asked for, by its address; all, or what is kept."""
+    return [
+        address if address.startswith("/") else study + address
+        for route in ROUTES.values()
+        if route.is_kept or not is_kept
+        for address in route.counted
+    ]

@@ -5,9 +5,9 @@ import pytest
 from benchmarks.models import Cell, Run
 from benchmarks.studies.lists import has_pages
 from dashboard.wording import emulation_words
+from tests.dashboard.routes import TABS
 
 STUDY = "/studies/alpha-lab/study/"
-TABS = ("", "compare/", "factor-effects/", "runs/", "flags/", "sweep/", "trend/")
 WARNING = "Measured on an emulated processor."
 
 EMULATED = (

@@ -8,38 +8,11 @@ from benchmarks.models import Cell, Flag, Plan, Run, System
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies.lists import find_study, has_pages
 from benchmarks.viewer import ANYONE
+from tests.dashboard.routes import counted
 
 STUDY = "/studies/alpha-lab/study/"
 SMALL, LARGE = 2, 7
-PAGES = (
-    "/",
-    STUDY,
-    f"{STUDY}compare/",
-    f"{STUDY}compare/?scenario=all&show=overhead&q=read",
-    f"{STUDY}compare/?baseline={{system}}",
-    f"{STUDY}compare/chart/",
-    f"{STUDY}compare/cell/?cell={{cell}}",
-    f"{STUDY}compare/cell/?cell={{cell}}&show=energy",
-    f"{STUDY}compare.csv",
-    f"{STUDY}compare.csv?show=energy",
-    f"{STUDY}compare.json",
-    f"{STUDY}compare.tex",
-    f"{STUDY}cite.bib",
-    f"{STUDY}cells/{{cell}}/",
-    f"{STUDY}cells/{{cell}}/samples.csv",
-    f"{STUDY}factor-effects/",
-    f"{STUDY}co-runs/",
-    f"{STUDY}energy/",
-    f"{STUDY}sweep/",
-    f"{STUDY}network/",
-    f"{STUDY}trend/",
-    f"{STUDY}runs/",
-    f"{STUDY}flags/",
-    f"{STUDY}report/",
-    f"{STUDY}plans/",
-    "/plans/{plan}/",
-    "/runs/{run}/",
-)
+PAGES = counted(STUDY)
 
 
 @pytest.fixture

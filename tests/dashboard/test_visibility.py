@@ -6,7 +6,6 @@ What is another lab's answers exactly as what is missing.
 
 import re
 from copy import deepcopy
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
@@ -34,49 +33,11 @@ from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
 from dashboard.urls import urlpatterns
 from tests import publishing
-from tests.dashboard import routes
+from tests.dashboard.routes import ROUTES
 from tests.documents import network_run
 from tests.standing import standing
 
-READ, KEEP, UPLOAD = (200, 200), (404, 200), (403, 200)
-DO_KEEP, DO_UPLOAD = (404, 302), (403, 302)
-DO_AND_BE_TOLD = (302, 302)  # back to the page, which says why not
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a lab's viewer and its keepers are answered; others: 404, or sign in."""
-
-    own: tuple[int, int]
-    for_nobody: int = 404
-    is_post: bool = False
-
-
-RULES = {
-    **dict.fromkeys(routes.names() - routes.OF_NO_LAB, Rule(READ)),
-    "reread": Rule(KEEP, for_nobody=302),
-    "publish": Rule(KEEP, for_nobody=302),
-    "publishing": Rule(KEEP, for_nobody=302),
-    "new-plan": Rule(KEEP, for_nobody=302),
-    "stop-plan": Rule(DO_KEEP, for_nobody=302, is_post=True),
-    "withdraw-version": Rule(DO_KEEP, for_nobody=302, is_post=True),
-    # Who may sign is in another lab, and says which.
-    "sign-version": Rule((404, 404), for_nobody=302, is_post=True),
-    # Made meanwhile, for who asked; that one waits for somebody else's.
-    "report-pdf": Rule((302, 302)),
-    "report-made": Rule((302, 302)),
-    "upload": Rule(UPLOAD, for_nobody=302),
-    "upload-system": Rule(DO_UPLOAD, for_nobody=302, is_post=True),
-    "begin-reread": Rule(DO_KEEP, for_nobody=302, is_post=True),
-    "decide-flag": Rule(DO_KEEP, for_nobody=302, is_post=True),
-    "members": Rule(READ, for_nobody=302),
-    "tokens": Rule(KEEP, for_nobody=302),
-    "audit-log": Rule(KEEP, for_nobody=302),
-    "give-role": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
-    "remove-member": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
-    "withdraw-invitation": Rule(DO_AND_BE_TOLD, for_nobody=302, is_post=True),
-    "revoke-token": Rule(DO_KEEP, for_nobody=302, is_post=True),
-}
+RULES = {name: it for name, it in ROUTES.items() if not it.is_of_no_lab}
 CONVERTERS = {
     str(pattern.name): set(pattern.pattern.converters) for pattern in urlpatterns
 }
@@ -232,7 +193,7 @@ def targets(labs):
 def ask(client, name, ids):
     """Ask; return the status, and the text without what differs by chance."""
     address = address_of(name, ids)
-    is_post = RULES[name].is_post
+    is_post = RULES[name].kind == "action"
     answer = client.post(address, POSTED) if is_post else client.get(address)
     text = re.sub(rb'csrfmiddlewaretoken" value="\w+"', b"", answer.getvalue())
     text = re.sub(rb'href="/login/\?next=[^"]*"', b"", text)  # the address itself
@@ -243,7 +204,7 @@ def expected(name, who, target):
     """Return the status that is right for somebody at something."""
     rule, lab = RULES[name], {"stranger": "beta"}.get(who, "alpha")
     if who in {"nobody", "token"}:
-        return rule.for_nobody
+        return rule.nobody
     if name in OF_A_LAB and target == "missing":
         target = "alpha"  # there is nothing but the lab in the address
     return rule.own[who != "viewer"] if target == lab else 404
@@ -252,13 +213,6 @@ def expected(name, who, target):
 def is_asked(name, target):
     """Tell whether there is a place in the address for another lab's cell."""
     return target != "smuggled" or name == "cell-card" or "cell_id" in CONVERTERS[name]
-
-
-def test_every_address_says_who_may_see_it():
-    assert set(RULES) | routes.OF_NO_LAB == routes.names()
-    assert {
-        name for name in RULES if RULES[name].is_post
-    } == routes.ACTIONS - routes.OF_NO_LAB
 
 
 @pytest.mark.parametrize("name", sorted(RULES))

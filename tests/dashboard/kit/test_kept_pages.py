@@ -19,6 +19,7 @@ from benchmarks.models import Flag, Membership, Study
 from dashboard.kit import kept_pages
 from dashboard.kit.kept_pages import Content, kept_page
 from tests.dashboard.marking import translated
+from tests.dashboard.routes import counted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,22 +45,8 @@ def flag(pair):
 @pytest.fixture
 def addresses(pair, flag):
     """Every page that is kept, and a part of one."""
-    return [
-        "/",
-        STUDY,
-        f"{STUDY}compare/",
-        f"{STUDY}compare/?scenario=all",
-        f"{STUDY}compare/cell/?cell={pair.pk}",
-        f"{STUDY}cells/{pair.pk}/",
-        f"{STUDY}factor-effects/",
-        f"{STUDY}co-runs/",
-        f"{STUDY}energy/",
-        f"{STUDY}sweep/",
-        f"{STUDY}network/",
-        f"{STUDY}trend/",
-        f"{STUDY}flags/",
-        f"{STUDY}runs/",
-    ]
+    ids = {"cell": pair.pk, "system": pair.system_id}
+    return [each.format(**ids) for each in counted(STUDY, is_kept=True)]
 
 
 @pytest.fixture

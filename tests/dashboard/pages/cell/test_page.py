@@ -100,7 +100,7 @@ def test_iterations_of_a_single_run_are_a_strip_and_nothing_more(
     page = client.get(address(Cell.objects.get())).context["page"]
 
     assert [chart.slug for chart in page.charts] == ["strip"]
-    assert "Single run" in page.single_run
+    assert "One run per side" in page.single_run
 
 
 def test_runs_enough_are_drawn_in_four_ways_each_with_its_table(client, sides):

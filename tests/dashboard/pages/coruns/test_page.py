@@ -52,7 +52,7 @@ def test_a_doubted_co_run_gives_no_answer(text, together):
     Run.objects.filter(slot="2").update(warnings=[mark])
     checking.check_due_studies(timedelta(0))
 
-    assert "no answer yet" in text(PAGE)
+    assert "Not assessed" in text(PAGE)
 
 
 def test_a_vm_of_two_speeds_shows_both_and_gives_no_answer(
@@ -71,7 +71,7 @@ def test_a_vm_of_two_speeds_shows_both_and_gives_no_answer(
     assert (row.slots, row.together) == ("50 | 100 · 40", NONE)
     assert (row.to_single, row.to_native) == (NONE, NONE)
     assert row.remarks == ("No single figure describes VM 1: nothing is made of it.",)
-    assert "no answer yet" in part.answer
+    assert "Not assessed" in part.answer
     assert page.context["page"].drawings == ()
 
 

@@ -89,7 +89,7 @@ def test_sentences_name_the_change_the_asymmetry_and_the_wire(text, heidelberg):
 
     assert said[0].startswith("After tuning, of 8 paths measured both times, node7 → ")
     assert "and node7 → node6 lost the most (0.731 times)" in said[0]
-    assert "vm4 → node7 carries 9.19 times what comes back" in said[1]
+    assert "vm4 → node7 is 9.19 times as fast" in said[1]
     assert "within the host" in said[1]
     assert said[1].endswith("Single runs.")
     assert "node6 → node7 has 90 % of it" in said[2]

@@ -94,7 +94,7 @@ def test_single_runs_get_no_sentence_about_parting(text, submit, blocks, xen):
 
     page = text(PAGE)
 
-    assert "Single runs: the lines join what was measured" in page
+    assert "Single runs: differences between the lines may be noise" in page
     assert "keeps up" not in page
 
 
