@@ -83,7 +83,9 @@ def day_text(at: date) -> SafeString:
 @register.filter
 def moment_text(at: datetime | None) -> str:
     """Return a day and its time, for programs as well; nothing for None."""
-    return _time(at.isoformat(timespec="seconds"), figures.moment_text(at)) if at else ""
+    if at is None:
+        return ""
+    return _time(at.isoformat(timespec="seconds"), figures.moment_text(at))
 
 
 def _time(stamp: str, text: str) -> SafeString:
