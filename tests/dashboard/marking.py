@@ -34,7 +34,8 @@ OPEN, CLOSE = "\u27e6", "\u27e7"  # white square brackets
 MARKED = re.compile(f"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 WORD = re.compile(r"[^\W\d_]{3,}")
 HEARD = ("title", "aria-label", "alt", "placeholder", "content", "label")
-SILENT = {"script", "style", "code", "pre", "svg"}
+# Of days and moments Django has the words.
+SILENT = {"script", "style", "code", "pre", "svg", "time"}
 
 # Proper names and words of the trade that no language changes.
 NAMES = """Virtlab OpenAPI CSV JSON LaTeX PNG SVG PDF BibTeX CSL UTC vCPU vCPUs CPU
