@@ -32,15 +32,6 @@ class Finding(NamedTuple):
 
 def examine() -> Iterator[Finding]:
     """Look at everything, the nearest first."""
-    yield from _python()
-    yield from _folder()
-    yield from _spool()
-    yield from _server()
-    yield from _platform()
-    yield from _tools()
-
-
-def _python() -> Iterator[Finding]:
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding(GOOD, "python", "%s, %s" % (version, sys.executable))
     for name in sorted(_OPTIONAL):
@@ -48,6 +39,17 @@ def _python() -> Iterator[Finding]:
             importlib.import_module(name)
         except ImportError:
             yield Finding(NOTE, "python", "no %s: %s" % (name, _OPTIONAL[name]))
+    yield from _folder()
+    yield from _spool()
+    yield from _server()
+    from agents.detection.evidence import gather_evidence
+    from agents.detection.layers import judge
+
+    judgement = judge(gather_evidence())
+    yield Finding(NOTE if judgement.conflict else GOOD, "platform", judgement.sentence)
+    names = [program.tool for program in installed()]
+    said = "%d of %d installed: %s" % (len(names), len(PROGRAMS), ", ".join(names))
+    yield Finding(GOOD if names else NOTE, "tools", said + "; see: list")
 
 
 def _folder() -> Iterator[Finding]:
@@ -128,17 +130,3 @@ def _clock(address: str) -> Finding:
     if abs(offset.us) - offset.bound_us > OFFSET_LIMIT_US:
         return Finding(NOTE, "clock", shown + "; runs will be marked suspect")
     return Finding(GOOD, "clock", shown)
-
-
-def _platform() -> Iterator[Finding]:
-    from agents.detection.evidence import gather_evidence
-    from agents.detection.layers import judge
-
-    judgement = judge(gather_evidence())
-    yield Finding(NOTE if judgement.conflict else GOOD, "platform", judgement.sentence)
-
-
-def _tools() -> Iterator[Finding]:
-    names = [program.tool for program in installed()]
-    said = "%d of %d installed: %s" % (len(names), len(PROGRAMS), ", ".join(names))
-    yield Finding(GOOD if names else NOTE, "tools", said + "; see: list")

@@ -19,7 +19,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from agents.trust import trusted
 
@@ -80,7 +80,9 @@ class Client:
 
     def update_study(self, slug: str, changes: Document) -> Document:
         """Change some properties of a study."""
-        return self.request("PATCH", "studies/%s/" % _quoted(slug), changes)
+        return self.request(
+            "PATCH", "studies/%s/" % urllib.parse.quote(slug, safe=""), changes
+        )
 
     def register_host(self, host: Document) -> Document:
         """Register a machine; one that is there already with these facts is fine."""
@@ -174,7 +176,11 @@ class Client:
             request.add_header("Authorization", "Token " + self.token)
         if body is not None:
             request.add_header("Content-Type", content_type)
-            request.data, encoding = _packed(body)
+            # Compress what gains by it. The server takes a body packed to 1 % for a
+            # bomb.
+            packed = gzip.compress(body, 6)
+            worthwhile = len(body) // 90 < len(packed) < len(body)
+            request.data, encoding = (packed, "gzip") if worthwhile else (body, "")
             if encoding:
                 request.add_header("Content-Encoding", encoding)
         return request
@@ -201,13 +207,6 @@ def _batches(runs: Iterable[Document]) -> Iterator[List[bytes]]:
         yield lines
 
 
-def _packed(body: bytes) -> Tuple[bytes, str]:
-    """Compress what gains by it. The server takes a body packed to 1 % for a bomb."""
-    packed = gzip.compress(body, 6)
-    worthwhile = len(body) // 90 < len(packed) < len(body)
-    return (packed, "gzip") if worthwhile else (body, "")
-
-
 def _rest_of(error: urllib.error.HTTPError) -> bytes:
     """Read an error's text; it may break off, and the status says enough."""
     try:
@@ -229,10 +228,6 @@ def _seconds(header: Optional[str]) -> float:
         return min(max(float(header or 0), 0.0), MOST_WAIT_S)
     except ValueError:
         return 0
-
-
-def _quoted(part: str) -> str:
-    return urllib.parse.quote(part, safe="")
 
 
 def _with_query(path: str, query: Document) -> str:

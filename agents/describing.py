@@ -24,7 +24,10 @@ def add_describing_arguments(parser: argparse.ArgumentParser) -> None:
     """Take the words for study, system and run."""
     parser.add_argument("--study", help="its slug; the enrolled one unless told")
     add_system_arguments(parser)
-    _add_run_arguments(parser)
+    run = parser.add_argument_group("the run (see docs/api.md)")
+    run.add_argument("--vms", type=whole(1), metavar="N", help="how many ran at once")
+    for name, says in _RUN_HELP.items():
+        run.add_argument("--" + name, metavar="TEXT", help=says)
 
 
 def add_system_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,13 +54,6 @@ def add_system_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="what else was chosen, as hw_virt=on; as often as needed",
     )
-
-
-def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    run = parser.add_argument_group("the run (see docs/api.md)")
-    run.add_argument("--vms", type=whole(1), metavar="N", help="how many ran at once")
-    for name, says in _RUN_HELP.items():
-        run.add_argument("--" + name, metavar="TEXT", help=says)
 
 
 def study_of(options: argparse.Namespace, enrolled: str) -> str:

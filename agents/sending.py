@@ -74,7 +74,9 @@ def _deliver_one(spool: Spool, client: Client, key: str) -> Optional[str]:
     """Send one run; return the reason if it was refused."""
     try:
         body = spool.read(key)
-        answer = client.attempt("POST", _path(key), body)
+        answer = client.attempt(
+            "POST", "power/" if key.endswith(POWER) else "runs/", body
+        )
     except FileNotFoundError:  # another process of ours has sent it
         return None
     except OSError as error:
@@ -87,11 +89,6 @@ def _deliver_one(spool: Spool, client: Client, key: str) -> Optional[str]:
         raise _StopError("what answers there is not a Virtlab server")
     spool.remove(key)
     return None
-
-
-def _path(key: str) -> str:
-    """Return where what waits under a key is sent."""
-    return "power/" if key.endswith(POWER) else "runs/"
 
 
 def _refused(spool: Spool, key: str, refused: RefusedError) -> str:

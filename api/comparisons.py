@@ -1,6 +1,5 @@
 """/comparisons/: every cell beside its baseline, one flat row each."""
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from drf_spectacular.utils import extend_schema
@@ -19,11 +18,11 @@ from api.kit.queries import (
 from api.kit.views import ApiView
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
 from benchmarks.comparing.ordering import SCENARIOS
-from benchmarks.comparing.row import NOT_YET, ComparisonRow
+from benchmarks.comparing.row import NOT_YET
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Cell, Efficiency, Study, System
+from benchmarks.models import Efficiency, Study, System
 from benchmarks.studies.lists import find_study
 
 COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
@@ -202,17 +201,6 @@ class ComparisonQuery(ListQuery):
         return attrs
 
 
-def _judged(cells: Sequence[Cell], reference: Reference | None) -> list[ComparisonRow]:
-    """Return cells as rows, each judged with all cells of its study."""
-    system = reference.system if reference else None
-    studies = {cell.study_id: cell.study for cell in cells}
-    verdicts = {pk: study_verdicts(each, system) for pk, each in studies.items()}
-    return [
-        comparison_row(cell, reference, verdicts[cell.study_id].of(cell.pk))
-        for cell in cells
-    ]
-
-
 class ComparisonsView(ApiView):
     """Cells and what they cost against their baseline."""
 
@@ -228,7 +216,13 @@ class ComparisonsView(ApiView):
         reference = self._reference(study)
         cells = compared_cells(self.viewer, study=study, filters=self._filters())
         page = self.cut(cells)
-        rows = _judged(page, reference)
+        system = reference.system if reference else None
+        studies = {cell.study_id: cell.study for cell in page}
+        verdicts = {pk: study_verdicts(each, system) for pk, each in studies.items()}
+        rows = [
+            comparison_row(cell, reference, verdicts[cell.study_id].of(cell.pk))
+            for cell in page
+        ]
         return self.answer_page(rows, ComparisonSerializer)
 
     def _study(self) -> Study | None:

@@ -40,7 +40,13 @@ EMPTY_PAGE = "/login/"  # the same web server and templates, no data
 def main() -> None:
     table = Table("what", "speed", "limit", "ratio", title="Virtlab on this machine")
     with tempfile.TemporaryDirectory(prefix="virtlab-bench-") as folder:
-        first_s, second_s = _starts(Path(folder) / "starts")
+        var = Path(folder) / "starts"
+        seconds = []
+        for _ in range(2):
+            begun = time.perf_counter()
+            with _running(var):
+                seconds.append(time.perf_counter() - begun)
+        first_s, second_s = seconds[0], seconds[1]
         table.add_row("first start, with all studies", f"{first_s:.1f} s", "", "")
         table.add_row("second start", f"{second_s:.1f} s", "5 s", f"{second_s / 5:.2f}")
         with _running(Path(folder) / "starts") as product:
@@ -68,16 +74,6 @@ def _running(var: Path) -> Iterator[Product]:
         yield product
     finally:
         product.stop()
-
-
-def _starts(var: Path) -> tuple[float, float]:
-    """Return the seconds of a first and of a second start."""
-    seconds = []
-    for _ in range(2):
-        begun = time.perf_counter()
-        with _running(var):
-            seconds.append(time.perf_counter() - begun)
-    return seconds[0], seconds[1]
 
 
 def _api(product: Product) -> tuple[str, ...]:
@@ -113,7 +109,17 @@ def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
     with embedded.services(folder) as services:
         url = services.environment()["DATABASE_URL"]
         commits, rows = limits.commits_per_s(url), limits.copied_rows_per_s(url)
-    accepted, finished = _bulk(client)
+    runs = [_run(number) for number in range(BULK_RUNS)]
+    begun = time.perf_counter()
+    for _ in client.upload(runs):
+        pass
+    accepted_s = time.perf_counter() - begun
+    while client.get("health/")["outbox"]["waiting"]:
+        time.sleep(0.05)
+    accepted, finished = (
+        BULK_RUNS / accepted_s,
+        BULK_RUNS / (time.perf_counter() - begun),
+    )
     yield _speed("bulk upload, runs accepted", accepted, rows, "COPY")
     yield _speed("processing, runs finished", finished, rows, "COPY")
     singly = _singly(client)
@@ -122,17 +128,6 @@ def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
 
 def _speed(what: str, speed: float, limit: float, of: str) -> tuple[str, ...]:
     return what, f"{speed:,.0f} /s", f"{of} {limit:,.0f} /s", f"{speed / limit:.4f}"
-
-
-def _bulk(client: Client) -> tuple[float, float]:
-    runs = [_run(number) for number in range(BULK_RUNS)]
-    begun = time.perf_counter()
-    for _ in client.upload(runs):
-        pass
-    accepted_s = time.perf_counter() - begun
-    while client.get("health/")["outbox"]["waiting"]:
-        time.sleep(0.05)
-    return BULK_RUNS / accepted_s, BULK_RUNS / (time.perf_counter() - begun)
 
 
 def _singly(client: Client) -> float:

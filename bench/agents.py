@@ -53,7 +53,17 @@ def bench_agents(seconds: float = REST_S) -> Iterator[Row]:
             own = stage.own_cost(command).resident_bytes - bare
             what = f"most memory of {command}, above a bare Python's {bare / 1e6:.1f}"
             yield _row(what, own / 1e6, LIMIT_BYTES / 1e6, "MB")
-        yield from _rests(stage, seconds)
+        # Watch all daemons at once, after they have begun.
+        programs = dict(_daemons(stage))
+        time.sleep(SETTLED_S)
+        before = {name: _cpu_s(each) for name, each in programs.items()}
+        time.sleep(seconds)
+        after = {name: _cpu_s(each) for name, each in programs.items()}
+        for name, program in programs.items():
+            program.terminate()
+            assert cost_of(program).exit_code in (0, 5), name
+            share = 100 * (after[name] - before[name]) / seconds
+            yield _row(f"{name}, {seconds:.0f} s", share, REST_PERCENT, "%")
 
 
 def _row(what: str, value: float, limit: float, unit: str) -> Row:
@@ -75,20 +85,6 @@ def _start_ms(stage: Stage) -> float:
     begun = time.perf_counter()
     subprocess.run(argv, env=stage.environment(), stdout=subprocess.DEVNULL, check=True)
     return (time.perf_counter() - begun) * 1000
-
-
-def _rests(stage: Stage, seconds: float) -> Iterator[Row]:
-    """Watch all daemons at once, after they have begun."""
-    programs = dict(_daemons(stage))
-    time.sleep(SETTLED_S)
-    before = {name: _cpu_s(each) for name, each in programs.items()}
-    time.sleep(seconds)
-    after = {name: _cpu_s(each) for name, each in programs.items()}
-    for name, program in programs.items():
-        program.terminate()
-        assert cost_of(program).exit_code in (0, 5), name
-        share = 100 * (after[name] - before[name]) / seconds
-        yield _row(f"{name}, {seconds:.0f} s", share, REST_PERCENT, "%")
 
 
 def _daemons(stage: Stage) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:

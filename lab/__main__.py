@@ -30,7 +30,19 @@ REPETITIONS: Final = 3
 
 def main() -> int:
     """Run the lab; return 1 if a system failed."""
-    options = _options()
+    parser = argparse.ArgumentParser(prog="lab", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="the least that tells")
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--only", default="", help=f"of {','.join(KINDS)}")
+    parser.add_argument("--study", default=time.strftime("lab-%Y%m%d-%H%M%S"))
+    parser.add_argument("--record", type=Path, help="keep all uploads in this file")
+    parser.add_argument(
+        "--packages", action="store_true", help="print the packages that are missing"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only say whether a lab can run here"
+    )
+    options = parser.parse_args()
     if options.packages:
         print(*needs.missing_packages())
         return 0
@@ -46,22 +58,6 @@ def main() -> int:
         sys.stderr.write("stopped; nothing of the lab runs any more\n")
         return 130
     return 1
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="lab", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="the least that tells")
-    parser.add_argument("--repetitions", type=int, default=REPETITIONS)
-    parser.add_argument("--only", default="", help=f"of {','.join(KINDS)}")
-    parser.add_argument("--study", default=time.strftime("lab-%Y%m%d-%H%M%S"))
-    parser.add_argument("--record", type=Path, help="keep all uploads in this file")
-    parser.add_argument(
-        "--packages", action="store_true", help="print the packages that are missing"
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="only say whether a lab can run here"
-    )
-    return parser.parse_args()
 
 
 def _interrupt(*_: Any) -> None:
@@ -90,59 +86,40 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
         )
         machine = environment.get("MACHINE", "lab-machine")
         study = (options.study, machine)
-        laboratory = _laboratory(folder, agent, images, server, ports, study)
+        # Write study and machine to the server; return the lab that measures them.
+        facts = facts_of_machine(agent, images[0].root, folder)
+        laboratory = Laboratory(
+            folder=folder,
+            agent=agent,
+            guest=images[0],
+            tower=images[1],
+            client=Client(server.url, server.token, patience_s=30),
+            reader=Client(server.url, server.read_token, patience_s=30),
+            token=server.token,
+            study=study[0],
+            machine=study[1],
+            session=study[0],
+            desk_port=ports[0],
+            time_port=ports[1],
+            beneath=found_study(server, facts, *study),
+            versions=versions_here(),
+            say=say,
+        )
         try:
-            failures = _measured(laboratory, visits)
+            # Make all visits, and return what went wrong.
+            for visit in visits:
+                say(f"{_named(visit)}: {visit.repetitions} repetitions")
+                laboratory.visit(visit)
+            failures = _judged(laboratory, visits)
         finally:
             if options.record:
-                _record(options, laboratory, desk)
+                # Write what was uploaded, even if the lab was stopped.
+                uploads = list(desk.uploads.values())
+                write_record(options.record, laboratory.reader, options.study, uploads)
+                say(f"written: {options.record}, {len(uploads)} uploads")
     _look_at(server, environment, folder, options.study)
     say(f"{time.monotonic() - begun_s:.0f} s, {len(failures)} failures")
     return 1 if failures else 0
-
-
-def _laboratory(
-    folder: Path,
-    agent: Path,
-    images: tuple[Image, Image | None],
-    server: Server,
-    ports: tuple[int, int],
-    study: tuple[str, str],
-) -> Laboratory:
-    """Write study and machine to the server; return the lab that measures them."""
-    facts = facts_of_machine(agent, images[0].root, folder)
-    return Laboratory(
-        folder=folder,
-        agent=agent,
-        guest=images[0],
-        tower=images[1],
-        client=Client(server.url, server.token, patience_s=30),
-        reader=Client(server.url, server.read_token, patience_s=30),
-        token=server.token,
-        study=study[0],
-        machine=study[1],
-        session=study[0],
-        desk_port=ports[0],
-        time_port=ports[1],
-        beneath=found_study(server, facts, *study),
-        versions=versions_here(),
-        say=say,
-    )
-
-
-def _measured(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
-    """Make all visits, and return what went wrong."""
-    for visit in visits:
-        say(f"{_named(visit)}: {visit.repetitions} repetitions")
-        laboratory.visit(visit)
-    return _judged(laboratory, visits)
-
-
-def _record(options: argparse.Namespace, laboratory: Laboratory, desk: Desk) -> None:
-    """Write what was uploaded, even if the lab was stopped."""
-    uploads = list(desk.uploads.values())
-    write_record(options.record, laboratory.reader, options.study, uploads)
-    say(f"written: {options.record}, {len(uploads)} uploads")
 
 
 def _named(visit: Visit) -> str:

@@ -107,9 +107,25 @@ def image_of(
     unfinished.folder.mkdir()
     log = folder / f"{recipe.name}.log"
     _fill(recipe, unfinished, sources, log)
-    _take_kernels(unfinished)
-    _make_disk(recipe, unfinished, log)
-    _drop_others(recipe, folder)
+    boot = unfinished.root / "boot"
+    for name, pattern in (("vmlinuz", "vmlinuz-*"), ("initrd", "initrd.img-*")):
+        shutil.copy(sorted(boot.glob(pattern))[-1], unfinished.folder / name)
+    for packed in boot.glob("xen-*-amd64.gz"):  # QEMU loads it unpacked only
+        with unfinished.xen.open("wb") as unpacked:
+            subprocess.run(["gzip", "-dc", str(packed)], stdout=unpacked, check=True)
+    # Write the file system without mounting anything.
+    argv = [
+        "mke2fs",
+        "-q",
+        "-t",
+        "ext4",
+        "-d",
+        str(unfinished.root),
+        str(unfinished.disk),
+    ]
+    _run([*argv, f"{recipe.disk_mib}M"], log, {})
+    for old in folder.glob(f"{recipe.name}-*"):
+        shutil.rmtree(old)
     unfinished.folder.rename(image.folder)
     return image
 
@@ -120,26 +136,6 @@ def _fill(recipe: Recipe, image: Image, sources: Path, log: Path) -> None:
     argv += [f'--customize-hook=sh {prepare} "$1"']
     argv += [codename(), str(image.root), str(sources)]
     _run(argv, log, {"VIRTLAB_INIT": str(FILES / "init")})
-
-
-def _take_kernels(image: Image) -> None:
-    boot = image.root / "boot"
-    for name, pattern in (("vmlinuz", "vmlinuz-*"), ("initrd", "initrd.img-*")):
-        shutil.copy(sorted(boot.glob(pattern))[-1], image.folder / name)
-    for packed in boot.glob("xen-*-amd64.gz"):  # QEMU loads it unpacked only
-        with image.xen.open("wb") as unpacked:
-            subprocess.run(["gzip", "-dc", str(packed)], stdout=unpacked, check=True)
-
-
-def _make_disk(recipe: Recipe, image: Image, log: Path) -> None:
-    """Write the file system without mounting anything."""
-    argv = ["mke2fs", "-q", "-t", "ext4", "-d", str(image.root), str(image.disk)]
-    _run([*argv, f"{recipe.disk_mib}M"], log, {})
-
-
-def _drop_others(recipe: Recipe, folder: Path) -> None:
-    for old in folder.glob(f"{recipe.name}-*"):
-        shutil.rmtree(old)
 
 
 def _run(argv: list[str], log: Path, more: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ def write_record(
     """
     name = path.name.partition(".")[0]
     systems = {
-        each["id"]: _description(each)
+        each["id"]: _kept(each, SYSTEM)
         for each in client.get_all("systems/", study=study)
     }
     runs = [{**_named(upload, systems), "study": name} for upload in uploads]
@@ -53,10 +53,6 @@ SYSTEM = (
 def _named(upload: Upload, systems: dict[int, dict[str, Any]]) -> Upload:
     named = upload["system"]
     return {**upload, "system": systems[named] if isinstance(named, int) else named}
-
-
-def _description(system: dict[str, Any]) -> dict[str, Any]:
-    return _kept(system, SYSTEM)
 
 
 def _kept(document: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -28,7 +28,9 @@ class Found:
 def await_read(client: Client, study: str) -> None:
     """Wait until the server has read all that was uploaded, and judged the clocks."""
     end_s = time.monotonic() + READ_S
-    while not (_is_read(client) and _is_judged(client, study)):
+    while not (
+        (not client.get("health/")["outbox"]["waiting"]) and _is_judged(client, study)
+    ):
         if time.monotonic() > end_s:
             raise LabError(f"The server did not read everything within {READ_S} s.")
         time.sleep(0.5)
@@ -54,10 +56,6 @@ def found_of(client: Client, study: str, visits: Iterable[Visit]) -> dict[str, F
             if cell["system_id"] in each.system_ids and _is_of(cell, name)
         )
     return found
-
-
-def _is_read(client: Client) -> bool:
-    return not client.get("health/")["outbox"]["waiting"]
 
 
 def _is_judged(client: Client, study: str) -> bool:

@@ -63,17 +63,14 @@ def found_study(
         }
     )
     kept = {name: facts[name] for name in facts if name not in NOT_OF_THE_MACHINE}
-    _register(client, {"slug": machine, "title": "Lab machine", "facts": kept})
-    return layers
-
-
-def _register(client: Client, host: dict[str, Any]) -> None:
-    """Register the machine; what it stated at an earlier time stays."""
+    # Register the machine; what it stated at an earlier time stays.
+    host = {"slug": machine, "title": "Lab machine", "facts": kept}
     try:
         client.register_host(host)
     except RefusedError as refused:
         if refused.code != "host_exists":
             raise
+    return layers
 
 
 def _beneath(layers: tuple[str, ...]) -> str:

@@ -45,11 +45,7 @@ def for_data(pgdata: Path) -> Account | None:
         )
     if pgdata.exists() and (owner := pgdata.stat()).st_uid != 0:
         return Account(owner.st_uid, owner.st_gid)
-    return _unprivileged()
-
-
-def _unprivileged() -> Account:
-    """Return an account that is there already; none is ever created."""
+    # An account that is there already; none is ever created.
     for name in NAMES:
         try:
             entry = pwd.getpwnam(name)

@@ -96,23 +96,23 @@ def _check_broker(url: str) -> list[str]:
     try:
         with redis.Redis.from_url(socket_url(url), retry=None) as connection:
             connection.ping()
-            return _broker_advice(connection)
+            try:
+                require_durable_broker(connection, append_only=False)
+                found = _broker_settings(connection)
+            except redis.ResponseError:
+                # Rented servers often forbid the question.
+                return [
+                    "Redis does not tell its maxmemory-policy; it must be noeviction."
+                ]
+            if _missing(APPEND_ONLY, found):
+                return [
+                    "Redis runs without appendonly: a restart delays work by seconds."
+                ]
+            return []
     except (redis.RedisError, ValueError) as error:
         raise ServiceError(
             f"The Redis of REDIS_URL does not answer: {error}"
         ) from error
-
-
-def _broker_advice(connection: "redis.Redis") -> list[str]:
-    try:
-        require_durable_broker(connection, append_only=False)
-        found = _broker_settings(connection)
-    except redis.ResponseError:
-        # Rented servers often forbid the question.
-        return ["Redis does not tell its maxmemory-policy; it must be noeviction."]
-    if _missing(APPEND_ONLY, found):
-        return ["Redis runs without appendonly: a restart delays work by seconds."]
-    return []
 
 
 def socket_url(url: str) -> str:

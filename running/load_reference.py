@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.client import Client, RefusedError, UnreachableError
-from benchmarks.reference.documents import ReferenceStudy, reference_studies
+from benchmarks.reference.documents import reference_studies
 from benchmarks.reference.recorded import recorded_studies
 
 if TYPE_CHECKING:
@@ -33,7 +33,17 @@ def load(client: Client) -> None:
         return
     with _progress() as progress:
         for study in missing:
-            _upload(client, study, progress)
+            slug = study.document["slug"]
+            bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
+            client.create_study(study.document)
+            for host in study.hosts:
+                client.register_host(host)
+            # Runs come last: a study that has them all needs nothing more.
+            if study.reference_system:
+                system = client.register_system(study.reference_system)
+                client.update_study(slug, {"reference_system": system["id"]})
+            for stored in client.upload(study.runs):
+                progress.update(bar, completed=stored)
         _await_processing(client, progress)
 
 
@@ -45,20 +55,6 @@ def _stored_runs(client: Client, slug: str) -> int:
             raise
         return 0
     return counts["runs"]
-
-
-def _upload(client: Client, study: ReferenceStudy, progress: "Progress") -> None:
-    slug = study.document["slug"]
-    bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
-    client.create_study(study.document)
-    for host in study.hosts:
-        client.register_host(host)
-    # Runs come last: a study that has them all needs nothing more.
-    if study.reference_system:
-        system = client.register_system(study.reference_system)
-        client.update_study(slug, {"reference_system": system["id"]})
-    for stored in client.upload(study.runs):
-        progress.update(bar, completed=stored)
 
 
 def _await_processing(client: Client, progress: "Progress") -> None:

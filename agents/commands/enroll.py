@@ -33,20 +33,6 @@ def run(options: argparse.Namespace) -> int:
     from agents.client import Client
     from agents.servers import ask_health, ask_token
 
-    enrolment = _enrolment(options)
-    client = Client(enrolment.server, enrolment.token, patience_s=10)
-    console = Console()
-    console.say("Virtlab %s answers." % ask_health(client)["version"])
-    ask_token(client)
-    if enrolment.time_server:
-        _ask_time(enrolment.time_server)
-    if enrolment.host:
-        _register(client, enrolment.host, console)
-    console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
-    return exits.DONE
-
-
-def _enrolment(options: argparse.Namespace) -> Enrolment:
     server = options.server.rstrip("/")
     if not is_address(server):
         raise UsageError(
@@ -56,31 +42,38 @@ def _enrolment(options: argparse.Namespace) -> Enrolment:
     token = sys.stdin.readline().strip() if options.token == "-" else options.token
     if not token:
         raise UsageError("The token is empty.")
-    return Enrolment(server, token, options.study, options.host, options.time_server)
+    enrolment = Enrolment(
+        server, token, options.study, options.host, options.time_server
+    )
+    client = Client(enrolment.server, enrolment.token, patience_s=10)
+    console = Console()
+    console.say("Virtlab %s answers." % ask_health(client)["version"])
+    ask_token(client)
+    if enrolment.time_server:
+        from agents.timing.asking import NoTimeError, open_asking
+        from agents.timing.stamps import take_stamp
 
+        try:
+            with open_asking(enrolment.time_server) as asking:
+                take_stamp(asking)
+        except NoTimeError as error:
+            raise ServerAwayError(str(error)) from None
+    if enrolment.host:
+        # Register the machine; one that is there already is fine, whatever it states.
+        from agents.client import RefusedError
 
-def _ask_time(address: str) -> None:
-    from agents.timing.asking import NoTimeError, open_asking
-    from agents.timing.stamps import take_stamp
-
-    try:
-        with open_asking(address) as asking:
-            take_stamp(asking)
-    except NoTimeError as error:
-        raise ServerAwayError(str(error)) from None
-
-
-def _register(client: Any, slug: str, console: Console) -> None:
-    """Register the machine; one that is there already is fine, whatever it states."""
-    from agents.client import RefusedError
-
-    try:
-        client.register_host(_host(slug))
-        console.say("Registered: %s" % slug)
-    except RefusedError as refused:
-        if refused.code != "host_exists":
-            raise ServerRefusedError(str(refused)) from None
-        console.say("%s is registered already, with other facts; they stay." % slug)
+        try:
+            client.register_host(_host(enrolment.host))
+            console.say("Registered: %s" % enrolment.host)
+        except RefusedError as refused:
+            if refused.code != "host_exists":
+                raise ServerRefusedError(str(refused)) from None
+            console.say(
+                "%s is registered already, with other facts; they stay."
+                % enrolment.host
+            )
+    console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
+    return exits.DONE
 
 
 def _host(slug: str) -> Dict[str, Any]:

@@ -84,13 +84,9 @@ def _by_group(evidence: Dict[str, Any]) -> List[Finding]:
             if part in path:
                 return [Finding(layer, "Process 1 is in the group %s." % path)]
         is_main = controller in ("", "name=systemd")
-        if is_main and path and not _is_own(path):
+        if is_main and path and not (path == "/" or path.startswith(OWN_GROUPS[1:])):
             return [Finding(UNKNOWN, "Process 1 is in the group %s." % path)]
     return []
-
-
-def _is_own(path: str) -> bool:
-    return path == "/" or path.startswith(OWN_GROUPS[1:])
 
 
 def _by_namespace(evidence: Dict[str, Any]) -> List[Finding]:

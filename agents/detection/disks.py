@@ -26,7 +26,7 @@ def _disk(folder: str) -> Dict[str, Any]:
         "model": text("device/model"),
         "vendor": text("device/vendor"),
         "bytes": None if sectors is None else sectors * _SECTOR_BYTES,
-        "rotational": _yes_or_no(text("queue/rotational")),
+        "rotational": {"0": "no", "1": "yes"}.get(text("queue/rotational") or ""),
         "scheduler": _scheduler(text("queue/scheduler")),
         "write cache": text("queue/write_cache"),
         "queue depth": whole_number_of(os.path.join(folder, "queue/nr_requests")),
@@ -38,10 +38,6 @@ def _disk(folder: str) -> Dict[str, Any]:
 def _scheduler(text: Optional[str]) -> Optional[str]:
     """Return the chosen one; a disk with only one shows it without brackets."""
     return chosen(text) or text
-
-
-def _yes_or_no(text: Optional[str]) -> Optional[str]:
-    return {"0": "no", "1": "yes"}.get(text or "")
 
 
 def _driver(link: str) -> Optional[str]:

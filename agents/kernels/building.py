@@ -58,7 +58,12 @@ def program_of(kernel: str, bits: int = 0) -> str:
             "for %s: apt install gcc libc6-dev"
             % (kernel, ", ".join(COMPILERS), machine_name(bits))
         )
-    return _kept(prebuilt, kernel)
+    folder = os.path.join(_store(), hashlib.sha256(prebuilt).hexdigest()[:16])
+    program = os.path.join(folder, _file_name(kernel))
+    if not os.path.isfile(program):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        write_durably(program, prebuilt, 0o700)
+    return program
 
 
 def compiled(kernel: str, compiler: str, bits: int = 0) -> str:
@@ -148,15 +153,6 @@ def _key(sources: Dict[str, bytes], compiler: str, flags: List[str]) -> str:
     for name in sorted(sources):
         digest.update(sources[name])
     return digest.hexdigest()[:16]
-
-
-def _kept(content: bytes, kernel: str) -> str:
-    folder = os.path.join(_store(), hashlib.sha256(content).hexdigest()[:16])
-    program = os.path.join(folder, _file_name(kernel))
-    if not os.path.isfile(program):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        write_durably(program, content, 0o700)
-    return program
 
 
 def _store() -> str:

@@ -47,7 +47,12 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
         report("%s %s: %s" % (step.tool, step.name, warning))
     if measured.execution.problem:
         return _ended(part, "failed", reason=failure_of(step, measured)[:2000])
-    return _measured(part, step, slot, measured)
+    window = _window(measured)
+    documents = []
+    if not part["is_warm_up"]:
+        documents.append(_document(part, step, slot, measured, window))
+    keys = [document["key"] for document in documents]
+    return _ended(part, "done", window, documents, keys=keys)
 
 
 def step_of(part: Part, time_server: str) -> Step:
@@ -69,15 +74,6 @@ def wishes_of(options: Dict[str, Any], time_server: str) -> Wishes:
     return wishes._replace(**known)
 
 
-def _measured(part: Part, step: Step, slot: Slot, measured: Measured) -> Held:
-    window = _window(measured)
-    documents = []
-    if not part["is_warm_up"]:
-        documents.append(_document(part, step, slot, measured, window))
-    keys = [document["key"] for document in documents]
-    return _ended(part, "done", window, documents, keys=keys)
-
-
 def _document(
     part: Part, step: Step, slot: Slot, measured: Measured, window: Optional[Window]
 ) -> Dict[str, Any]:
@@ -93,7 +89,9 @@ def _document(
     this = Round(part["repetition"], part["repetitions"], part["sequence"] - 1)
     document = document_of(this, step, 0, measured, job)
     if window:
-        document["started_at"] = _moment(window.began_wall_us)
+        seconds, rest = divmod(window.began_wall_us, 1000000)
+        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        document["started_at"] = "%s.%06dZ" % (text, rest)
     return document
 
 
@@ -134,9 +132,3 @@ def _ended(
             began_us=window.began_us, ended_us=window.ended_us, bound_us=window.bound_us
         )
     return Held(part["id"], report, documents or [])
-
-
-def _moment(wall_us: int) -> str:
-    seconds, rest = divmod(wall_us, 1000000)
-    text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return "%s.%06dZ" % (text, rest)

@@ -3,7 +3,6 @@
 import argparse
 import os
 import uuid
-from typing import Any
 
 from agents import exits
 from agents.client import Client
@@ -44,12 +43,11 @@ def look(source: Source, console: Console) -> int:
         since = before.values[at] if before else 0.0
         unit = "J in %g s" % source.every_s if before else "W"
         console.result("%-24s %.3f %s" % (name, reading.values[at] - since, unit))
-    console.result("power                    %.3f W" % _watts(source, before, reading))
+    console.result(
+        "power                    %.3f W"
+        % (watts_between(source, before, reading) or 0.0)
+    )
     return exits.DONE
-
-
-def _watts(source: Source, before: Any, reading: Any) -> float:
-    return watts_between(source, before, reading) or 0.0
 
 
 def record(

@@ -103,18 +103,14 @@ def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
         cells = _cells(line)
         moment = _moment_of(cells[0], units)
         if moment is None and number == 1:
-            units = _units(cells)
+            is_ms = re.search(r"ms\W?$", cells[0].lower())
+            told = re.search(r"milli|kilo|m(?=w)|k(?=w)", "".join(cells[1:2]).lower())
+            scale = {"m": 1e-3, "k": 1e3}[told.group()[0]] if told else 1.0
+            units = _Units(1e3 if is_ms else 1e6, scale)
             continue
         if moment is None or len(cells) < 2:
             raise UsageError("Line %d is no row of a time and watts." % number)
         yield number, moment, _watts_of(cells[1], units, number)
-
-
-def _units(header: List[str]) -> _Units:
-    is_ms = re.search(r"ms\W?$", header[0].lower())
-    told = re.search(r"milli|kilo|m(?=w)|k(?=w)", "".join(header[1:2]).lower())
-    scale = {"m": 1e-3, "k": 1e3}[told.group()[0]] if told else 1.0
-    return _Units(1e3 if is_ms else 1e6, scale)
 
 
 def _cells(line: str) -> List[str]:

@@ -97,7 +97,18 @@ class WattsUp(Source):
     def _connect(self) -> None:
         line = os.open(self.device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         try:
-            _make_raw(line)
+            # 115200 baud, 8 bits, no parity, one stop bit, nothing translated.
+            termios: Any = importlib.import_module("termios")
+            controls = [
+                list(each) if isinstance(each, list) else each
+                for each in (termios.tcgetattr(line))
+            ]
+            controls[0] = controls[1] = controls[3] = 0
+            controls[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
+            controls[4] = controls[5] = termios.B115200
+            controls[6][termios.VMIN], controls[6][termios.VTIME] = 1, 0
+            termios.tcsetattr(line, termios.TCSANOW, controls)
+            termios.tcflush(line, termios.TCIFLUSH)
             os.write(line, LOG_EACH_SECOND)
         except BaseException:
             os.close(line)
@@ -178,18 +189,3 @@ def _is_possible(packet: Packet) -> bool:
     if packet.volts is None or packet.amperes is None:
         return packet.watts >= 0
     return 0 <= packet.watts <= 1.1 * packet.volts * packet.amperes + _SLACK_W
-
-
-def _make_raw(line: int) -> None:
-    """115200 baud, 8 bits, no parity, one stop bit, nothing translated."""
-    termios: Any = importlib.import_module("termios")
-    controls = [
-        list(each) if isinstance(each, list) else each
-        for each in (termios.tcgetattr(line))
-    ]
-    controls[0] = controls[1] = controls[3] = 0
-    controls[2] = termios.CS8 | termios.CREAD | termios.CLOCAL
-    controls[4] = controls[5] = termios.B115200
-    controls[6][termios.VMIN], controls[6][termios.VTIME] = 1, 0
-    termios.tcsetattr(line, termios.TCSANOW, controls)
-    termios.tcflush(line, termios.TCIFLUSH)

@@ -174,7 +174,10 @@ def _inspect(document: dict[str, Any], odd_text: bool) -> None:
         for name, value in levels[-1]:
             names[-1] = name
             if type(value) is dict or type(value) is list:
-                _check_container(value, names, odd_text)
+                if len(names) >= MAX_DEPTH:
+                    raise StrictJSONError(_too_deep(_path(names)))
+                if type(value) is dict:
+                    _check_keys(value, names, odd_text)
                 levels.append(_members(value))
                 names.append("")
                 break
@@ -182,13 +185,6 @@ def _inspect(document: dict[str, Any], odd_text: bool) -> None:
         else:
             levels.pop()
             names.pop()
-
-
-def _check_container(value: Any, names: list[Any], odd_text: bool) -> None:
-    if len(names) >= MAX_DEPTH:
-        raise StrictJSONError(_too_deep(_path(names)))
-    if type(value) is dict:
-        _check_keys(value, names, odd_text)
 
 
 def _check_keys(container: dict[str, Any], names: list[Any], odd_text: bool) -> None:
@@ -287,16 +283,12 @@ def read_lines(body: bytes) -> list[Line]:
     problems: dict[int, Problem] = {}
     for number, row in rows:
         try:
-            found.append(Line(number, _printed_object(row)))
+            found.append(Line(number, read_object(row, PrintedJSONParser.as_printed)))
         except StrictJSONError as error:
             problems[number] = _refusal(error).problem()
     if problems:
         raise LinesRefusedError(problems)
     return found
-
-
-def _printed_object(row: bytes) -> dict[str, Any]:
-    return read_object(row, PrintedJSONParser.as_printed)
 
 
 def _refusal(error: StrictJSONError) -> ApiError:

@@ -76,7 +76,9 @@ def authenticate(shown: str) -> Token:
     matches = fits(secret, token.digest if token else digest(""))
     if brand != "vl" or token is None or not matches or not token.is_valid():
         raise WrongTokenError
-    _note_use(token)
+    now = timezone.now()
+    fresh = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
+    Token.objects.filter(fresh, pk=token.pk).update(last_used_at=now)
     return token
 
 
@@ -132,9 +134,3 @@ def _token_with(prefix: str) -> Token | None:
     if not (prefix.isascii() and prefix.isalnum()):
         return None
     return Token.objects.filter(prefix=prefix).select_related("agent__lab").first()
-
-
-def _note_use(token: Token) -> None:
-    now = timezone.now()
-    fresh = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
-    Token.objects.filter(fresh, pk=token.pk).update(last_used_at=now)

@@ -38,12 +38,14 @@ def without_prefixes(text: str) -> str:
     The number of lines stays as it is.
     """
     lines = f"\n{text}"
-    heads = [line for line in islice(_lines(lines), _PROBE) if line.strip()]
+    heads = [
+        line
+        for line in islice(
+            [f"\n{line}" for line in lines[: 200 * _PROBE].split("\n")], _PROBE
+        )
+        if line.strip()
+    ]
     for prefix in _PREFIXES:
         if heads and sum(map(bool, map(prefix.match, heads))) >= _SHARE * len(heads):
             return prefix.sub("\n", lines)[1:]
     return text
-
-
-def _lines(text: str) -> list[str]:
-    return [f"\n{line}" for line in text[: 200 * _PROBE].split("\n")]

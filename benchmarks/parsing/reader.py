@@ -136,7 +136,19 @@ def _read_part(part: Part, comma: bool, command: str) -> Iterator[ReadRun]:
             )
         )
     parser = part.tool.parser
-    refused = _refused(part, part.tool, parser)
+    # A run that is none, at the last line of the part that is not blank.
+    lines = part.text.removesuffix("\n").count("\n")
+    # Without copying a long text.
+    tail = part.text[-10_000:]
+    end = len(part.text) - len(tail) + len(tail.rstrip())
+    refused = ReadRun(
+        tool=part.tool.slug,
+        parser_version=parser.version,
+        first_line=part.line,
+        last_line=part.line + lines,
+        command=shorten(part.command, 1000),
+        problem=fault(part.text, end, "").moved(part.line - 1),
+    )
     try:
         for run in _parsed(part, parser, comma, command):
             yield _checked(part.tool, run, refused)
@@ -173,22 +185,6 @@ def _moved(run: ParsedRun) -> ParsedRun:
     return run
 
 
-def _refused(part: Part, tool: Tool, parser: Parser) -> ReadRun:
-    """A run that is none, at the last line of the part that is not blank."""
-    lines = part.text.removesuffix("\n").count("\n")
-    # Without copying a long text.
-    tail = part.text[-10_000:]
-    end = len(part.text) - len(tail) + len(tail.rstrip())
-    return ReadRun(
-        tool=tool.slug,
-        parser_version=parser.version,
-        first_line=part.line,
-        last_line=part.line + lines,
-        command=shorten(part.command, 1000),
-        problem=fault(part.text, end, "").moved(part.line - 1),
-    )
-
-
 def _checked(tool: Tool, run: ParsedRun, refused: ReadRun) -> ReadRun:
     """The run without the readings that are none; rejected if nothing is left."""
     if run.problem:
@@ -217,7 +213,10 @@ def _checked(tool: Tool, run: ParsedRun, refused: ReadRun) -> ReadRun:
         tool_version=shorten(run.tool_version),
         readings=tuple(kept),
         warnings=tuple(doubts),
-        facts={name: _shown(fact) for name, fact in run.facts.items()},
+        facts={
+            name: (shorten(fact, 200) if isinstance(fact, str) else fact)
+            for name, fact in run.facts.items()
+        },
     )
 
 
@@ -228,10 +227,6 @@ def _because(problem: ParseError, refused: ReadRun) -> ReadRun:
     assert isinstance(refused.problem, LineError)
     last = refused.problem
     return replace(refused, problem=LineError(last.line, last.text, problem.sentence))
-
-
-def _shown(fact: Parameter) -> Parameter:
-    return shorten(fact, 200) if isinstance(fact, str) else fact
 
 
 def _comma_hint(text: str, line: int) -> str:

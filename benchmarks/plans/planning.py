@@ -53,7 +53,23 @@ def create_plan(
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     kept = {**design, "systems": _columns(study, design["systems"])}
     asked = read_design(kept, seed)
-    _check_width(asked, limits)
+    most = limits.get("most_repetitions")
+    if (limits.get("width_percent") is None) != (most is None):
+        raise PlanError(
+            Sentence(
+                "A target width and a maximum belong together: send "
+                '"width_percent" and "most_repetitions", or none of them.'
+            )
+        )
+    if most is not None and most < asked.repetitions:
+        raise PlanError(
+            Sentence(
+                '"most_repetitions" ({most}) is less than the {repetitions} '
+                "repetitions that are planned anyway.",
+                most=most,
+                repetitions=asked.repetitions,
+            )
+        )
     steps = expand(asked)
     plan = Plan.objects.create(
         lab=study.lab,
@@ -201,23 +217,3 @@ def _scenario(said: Mapping[str, Any]) -> Scenario:
             Sentence('The scenario "combined" needs at least 2 "tools" of its own.')
         )
     return Scenario(kind, len(mix) or (1 if kind == "single" else vms), load, mix)
-
-
-def _check_width(design: Design, limits: Mapping[str, Any]) -> None:
-    most = limits.get("most_repetitions")
-    if (limits.get("width_percent") is None) != (most is None):
-        raise PlanError(
-            Sentence(
-                "A target width and a maximum belong together: send "
-                '"width_percent" and "most_repetitions", or none of them.'
-            )
-        )
-    if most is not None and most < design.repetitions:
-        raise PlanError(
-            Sentence(
-                '"most_repetitions" ({most}) is less than the {repetitions} '
-                "repetitions that are planned anyway.",
-                most=most,
-                repetitions=design.repetitions,
-            )
-        )

@@ -287,17 +287,13 @@ def add_rounds(plan: Plan, now: datetime) -> bool:
 
 def _more(plan: Plan, widths: Mapping[int, Width]) -> dict[int, int]:
     """Return how many more rounds each treatment gets, within the plan's maximum."""
-    done = _rounds(plan)
+    steps = plan.steps.filter(repetition__gt=0)
+    done = Counter(steps.values_list("treatment", flat=True))
     most = plan.most_repetitions or 0
     wanted = {
         number: min(width.more, most - done[number]) for number, width in widths.items()
     }
     return {number: rounds for number, rounds in wanted.items() if rounds > 0}
-
-
-def _rounds(plan: Plan) -> Counter[int]:
-    steps = plan.steps.filter(repetition__gt=0)
-    return Counter(steps.values_list("treatment", flat=True))
 
 
 def _advice(plan: Plan, width: Width, more: Mapping[int, int]) -> dict[str, Any]:
@@ -348,16 +344,7 @@ def _proceed(plan_id: int) -> bool:
 
 def advance(plan: Plan, now: datetime) -> None:
     """Do what is due; the caller holds the plan's lock."""
-    if plan.status == Plan.Status.OPEN:
-        _end_budget(plan, now)
-    for step in plan.steps.filter(status__in=PlanStep.BUSY):
-        _time_out(plan, step, now)
-    if plan.status == Plan.Status.OPEN:
-        _finish(plan, now)
-
-
-def _end_budget(plan: Plan, now: datetime) -> None:
-    if plan.ends_at and now >= plan.ends_at:
+    if plan.status == Plan.Status.OPEN and plan.ends_at and now >= plan.ends_at:
         leave_undone(
             plan,
             Sentence(
@@ -365,6 +352,10 @@ def _end_budget(plan: Plan, now: datetime) -> None:
                 budget=plan.budget_s,
             ),
         )
+    for step in plan.steps.filter(status__in=PlanStep.BUSY):
+        _time_out(plan, step, now)
+    if plan.status == Plan.Status.OPEN:
+        _finish(plan, now)
 
 
 def _time_out(plan: Plan, step: PlanStep, now: datetime) -> None:

@@ -47,7 +47,19 @@ def join_plan(
         raise _not_of_plan(plan, system_id)
     slot = _slot_for(name, slots)
     now = timezone.now()
-    _check_instance(slot, instance, now)
+    is_other = slot.instance and instance and slot.instance != instance
+    if is_other and slot.seen_at and slot.seen_at > now - PRESENT_FOR:
+        wait_s = PRESENT_FOR.total_seconds()
+        raise SlotsTakenError(
+            Sentence(
+                'Another guest follows this plan as "{name}" at this moment. '
+                "Give this one a name of its own (--as NAME), or wait "
+                "{wait:.0f} s if that was this guest before it was started "
+                "anew.",
+                name=slot.name,
+                wait=wait_s,
+            )
+        )
     slot.name, slot.agent, slot.seen_at, slot.instance = name, agent, now, instance
     slot.joined_at = slot.joined_at or now
     slot.save()
@@ -80,22 +92,6 @@ def _slot_for(name: str, slots: Sequence[PlanSlot]) -> PlanSlot:
             )
         )
     return slot
-
-
-def _check_instance(slot: PlanSlot, instance: str, now: datetime) -> None:
-    is_other = slot.instance and instance and slot.instance != instance
-    if is_other and slot.seen_at and slot.seen_at > now - PRESENT_FOR:
-        wait_s = PRESENT_FOR.total_seconds()
-        raise SlotsTakenError(
-            Sentence(
-                'Another guest follows this plan as "{name}" at this moment. '
-                "Give this one a name of its own (--as NAME), or wait "
-                "{wait:.0f} s if that was this guest before it was started "
-                "anew.",
-                name=slot.name,
-                wait=wait_s,
-            )
-        )
 
 
 def _system(lab: Lab, said: int | dict[str, Any]) -> int:
@@ -161,7 +157,10 @@ def next_part(*, lab: Lab, plan_id: int, slot_id: int) -> Answer:
         break_attempt(plan, held.step, reason, now)
         held = None
     if held:
-        return _called_again(held)
+        # Hand a part out again; who asks anew has not arrived, whatever it said before.
+        held.status = Part.CALLED
+        held.save(update_fields=["status"])
+        return Answer("run", part=held)
     if plan.status != Plan.Status.OPEN:
         return Answer("over", f"The plan is {plan.status}.")
     return _turn(plan, slot, now)
@@ -172,18 +171,15 @@ def read_part(part_id: int) -> PlanPart:
     return PlanPart.objects.select_related("step__plan", "slot__system").get(pk=part_id)
 
 
-def _called_again(part: PlanPart) -> Answer:
-    """Hand a part out again; who asks anew has not arrived, whatever it said before."""
-    part.status = Part.CALLED
-    part.save(update_fields=["status"])
-    return Answer("run", part=part)
-
-
 def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
     here = plan.steps.filter(system__host=slot.system.host_id)
     busy = here.filter(status__in=PlanStep.BUSY).first()
     if busy is None:
-        busy = _chosen(plan, here, slot, now)
+        waiting = here.filter(status=Step.WAITING).order_by("position")
+        _give_up(plan, waiting, now)
+        absent = plan.slots.filter(Q(seen_at=None) | Q(seen_at__lt=now - PRESENT_FOR))
+        ready = waiting.exclude(parts__slot__in=absent)
+        busy = ready.first() or waiting.filter(parts__slot=slot).first()
         if busy is not None:
             gather(plan, busy, now)
     if busy is None:
@@ -194,20 +190,6 @@ def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
     own.status, own.seen_at = Part.CALLED, now
     own.save()
     return Answer("run", part=read_part(own.pk))
-
-
-def _chosen(
-    plan: Plan, here: QuerySet[PlanStep], slot: PlanSlot, now: datetime
-) -> PlanStep | None:
-    """Return the first step that all of its slots are there for, else one of ours.
-
-    Steps that no longer fit into the budget are given up on the way.
-    """
-    waiting = here.filter(status=Step.WAITING).order_by("position")
-    _give_up(plan, waiting, now)
-    absent = plan.slots.filter(Q(seen_at=None) | Q(seen_at__lt=now - PRESENT_FOR))
-    ready = waiting.exclude(parts__slot__in=absent)
-    return ready.first() or waiting.filter(parts__slot=slot).first()
 
 
 def _give_up(plan: Plan, waiting: QuerySet[PlanStep], now: datetime) -> None:

@@ -101,20 +101,16 @@ def residuals(logs: Floats) -> Floats:
     """
     result = np.full(logs.shape, np.nan)
     for column in range(logs.shape[1]):
-        others = _nearest(logs, column)
+        # The columns that share most rows with this one.
+        known = ~np.isnan(logs)
+        shared = (known & known[:, [column]]).sum(axis=0)
+        shared[column] = 0
+        order = np.argsort(-shared, kind="stable")[:SIBLINGS]
+        found: NDArray[np.intp] = order[shared[order] > 0]
+        others = found
         if others.size:
             result[:, column] = _off(logs[:, column], logs[:, others])
     return result
-
-
-def _nearest(logs: Floats, column: int) -> NDArray[np.intp]:
-    """The columns that share most rows with this one."""
-    known = ~np.isnan(logs)
-    shared = (known & known[:, [column]]).sum(axis=0)
-    shared[column] = 0
-    order = np.argsort(-shared, kind="stable")[:SIBLINGS]
-    found: NDArray[np.intp] = order[shared[order] > 0]
-    return found
 
 
 def _off(own: Floats, others: Floats) -> Floats:

@@ -256,11 +256,10 @@ def run_energies(study: Study) -> tuple[MeteredWork, ...]:
     groups: dict[tuple[int, int], list[RunEnergy]] = defaultdict(list)
     for row in rows:
         groups[row.lead_id, row.meter_id].append(row)
-    return tuple(_work(members) for members in groups.values())
-
-
-def _work(rows: Sequence[RunEnergy]) -> MeteredWork:
-    return MeteredWork(tuple(row.run for row in rows), rows[0])
+    return tuple(
+        MeteredWork(tuple(row.run for row in members), members[0])
+        for members in groups.values()
+    )
 
 
 def _coverage(energy: RunEnergy) -> Iterator[Remark]:

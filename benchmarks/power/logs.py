@@ -148,35 +148,31 @@ def keep_power(*, agent: Agent, document: dict[str, Any]) -> Kept:
     for left in reversed(range(SIMULTANEOUS_TRIES)):
         try:
             with transaction.atomic():
-                return _kept(agent, document, text)
+                key, digest = UUID(document["key"]), sha256(text.encode()).hexdigest()
+                known = PowerChunk.objects.filter(agent=agent, key=key).first()
+                if known is not None:
+                    if known.digest != digest:
+                        raise KeyReusedError(str(key))
+                    return Kept(known, repeated=True)
+                chunk = PowerChunk.objects.create(
+                    lab=agent.lab,
+                    meter=_meter(agent, document["host"], document["meter"]),
+                    agent=agent,
+                    key=key,
+                    digest=digest,
+                    log=UUID(document["log"]),
+                    number=document["number"],
+                    text=text,
+                    stamps=document.get("stamps", []),
+                    sample_count=len(document["samples"]),
+                )
+                _set_on_the_clock(chunk, document)
+                return Kept(chunk, repeated=False)
         except IntegrityError:
             # Somebody stored this key or this meter at this very moment: look again.
             if not left:
                 raise
     raise AssertionError("unreachable")
-
-
-def _kept(agent: Agent, document: dict[str, Any], text: str) -> Kept:
-    key, digest = UUID(document["key"]), sha256(text.encode()).hexdigest()
-    known = PowerChunk.objects.filter(agent=agent, key=key).first()
-    if known is not None:
-        if known.digest != digest:
-            raise KeyReusedError(str(key))
-        return Kept(known, repeated=True)
-    chunk = PowerChunk.objects.create(
-        lab=agent.lab,
-        meter=_meter(agent, document["host"], document["meter"]),
-        agent=agent,
-        key=key,
-        digest=digest,
-        log=UUID(document["log"]),
-        number=document["number"],
-        text=text,
-        stamps=document.get("stamps", []),
-        sample_count=len(document["samples"]),
-    )
-    _set_on_the_clock(chunk, document)
-    return Kept(chunk, repeated=False)
 
 
 def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:

@@ -296,13 +296,9 @@ def _table(
 
 def _reference(study: Study, systems: Sequence[SystemEnergy]) -> SystemEnergy:
     """Return the study's reference, else the native machine, else the first."""
-    chosen = (each for each in systems if _is_chosen(study, each))
+    chosen = (each for each in systems if each.system.pk == study.reference_system_id)
     native = (each for each in systems if each.system.is_native)
     return next(chosen, None) or next(native, None) or systems[0]
-
-
-def _is_chosen(study: Study, energy: SystemEnergy) -> bool:
-    return energy.system.pk == study.reference_system_id
 
 
 def _of_system(

@@ -104,7 +104,14 @@ def request_version(
     note = clean_text(
         licence_note.strip(), what="answer about the licence", multiline=True
     )
-    _check_licence(licence, note)
+    if licence not in Version.Licence.values:
+        raise VersionError(
+            Sentence("Say whether a licence of these hypervisors restricts publishing.")
+        )
+    if licence == Version.Licence.PERMITTED and not note:
+        raise VersionError(
+            Sentence("Say who permitted it and when: the answer is kept.")
+        )
     check_settled(study)
     return PublishingJob.objects.get_or_create(
         study=study,
@@ -158,17 +165,6 @@ def check_settled(study: Study) -> None:
                 "Runs of this study are still being processed. "
                 "Freeze it when they are done."
             )
-        )
-
-
-def _check_licence(licence: str, note: str) -> None:
-    if licence not in Version.Licence.values:
-        raise VersionError(
-            Sentence("Say whether a licence of these hypervisors restricts publishing.")
-        )
-    if licence == Version.Licence.PERMITTED and not note:
-        raise VersionError(
-            Sentence("Say who permitted it and when: the answer is kept.")
         )
 
 

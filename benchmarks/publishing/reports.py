@@ -34,7 +34,10 @@ def ask_report(
     is_to_make = is_new or report.stage == Stage.FAILED or revive(report)
     if is_to_make:
         report.stage, report.seen_at = Stage.WAITING, now
-        _forget_old(report)
+        # Forget those that were asked for least.
+        others = Report.objects.exclude(pk=report.pk).order_by("-asked_at", "-pk")
+        old = others.values_list("pk", flat=True)[KEPT - 1 :]
+        Report.objects.filter(pk__in=list(old)).delete()
     report.asked_at = now
     report.save(update_fields=["stage", "asked_at", "seen_at"])
     return report, is_to_make
@@ -64,10 +67,3 @@ def note_stage(*, report: Report, stage: str, content: bytes = b"") -> None:
 def _stamp(study: Study, person: User | None, site: str, edition: str) -> str:
     said = (study_version(study), person.pk if person else 0, site, edition)
     return hashlib.sha256(repr(said).encode()).hexdigest()
-
-
-def _forget_old(kept: Report) -> None:
-    """Forget those that were asked for least."""
-    others = Report.objects.exclude(pk=kept.pk).order_by("-asked_at", "-pk")
-    old = others.values_list("pk", flat=True)[KEPT - 1 :]
-    Report.objects.filter(pk__in=list(old)).delete()

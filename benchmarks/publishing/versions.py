@@ -38,11 +38,47 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
     """
     _check_unchanged(job)
     check_settled(job.study)
-    version = _begun(job)
+    # A version with its address and number; it is stored with its files.
+    study, person = job.study, job.person
+    judged = study_assessment(study)
+    others = Version.objects.filter(study=study)
+    latest = others.aggregate(latest=Max("number"))["latest"] or 0
+    version = Version(
+        pk=_next_address(),
+        lab=study.lab,
+        study=study,
+        number=latest + 1,
+        title=study.title,
+        person=person,
+        who=person.get_username(),
+        product_version=settings.VERSION,
+        rule_set=judged.rule_set,
+        judged=judged.level,
+        undisclosed={group: list(names) for group, names in judged.undisclosed.items()},
+        licence=job.licence,
+        licence_note=job.licence_note,
+    )
     files = write(version)
     with transaction.atomic():
-        _take_over(job)
-        _store(version, files)
+        # See to it, until the transaction ends, that this maker is the one that stores.
+        locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
+        if not locked.is_unfinished or locked.attempts != job.attempts:
+            raise VersionError(Sentence("Another worker has taken it over meanwhile."))
+        Study.objects.select_for_update().get(pk=job.study_id)
+        _check_unchanged(job)
+        kept = [
+            VersionFile(
+                version=version,
+                form=form,
+                content=content,
+                size=len(content),
+                digest=hashlib.sha256(content).hexdigest(),
+            )
+            for form, content in files.items()
+        ]
+        version.digest = digest_of({each.form: each.digest for each in kept})
+        version.save(force_insert=True)
+        VersionFile.objects.bulk_create(kept)
         news = {"stage": PublishingJob.Stage.DONE, "version": version}
         PublishingJob.objects.filter(pk=job.pk).update(**news, seen_at=timezone.now())
     return version
@@ -99,60 +135,12 @@ def _check_unchanged(job: PublishingJob) -> None:
         )
 
 
-def _take_over(job: PublishingJob) -> None:
-    """See to it, until the transaction ends, that this maker is the one that stores."""
-    locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
-    if not locked.is_unfinished or locked.attempts != job.attempts:
-        raise VersionError(Sentence("Another worker has taken it over meanwhile."))
-    Study.objects.select_for_update().get(pk=job.study_id)
-    _check_unchanged(job)
-
-
-def _begun(job: PublishingJob) -> Version:
-    """Return a version with its address and number; it is stored with its files."""
-    study, person = job.study, job.person
-    judged = study_assessment(study)
-    others = Version.objects.filter(study=study)
-    latest = others.aggregate(latest=Max("number"))["latest"] or 0
-    return Version(
-        pk=_next_address(),
-        lab=study.lab,
-        study=study,
-        number=latest + 1,
-        title=study.title,
-        person=person,
-        who=person.get_username(),
-        product_version=settings.VERSION,
-        rule_set=judged.rule_set,
-        judged=judged.level,
-        undisclosed={group: list(names) for group, names in judged.undisclosed.items()},
-        licence=job.licence,
-        licence_note=job.licence_note,
-    )
-
-
 def _next_address() -> int:
     """Return a number that no other version gets: its files say their address."""
     table = Version._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table])
         return int(cursor.fetchone()[0])
-
-
-def _store(version: Version, files: Mapping[str, bytes]) -> None:
-    kept = [
-        VersionFile(
-            version=version,
-            form=form,
-            content=content,
-            size=len(content),
-            digest=hashlib.sha256(content).hexdigest(),
-        )
-        for form, content in files.items()
-    ]
-    version.digest = digest_of({each.form: each.digest for each in kept})
-    version.save(force_insert=True)
-    VersionFile.objects.bulk_create(kept)
 
 
 def digest_of(files: Mapping[str, str]) -> str:

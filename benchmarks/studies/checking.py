@@ -5,7 +5,7 @@ a whole study. Doing it twice changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 
 from django.db import transaction
@@ -58,14 +58,8 @@ def _check_noted(study_id: int) -> bool:
 def check_study(study: Study) -> None:
     """Bring the shapes and flags of a study up to date."""
     shape_cells(study)
-    _keep_true(study, check(study_facts(study)))
-
-
-def _keep_true(study: Study, findings: Sequence[Finding]) -> None:
-    """Store new findings; let those go that are no longer made.
-
-    What somebody decided is kept, and holds again if the same finding comes back.
-    """
+    # Store new findings; let those go that are no longer made.
+    findings = check(study_facts(study))
     known = {flag.fingerprint: flag for flag in study.flags.all()}
     found = {finding.fingerprint: finding for finding in findings}
     gone = [flag for key, flag in known.items() if key not in found]

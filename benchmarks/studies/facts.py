@@ -142,7 +142,27 @@ def _run_facts(study: Study, cells: Sequence[Cell]) -> Iterable[RunFact]:
     runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
     cases = {cell.case_id: cell.case for cell in cells}
     places = {_place(cell, cell.case_id): cell.pk for cell in cells}
-    samples = _samples(study, cases, places)
+    rows = Sample.objects.filter(run__study=study).order_by("run_id", "sequence")
+    found: dict[int, list[SampleFact]] = defaultdict(list)
+    for run_id, *place, case_id, value, repetition in rows.values_list(
+        "run_id",
+        *(f"run__{name}" for name in ("system_id", "scenario", "vms", "slot", "load")),
+        "case_id",
+        "value",
+        "repetition",
+    ):
+        case = cases[case_id]
+        found[run_id].append(
+            SampleFact(
+                metric=case.metric,
+                value=value,
+                unit=case.unit,
+                parameters=case.parameters,
+                repetition=repetition,
+                cell=places.get((*place, case_id)),
+            )
+        )
+    samples = found
     for run in runs.select_related("system__host", "corun").order_by("pk"):
         yield _run_fact(run, samples.get(run.pk, ()))
 
@@ -173,39 +193,15 @@ def _run_fact(run: Run, samples: Iterable[SampleFact]) -> RunFact:
         duration_s=_duration_s(facts),
         requested_s=_seconds(facts, "requested_s"),
         samples=tuple(samples),
-        facts={key: value for key, value in facts.items() if _is_scalar(value)},
+        facts={
+            key: value
+            for key, value in facts.items()
+            if isinstance(value, str | int | float | bool)
+        },
         marks=tuple((mark["code"], kept_words(mark)) for mark in run.warnings),
         document=run.document,
         table=run.table,
     )
-
-
-def _samples(
-    study: Study,
-    cases: Mapping[int, Case],
-    places: Mapping[tuple[Any, ...], int],
-) -> Mapping[int, list[SampleFact]]:
-    rows = Sample.objects.filter(run__study=study).order_by("run_id", "sequence")
-    found: dict[int, list[SampleFact]] = defaultdict(list)
-    for run_id, *place, case_id, value, repetition in rows.values_list(
-        "run_id",
-        *(f"run__{name}" for name in ("system_id", "scenario", "vms", "slot", "load")),
-        "case_id",
-        "value",
-        "repetition",
-    ):
-        case = cases[case_id]
-        found[run_id].append(
-            SampleFact(
-                metric=case.metric,
-                value=value,
-                unit=case.unit,
-                parameters=case.parameters,
-                repetition=repetition,
-                cell=places.get((*place, case_id)),
-            )
-        )
-    return found
 
 
 def _duration_s(facts: Mapping[str, Any]) -> float | None:
@@ -223,7 +219,3 @@ def _duration_s(facts: Mapping[str, Any]) -> float | None:
 def _seconds(facts: Mapping[str, Any], *names: str) -> float | None:
     stated = (facts.get(name) for name in names)
     return next((float(each) for each in stated if isinstance(each, int | float)), None)
-
-
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, str | int | float | bool)

@@ -141,7 +141,10 @@ def tally_of(study: Study) -> Tally:
 
 def _tallies(ids: list[int]) -> dict[int, Tally]:
     runs, cells = _run_tallies(ids), _cell_tallies(ids)
-    due, flags = _numbers(DueCheck.objects.all(), ids), _numbers(_open_flags(), ids)
+    due, flags = (
+        _numbers(DueCheck.objects.all(), ids),
+        _numbers(Flag.objects.standing().filter(status=Flag.Status.OPEN), ids),
+    )
     return {
         pk: Tally(
             **runs.get(pk, {}),
@@ -173,10 +176,6 @@ def _cell_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
         compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
     )
     return {row.pop("study"): row for row in counted}
-
-
-def _open_flags() -> QuerySet[Flag]:
-    return Flag.objects.standing().filter(status=Flag.Status.OPEN)
 
 
 def _numbers(rows: QuerySet[Any], ids: list[int]) -> dict[int, int]:

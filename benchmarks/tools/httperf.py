@@ -172,27 +172,20 @@ def _read_numbers(line: Found, draft: Draft) -> None:
         for mode in ("user", "system"):
             draft.add(f"client CPU {mode}", line.number(mode), "s")
     elif line.kind == "reply":
-        _read_reply_rate(line, draft)
+        if line.whole("samples"):
+            draft.add("reply rate", line.number("reply"), "1/s")
+        else:
+            draft.mark(
+                "too_short",
+                Sentence("It ran less than 5 s: the reply rate has no sample."),
+            )
     elif line.kind == "sessions":
-        _read_sessions(line, draft)
-
-
-def _read_reply_rate(line: Found, draft: Draft) -> None:
-    if line.whole("samples"):
-        draft.add("reply rate", line.number("reply"), "1/s")
-    else:
-        draft.mark(
-            "too_short", Sentence("It ran less than 5 s: the reply rate has no sample.")
-        )
-
-
-def _read_sessions(line: Found, draft: Draft) -> None:
-    _add(line, "session", "session rate", "1/s", draft)
-    if line["done"] != line["all"]:
-        told = f"{line['done']} of {line['all']}"
-        draft.mark(
-            "errors", Sentence("Only {told} sessions were completed.", told=told)
-        )
+        _add(line, "session", "session rate", "1/s", draft)
+        if line["done"] != line["all"]:
+            told = f"{line['done']} of {line['all']}"
+            draft.mark(
+                "errors", Sentence("Only {told} sessions were completed.", told=told)
+            )
 
 
 def _add(line: Found, group: str, metric: str, unit: str, draft: Draft) -> None:

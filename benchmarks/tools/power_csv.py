@@ -100,7 +100,13 @@ class Rows:
                     self._take_row(row)
 
     def _take_alike(self, chunk: str) -> bool:
-        found = _alike(chunk, len(self.names))
+        # The times and powers of a chunk in which every row looks like its first.
+        columns = len(self.names)
+        first = chunk[: chunk.find("\n")]
+        separator = next((each for each in ";\t" if each in first), ",")
+        cell = first.partition(separator)[0].strip(' "')
+        is_number = bool(_NUMBER.fullmatch(cell))
+        found = _row(separator, columns, is_number).findall(chunk)
         if len(found) != lines_of(chunk):
             return False
         cells, powers = zip(*found, strict=True)
@@ -209,15 +215,6 @@ def _is_cut(last: Found, rows: list[Found], columns: int) -> bool:
     cells = _cells(last, "cells")
     decimals = {len(_cells(row, "cells")[-1].partition(".")[2]) for row in rows[-9:]}
     return len(cells) != columns or "." not in cells[-1] or len(decimals) > 1
-
-
-def _alike(chunk: str, columns: int) -> list[tuple[str, str]]:
-    """The times and powers of a chunk in which every row looks like its first."""
-    first = chunk[: chunk.find("\n")]
-    separator = next((each for each in ";\t" if each in first), ",")
-    cell = first.partition(separator)[0].strip(' "')
-    is_number = bool(_NUMBER.fullmatch(cell))
-    return _row(separator, columns, is_number).findall(chunk)
 
 
 @cache

@@ -118,25 +118,22 @@ def _read_terse(line: Found, run: Run) -> None:
         return  # the test was not asked for
     if numbers[1] == 0:
         raise line.refused(Sentence("data were moved in no time."))
-    _add_terse(FIELDS[line["field"]], numbers, run.draft)
-
-
-def _add_terse(operation: str, numbers: list[float], draft: Draft) -> None:
+    operation = FIELDS[line["field"]]
     amount, time, user, system, *latencies = numbers
     case: dict[str, Parameter] = {
         "operation": operation,
         "size": f"{amount:.0f} MiB",
     }
-    draft.add("rate", amount / time, "MiB/s", **case)
-    draft.add("time", time, "s", **case)
-    draft.add("CPU user", 100 * user / time, "%", **case)
-    draft.add("CPU system", 100 * system / time, "%", **case)
+    run.draft.add("rate", amount / time, "MiB/s", **case)
+    run.draft.add("time", time, "s", **case)
+    run.draft.add("CPU user", 100 * user / time, "%", **case)
+    run.draft.add("CPU system", 100 * system / time, "%", **case)
     if latencies:
         mean, longest, over2, over10 = latencies
-        draft.add("latency mean", mean, "ms", **case)
-        draft.add("latency max", longest, "ms", **case)
-        draft.add(SHARES["over2"], over2, "%", **case)
-        draft.add(SHARES["over10"], over10, "%", **case)
+        run.draft.add("latency mean", mean, "ms", **case)
+        run.draft.add("latency max", longest, "ms", **case)
+        run.draft.add(SHARES["over2"], over2, "%", **case)
+        run.draft.add(SHARES["over10"], over10, "%", **case)
 
 
 READERS = {"rate": _read_rate, "latency": _read_latency, "terse": _read_terse}

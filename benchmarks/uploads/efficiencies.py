@@ -35,7 +35,7 @@ def normalise(touched: Sequence[Cell]) -> None:
         made += [
             _efficiency_of(cell, cells, natives)
             for cell in cells
-            if cell.pk in ids or leant_on & _groups_joined(cell)
+            if cell.pk in ids or leant_on & {_partners_group(cell), _study_group(cell)}
         ]
     _store(made)
 
@@ -66,10 +66,6 @@ def _partners_group(cell: Cell) -> tuple[Any, ...]:
 
 def _study_group(cell: Cell) -> tuple[Any, ...]:
     return ("reference", cell.study_id, cell.case_id)
-
-
-def _groups_joined(cell: Cell) -> set[tuple[Any, ...]]:
-    return {_partners_group(cell), _study_group(cell)}
 
 
 def _groups_carried(cell: Cell) -> set[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ transaction that stores its results: killed at any point, the work is done again
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -73,7 +73,18 @@ def _claim(limit: int, older_than_s: float) -> list[list[int]]:
 def _process(run_ids: list[int]) -> int:
     try:
         with transaction.atomic():
-            return _finish(run_ids)
+            # Process these runs, unless another worker has them in hand.
+            mine = list(
+                OutboxItem.objects.filter(pk__in=run_ids)
+                .select_for_update(skip_locked=True)
+                .values_list("pk", flat=True)
+            )
+            runs = list(
+                Run.objects.filter(pk__in=mine).select_related("output").order_by("pk")
+            )
+            process_runs(runs)
+            OutboxItem.objects.filter(pk__in=mine).delete()
+            return len(runs)
     except (OperationalError, InterfaceError):
         raise  # the database went away or chose a deadlock's victim: try again later
     except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop the rest
@@ -81,19 +92,6 @@ def _process(run_ids: list[int]) -> int:
             return sum(_process([run_id]) for run_id in run_ids)
         _note_failure(run_ids[0], error)
         return 0
-
-
-def _finish(run_ids: Iterable[int]) -> int:
-    """Process these runs, unless another worker has them in hand."""
-    mine = list(
-        OutboxItem.objects.filter(pk__in=run_ids)
-        .select_for_update(skip_locked=True)
-        .values_list("pk", flat=True)
-    )
-    runs = list(Run.objects.filter(pk__in=mine).select_related("output").order_by("pk"))
-    process_runs(runs)
-    OutboxItem.objects.filter(pk__in=mine).delete()
-    return len(runs)
 
 
 @transaction.atomic

@@ -62,7 +62,7 @@ def begin_reread(
     A study that is being read again is not begun with once more. Raises
     UnknownToolError. The steps are done by whoever calls `proceed`.
     """
-    if study and (begun := _unfinished(study, tool)):
+    if study and (begun := study.rereads.filter(tool=tool, finished_at=None).first()):
         return begun
     reread = Reread(
         study=study, tool=tools.get(tool).slug if tool else "", person=person
@@ -70,10 +70,6 @@ def begin_reread(
     reread.total = _uploads(reread).count()
     reread.save()
     return reread
-
-
-def _unfinished(study: Study, tool: str) -> Reread | None:
-    return study.rereads.filter(tool=tool, finished_at=None).first()
 
 
 def proceed() -> int:

@@ -230,16 +230,13 @@ def shape_cells(study: Study) -> None:
     series, trust = _series(list(cells)), _clock_trust(list(cells), study)
     for cell in cells.values():
         cell.clock_trust = trust.get(cell.pk, "")
-        _describe(cell, series.get(cell.pk, ()))
+        values = series.get(cell.pk, ())
+        cell.shaped_at = cell.updated_at
+        cell.shape, cell.shape_codes = None, ""
+        if len(values) >= MIN_RUNS:
+            shape = shape_of(values, resolution=cell.resolution)
+            cell.shape, cell.shape_codes = _kept(shape), ",".join(shape.doubts)
     Cell.objects.bulk_update(cells.values(), SHAPE_FIELDS, batch_size=500)
-
-
-def _describe(cell: Cell, values: Sequence[float]) -> None:
-    cell.shaped_at = cell.updated_at
-    cell.shape, cell.shape_codes = None, ""
-    if len(values) >= MIN_RUNS:
-        shape = shape_of(values, resolution=cell.resolution)
-        cell.shape, cell.shape_codes = _kept(shape), ",".join(shape.doubts)
 
 
 def _kept(shape: Shape) -> dict[str, Any]:

@@ -31,16 +31,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         lab, name, role = find_lab(options["lab"]), options["name"], options["role"]
-        _check_name(name)
+        # Refuse a name that could not be typed into the sign-in form.
+        try:
+            User.username_validator(name)
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from None
         password = place_person(lab=lab, username=name, role=role)
         self.stderr.write(f"{name} is {role} of {lab}.")
         if password:
             self.stdout.write(password)
-
-
-def _check_name(name: str) -> None:
-    """Refuse a name that could not be typed into the sign-in form."""
-    try:
-        User.username_validator(name)
-    except ValidationError as error:
-        raise CommandError(" ".join(error.messages)) from None

@@ -55,14 +55,13 @@ def _goes_on(sooner: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
     names = [[job.get("jobname") for job in _jobs(each)] for each in (sooner, later)]
     if not names[0] or names[0] != names[1]:
         return False
-    clocks = [(_moment(each), _runtime(each)) for each in (sooner, later)]
+    clocks = [
+        (number(each.get("timestamp_ms", 0), "timestamp_ms"), _runtime(each))
+        for each in (sooner, later)
+    ]
     (moment, ran), (moment_later, ran_later) = clocks
     apart = abs((moment_later - ran_later) - (moment - ran))
     return moment > 0 and ran_later > ran and apart < min(500.0, ran / 2)
-
-
-def _moment(report: Mapping[str, Any]) -> float:
-    return number(report.get("timestamp_ms", 0), "timestamp_ms")
 
 
 def _runtime(report: Mapping[str, Any]) -> float:
@@ -118,21 +117,17 @@ def _read_job(
             continue
         case = {"job": name, **case_of(options, operation)}
         has_read = True
-        _read_rates(run, way, case)
+        if "bw_bytes" in way:
+            run.add("throughput", number(way["bw_bytes"], "bw_bytes"), "B/s", **case)
+        elif "bw" in way:
+            run.add("throughput", number(way["bw"], "bw"), "KiB/s", **case)
+        if "iops" in way:
+            run.add("IOPS", number(way["iops"], "iops"), "1/s", **case)
         _read_latencies(run, way, case)
         mark_short(run, name, number(way.get("runtime", 0), "runtime") / 1000)
     if has_read:
         run.add("CPU user", number(job.get("usr_cpu", 0), "usr_cpu"), "%", job=name)
         run.add("CPU system", number(job.get("sys_cpu", 0), "sys_cpu"), "%", job=name)
-
-
-def _read_rates(run: Draft, way: Mapping[str, Any], case: dict[str, Parameter]) -> None:
-    if "bw_bytes" in way:
-        run.add("throughput", number(way["bw_bytes"], "bw_bytes"), "B/s", **case)
-    elif "bw" in way:
-        run.add("throughput", number(way["bw"], "bw"), "KiB/s", **case)
-    if "iops" in way:
-        run.add("IOPS", number(way["iops"], "iops"), "1/s", **case)
 
 
 def _read_latencies(

@@ -98,7 +98,33 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 def _take(line: Found, log: Log) -> None:
     if line.kind == "named":
-        _take_named(line, log)
+        # A line that a job's name begins: its options, its file or its result.
+        name = line["name"]
+        if line["head"]:
+            log.options[name] = {
+                "rw": line["rw"],
+                "bs": _WAY.sub("", line["bs"]),
+                "ioengine": line["engine"],
+                "iodepth": line["depth"],
+            }
+        elif line["created"]:
+            log.whole.mark(
+                "file_created",
+                Sentence("fio wrote the file itself before it measured."),
+            )
+        else:
+            log.begin(line)
+            failed = line["error"] != "0"
+            log.job, log.jobs, log.case = "" if failed else name, line["jobs"], None
+            if failed:
+                log.run.mark(
+                    "failed",
+                    Sentence(
+                        "{name} ended with error {error}.",
+                        name=name,
+                        error=line["error"],
+                    ),
+                )
     elif line.kind == "version":
         log.whole.tool_version = line["version"]
     elif line.kind == "trouble":
@@ -106,33 +132,6 @@ def _take(line: Found, log: Log) -> None:
         log.whole.mark("failed", Sentence("{said}", said=said))
     elif log.job:
         _take_result(line, log)
-
-
-def _take_named(line: Found, log: Log) -> None:
-    """A line that a job's name begins: its options, its file or its result."""
-    name = line["name"]
-    if line["head"]:
-        log.options[name] = {
-            "rw": line["rw"],
-            "bs": _WAY.sub("", line["bs"]),
-            "ioengine": line["engine"],
-            "iodepth": line["depth"],
-        }
-    elif line["created"]:
-        log.whole.mark(
-            "file_created", Sentence("fio wrote the file itself before it measured.")
-        )
-    else:
-        log.begin(line)
-        failed = line["error"] != "0"
-        log.job, log.jobs, log.case = "" if failed else name, line["jobs"], None
-        if failed:
-            log.run.mark(
-                "failed",
-                Sentence(
-                    "{name} ended with error {error}.", name=name, error=line["error"]
-                ),
-            )
 
 
 def _take_result(line: Found, log: Log) -> None:
