@@ -1,7 +1,7 @@
-"""What the reader of the compare page has chosen; all of it stands in the URL."""
+"""What the reader of a comparison has chosen; all of it stands in the URL."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.columns import BY_RATIO, PLATFORM
 from benchmarks.comparing.ordering import OPTIONS
-from benchmarks.comparing.rows import Facets
+from benchmarks.comparing.rows import Facets, facets
+from benchmarks.comparing.table import CaseGroup, CaseRow, ComparisonTable
 from benchmarks.models import Run, Study, System
 from dashboard import wording
 from dashboard.wording import states
@@ -250,3 +251,122 @@ def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
         _menu(query.get(name, ""), name, label, everything | known)
         for name, label, known in texts
     ]
+
+
+def unmet(query: Mapping[str, str], found: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the parts of a query that came to something else, or to nothing.
+
+    >>> unmet({"case": "99", "run": "4"}, {"case": 7, "run": 4, "family": None})
+    ('case=99',)
+    """
+    return tuple(
+        f"{name}={query[name]}"
+        for name, came in found.items()
+        if query.get(name) and query[name] != str(came)
+    )
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A pinned system and the address without it."""
+
+    name: str
+    without: str
+
+
+def pin_toggled(pins: tuple[str, ...], key: str) -> str:
+    """Return the pins with one more, or without it if it is among them."""
+    rest = [pin for pin in pins if pin != key]
+    return ",".join(rest if key in pins else [*rest, key][-PINS:])
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """The form of a comparison, and in chips what was chosen in it."""
+
+    query: Mapping[str, str]
+    selection: Selection
+    facets: Facets
+    baseline: System | None
+    """The system that was chosen to compare with; None: native."""
+    pinned: tuple[System, ...]
+    menus: list[Menu]
+    looks: list[Menu]
+    unmet: tuple[str, ...]
+    """What the address asks for and is not here."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether two systems are compared with each other alone."""
+        return len(self.pinned) == PINS
+
+    @property
+    def chips(self) -> list[Chip]:
+        return chips([*self.menus, *self.looks], self.query)
+
+    @property
+    def pins(self) -> list[Pin]:
+        """What is pinned, each with the way to let it go."""
+        keys = tuple(str(system.pk) for system in self.pinned)
+        return [
+            Pin(
+                wording.system_name(system),
+                address(self.query, pin=pin_toggled(keys, str(system.pk))),
+            )
+            for system in self.pinned
+        ]
+
+    def cell_query(self, baseline: str) -> str:
+        """Return what a cell's page has to know: its baseline, and what is shown."""
+        show = self.selection.show
+        parts = {
+            "baseline": "" if baseline == NATIVE else baseline,
+            "show": "" if show == SPEED else show,
+        }
+        return address(parts) if any(parts.values()) else ""
+
+
+def chooser(study: Study, query: Mapping[str, str]) -> Chooser:
+    """Return the form of a study's comparison as a URL's query fills it in."""
+    found = facets(study)
+    chosen = selection(query, found)
+    system, pinned = chosen.reference(found), chosen.pinned(found)
+    followed = {
+        "baseline": system.pk if system else NATIVE,
+        "pin": ",".join(str(each.pk) for each in pinned),
+        "show": chosen.show,
+        "order": chosen.order,
+        "only": chosen.only,
+    }
+    return Chooser(
+        query=query,
+        selection=chosen,
+        facets=found,
+        baseline=system,
+        pinned=pinned,
+        menus=menus(chosen, found, study),
+        looks=looks(chosen, found),
+        unmet=unmet(query, followed),
+    )
+
+
+def is_found(q: str, group: CaseGroup, row: CaseRow) -> bool:
+    """Whether every word that is searched for stands in a row's or group's heading.
+
+    `row-search.js` does the same at once.
+    """
+    if not q:
+        return True
+    facts = [wording.fact_text(fact) for fact in (*group.facts, *row.facts)]
+    component = wording.component_name(group.component)
+    said = " ".join([component, group.tool, group.label, row.label, *facts]).casefold()
+    return all(word in said for word in q.casefold().split())
+
+
+def searched(table: ComparisonTable, q: str) -> ComparisonTable:
+    """Return a table without the rows in which the words of a search do not stand."""
+    groups = (
+        replace(group, rows=tuple(row for row in group.rows if is_found(q, group, row)))
+        for group in table.groups
+    )
+    return replace(table, groups=tuple(group for group in groups if group.rows))

@@ -65,7 +65,6 @@ ROUTES: Final[dict[str, Route]] = {
     "study": tab(XEN, BARE, counted=("",)),
     "compare": tab(
         f"{XEN}compare/",
-        f"{XEN}compare/?pin={{one}},{{other}}",
         f"{XEN}compare/?component=nothing",
         f"{UOC}compare/?show=value&q=hdd",
         f"{BARE}compare/",
@@ -76,6 +75,8 @@ ROUTES: Final[dict[str, Route]] = {
             "compare/?baseline={system}",
         ),
     ),
+    # Of one system alone there is nothing to compare: on to the comparison of all.
+    "direct": Route(walked=(f"{XEN}direct/?pin={{one}},{{other}}",), own=(302, 302)),
     "factor-effects": tab(
         f"{ESXI}factor-effects/?component=network",
         f"{BARE}factor-effects/",

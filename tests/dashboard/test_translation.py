@@ -75,7 +75,7 @@ def addresses():
             yield f"{base}compare/?{look}"
         pair = study.cells.values_list("system", flat=True).distinct()[:2]
         if len(pair) == 2:
-            yield f"{base}compare/?pin={pair[0]},{pair[1]}"
+            yield f"{base}direct/?pin={pair[0]},{pair[1]}"
         for cell in cells(study):
             yield f"{base}cells/{cell.pk}/"
             yield f"{base}compare/cell/?cell={cell.pk}"

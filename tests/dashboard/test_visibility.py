@@ -45,6 +45,7 @@ FORMS = {"export": "csv", "cite": "bib", "version-file": "csv"}
 # Ids in the query: of a system, a cell, a case, a run.
 QUERIES = {
     "compare": ("pin={system}", "baseline={system}"),
+    "direct": ("pin={system}",),
     "chart": ("baseline={system}",),
     "cell-card": ("cell={cell}",),
     "cell": ("baseline={system}",),

@@ -17,8 +17,8 @@ from django.utils.safestring import SafeString, mark_safe
 from benchmarks.comparing.columns import Column
 from benchmarks.comparing.table import CaseGroup, CaseRow
 from dashboard import wording
+from dashboard.kit.selections import is_found
 from dashboard.kit.table_cells import CellView, cell_view
-from dashboard.pages.compare.finding import is_found
 from dashboard.pages.compare.page import ComparisonPage
 from dashboard.wording import verdicts
 
@@ -63,7 +63,7 @@ class GridRows:
 
 def grid_rows(page: ComparisonPage) -> GridRows:
     """Return the rows of a comparison."""
-    show, marks = page.selection.show, page.marks
+    show, marks = page.chooser.selection.show, page.marks
     is_told = page.table.runs is None
     views = {
         cell.id: cell_view(cell, marks.get(cell.id), show, is_n_told=is_told)
@@ -82,7 +82,7 @@ def grid_rows(page: ComparisonPage) -> GridRows:
 def _groups(page: ComparisonPage, views: Mapping[int, CellView]) -> Iterator[GroupRows]:
     left = FIRST_ROWS
     for group in page.table.groups:
-        found = [is_found(page.selection.q, group, row) for row in group.rows]
+        found = [is_found(page.chooser.selection.q, group, row) for row in group.rows]
         rows = _rows(group, found, page, views)
         first = _place_after(found, left)
         left -= sum(found)

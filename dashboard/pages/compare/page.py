@@ -1,13 +1,16 @@
-"""What the compare page shows for one choice: menus, chips, table."""
+"""What the compare page shows for one choice: the table, its columns' tools, a chart.
+
+The same table with what may be said of each cell is `judged_table`: for files and the
+chart.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import reverse
-
+from benchmarks.comparing.columns import Column
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.rows import Facets, Reference, comparison_rows, facets
+from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.table import (
     ComparisonTable,
     comparison_table,
@@ -15,76 +18,77 @@ from benchmarks.comparing.table import (
 )
 from benchmarks.comparing.verdicts import Mark, study_verdicts
 from benchmarks.models import Study, System
-from benchmarks.power.energy_per_work import cell_energies, energy_rows
+from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.charts.outlines import Outline, outline
-from dashboard.kit.asked import unmet
 from dashboard.kit.selections import (
     ENERGY,
     NATIVE,
-    SPEED,
-    Chip,
-    Menu,
+    Chooser,
     Selection,
     address,
-    chips,
-    looks,
-    menus,
-    selection,
+    chooser,
+    pin_toggled,
+    searched,
 )
-from dashboard.pages.compare.column_tools import ColumnTools, Pin, column_tools, pins
-from dashboard.pages.compare.direct import DirectPage, direct_page
-from dashboard.pages.compare.figure import comparison_figure
-from dashboard.pages.compare.finding import searched
+from dashboard.pages.compare.figure import column_name, comparison_figure
 
 DRAWN_CELLS = 2_000
+
+
+@dataclass(frozen=True)
+class ColumnTools:
+    """A column with the addresses of the page after each action."""
+
+    name: str
+    is_edge: bool
+    is_reference: bool
+    reference: str
+    is_pinned: bool
+    pin: str
+
+
+def column_tools(
+    columns: tuple[Column, ...], chosen: Selection, query: Mapping[str, str]
+) -> Iterator[ColumnTools]:
+    """Yield the tools of each column; doing a thing again undoes it."""
+    for column in columns:
+        key = str(column.system_id)
+        is_reference = key == chosen.baseline
+        yield ColumnTools(
+            name=column_name(column),
+            is_edge=column.is_edge,
+            is_reference=is_reference,
+            reference=address(query, baseline=NATIVE if is_reference else key),
+            is_pinned=key in chosen.pins,
+            pin=address(query, pin=pin_toggled(chosen.pins, key)),
+        )
 
 
 @dataclass(frozen=True)
 class ComparisonPage:
     """Everything of the page that depends on what was chosen."""
 
-    address: str
-    query: Mapping[str, str]
-    selection: Selection
+    chooser: Chooser
     reference: System | None
-    pinned: tuple[System, ...]
-    menus: list[Menu]
-    looks: list[Menu]
-    chips: list[Chip]
     table: ComparisonTable
     marks: Mapping[int, Mark]
     """What may be said of each cell, by the cell's id."""
-    direct: DirectPage | None = None
-    """Two systems against each other, instead of the table."""
-    unmet: tuple[str, ...] = ()
-    """What the address asks for and is not here."""
-    is_bare: bool = False
-    """Nothing has been measured in the study, whatever is chosen."""
 
     @property
     def tools(self) -> Iterator[ColumnTools]:
         """What can be done with each column."""
-        return column_tools(self.table.head.columns, self.selection, self.query)
-
-    @property
-    def pins(self) -> list[Pin]:
-        """What is pinned, each with the way to let it go."""
-        return pins(self.pinned, self.query)
-
-    @property
-    def unpinned(self) -> str:
-        """The address of the whole table."""
-        return address(self.query, pin="")
-
-    @property
-    def swapped(self) -> str:
-        """The address of the direct comparison the other way round."""
-        return address(self.query, pin=",".join(self.selection.pins[::-1]))
+        columns = self.table.head.columns
+        return column_tools(columns, self.chooser.selection, self.chooser.query)
 
     @property
     def search(self) -> str:
         """The query of this page's address."""
-        return address(self.query)
+        return address(self.chooser.query)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing has been measured in the study, whatever is chosen."""
+        return not self.chooser.facets.scenarios
 
     @property
     def is_relative(self) -> bool:
@@ -100,7 +104,7 @@ class ComparisonPage:
     @property
     def is_energy(self) -> bool:
         """Whether the cells tell energy per work."""
-        return self.selection.show == ENERGY
+        return self.chooser.selection.show == ENERGY
 
     @property
     def has_no_power(self) -> bool:
@@ -119,7 +123,7 @@ class ComparisonPage:
         """What the chart of the ratios takes of the page; None if it cannot be read."""
         if not 0 < self.table.ratio_count <= DRAWN_CELLS:
             return None
-        table = searched(self.table, self.selection.q)
+        table = searched(self.table, self.chooser.selection.q)
         figure = comparison_figure(table, self.is_energy, is_told=False)
         return outline(figure) if figure else None
 
@@ -129,95 +133,98 @@ class ComparisonPage:
 
         Seen from the compare page: a whole address would be repeated in every cell.
         """
-        return "../cells/", f"/{self.cell_query}"
-
-    @property
-    def cell_query(self) -> str:
-        """What a cell's page and card have to know: its baseline, and what is shown.
-
-        Of two pinned systems the second is the baseline.
-        """
-        chosen = self.selection
-        base = str(self.direct.other.pk) if self.direct else chosen.baseline
-        said = {
-            "baseline": "" if base == NATIVE else base,
-            "show": "" if chosen.show == SPEED else chosen.show,
-        }
-        return address(said) if any(said.values()) else ""
+        return (
+            "../cells/",
+            f"/{self.chooser.cell_query(self.chooser.selection.baseline)}",
+        )
 
 
-def comparison_page(study: Study, query: Mapping[str, str]) -> ComparisonPage:
-    """Return the page for the choice that a URL's query names."""
-    found = facets(study)
-    chosen = selection(query, found)
-    system, pinned = chosen.reference(found), chosen.pinned(found)
-    is_direct = len(pinned) > 1
-    first, look = menus(chosen, found, study), looks(chosen, found)
+def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
+    """Return the page for what was chosen."""
+    system, chosen = choice.baseline, choice.selection
+    rows = _rows(study, choice, system)
+    if chosen.show == ENERGY:
+        # The signs below the table are those of speeds: these stand in their cards.
+        rows, marks = energy_rows(rows, cell_energies(study, system)), {}
+    else:
+        marks = study_verdicts(study, system).marks()
     return ComparisonPage(
-        address=reverse("dashboard:study", args=[study.lab.slug, study.slug]),
-        query=query,
-        selection=chosen,
+        chooser=choice,
         reference=system or study.reference_system,
-        pinned=pinned,
-        menus=first,
-        looks=look,
-        chips=chips([*first, *look], query),
-        table=comparison_table([]) if is_direct else _table(study, chosen, found),
-        marks={} if is_direct else _marks(study, chosen, system),
-        direct=direct_page(study, chosen, pinned) if is_direct else None,
-        unmet=unmet(query, _followed(chosen, system, pinned)),
-        is_bare=not found.scenarios,
+        table=_shaped(rows, chosen),
+        marks=marks,
     )
 
 
-def _marks(
-    study: Study, chosen: Selection, system: System | None
-) -> Mapping[int, Mark]:
-    """Return the signs beside speeds; those of energies stand in their cards."""
-    if chosen.show == ENERGY:
-        return {}
-    return study_verdicts(study, system).marks()
-
-
-def _followed(
-    chosen: Selection, system: System | None, pinned: tuple[System, ...]
-) -> dict[str, object]:
-    """Return what the parts of a query came to that do not only narrow the table."""
-    return {
-        "baseline": system.pk if system else NATIVE,
-        "pin": ",".join(str(each.pk) for each in pinned),
-        "show": chosen.show,
-        "order": chosen.order,
-        "only": chosen.only,
-    }
-
-
-def _table(study: Study, chosen: Selection, found: Facets) -> ComparisonTable:
-    system = chosen.reference(found)
-    rows = rows_of(study, chosen, found, system)
-    if chosen.show == ENERGY:
-        rows = energy_rows(rows, cell_energies(study, system))
-    return shaped(rows, chosen)
-
-
-def rows_of(
-    study: Study,
-    chosen: Selection,
-    found: Facets,
-    system: System | None,
-    **judged: Any,
+def _rows(
+    study: Study, choice: Chooser, system: System | None, **judged: Any
 ) -> list[ComparisonRow]:
     """Return the cells that were chosen, against native or a chosen system."""
     return comparison_rows(
         study,
-        systems=found.systems,
-        filters=chosen.filters(),
+        systems=choice.facets.systems,
+        filters=choice.selection.filters(),
         reference=Reference.of(study, system) if system else None,
         **judged,
     )
 
 
-def shaped(rows: Sequence[ComparisonRow], chosen: Selection) -> ComparisonTable:
+def _shaped(rows: Sequence[ComparisonRow], chosen: Selection) -> ComparisonTable:
     """Return rows as the table that was chosen."""
     shown = rows_with_ratios(rows) if chosen.only else rows
     return comparison_table(shown, group=chosen.group, order=chosen.order)
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """A table with what may be said of each cell, as a file takes it along.
+
+    ``show`` is what its cells show; ``reference`` None: native. ``tested`` is of how
+    many cells together the verdicts were corrected for, ``narrowed`` what is left of
+    the study, by the names of the page's query.
+    """
+
+    table: ComparisonTable
+    reference: System | None
+    show: str
+    tested: int
+    narrowed: Mapping[str, str]
+
+
+def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
+    """Return what the page shows for a query, with the judgement of each cell.
+
+    Of two pinned systems the second is the baseline of the first; rows in which the
+    words of a search do not stand are left out.
+    """
+    choice = chooser(study, query)
+    chosen, pinned = choice.selection, choice.pinned
+    system, narrowed = choice.baseline, chosen.narrowed()
+    if choice.is_direct:
+        system = pinned[-1]
+        narrowed["pin"] = ",".join(str(each.pk) for each in pinned)
+    if chosen.show == ENERGY:
+        energies = cell_energies(study, system)
+        rows = energy_rows(_rows(study, choice, system), energies)
+        count = tested(energies)
+    else:
+        verdicts = study_verdicts(study, system)
+        rows = _rows(study, choice, system, verdicts=verdicts)
+        count = verdicts.tested
+    if choice.is_direct:
+        rows = [row for row in rows if row.system.id in {each.pk for each in pinned}]
+    return JudgedTable(
+        searched(_shaped(rows, chosen), chosen.q),
+        system or study.reference_system,
+        chosen.show,
+        count,
+        narrowed,
+    )
+
+
+def figure_of(study: Study, query: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the same table's ratios as a chart, each judged in words."""
+    judged = judged_table(study, query)
+    is_readable = judged.table.ratio_count <= DRAWN_CELLS
+    is_energy = judged.show == ENERGY
+    return comparison_figure(judged.table, is_energy) if is_readable else None

@@ -11,7 +11,7 @@ from benchmarks.studies.flags import withheld_cells
 from dashboard.charts.coruns import drawings, row_names
 from dashboard.charts.drawings import NONE, Drawing, number, ratio
 from dashboard.kit.addresses import id_in
-from dashboard.kit.asked import unmet
+from dashboard.kit.selections import unmet
 from dashboard.kit.table_cells import row_figure
 from dashboard.wording.coruns import answer, remarks
 

@@ -24,8 +24,6 @@
     if (grid) linksOf(grid)[at]?.focus({ preventScroll: true });
   };
 
-  // On a phone the table comes first.
-  if (innerWidth < 640) document.querySelector("[data-looks]").open = false;
   restore();
 
   /* An answer has the rows that are seen first; the others of each group stand in a

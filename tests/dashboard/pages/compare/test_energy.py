@@ -12,6 +12,7 @@ from tests.dashboard.exports import tex
 from tests.power_logs import clock_of, piece
 
 PAGE = "/studies/alpha-lab/study/compare/?show=energy"
+DIRECT = "/studies/alpha-lab/study/direct/?show=energy"
 UOC = "/studies/alpha-lab/uoc-2012-kvm/compare/?show=energy&scenario=all"
 NATIVE_W, XEN_W = (100.0, 101.0, 99.0), (120.0, 121.0, 119.0)
 
@@ -166,7 +167,7 @@ def test_links_of_its_cells_keep_the_mode(text, metered):
 def test_two_pins_are_compared_by_their_energies(text, metered):
     native, xen = System.objects.order_by("pk")
 
-    page = text(f"{PAGE}&pin={xen.pk},{native.pk}")
+    page = text(f"{DIRECT}&pin={xen.pk},{native.pk}")
 
     assert "A ratio above 1 means that the first takes more energy" in page
     assert "3\xa0J/MB" in page
@@ -179,7 +180,7 @@ def test_two_pins_are_compared_by_their_energies(text, metered):
 def test_pins_without_power_say_so(text, pair):
     native = Cell.objects.get(system__hypervisor="native")
 
-    page = text(f"{PAGE}&pin={native.system_id},{pair.system_id}")
+    page = text(f"{DIRECT}&pin={native.system_id},{pair.system_id}")
 
     assert "No power was measured on either" in page
 
@@ -251,7 +252,7 @@ def test_what_nobody_metered_is_missing_and_never_0(
     )
     assert (line["metered_runs"], line["energy_unit"]) == ("0", "J/MB")
     native, xen_system = System.objects.order_by("pk")
-    pins = text(f"{PAGE}&pin={xen_system.pk},{native.pk}")
+    pins = text(f"{DIRECT}&pin={xen_system.pk},{native.pk}")
     assert "no power" in pins
     assert "0\xa0J" not in pins
     assert "no power was measured" in card_of(text, cell.pk)
@@ -270,7 +271,7 @@ def test_a_printed_energy_has_no_interval_and_says_why(client, text, load_study)
     card = text(f"{place}cell/?cell={cell.id}&baseline={base.pk}&show=energy")
     assert "<b>0.842</b> times the energy" in card
     assert "Single run: how much the next would differ is unknown." in card
-    pins = text(f"{UOC}&pin={cell.system.id},{base.pk}")
+    pins = text(f"{UOC.replace('compare/', 'direct/')}&pin={cell.system.id},{base.pk}")
     assert ">0.842</a>" in pins
     assert "5 runs a side allow a verdict; there are 1 and 1." in pins
 

@@ -111,7 +111,7 @@ def test_two_pinned_systems_leave_as_they_are_compared(
         "KVM": ("", ""),
     }
     assert "set against KVM" in text(f"{STUDY}compare.tex", data=pins)
-    assert f'href="{STUDY}compare.csv?pin=' in text(f"{STUDY}compare/", data=pins)
+    assert f'href="{STUDY}compare.csv?pin=' in text(f"{STUDY}direct/", data=pins)
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from dashboard.kit.selections import chooser
 from dashboard.pages.compare.grid import FIRST_ROWS, grid_rows
 from dashboard.pages.compare.page import comparison_page
 
@@ -25,7 +26,7 @@ def wide(submit, run_document, xen, study):
         run_document(samples=samples(0, FEW_CASES)),
         *(run_document(system=it, samples=samples(1, FEW_CASES)) for it in systems),
     )
-    return grid_rows(comparison_page(study, {}))
+    return grid_rows(comparison_page(study, chooser(study, {})))
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_columns_are_as_wide_as_the_longest_text(
 ):
     submit(run_document(value))
 
-    assert grid_rows(comparison_page(study, {})).width == width
+    assert grid_rows(comparison_page(study, chooser(study, {}))).width == width
 
 
 def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, study):
@@ -97,7 +98,7 @@ def test_a_verdict_is_heard_as_well_as_seen(submit, run_document, xen, study):
     guests = [run_document(50.0 + at / 10, system=xen) for at in range(5)]
     submit(*natives, *guests)
 
-    (group,) = grid_rows(comparison_page(study, {})).groups
+    (group,) = grid_rows(comparison_page(study, chooser(study, {}))).groups
 
     said = re.findall(r'class="sign" role="img" aria-label="([^"]+)">(.)<', group.first)
     assert said == [("Verdict: slower.", "▼")]
@@ -129,7 +130,7 @@ def test_a_name_cannot_end_what_is_kept_for_later(
 
 @pytest.mark.parametrize(("q", "count"), [("", FIRST_ROWS), ("19 KiB", 12), ("x", 0)])
 def test_rows_a_search_hides_are_not_counted_as_seen(long, q, count):
-    groups = grid_rows(comparison_page(long, {"q": q})).groups
+    groups = grid_rows(comparison_page(long, chooser(long, {"q": q}))).groups
 
     seen = "".join(group.first for group in groups)
     assert seen.count('<tr role="row">') == count

@@ -160,7 +160,6 @@ def test_its_queries_are_fixed(
     counts = {
         "": 7,
         f"?baseline={pair.system_id}": 8,
-        f"?pin={pair.system_id},{native}": 8,
         "chart/": 7,
         f"cell/?cell={pair.pk}": 10,
         f"cell/?cell={pair.pk}&baseline={native}": 10,
@@ -191,49 +190,13 @@ def test_pages_are_for_reading(client, study, page):
     assert client.post(f"/studies/alpha-lab/study/{page}").status_code == 405
 
 
-def test_two_pinned_systems_say_what_differs_between_them(text, submit, run_document):
-    xen = {"hypervisor": "Xen", "virtualization": "full"}
-    for guest_os, tools in (("Windows", "on"), ("Linux", "off")):
-        options = {"guest_tools": tools}
-        submit(
-            run_document(40, system={**xen, "guest_os": guest_os, "options": options})
-        )
-    one, other = System.objects.filter(hypervisor="Xen").values_list("pk", flat=True)
-    page = text(f"{PAGE}?pin={one},{other}")
+def test_two_that_are_pinned_have_a_page_of_their_own(client, pair):
+    native = Cell.objects.get(system__hypervisor="native").system_id
+    pins = f"pin={pair.system_id}%2C{native}"
 
-    assert "light-amber" in page
-    assert "The study does not say what it varies." in page
-    assert all(each in page for each in ("Windows", "Linux", "Guest OS", "Guest tools"))
-    Study.objects.update(factors={"guest OS": ["Windows", "Linux"]})
-    page = text(f"{PAGE}?pin={one},{other}")
-    assert "More than what the study studies differs: Guest tools." in page
-
-
-def test_several_studied_things_at_once_are_compared_with_care(
-    text, submit, run_document, study
-):
-    study.factors = ["OS", "bits"]
-    study.save()
-    xen = {"hypervisor": "Xen", "virtualization": "full"}
-    for guest_os, bits in (("Windows", 32), ("Linux", 64), ("Linux", 32)):
-        system = {**xen, "guest_os": guest_os, "guest_bits": bits}
-        submit(run_document(40, system=system))
-    first, both, one = System.objects.order_by("pk").values_list("pk", flat=True)
-
-    assert "of several studied things together: " in text(f"{PAGE}?pin={first},{both}")
-    assert "light-green" in text(f"{PAGE}?pin={first},{one}")
-
-
-def test_what_many_verdicts_lack_is_told_once(text, submit, run_document, xen):
-    network = {"metric": "network throughput", "unit": "MB/s", "value": 40.0}
-    samples = [
-        {**network, "parameters": {"operation": name}} for name in ("a", "b", "c")
-    ]
-    submit(run_document(samples=samples), run_document(system=xen, samples=samples))
-    one, other = System.objects.values_list("pk", flat=True)
-
-    page = text(f"{PAGE}?pin={one},{other}")
-
-    assert page.count("5 runs a side allow a verdict") == 1
-    assert page.count("<b>single run</b>") == 3
-    assert "bar-col" not in page
+    answer = client.get(f"{PAGE}?show=value&{pins}")
+    assert (answer.status_code, answer["Location"]) == (
+        302,
+        f"/studies/alpha-lab/study/direct/?show=value&{pins}",
+    )
+    assert client.get(f"{PAGE}?pin={native},999999").status_code == 200

@@ -3,6 +3,9 @@
   const search = document.querySelector("[data-search]");
   const status = document.querySelector("[data-status]");
 
+  // On a phone the table comes first.
+  if (innerWidth < 640) document.querySelector("[data-looks]").open = false;
+
   const texts = new WeakMap();
   const textOf = (row, title) => {
     if (!texts.has(row)) texts.set(row, `${title} ${row.cells[0].textContent}`.toLowerCase());

@@ -15,8 +15,7 @@ from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.kit import figures
 from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
-from dashboard.kit.selections import ENERGY, Selection
-from dashboard.pages.compare.finding import is_found
+from dashboard.kit.selections import ENERGY, Chooser, Selection, address, is_found
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 from dashboard.wording.verdicts import (
     OVERHEAD,
@@ -73,9 +72,9 @@ class DirectGroup:
 class DirectPage:
     """``one`` / ``other``, case by case: of their speeds, or of their energies."""
 
+    chooser: Chooser
     one: System
     other: System
-    show: str
     groups: tuple[DirectGroup, ...]
     verdicts: Mapping[str, int]
     """How many cases there are of each verdict."""
@@ -113,20 +112,34 @@ class DirectPage:
         return said if count >= OFTEN else ()
 
     @property
+    def unpinned(self) -> str:
+        """The query of the whole table, to which this page then leads."""
+        return address(self.chooser.query, pin="")
+
+    @property
+    def swapped(self) -> str:
+        """The query of the same comparison the other way round."""
+        return address(self.chooser.query, pin=f"{self.other.pk},{self.one.pk}")
+
+    @property
+    def cell_query(self) -> str:
+        """What a cell's page has to know: the second is its baseline."""
+        return self.chooser.cell_query(str(self.other.pk))
+
+    @property
     def is_energy(self) -> bool:
         """Whether it is told how many joules the same work took."""
-        return self.show == ENERGY
+        return self.chooser.selection.show == ENERGY
 
     @property
     def is_overhead(self) -> bool:
         """Whether a ratio is written as what the first loses against the second."""
-        return self.show == OVERHEAD
+        return self.chooser.selection.show == OVERHEAD
 
 
-def direct_page(
-    study: Study, chosen: Selection, pinned: tuple[System, ...]
-) -> DirectPage:
+def direct_page(study: Study, choice: Chooser) -> DirectPage:
     """Compare two systems by the runs of both; all else that was chosen counts too."""
+    chosen, pinned = choice.selection, choice.pinned
     one, other = pinned
     rows, count = _rows(study, chosen, pinned)
     margin = study.equivalence_margin_percent / 100
@@ -137,9 +150,9 @@ def direct_page(
     )
     found = dict(Counter(each.verdict for each in judged).most_common())
     return DirectPage(
+        choice,
         one,
         other,
-        chosen.show,
         groups,
         found,
         count,

@@ -1,0 +1,79 @@
+"""Two systems, each beside the other."""
+
+from benchmarks.models import Cell, Study, System
+
+PAGE = "/studies/alpha-lab/study/direct/"
+
+
+def test_where_not_two_are_pinned_it_leads_to_the_comparison_of_all(client, pair):
+    answer = client.get(f"{PAGE}?show=value&pin={pair.system_id}")
+
+    assert (answer.status_code, answer["Location"]) == (
+        302,
+        f"/studies/alpha-lab/study/compare/?show=value&pin={pair.system_id}",
+    )
+
+
+def test_htmx_gets_only_what_changes(client, pair):
+    native = Cell.objects.get(system__hypervisor="native").system_id
+    part = {"HX-Request": "true", "HX-Target": "comparison"}
+
+    page = client.get(f"{PAGE}?pin={pair.system_id},{native}", headers=part).text
+
+    assert "direct-table" in page
+    assert "<html" not in page
+
+
+def test_its_queries_are_fixed(client, pair, django_assert_num_queries):
+    native = Cell.objects.get(system__hypervisor="native").system_id
+
+    with django_assert_num_queries(8):
+        client.get(f"{PAGE}?pin={pair.system_id},{native}")
+
+
+def test_two_pinned_systems_say_what_differs_between_them(text, submit, run_document):
+    xen = {"hypervisor": "Xen", "virtualization": "full"}
+    for guest_os, tools in (("Windows", "on"), ("Linux", "off")):
+        options = {"guest_tools": tools}
+        submit(
+            run_document(40, system={**xen, "guest_os": guest_os, "options": options})
+        )
+    one, other = System.objects.filter(hypervisor="Xen").values_list("pk", flat=True)
+    page = text(f"{PAGE}?pin={one},{other}")
+
+    assert "light-amber" in page
+    assert "The study does not say what it varies." in page
+    assert all(each in page for each in ("Windows", "Linux", "Guest OS", "Guest tools"))
+    Study.objects.update(factors={"guest OS": ["Windows", "Linux"]})
+    page = text(f"{PAGE}?pin={one},{other}")
+    assert "More than what the study studies differs: Guest tools." in page
+
+
+def test_several_studied_things_at_once_are_compared_with_care(
+    text, submit, run_document, study
+):
+    study.factors = ["OS", "bits"]
+    study.save()
+    xen = {"hypervisor": "Xen", "virtualization": "full"}
+    for guest_os, bits in (("Windows", 32), ("Linux", 64), ("Linux", 32)):
+        system = {**xen, "guest_os": guest_os, "guest_bits": bits}
+        submit(run_document(40, system=system))
+    first, both, one = System.objects.order_by("pk").values_list("pk", flat=True)
+
+    assert "of several studied things together: " in text(f"{PAGE}?pin={first},{both}")
+    assert "light-green" in text(f"{PAGE}?pin={first},{one}")
+
+
+def test_what_many_verdicts_lack_is_told_once(text, submit, run_document, xen):
+    network = {"metric": "network throughput", "unit": "MB/s", "value": 40.0}
+    samples = [
+        {**network, "parameters": {"operation": name}} for name in ("a", "b", "c")
+    ]
+    submit(run_document(samples=samples), run_document(system=xen, samples=samples))
+    one, other = System.objects.values_list("pk", flat=True)
+
+    page = text(f"{PAGE}?pin={one},{other}")
+
+    assert page.count("5 runs a side allow a verdict") == 1
+    assert page.count("<b>single run</b>") == 3
+    assert "bar-col" not in page
