@@ -114,9 +114,8 @@ def stated_text(value: object, *, is_inner: bool = False) -> str:
 def emulation_words() -> str:
     """Return what a reader has to know of systems on a software emulator."""
     return _(
-        "A software emulator (QEMU TCG) stands below systems of this study, and "
-        "they inherit what it costs: their numbers show that the way from a guest to "
-        "this page works, not which hypervisor is faster."
+        "Measured under software emulation (QEMU TCG). Use these numbers to test the "
+        "pipeline, not to compare hypervisors."
     )
 
 
@@ -198,10 +197,10 @@ def system_name(system: System) -> str:
 
 
 def against_text(reference: System | None) -> str:
-    """Return what ratios are set against; without a reference the native machine."""
+    """Return what ratios are compared with; without a reference the native machine."""
     if reference is None:
-        return _("set against native")
-    return _("set against %(system)s") % {"system": system_name(reference)}
+        return _("compared with native")
+    return _("compared with %(system)s") % {"system": system_name(reference)}
 
 
 def slot_text(slot: str) -> str:

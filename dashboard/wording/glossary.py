@@ -30,42 +30,41 @@ COMPARING = (
     Word(
         "native",
         _("native"),
-        _("The machine itself, without a hypervisor: what a VM is set against."),
+        _("The machine itself, without a hypervisor: what a VM is compared with."),
     ),
     Word(
         "baseline",
         _("baseline"),
         _(
-            "The native cell a result is divided by: same host, tool, case, guest OS "
-            "and bits. It is found by itself; where there is none or more than one, "
-            "the page says so."
+            "The native result that a result is divided by: same host, tool, "
+            "benchmark, guest OS and bits. Virtlab finds it; where there is none, or "
+            "more than one, the page says so."
         ),
     ),
     Word(
         "efficiency",
-        _("efficiency"),
+        _("relative performance"),
         _(
-            "The VM's speed divided by the bare machine's. 1 is native speed, 0.9 is a "
-            "tenth slower. For times the division is turned round, so that more is "
-            "always better."
+            "Native = 1: the VM's speed divided by the bare "
+            "machine's. 0.9 is 10 % slower. Times are divided the other way round, so "
+            "that more is always better."
         ),
     ),
-    Word("overhead", _("overhead"), _("1 minus the efficiency: what is lost.")),
+    Word("overhead", _("overhead"), _("1 minus relative performance: what is lost.")),
     Word(
         "interval",
         _("95 % interval"),
         _(
-            "Where the true ratio lies, as far as these runs can tell: 95 of 100 "
-            "intervals made like this hold it. Narrow is sure; more runs make it "
-            "narrower. A single run has none."
+            "Where the true ratio lies, as far as these runs can tell: 95 of 100 such "
+            "intervals contain it. More runs make it narrower. A single run has none."
         ),
     ),
     Word(
         "relative",
         _("relative"),
         _(
-            "Where a study measured no native machine, ratios are to a system it "
-            "chose. They compare systems and say nothing about native speed."
+            "Where a study has no native runs, its systems are compared with one of "
+            "them. Such ratios say nothing about native speed."
         ),
     ),
 )
@@ -74,8 +73,8 @@ JUDGING = (
         "verdict",
         _("verdict"),
         _(
-            "What may be said of a ratio, from its interval: slower, faster, "
-            "equivalent, undetermined, or not assessed with the reasons."
+            "What the interval of a ratio says: slower, faster, equivalent, "
+            "undetermined, or not assessed, with the reasons."
         ),
     ),
     Word(
@@ -108,8 +107,8 @@ JUDGING = (
         "undetermined",
         _("undetermined"),
         _(
-            "The interval reaches over an edge of the equivalence margin: more runs "
-            "would tell."
+            "The interval crosses an edge of the equivalence margin: more runs would "
+            "tell."
         ),
         "?",
     ),
@@ -124,18 +123,15 @@ JUDGING = (
     Word(
         "single-run",
         _("single run"),
-        _(
-            "Measured once. It says what was seen, not what would be seen again; from "
-            "5 runs a side on a verdict is given."
-        ),
+        _("Measured once: no uncertainty estimate. A verdict needs 5 runs per side."),
     ),
     Word(
         "flag",
         _("flag"),
         _(
-            "A doubt with its evidence: a slipped unit, a pasted row, a sum that does "
-            "not add up. It never changes a number; it withholds the verdict until a "
-            "person confirms or dismisses it."
+            "A data-quality warning with its evidence: a wrong unit, a copied row, a "
+            "total that does not match its parts. It never changes a number; it "
+            "withholds the verdict until a person confirms or dismisses it."
         ),
         "⚑",
     ),
@@ -144,7 +140,7 @@ MEASURING = (
     Word("tool", _("tool"), _("A benchmark program: LINPACK, RAMspeed, Iometer, ...")),
     Word(
         "case",
-        _("case"),
+        _("benchmark (case)"),
         _(
             "What one number of a tool means, with its parameters, such as reading in "
             "blocks of 4 KiB: one row of a comparison."
@@ -163,25 +159,29 @@ MEASURING = (
     Word("sample", _("sample"), _("One number that a run measured.")),
     Word(
         "cell",
-        _("cell"),
-        _("A system and a case, under the same circumstances: all runs summed up."),
+        _("result (cell)"),
+        _("All runs of one benchmark on one system in one scenario, summarised."),
     ),
-    Word("study", _("study"), _("A study of a lab: its systems, runs and text.")),
+    Word(
+        "study",
+        _("study"),
+        _("Measurements of a lab with one purpose: systems, runs and text."),
+    ),
     Word(
         "level",
         _("draft, lab, verified"),
         _(
-            "What a study may be published as. Draft: anything. Lab: at least 5 "
-            "runs a cell, little scatter between them, and every fact stated that a "
-            "reader needs. Verified: another lab measured it too, or signed it."
+            "What a study may be published as. Draft: anything. Lab: at least 5 runs "
+            "per result with little scatter, and all metadata. Verified: another lab "
+            "reproduced or signed it."
         ),
     ),
     Word(
         "version",
         _("version"),
         _(
-            "A study as it stood on one day, frozen with its files: what can be "
-            "cited and never changes."
+            "A published, permanent state of a study, with its files: it can be cited "
+            "and never changes."
         ),
     ),
     Word(
@@ -194,7 +194,7 @@ MEASURING = (
         "bimodal",
         _("bimodal (two speeds)"),
         _(
-            "The runs of a cell fall into two groups. Their mean would describe "
+            "The runs of a result fall into two groups. Their mean would describe "
             "neither, so no single figure is given."
         ),
     ),
@@ -202,17 +202,17 @@ MEASURING = (
         "clock-trust",
         _("trust in a clock"),
         _(
-            "A guest's clock can run slow, and then everything looks fast. Runs timed "
-            "from outside are trusted; a clock that was set against none is unchecked; "
-            "a suspect one takes the verdict away."
+            "A guest's clock can run slow, which makes everything look fast. Runs "
+            "timed from outside are trusted; a clock compared with no other is "
+            "unchecked; a suspect one withholds the verdict."
         ),
     ),
     Word(
         "factor-effects",
-        _("factor-effects"),
+        _("factor effects"),
         _(
-            "By what factor changing one setting moved the efficiency, with the margin "
-            "that chance alone would reach."
+            "How much changing one setting changes relative performance, with the "
+            "margin that chance alone would reach."
         ),
     ),
 )

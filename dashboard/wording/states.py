@@ -13,33 +13,33 @@ from dashboard.wording import Text
 # The short word in a cell, and what it means.
 STATES: dict[str, tuple[Text, Text]] = {
     "paired": (
-        gettext_lazy("paired"),
-        gettext_lazy("set against the native run of the same host, OS and case"),
+        gettext_lazy("matched baseline"),
+        gettext_lazy("compared with native runs of the same host, OS and benchmark"),
     ),
     "native": (gettext_lazy("native"), gettext_lazy("the machine without hypervisor")),
     "other_session": (
-        gettext_lazy("other session"),
+        gettext_lazy("baseline from another session"),
         gettext_lazy("its native run is from another session or study"),
     ),
     "stale": (
-        gettext_lazy("stale"),
+        gettext_lazy("outdated baseline"),
         gettext_lazy("its native run is older than the study allows"),
     ),
     "ambiguous": (
-        gettext_lazy("ambiguous"),
-        gettext_lazy("native runs fit that disagree: no ratio"),
+        gettext_lazy("several baselines"),
+        gettext_lazy("the native runs that match disagree: no ratio"),
     ),
     "missing": (
         gettext_lazy("no baseline"),
-        gettext_lazy("nothing was measured that it could be set against"),
+        gettext_lazy("no native run matches it"),
     ),
     "relative": (
         gettext_lazy("relative"),
-        gettext_lazy("set against a reference system, not against native"),
+        gettext_lazy("compared with a reference system, not with native"),
     ),
     "reference": (
         gettext_lazy("reference"),
-        gettext_lazy("the system that the others are set against"),
+        gettext_lazy("the system that the others are compared with"),
     ),
     "undirected": (
         gettext_lazy("no direction"),
@@ -53,7 +53,7 @@ STATES: dict[str, tuple[Text, Text]] = {
     ),
     "metered": (
         gettext_lazy("metered"),
-        gettext_lazy("joules for the same work, set against the baseline's"),
+        gettext_lazy("joules for the same work, compared with the baseline's"),
     ),
     "unmetered": (
         gettext_lazy("no power"),
@@ -75,7 +75,7 @@ STATUSES: dict[str, Text] = {
     "received": gettext_lazy("waiting"),
     "parsed": gettext_lazy("processed"),
     "rejected": gettext_lazy("rejected"),
-    "quarantined": gettext_lazy("quarantined"),
+    "quarantined": gettext_lazy("failed"),
 }
 
 FLAG_STATUSES: dict[str, Text] = {

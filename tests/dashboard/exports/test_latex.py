@@ -14,7 +14,7 @@ SOURCE = Source(
     title="A study",
     slug="study",
     address="http://localhost/studies/alpha-lab/study/compare/?bits=32&tool=a_b",
-    against="set against native",
+    against="compared with native",
     made_on="2026-11-21",
 )
 
@@ -23,7 +23,7 @@ def test_it_is_a_booktabs_table_with_caption_label_and_source(rows):
     text = latex(comparison_table(rows), SOURCE)
 
     assert tex.read(text).closed == ["tabular", "table"]
-    assert r"\caption{A study: set against native. In common: Single" in text
+    assert r"\caption{A study: compared with native. In common: Single" in text
     assert r"\label{tab:study}" in text
     assert r"\toprule" in text
     assert r"\textit{52.97} & 0.247 \\" in text

@@ -63,7 +63,7 @@ def test_a_relative_ratio_is_never_called_an_efficiency():
     ("state", "word"),
     [
         ("missing", "no baseline"),
-        ("ambiguous", "ambiguous"),
+        ("ambiguous", "several baselines"),
         ("undirected", "no direction"),
         ("waiting", "waiting"),
         ("paired", "no ratio"),

@@ -208,7 +208,7 @@ def test_json_says_that_it_holds_energies(client, metered):
     said = file_of(client, "json").json()
 
     assert said["shows"] == "energy"
-    assert said["against"] == "energy per work, set against native"
+    assert said["against"] == "energy per work, compared with native"
     assert said["cells"][1]["meter"] == "machine"
 
 
@@ -217,7 +217,7 @@ def test_latex_has_the_ratio_of_joules_and_says_so(client, metered):
 
     assert tex.read(source).closed == ["tabular", "table"]
     assert r"{\raggedleft 1.500" in source
-    assert "energy per work, set against native" in source
+    assert "energy per work, compared with native" in source
     assert "Ratios of the joules that the same work took" in source
     assert "J/MB" in source
 

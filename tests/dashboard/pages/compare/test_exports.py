@@ -32,7 +32,7 @@ def test_csv_has_the_cells_of_the_page(text, pair):
 def test_json_has_the_same_cells_with_numbers(text, pair):
     said = json.loads(text(f"{STUDY}compare.json"))
 
-    assert said["against"] == "set against native"
+    assert said["against"] == "compared with native"
     assert said["address"] == f"http://testserver{STUDY}compare/"
     _, xen = said["cells"]
     assert (xen["value"], xen["unit"], xen["id"]) == (13.08, "MB/s", pair.pk)
@@ -93,7 +93,7 @@ def test_a_file_says_what_it_was_narrowed_to(text, pair):
     assert (said["equivalence_margin_percent"], said["tested"]) == (2.0, 0)
     lines = table(text(f"{STUDY}compare.csv", data=query))
     assert {line["address"] for line in lines} == {address}
-    assert {line["against"] for line in lines} == {"set against native"}
+    assert {line["against"] for line in lines} == {"compared with native"}
     assert {line["made_on"] for line in lines} == {said["made_on"]}
 
 
@@ -110,7 +110,7 @@ def test_two_pinned_systems_leave_as_they_are_compared(
         "Xen": ("relative", "0.5"),
         "KVM": ("", ""),
     }
-    assert "set against KVM" in text(f"{STUDY}compare.tex", data=pins)
+    assert "compared with KVM" in text(f"{STUDY}compare.tex", data=pins)
     assert f'href="{STUDY}compare.csv?pin=' in text(f"{STUDY}direct/", data=pins)
 
 
@@ -139,7 +139,7 @@ def test_a_chosen_baseline_makes_ratios_relative(text, pair):
 
     (_, xen) = table(text(f"{STUDY}compare.csv", data=chosen))
     assert xen["kind"] == "relative"
-    assert "set against native, Ubuntu" in text(f"{STUDY}compare.tex", data=chosen)
+    assert "compared with native, Ubuntu" in text(f"{STUDY}compare.tex", data=chosen)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -304,8 +304,8 @@ def test_its_files_name_the_reference_where_there_is_no_native_machine(
     texts = version_texts(freeze(study), "http://testserver")
 
     files = {form: text.decode() for form, text in texts.items()}
-    assert "set against KVM" in files["tex"]
-    assert json.loads(files["json"])["against"].startswith("set against KVM")
+    assert "compared with KVM" in files["tex"]
+    assert json.loads(files["json"])["against"].startswith("compared with KVM")
     lines = list(csv.DictReader(io.StringIO(files["csv"])))
-    assert {line["against"][:15] for line in lines} == {"set against KVM"}
+    assert {line["against"][:17] for line in lines} == {"compared with KVM"}
     assert {line["address"] for line in lines} == {json.loads(files["json"])["address"]}
