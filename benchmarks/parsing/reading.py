@@ -1,4 +1,8 @@
-"""The one way in: a text, perhaps its tool and locale, and out come runs."""
+"""From what was uploaded to runs: the one way in for every raw output.
+
+``read`` decodes the text, cuts a log into the outputs of its tools, finds out whose
+they are, and lets the parsers of ``benchmarks/tools/`` read them. Nothing is stored.
+"""
 
 from __future__ import annotations
 
@@ -235,3 +239,6 @@ def _comma_hint(text: str, line: int) -> str:
         return ""
     at = line + text.count("\n", 0, position)
     return Sentence("A number in line {line} {hint}", line=at, hint=COMMA_HINT)
+
+
+__all__ = ["ReadRun", "read", "writes_comma"]
