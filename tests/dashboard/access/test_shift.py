@@ -37,16 +37,16 @@ def reader(request, chromium, site):
 def test_nothing_moves_when_a_page_and_its_charts_arrive(reader, site, name):
     for address in routes.PAGES[name]:
         page = reader.open(site.address(address))
-        still(page, address)
+        assert_still(page, address)
         count = page.locator("[data-chart]").count()
         page.close()
         for at in range(count):
             page = chart_arrived(reader, site.address(address), at)
-            still(page, f"chart {at} of {address}")
+            assert_still(page, f"chart {at} of {address}")
             page.close()
 
 
-def still(page, where):
+def assert_still(page, where):
     """Check that a page has moved by little."""
     moved, worst = shifts(page)
     assert moved < MOST, (where, moved, worst)
