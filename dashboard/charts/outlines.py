@@ -80,8 +80,11 @@ def outline(figure: Mapping[str, Any]) -> Outline:
 
 
 def _picture(figure: Mapping[str, Any]) -> str:
-    title = figure["layout"].get("xaxis", {}).get("title", {}).get("text", "")
-    return plot(figure, unescape(title)) if can_plot(figure) else ""
+    """Return a figure as SVG, told by its axes: its heading stands beside it."""
+    axes = [figure["layout"].get(name, {}) for name in ("xaxis", "yaxis")]
+    titles = [axis.get("title", {}).get("text", "") for axis in axes]
+    alt = ", ".join(_plain(title) for title in titles if title)
+    return plot(figure, alt) if can_plot(figure) else ""
 
 
 def _groups(

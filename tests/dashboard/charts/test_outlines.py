@@ -98,3 +98,12 @@ def test_of_a_kind_that_is_not_drawn_otherwise_there_is_no_picture():
     figure["data"].append({"type": "box", "x": [1]})
 
     assert outline(figure).picture == ""
+
+
+def test_a_picture_is_told_by_its_axes():
+    line = Line("one", [1, 2], [3, 4], ["", ""])
+
+    both = outline(line_chart([line], x_title="VMs", y_title="MB/s"))
+    assert 'aria-label="VMs, MB/s"' in both.picture
+    one = outline(line_chart([line], x_title="", y_title="MB/s"))
+    assert 'aria-label="MB/s"' in one.picture
