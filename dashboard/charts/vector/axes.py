@@ -1,12 +1,14 @@
 """Axes: where a value lies, and which values are named."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from math import ceil, floor, log10
 
 STEPS = (1, 2, 5, 10)
 NAMED = 6
 LEAST_RATIO = 1.01
+DAY_MS = 86_400_000  # Plotly counts dates in milliseconds since 1970
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,16 @@ class Axis:
         """Return a few round values on the axis."""
         found = _log_ticks(self.low, self.high) if self.is_log else []
         return found if len(found) > 1 else _even_ticks(self.low, self.high)
+
+    def days(self) -> dict[float, str]:
+        """Return a few days of an axis of dates, each by its midnight."""
+        first, last = ceil(self.low / DAY_MS), floor(self.high / DAY_MS)
+        step = ceil((last - first + 1) / NAMED) or 1
+        midnights = [day * DAY_MS for day in range(first, last + 1, step)]
+        return {
+            float(ms): f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d}"
+            for ms in midnights
+        }
 
 
 def even_axis(

@@ -152,7 +152,7 @@ def _ends(shapes: Sequence[Mapping[str, Any]]) -> list[float]:
 
 def _foot(said: Mapping[str, Any]) -> float:
     """Return how high the names and the title below the field are."""
-    lines = max((len(_lines(text)) for text in said.get("ticktext", ())), default=1)
+    lines = max((len(_lines(text)) for text in said.get("ticktext") or ()), default=1)
     return AXIS + (lines - 1) * pen.LEADING
 
 
@@ -173,9 +173,7 @@ def _grid(frame: Frame, layout: Mapping[str, Any]) -> Iterator[str]:
 
 def _across(frame: Frame, said: Mapping[str, Any]) -> Iterator[str]:
     counts = said.get("dtick") == 1
-    named = {value: f"{value:,.6g}" for value in said.get("tickvals", frame.x.ticks())}
-    named |= zip(said.get("tickvals", ()), said.get("ticktext", ()), strict=False)
-    for value, text in named.items():
+    for value, text in _named(frame.x, said).items():
         is_between = counts and value != int(value)
         if is_between or not frame.x.low <= value <= frame.x.high:
             continue
@@ -184,6 +182,15 @@ def _across(frame: Frame, said: Mapping[str, Any]) -> Iterator[str]:
         for at, line in enumerate(_lines(text)):
             place = x, frame.bottom + 10 + at * pen.LEADING
             yield pen.words(place, line, anchor="middle")
+
+
+def _named(axis: Axis, said: Mapping[str, Any]) -> dict[float, str]:
+    """Return the values that an axis across names, and what it calls them."""
+    if said.get("type") == "date":
+        return axis.days()
+    values = said.get("tickvals", axis.ticks())
+    named = {value: f"{value:,.6g}" for value in values}
+    return named | dict(zip(values, said.get("ticktext", ()), strict=False))
 
 
 def _down(frame: Frame, said: Mapping[str, Any]) -> Iterator[str]:

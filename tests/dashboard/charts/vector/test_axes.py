@@ -51,3 +51,17 @@ def test_few_or_equal_values_make_an_axis_too(values):
     for axis in (log_axis(values, 0, 100), even_axis(values, 0, 100, from_zero=False)):
         assert axis.low < axis.high
         assert len(axis.ticks()) > 1
+
+
+def test_days_stand_at_their_midnight():
+    noon_ms = 1_772_366_400_000  # 2026-03-01
+    axis = Axis(noon_ms, noon_ms + 2 * 86_400_000, 0, 100)
+
+    assert axis.days() == {
+        1_772_409_600_000.0: "2026-03-02",
+        1_772_496_000_000.0: "2026-03-03",
+    }
+
+
+def test_a_part_of_a_day_names_none():
+    assert Axis(1_772_366_400_000, 1_772_366_460_000, 0, 100).days() == {}

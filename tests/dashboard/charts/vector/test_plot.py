@@ -152,6 +152,30 @@ def test_a_line_across_lies_level_and_long_names_below_in_lines():
     assert height(svg) == pytest.approx(height(plain) + pen.LEADING)
 
 
+def test_an_axis_of_dates_names_days():
+    day_ms, first = 86_400_000, 1_772_323_200_000
+    figure = line_chart(
+        [Line("one", [first, first + 30 * day_ms], [1, 3], ["", ""])],
+        x_title="",
+        y_title="y",
+    )
+    figure["layout"]["xaxis"] |= {"type": "date", "tickvals": None, "ticktext": None}
+    at = first + 15 * day_ms
+    ends = {"x0": at, "x1": at, "y0": 0, "y1": 1}
+    figure["layout"]["shapes"] = [{"type": "line", **ends}]
+    assert can_plot(figure)
+
+    svg = plot(figure, "")
+
+    days = [text for text in words(svg) if text and text.startswith("2026-")]
+    assert days == sorted(days)
+    assert 3 <= len(days) <= 6
+    (upright,) = [
+        each for each in elements(svg, "line") if each.get("stroke-dasharray")
+    ]
+    assert upright.get("x1") == upright.get("x2")
+
+
 def height(svg):
     return float(ElementTree.fromstring(svg).get("viewBox").split()[-1])
 

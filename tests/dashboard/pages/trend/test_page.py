@@ -56,7 +56,7 @@ def test_a_step_is_dated_and_named_with_its_version(text, submit, series):
 
     (said,) = findings(text(PAGE))
 
-    assert "from 2026-03-08 on 0.897 times what it was before" in said
+    assert "from March 8, 2026 on 0.897 times what it was before" in said
     assert "with the version going from 4.18 to 4.19" in said
 
 
