@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.dashboard import browsing, routes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
 MOST = 0.1  # what browsers' makers call good
 NOTE = (Path(__file__).parent / "shifts.js").read_text()
