@@ -29,7 +29,7 @@ def test_it_says_by_whom_when_and_by_which_rules(anyone, frozen, settings):
         *("alpha-lab", "study", "carol"),
     )
     assert (found["rule_set"], found["level"], found["licence"]) == (1, "draft", "free")
-    assert found["version"] == settings.VERSION
+    assert found["product_version"] == settings.VERSION
     assert found["sha256"] == frozen.digest
     assert found["signatures"] == []
 

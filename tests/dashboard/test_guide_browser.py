@@ -128,7 +128,7 @@ def test_axe_finds_nothing_wrong_with_a_strip_an_open_word_and_the_words(
         assert complaints(page) == []
         page.get_by_role("link", name="Why is there no verdict?").click()
         assert complaints(page, "#tour") == []
-        page.get_by_role("button", name="efficiency").click()
+        page.get_by_role("button", name="relative performance").click()
         assert complaints(page, ".defence") == []
         assert complaints(visit.open("/glossary/#verdict")) == []
 
@@ -141,7 +141,7 @@ def test_a_word_opens_and_closes_by_keyboard(chromium, site):
         expect(meaning).to_be_hidden()
 
         word.press("Enter")
-        expect(meaning).to_contain_text("1 is native speed")
+        expect(meaning).to_contain_text("Native = 1")
         expect(meaning).to_be_in_viewport(ratio=1)
         page.keyboard.press("Tab")
         expect(meaning.get_by_role("link")).to_be_focused()
