@@ -148,7 +148,9 @@ def test_a_stamp_of_our_own_machine_has_no_offset(server, scheme):
 
     interval = interval_of(start, end)
     assert abs(offset_of(start).us) <= offset_of(start).bound_us
-    assert abs(interval.external_us - interval.local_us) <= interval.bound_us
+    # Not bound_us: that trusts the shortest round trip seen, and on a busy machine both
+    # stamps may have waited alike, so that neither has seen the path's own.
+    assert abs(interval.external_us - interval.local_us) <= interval.hard_bound_us
     assert (start.exchanges, start.clock) == (8, server.clocks.name)
 
 
