@@ -74,7 +74,9 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
             if isinstance(answer, HttpResponse):
                 return answer
             text = _rendered(answer, request)
-            _keep(key, text)
+            if key and size_of(text) <= MOST_BYTES:
+                with _lock:
+                    _texts[key] = text
         return _framed(request, text)
 
     return show
@@ -98,12 +100,6 @@ def _key(request: HttpRequest) -> bytes | None:
         get_language(),
     )
     return sha256(repr(made_from).encode()).digest()
-
-
-def _keep(key: bytes | None, text: str) -> None:
-    if key and size_of(text) <= MOST_BYTES:
-        with _lock:
-            _texts[key] = text
 
 
 def _rendered(content: Content, request: HttpRequest) -> str:

@@ -23,17 +23,13 @@ def signed_in(view: View[Given]) -> View[Given]:
     ) -> HttpResponse:
         if request.user.is_authenticated:
             return view(request, *args, **named)
-        return _led_to_sign_in(request)
+        # Lead the whole page there, also if a script asked for a part of it.
+        answer = redirect_to_login(page_of(request))
+        if "HX-Request" in request.headers:
+            return HttpResponseClientRedirect(answer.url)
+        return answer
 
     return checked
-
-
-def _led_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Lead the whole page there, also if a script asked for a part of it."""
-    answer = redirect_to_login(page_of(request))
-    if "HX-Request" in request.headers:
-        return HttpResponseClientRedirect(answer.url)
-    return answer
 
 
 def page_of(request: HttpRequest) -> str:
