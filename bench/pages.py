@@ -2,7 +2,7 @@
 
 Wall time is what a reader waits for: for a page that is made anew, as after any change
 of the database, and for one that is asked for again while nothing has changed
-(`dashboard.kit.kept_pages`). Beside it stands what the first cost the web and database
+(`dashboard.kit.kept`). Beside it stands what the first cost the web and database
 processes, which other work on the machine hardly changes.
 """
 

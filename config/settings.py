@@ -47,7 +47,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "dashboard.kit.button_addresses.ButtonAddressMiddleware",
+    "dashboard.kit.hooks.ButtonAddressMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -126,7 +126,7 @@ STATICFILES_DIRS = [
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "dashboard.kit.finders.PlotlyFinder",
+    "dashboard.kit.hooks.PlotlyFinder",
 ]
 # Of the packages we serve files from, what no page of ours uses.
 STATICFILES_LEFT_OUT = ["redoc", "rest_framework", "ext", "*es-bundle*"]

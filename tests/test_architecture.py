@@ -185,7 +185,7 @@ def test_the_guard_sees_a_name_of_the_dashboard(tmp_path, name):
         ("dashboard.pages.runs.views", "from api.kit.errors import answer"),
         ("dashboard.pages.trend.page", "from dashboard.pages.sweep import page"),
         ("dashboard.pages.runs", "from dashboard.pages.cell.page import cell_page"),
-        ("dashboard.kit.signing_in", "from dashboard.pages.upload import views"),
+        ("dashboard.kit.viewers", "from dashboard.pages.upload import views"),
         ("dashboard.templatetags.virtlab", "import dashboard.pages.flags.page"),
     ],
 )

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -14,6 +13,7 @@ from benchmarks.comparing.rows import Facets, facets
 from benchmarks.comparing.table import CaseGroup, CaseRow, ComparisonTable
 from benchmarks.models import Run, Study, System
 from dashboard import wording
+from dashboard.kit.addresses import address, unmet
 from dashboard.wording import states
 from dashboard.wording.verdicts import OVERHEAD, VALUE
 
@@ -21,6 +21,7 @@ NATIVE = "native"
 ALL = "all"
 WIDE = {"baseline", "system"}
 PINS = 2
+NO_BITS = -1  # no system has so many: nonsense finds nothing
 SPEED, ENERGY = "efficiency", "energy"
 SHOWN = {
     SPEED: gettext_lazy("Efficiency"),
@@ -83,12 +84,15 @@ class Selection:
             "case__tool": self.tool,
             "system__guest_os": self.guest_os,
         }
-        chosen: dict[str, Any] = {
+        lookups: dict[str, Any] = {
             name: text for name, text in looked_up.items() if text
         }
         if self.bits:
-            chosen["system__guest_bits"] = _number(self.bits)
-        return chosen
+            is_number = self.bits.isascii() and self.bits.isdigit()
+            lookups["system__guest_bits"] = (
+                int(self.bits) if is_number and len(self.bits) < 5 else NO_BITS
+            )
+        return lookups
 
     def narrowed(self) -> dict[str, str]:
         """Return what is left of the study, by the names of the query's parts."""
@@ -139,45 +143,23 @@ def _known(text: str | None, texts: Mapping[str, Any], first: str) -> str:
     return text if text and text in texts else first
 
 
-def address(query: Mapping[str, str], **changes: str) -> str:
-    """Return the query of an address with some parts changed; an empty one is left out.
-
-    >>> address({"tool": "fio", "bits": "32"}, bits="", pin="4")
-    '?tool=fio&pin=4'
-    """
-    parts = {name: text for name, text in {**query, **changes}.items() if text}
-    return f"?{urlencode(parts)}"
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A choice that narrows or changes the table, and the address without it."""
-
-    label: str
-    value: str
-    without: str
-
-
-def chips(menus: Iterable[Menu], query: Mapping[str, str]) -> list[Chip]:
-    """Return what was chosen otherwise than it stands at first."""
-    return [
-        Chip(menu.label, choice.label, address(query, **{menu.name: ""}))
-        for menu in menus
-        for choice in menu.choices
-        if menu.is_changed and choice.is_chosen
-    ]
-
-
 def menus(chosen: Selection, facets: Facets, study: Study) -> list[Menu]:
     """Return the menus of the filter form, each with its choice marked."""
     everything = {"": _("All")}
+    if any(system.is_native for system in facets.systems):
+        native = _("Native, same OS and bits")
+    elif study.reference_system_id:
+        native = _("The study's reference system")
+    else:
+        native = _("Native (not measured here)")
+    baselines = {NATIVE: native} | _systems(facets)
     scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
     several = {ALL: _("All scenarios")} if len(scenarios) != 1 else {}
     components = {name: wording.component_name(name) for name in facets.components}
     bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
     oses = {name: name for name in facets.guest_oses}
     return [
-        _menu(chosen.baseline, "baseline", _("Baseline"), _baselines(facets, study)),
+        _menu(chosen.baseline, "baseline", _("Baseline"), baselines),
         _menu(chosen.scenario, "scenario", _("Scenario"), scenarios | several),
         _menu(chosen.component, "component", _("Component"), everything | components),
         _menu(chosen.tool, "tool", _("Tool"), everything | dict(facets.tools)),
@@ -188,9 +170,10 @@ def menus(chosen: Selection, facets: Facets, study: Study) -> list[Menu]:
 
 def looks(chosen: Selection, facets: Facets) -> list[Menu]:
     """Return the menus that change how the table looks, not what is in it."""
-    names = dict.fromkeys(
-        [PLATFORM, "virtualization", "guest_os", "guest_bits", *_options(facets)]
-    )
+    options = {name for system in facets.systems for name in system.options}
+    names = [PLATFORM, "virtualization", "guest_os", "guest_bits"]
+    names += [name for name in OPTIONS if name in options]
+    names += sorted(options.difference(names))
     groups = {name: wording.property_name(name) for name in names}
     return [
         _menu(chosen.show, "show", _("Cells show"), _texts(SHOWN)),
@@ -204,22 +187,6 @@ def _texts(lazy: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(text) for name, text in lazy.items()}
 
 
-def _options(facets: Facets) -> list[str]:
-    found = {name for system in facets.systems for name in system.options}
-    return [*(name for name in OPTIONS if name in found), *sorted(found - {*OPTIONS})]
-
-
-def _baselines(facets: Facets, study: Study) -> dict[str, str]:
-    has_native = any(system.is_native for system in facets.systems)
-    if has_native:
-        first = _("Native, same OS and bits")
-    elif study.reference_system_id:
-        first = _("The study's reference system")
-    else:
-        first = _("Native (not measured here)")
-    return {NATIVE: first} | _systems(facets)
-
-
 def _systems(facets: Facets) -> dict[str, str]:
     return {str(each.pk): wording.system_name(each) for each in facets.systems}
 
@@ -229,11 +196,6 @@ def _menu(value: str, name: str, label: str, texts: Mapping[str, str]) -> Menu:
     choices = (Choice(key, text, key == value) for key, text in known.items())
     first = next(iter(texts), "")
     return Menu(name, label, tuple(choices), value != first, name in WIDE)
-
-
-def _number(text: str) -> int:
-    """Return a whole number; -1, which nothing has, for any other text."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else -1
 
 
 def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
@@ -253,24 +215,12 @@ def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
     ]
 
 
-def unmet(query: Mapping[str, str], found: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the parts of a query that came to something else, or to nothing.
-
-    >>> unmet({"case": "99", "run": "4"}, {"case": 7, "run": 4, "family": None})
-    ('case=99',)
-    """
-    return tuple(
-        f"{name}={query[name]}"
-        for name, came in found.items()
-        if query.get(name) and query[name] != str(came)
-    )
-
-
 @dataclass(frozen=True)
-class Pin:
-    """A pinned system and the address without it."""
+class Removable:
+    """What was chosen, as a name and a value, and the address without it."""
 
-    name: str
+    label: str
+    value: str
     without: str
 
 
@@ -301,15 +251,22 @@ class Chooser:
         return len(self.pinned) == PINS
 
     @property
-    def chips(self) -> list[Chip]:
-        return chips([*self.menus, *self.looks], self.query)
+    def chips(self) -> list[Removable]:
+        """What was chosen otherwise than it stands at first."""
+        return [
+            Removable(menu.label, choice.label, address(self.query, **{menu.name: ""}))
+            for menu in (*self.menus, *self.looks)
+            for choice in menu.choices
+            if menu.is_changed and choice.is_chosen
+        ]
 
     @property
-    def pins(self) -> list[Pin]:
+    def pins(self) -> list[Removable]:
         """What is pinned, each with the way to let it go."""
         keys = tuple(str(system.pk) for system in self.pinned)
         return [
-            Pin(
+            Removable(
+                _("Pinned"),
                 wording.system_name(system),
                 address(self.query, pin=pin_toggled(keys, str(system.pk))),
             )

@@ -1,9 +1,11 @@
-"""One comparison row as one cell of the page: its texts and its shade."""
+"""One comparison row as one cell of the page: its texts, shade, and interval's bar."""
 
 from dataclasses import dataclass
+from math import exp, log, log1p
 
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.cell_figures import Shown
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.verdicts import Mark
@@ -16,6 +18,9 @@ from dashboard.wording.verdicts import VALUE, ratio_text
 # States that say nothing beyond the number; all others are spelled out in the cell.
 SILENT = {"paired", "native", "metered"}
 VALUES = {"native", "reference"}
+# Of the axis of an interval's bar: room beside the widest interval, and no end of it.
+BAR_ROOM = 1.15
+BAR_WIDEST = log(64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,45 +50,44 @@ def cell_view(
 
     ``n`` is left out where a table tells that of all its cells at once.
     """
-    ratio = row.shown.ratio
-    if ratio is not None:
-        kind, shade = "ratio", figures.heat(ratio)
-    else:
-        kind, shade = "value" if row.shown.full_state in VALUES else "plain", ""
+    seen = row.shown
+    kind, shade = "plain", ""
+    if seen.ratio is not None:
+        kind, shade = "ratio", figures.heat(seen.ratio)
+    elif seen.full_state in VALUES:
+        kind = "value"
+
+    verdict = ""
+    if mark:
+        verdict = mark.verdict
+    elif seen.judgement and not seen.is_energy:  # the legend's signs are of speeds
+        verdict = seen.judgement.verdict
     is_withheld = bool(mark and mark.is_flagged and shade)
-    sign = (
-        verdicts.FLAGGED if is_withheld else verdicts.verdict_sign(_verdict(row, mark))
-    )
-    main, sub = _texts(row, show)
-    is_silent = row.shown.full_state in SILENT and bool(ratio or kind == "value")
+
+    if seen.is_energy:
+        main, sub = energy_texts(row)
+    elif seen.ratio is None or show == VALUE:
+        main, sub = row_figure(seen), seen.unit
+    else:
+        main, sub = ratio_text(row, show), wording.quantity(seen.value, seen.unit)
+
+    state = states.state_name(seen.full_state)
+    if seen.speeds:
+        state = _("two speeds")
+    elif seen.full_state == "paired":
+        state = _("no ratio")
+    is_silent = seen.full_state in SILENT and bool(seen.ratio or kind == "value")
     return CellView(
         id=row.id,
         kind=kind,
         shade=shade,
         main=main,
         sub=sub,
-        n=f"n {row.shown.n}" if is_n_told else "",
-        state="" if is_silent else _tag(row),
-        sign=sign,
+        n=f"n {seen.n}" if is_n_told else "",
+        state="" if is_silent else state,
+        sign=verdicts.FLAGGED if is_withheld else verdicts.verdict_sign(verdict),
         is_withheld=is_withheld,
     )
-
-
-def _verdict(row: ComparisonRow, mark: Mark | None) -> str:
-    if mark:
-        return mark.verdict
-    if row.shown.is_energy:
-        return ""  # The signs below the table are those of speeds.
-    return row.shown.judgement.verdict if row.shown.judgement else ""
-
-
-def _texts(row: ComparisonRow, show: str) -> tuple[str, str]:
-    """Return what a cell says large and small."""
-    if row.shown.is_energy:
-        return energy_texts(row)
-    if row.shown.ratio is None or show == VALUE:
-        return row_figure(row.shown), row.shown.unit
-    return ratio_text(row, show), wording.quantity(row.shown.value, row.shown.unit)
 
 
 def full_figure(row: ComparisonRow) -> str:
@@ -134,46 +138,88 @@ def _tag(row: ComparisonRow) -> str:
 
 def sentence(row: ComparisonRow) -> str:
     """Return the cell in full: for the tooltip and for those who hear the page."""
-    if row.shown.is_energy:
+    seen = row.shown
+    if seen.is_energy:
         return energy_sentence(row)
-    ratio = row.shown.ratio
-    runs = wording.runs_text(row.shown.n)
-    if ratio is None:
-        state = row.shown.full_state
-        meaning = wording.said(row.shown.reason) or states.state_meaning(state)
-        said = f"{full_figure(row)}, {runs}. {states.state_name(state)}: {meaning}"
-        return said.rstrip(": ")
-    words = {
-        "ratio": figures.ratio(ratio),
-        "value": full_figure(row),
-        "baseline": baseline_figure(row),
-        "runs": runs,
-        "baseline_runs": wording.runs_text(row.shown.baseline_n or 0),
-    }
-    parts = (_against(row) % words, verdicts.judgement_sentence(row.shown.judgement))
-    return " ".join(filter(None, [*parts, _caution(row)]))
-
-
-def _against(row: ComparisonRow) -> str:
-    if row.shown.scaling is not None:
-        return _(
+    runs = wording.runs_text(seen.n)
+    if seen.ratio is None:
+        state = seen.full_state
+        meaning = wording.said(seen.reason) or states.state_meaning(state)
+        text = f"{full_figure(row)}, {runs}. {states.state_name(state)}: {meaning}"
+        return text.rstrip(": ")
+    if seen.scaling is not None:
+        against = _(
             "%(ratio)s times one machine alone: %(value)s in sum against "
             "%(baseline)s, %(runs)s against %(baseline_runs)s."
         )
-    if row.shown.efficiency is None:
-        return _(
+    elif seen.efficiency is None:
+        against = _(
             "%(ratio)s of the reference: %(value)s against %(baseline)s, "
             "%(runs)s against %(baseline_runs)s."
         )
-    return _(
-        "%(ratio)s of native: %(value)s against %(baseline)s, "
-        "%(runs)s against %(baseline_runs)s."
+    else:
+        against = _(
+            "%(ratio)s of native: %(value)s against %(baseline)s, "
+            "%(runs)s against %(baseline_runs)s."
+        )
+    against %= {
+        "ratio": figures.ratio(seen.ratio),
+        "value": full_figure(row),
+        "baseline": baseline_figure(row),
+        "runs": runs,
+        "baseline_runs": wording.runs_text(seen.baseline_n or 0),
+    }
+    is_plain = seen.state in {"paired", "relative"}
+    caution = "" if is_plain else wording.said(seen.reason)
+    parts = (against, verdicts.judgement_sentence(seen.judgement), caution)
+    return " ".join(filter(None, parts))
+
+
+@dataclass(frozen=True)
+class IntervalBar:
+    """Places in percent of a log axis of ratios whose middle is 1.
+
+    ``ends`` and ``middle`` are what is written at them.
+    """
+
+    margin: tuple[str, str]
+    interval: tuple[str, str]
+    ratio: str
+    ends: tuple[str, str]
+    middle: str = "1"
+
+
+def reach(judgements: list[Judgement], margin: float) -> float:
+    """Return how far from 1 an axis must go to hold these intervals, as a log."""
+    ratios = [
+        ratio
+        for judgement in judgements
+        for ratio in (judgement.low, judgement.high, judgement.ratio)
+        if ratio and ratio > 0
+    ]
+    farthest = max([2 * log1p(margin), *(abs(log(ratio)) for ratio in ratios)])
+    return min(farthest * BAR_ROOM, BAR_WIDEST)
+
+
+def interval_bar(
+    judgement: Judgement, margin: float, reach: float, *, is_overhead: bool = False
+) -> IntervalBar | None:
+    """Return the bar of a judgement; None where there is no interval."""
+    low, high, ratio = judgement.low, judgement.high, judgement.ratio
+    if low is None or high is None or ratio is None:
+        return None
+    ends = (exp(-reach), exp(reach))
+    write = figures.overhead if is_overhead else figures.ratio
+    return IntervalBar(
+        margin=_ends(1 - margin, 1 + margin, ends),
+        interval=_ends(low, high, ends),
+        ratio=f"{100 * figures.place(ratio, *ends):.2f}%",
+        ends=(write(ends[0]), write(ends[1])),
+        middle=write(1) if is_overhead else "1",
     )
 
 
-def _caution(row: ComparisonRow) -> str:
-    return (
-        ""
-        if row.shown.state in {"paired", "relative"}
-        else wording.said(row.shown.reason)
-    )
+def _ends(low: float, high: float, ends: tuple[float, float]) -> tuple[str, str]:
+    """Return where a bar begins and how wide it is."""
+    begin, end = (100 * figures.place(each, *ends) for each in (low, high))
+    return f"{begin:.2f}%", f"{max(end - begin, 0.6):.2f}%"

@@ -19,8 +19,7 @@ from benchmarks.errors import TooManyAttemptsError
 from benchmarks.labs.people import end_sessions
 from benchmarks.labs.throttle import Attempt
 from benchmarks.models import Membership
-from dashboard.kit.signing_in import signed_in
-from dashboard.kit.viewers import signed_in_person
+from dashboard.kit.viewers import signed_in, signed_in_person
 
 
 class OwnPasswordForm(forms.Form):

@@ -12,8 +12,8 @@ from benchmarks.models import Cell, Efficiency, Flag, Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_row
 from benchmarks.studies.flags import visible_flags
 from benchmarks.viewer import Viewer
-from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
 from dashboard.kit.selections import ENERGY, shown
+from dashboard.kit.table_cells import IntervalBar, interval_bar, reach
 from dashboard.pages.cell.card_words import CardWords, card_words
 from dashboard.wording.verdicts import drawn_judgement, is_overhead
 

@@ -16,7 +16,7 @@ from benchmarks.comparing.table import CIRCUMSTANCES, row_facts
 from benchmarks.models import Cell
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.kit.selections import address
+from dashboard.kit.addresses import address
 from dashboard.pages.cell.quoting import NAME, quoted_of
 from dashboard.wording import Text, states
 

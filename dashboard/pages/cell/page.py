@@ -24,8 +24,8 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.drawings import Drawing
 from dashboard.kit import figures
-from dashboard.kit.addresses import id_in
-from dashboard.kit.selections import ENERGY, SPEED, address, shown
+from dashboard.kit.addresses import address, id_in
+from dashboard.kit.selections import ENERGY, SPEED, shown
 from dashboard.kit.table_cells import CellView, cell_view
 from dashboard.pages.cell import words
 from dashboard.pages.cell.drawings import cell_charts

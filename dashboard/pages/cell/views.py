@@ -10,9 +10,8 @@ from django.views.decorators.http import require_safe
 
 from dashboard.exports.delimited import csv_lines
 from dashboard.exports.samples import SAMPLE_FIELDS, sample_records
-from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept_pages import Content, kept_page
-from dashboard.kit.selections import address
+from dashboard.kit.addresses import STUDY, address
+from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
 from dashboard.pages.cell.claims import cell_claim

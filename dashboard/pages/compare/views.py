@@ -20,7 +20,7 @@ from dashboard.exports.delimited import csv_text
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import ENERGY_FIELDS, FIELDS, SOURCED, records, sourced
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept_pages import Answer, Content, kept_page
+from dashboard.kit.kept import Answer, Content, kept_page
 from dashboard.kit.selections import ENERGY, SHOWN, SPEED, chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.compare.grid import grid_rows

@@ -10,8 +10,7 @@ from benchmarks.models import Case, Study
 from benchmarks.studies.flags import withheld_cells
 from dashboard.charts.coruns import drawings, row_names
 from dashboard.charts.drawings import NONE, Drawing, number, ratio
-from dashboard.kit.addresses import id_in
-from dashboard.kit.selections import unmet
+from dashboard.kit.addresses import id_in, unmet
 from dashboard.kit.table_cells import row_figure
 from dashboard.wording.coruns import answer, remarks
 

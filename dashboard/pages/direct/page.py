@@ -14,8 +14,9 @@ from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.kit import figures
-from dashboard.kit.interval_bars import IntervalBar, interval_bar, reach
-from dashboard.kit.selections import ENERGY, Chooser, Selection, address, is_found
+from dashboard.kit.addresses import address
+from dashboard.kit.selections import ENERGY, Chooser, Selection, is_found
+from dashboard.kit.table_cells import IntervalBar, interval_bar, reach
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 from dashboard.wording.verdicts import (
     OVERHEAD,

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept_pages import Answer, Content, kept_page
+from dashboard.kit.kept import Answer, Content, kept_page
 from dashboard.kit.selections import chooser
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.direct.page import direct_page

@@ -14,8 +14,7 @@ from benchmarks.power.meters import (
 )
 from dashboard.charts.drawings import Drawing
 from dashboard.charts.energy import energy_drawing, performance_drawing, power_drawing
-from dashboard.kit.addresses import id_in
-from dashboard.kit.selections import unmet
+from dashboard.kit.addresses import id_in, unmet
 from dashboard.pages.energy.logged_page import LoggedPage, logged_page
 from dashboard.wording import short_names
 from dashboard.wording.energy import answer, log_sentence

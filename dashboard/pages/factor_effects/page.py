@@ -20,8 +20,7 @@ from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.factor_effects import Detail, detail
-from dashboard.kit.chips import MOST_CHIPS, Chip, ChipRow
-from dashboard.kit.selections import unmet
+from dashboard.kit.addresses import MOST_CHIPS, Chip, ChipRow, unmet
 from dashboard.wording.factor_effects import statements, subject_name
 
 PARAMETERS = ("scenario", "response", "component", "case")

@@ -15,7 +15,7 @@ from benchmarks.plausibility.findings import SEVERITIES
 from benchmarks.studies.flags import NO_SUBJECTS, cells_of_flags, runs_of_flags
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.kit.selections import unmet
+from dashboard.kit.addresses import unmet
 from dashboard.wording.states import Evidence, evidence_words
 
 EVERYTHING = "all"

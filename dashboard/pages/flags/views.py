@@ -15,12 +15,12 @@ from benchmarks.models import Flag
 from benchmarks.studies.flags import decide_flag, find_flag
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept_pages import Content, kept_page
-from dashboard.kit.signing_in import signed_in
+from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
     query_of,
+    signed_in,
     study_or_404,
     viewer_of,
 )

@@ -23,8 +23,7 @@ from benchmarks.labs.people import (
 )
 from benchmarks.models import Membership
 from dashboard import wording
-from dashboard.kit.signing_in import signed_in
-from dashboard.kit.viewers import signed_in_person
+from dashboard.kit.viewers import signed_in, signed_in_person
 from dashboard.pages.labs.forms import InvitationForm
 from dashboard.pages.labs.places import (
     LabPlace,

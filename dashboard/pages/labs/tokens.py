@@ -14,8 +14,7 @@ from benchmarks.labs.pages import agents_of, last_runs
 from benchmarks.labs.tokens import hand_out_token, revoke_token
 from benchmarks.models import Token
 from dashboard import wording
-from dashboard.kit.signing_in import signed_in
-from dashboard.kit.viewers import signed_in_person
+from dashboard.kit.viewers import signed_in, signed_in_person
 from dashboard.pages.labs.forms import TokenForm
 from dashboard.pages.labs.places import LabPlace, kept_lab_or_404
 

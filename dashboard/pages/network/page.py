@@ -17,8 +17,7 @@ from benchmarks.models import Flag, Study
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.kit.chips import MOST_CHIPS, Chip, ChipRow
-from dashboard.kit.selections import unmet
+from dashboard.kit.addresses import MOST_CHIPS, Chip, ChipRow, unmet
 from dashboard.kit.table_cells import row_figure
 from dashboard.pages.network.words import (
     change_of,

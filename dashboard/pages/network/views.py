@@ -5,7 +5,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept_pages import Content, kept_page
+from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.network.page import network_page
 

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from benchmarks.comparing.profile import spectrum
 from benchmarks.studies.examples import examples
 from benchmarks.studies.lists import overview
-from dashboard.kit.kept_pages import Content, kept_page
+from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import person_of, viewer_of
 from dashboard.pages.overview.strips import strips
 from dashboard.pages.overview.totals import totals

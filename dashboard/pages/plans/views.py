@@ -20,11 +20,11 @@ from benchmarks.plans.lists import find_plan, step_counts, visible_plans
 from benchmarks.plans.planning import create_plan, stop_plan
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.signing_in import signed_in
 from dashboard.kit.viewers import (
     keeper_or_404,
     keeps,
     query_of,
+    signed_in,
     study_or_404,
     viewer_of,
 )

@@ -11,8 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from benchmarks.models import Reread
 from benchmarks.studies.lists import LEFT_WAITING
 from benchmarks.uploads.rereading import begin_reread
-from dashboard.kit.signing_in import signed_in
-from dashboard.kit.viewers import keeper_or_404, study_or_404, viewer_of
+from dashboard.kit.viewers import keeper_or_404, signed_in, study_or_404, viewer_of
 
 
 @require_POST

@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from dashboard.kit.addresses import STUDY, cell_address
-from dashboard.kit.kept_pages import Answer, Content, kept_page
+from dashboard.kit.kept import Answer, Content, kept_page
 from dashboard.kit.upload_text import kept_output
 from dashboard.kit.viewers import query_of, run_or_404, study_or_404, viewer_of
 from dashboard.pages.runs import rereads

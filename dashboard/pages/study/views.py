@@ -11,7 +11,7 @@ from benchmarks.studies.lists import is_left_waiting, processing_of, study_detai
 from dashboard.exports.citation import bibtex
 from dashboard.exports.citing import citation_of
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept_pages import Content, kept_page
+from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import keeps, study_or_404, viewer_of
 from dashboard.pages.study.page import study_standing
 

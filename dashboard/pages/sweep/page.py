@@ -23,8 +23,7 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.curves import Curve, Mark, sweep_plot
 from dashboard.kit import figures
-from dashboard.kit.chips import MOST_CHIPS, Chip, ChipRow
-from dashboard.kit.selections import unmet
+from dashboard.kit.addresses import MOST_CHIPS, Chip, ChipRow, unmet
 from dashboard.kit.table_cells import row_figure
 from dashboard.pages.sweep.words import level_text, line_name, parting_sentences
 from dashboard.wording import states, verdicts

@@ -21,8 +21,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.labs.people import person_agent
 from benchmarks.studies.saving import register_system
 from dashboard import wording
-from dashboard.kit.signing_in import signed_in
-from dashboard.kit.viewers import query_of
+from dashboard.kit.viewers import query_of, signed_in
 from dashboard.pages.upload.file_requests import (
     bounded,
     is_from_script,

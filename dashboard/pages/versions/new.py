@@ -20,8 +20,7 @@ from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
 from dashboard import wording
 from dashboard.exports.citing import site_of
-from dashboard.kit.signing_in import signed_in
-from dashboard.kit.viewers import keeper_or_404, study_or_404, viewer_of
+from dashboard.kit.viewers import keeper_or_404, signed_in, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
 from dashboard.tasks import publish_version as publish_task
 

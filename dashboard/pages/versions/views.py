@@ -21,8 +21,7 @@ from benchmarks.publishing.versions import (
 )
 from dashboard import wording
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.signing_in import signed_in
-from dashboard.kit.viewers import keeper_or_404, keeps, viewer_of
+from dashboard.kit.viewers import keeper_or_404, keeps, signed_in, viewer_of
 from dashboard.pages.versions import new
 from dashboard.pages.versions.files import KINDS
 

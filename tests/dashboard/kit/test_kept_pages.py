@@ -16,8 +16,8 @@ from django.shortcuts import redirect
 from django.test import Client, RequestFactory
 
 from benchmarks.models import Flag, Membership, Study
-from dashboard.kit import kept_pages
-from dashboard.kit.kept_pages import Content, kept_page
+from dashboard.kit import kept
+from dashboard.kit.kept import Content, kept_page
 from tests.dashboard.marking import translated
 from tests.dashboard.routes import counted
 
@@ -52,8 +52,8 @@ def addresses(pair, flag):
 @pytest.fixture
 def texts(monkeypatch):
     """What is kept from now on."""
-    empty = LRUCache(4_000_000, getsizeof=kept_pages.size_of)
-    monkeypatch.setattr(kept_pages, "_texts", empty)
+    empty = LRUCache(4_000_000, getsizeof=kept.size_of)
+    monkeypatch.setattr(kept, "_texts", empty)
     return empty
 
 
@@ -90,7 +90,7 @@ def test_a_page_is_made_once_and_is_the_same_again(
     client, addresses, texts, monkeypatch, django_assert_num_queries
 ):
     """Other tests write to the same server meanwhile: here it stands still."""
-    monkeypatch.setattr(kept_pages, "database_version", lambda: "now")
+    monkeypatch.setattr(kept, "database_version", lambda: "now")
     for address in addresses:
         first = client.get(address).text
         with django_assert_num_queries(0):
@@ -146,7 +146,7 @@ def test_a_form_on_a_kept_page_is_taken_from_whoever_reads_it(lab, flag):
 def test_no_secret_of_a_form_is_left_in_a_page(client, lab, addresses):
     for reader in (client, signed_in(lab, "olga")):
         for address in addresses:
-            assert kept_pages.SECRET not in reader.get(address).text
+            assert kept.SECRET not in reader.get(address).text
 
 
 @pytest.mark.parametrize("how", ["the ORM", "SQL", "another way round"])
@@ -253,7 +253,7 @@ def test_a_part_that_htmx_asks_for_is_not_the_page(client, pair):
 def test_a_page_larger_than_all_that_is_kept_is_shown_all_the_same(
     client, pair, texts, monkeypatch
 ):
-    monkeypatch.setattr(kept_pages, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(kept, "MOST_BYTES", 1_000)
     for _ in range(2):
         assert "<main" in client.get(f"{STUDY}compare/").text
 
@@ -261,8 +261,8 @@ def test_a_page_larger_than_all_that_is_kept_is_shown_all_the_same(
 
 
 def test_what_is_kept_is_bounded(client, pair, monkeypatch):
-    few = LRUCache(120_000, getsizeof=kept_pages.size_of)
-    monkeypatch.setattr(kept_pages, "_texts", few)
+    few = LRUCache(120_000, getsizeof=kept.size_of)
+    monkeypatch.setattr(kept, "_texts", few)
     for number in range(20):
         client.get(f"{STUDY}compare/?q={number}")
 
@@ -272,7 +272,7 @@ def test_what_is_kept_is_bounded(client, pair, monkeypatch):
 
 def test_the_room_that_is_counted_is_the_room_that_is_taken(texts, monkeypatch):
     """Long addresses are made up in thousands, and a sign may take four bytes."""
-    monkeypatch.setattr(kept_pages, "database_version", lambda: "now")
+    monkeypatch.setattr(kept, "database_version", lambda: "now")
 
     @kept_page
     def view(request):

@@ -1,19 +1,43 @@
-"""Serve Plotly from its wheel: no CDN, and no copy of it in our repository."""
+"""What Django's settings name: a page for an empty 405, the finder of Plotly's file."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import plotly
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+
+class ButtonAddressMiddleware:
+    """Give a page to an answer that would be a blank window.
+
+    Some addresses only take what a button sends; opened, they say why they are empty.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code != 405 or response.content:
+            return response
+        page = render(request, "405.html", status=405)
+        page["Allow"] = response["Allow"]
+        return page
+
 
 SERVED = "vendor/plotly.min.js"
 PACKAGE_DATA = Path(plotly.__file__).parent / "package_data"
 
 
 class PlotlyFinder(BaseFinder):
-    """Finds ``vendor/plotly.min.js`` and nothing else of the wheel."""
+    """Serve ``vendor/plotly.min.js`` from the wheel and nothing else of it.
+
+    No CDN, and no copy of it in our repository.
+    """
 
     def __init__(self, app_names: Any = None, *args: Any, **kwargs: Any) -> None:
         # The storage's files are named by the prefix; collectstatic puts it back.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.kit.selections import unmet
+from dashboard.kit.addresses import unmet
 
 WORDS = "this study does not have it"
 XEN, UOC = "lmu-2010-xen", "uoc-2012-kvm"
