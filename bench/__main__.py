@@ -26,7 +26,7 @@ from bench.judging import bench_judging
 from bench.pages import bench_pages
 from bench.parsers import bench_parsers
 from running import embedded
-from tests.product.conftest import Product, start
+from running.product import Product, start
 
 BULK_RUNS = 2000
 SINGLE_RUNS = 300

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.__main__ import COMMANDS
-from tests.agents.footprint import (
+from bench.stage import (
     AWAY,
     LIMIT_BYTES,
     SYSTEM,

@@ -13,7 +13,7 @@ NOISE: Final = 0.05
 QUIET: Final = 0.002
 
 
-def covered(cell: Rollups, baseline: Rollups, truth: object = 1.0) -> float:
+def covered(cell: Rollups, baseline: Rollups, truth: float | np.ndarray = 1.0) -> float:
     """Return the share of the intervals that hold the truth, of those that exist."""
     found = log_ratio_intervals(cell, baseline, True)
     exists = found.method != Method.NONE
@@ -28,7 +28,8 @@ def coverage(generator: Generator, repetitions: int) -> Table:
             [cells_of(generator, kind, repetitions, n, noise=NOISE) for _ in "ab"]
             for n in counts
         )
-        return (kind, *(percent(covered(*pair)) for pair in pairs))
+        shares = (covered(cell, baseline) for cell, baseline in pairs)
+        return (kind, *map(percent, shares))
 
     return Table(
         "Coverage, the same number of runs on both sides",
@@ -48,7 +49,8 @@ def unequal_coverage(generator: Generator, repetitions: int) -> Table:
             [cells_of(generator, kind, repetitions, n, noise=NOISE) for n in design]
             for design in designs
         )
-        return (kind, *(percent(covered(*pair)) for pair in pairs))
+        shares = (covered(cell, baseline) for cell, baseline in pairs)
+        return (kind, *map(percent, shares))
 
     return Table(
         "Coverage, unequal numbers of runs",
@@ -85,10 +87,11 @@ def no_interval(generator: Generator, repetitions: int) -> Table:
     noises = (0.01, 0.02, 0.05, 0.1, 0.2)
 
     def share(n: int, noise: float) -> float:
-        sides = (
+        cell, baseline = (
             cells_of(generator, "normal", repetitions, n, noise=noise) for _ in "ab"
         )
-        return float(np.mean(log_ratio_intervals(*sides, True).method == Method.NONE))
+        intervals = log_ratio_intervals(cell, baseline, True)
+        return float(np.mean(intervals.method == Method.NONE))
 
     return Table(
         "Cells without an interval",
@@ -110,8 +113,9 @@ def identical_readings(generator: Generator, repetitions: int) -> Table:
         for n in counts:
             level = generator.uniform(1000, 1001, (2, repetitions, 1))
             exact = level + noise * generator.normal(size=(2, repetitions, n))
-            sides = [_printed(each, is_divided) for each in np.round(exact)]
-            shown.append(covered(*sides, truth=(level[0] / level[1])[:, 0]))
+            cell, baseline = (_printed(each, is_divided) for each in np.round(exact))
+            truth = (level[0] / level[1])[:, 0]
+            shown.append(covered(cell, baseline, truth=truth))
         name = f"{noise:g} x the last digit"
         name += ", rounding divided by n" if is_divided else ""
         return (name, *map(percent, shown))

@@ -11,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.random import Generator
 
+from bench.mistakes import CLASSES
+from bench.studies import clean_study
 from bench.table import Table
 from benchmarks.plausibility.checking import RULES, check
-from tests.benchmarks.plausibility.injection import CLASSES
-from tests.benchmarks.plausibility.simulation import clean_study
 
 __all__ = ["CLASSES", "FlagRow", "detection", "false_findings", "flag_table", "flags"]
 

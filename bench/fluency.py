@@ -14,8 +14,8 @@ from typing import Any, Final
 from playwright.sync_api import Page
 
 from bench import wide
-from tests.dashboard.browsing import chromium
-from tests.product.conftest import Product
+from running.browser import chromium
+from running.product import Product
 
 COMPARE: Final = f"/studies/first-lab/{wide.STUDY}/compare/"
 EMPTY_PAGE: Final = "/login/"

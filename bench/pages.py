@@ -18,10 +18,10 @@ from typing import Final
 
 import psutil
 
+from dashboard.routes import ROUTES
 from running.folders import VarFolder
 from running.postgres import Postgres
-from tests.dashboard.routes import ROUTES
-from tests.product.conftest import Product
+from running.product import Product
 
 VIEWS: Final = 21
 WANTED_MS: Final = 50
@@ -118,7 +118,9 @@ class Pages:
         cpu_ms = (self._cpu_s() - before) * 1000 / VIEWS
         self._waits_ms(address, 4, anew=False)  # each web process keeps its own
         again = self._waits_ms(address, VIEWS, anew=False)
-        return Timing(*map(statistics.median, (anew, again)), cpu_ms, address)
+        return Timing(
+            statistics.median(anew), statistics.median(again), cpu_ms, address
+        )
 
     def _waits_ms(self, address: str, views: int, *, anew: bool) -> list[float]:
         """Return what a reader waits; ``anew``: each time after a transaction."""

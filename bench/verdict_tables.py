@@ -118,7 +118,7 @@ def many_cells(generator: Generator, repetitions: int) -> Table:
             judged = judge(rolled(drawn), native, True)
             before.append(_wrong_share(judged.verdict, slower))
             after.append(_wrong_share(correct(judged).verdict, slower))
-        given = (np.mean(before), np.mean(after))
+        given = (float(np.mean(before)), float(np.mean(after)))
         return (f"{slower} of {cells}", *map(percent, given))
 
     return Table(

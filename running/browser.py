@@ -1,10 +1,24 @@
-"""Find the browser that tests drive, or install it: `python -m running.browser`."""
+"""The browser that tests and `make bench` drive: find it, start it, install it.
+
+    python -m running.browser
+
+It has our letters alone, whatever this machine has: a page that fits in one family may
+be too wide in another. DejaVu Sans, which a bare Debian shows, is the widest that a
+reader gets; Roboto, a phone's own, is a narrow one. Both come with packages of
+`requirements-dev.in`.
+"""
 
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, BrowserType, sync_playwright
 
 # The first is the same browser without its window: the tests take a quarter less time.
 HEADLESS = "chromium-headless-shell"
@@ -18,6 +32,36 @@ PLACES = (
 )
 INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "--quiet=2")
 PACKAGES = (HEADLESS, "chromium")  # older Debians have no package of the first
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+WIDE, NARROW = "DejaVu Sans", "Roboto"
+FAMILIES = (WIDE, NARROW)
+# DejaVu is always among them: Roboto has neither a monospace nor signs like the flag.
+FILES = {
+    WIDE: [("matplotlib", "mpl-data/fonts/ttf/DejaVuSans*.ttf")],
+    NARROW: [
+        ("matplotlib", "mpl-data/fonts/ttf/DejaVuSans*.ttf"),
+        ("fontpkg_roboto", "files/*.ttf"),
+    ],
+}
+CONFIGURATION = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir>{folder}/files</dir>
+  <cachedir>{folder}/cache</cachedir>
+  <alias><family>sans-serif</family><prefer><family>{family}</family></prefer></alias>
+  <alias><family>serif</family><prefer><family>{family}</family></prefer></alias>
+  <alias>
+    <family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer>
+  </alias>
+</fontconfig>
+"""
 
 
 def find() -> Path | None:
@@ -28,6 +72,45 @@ def find() -> Path | None:
         if found := shutil.which(name):
             return Path(found)
     return next((place for place in PLACES if place.exists()), None)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start the Chromium of this machine, with letters that are as wide everywhere."""
+    with sync_playwright() as playwright, started(playwright.chromium) as browser:
+        yield browser
+
+
+@contextmanager
+def started(
+    chromium: BrowserType, *arguments: str, family: str = WIDE
+) -> Iterator[Browser]:
+    """Start one more Chromium, in a family of letters."""
+    path = find()
+    assert path, "There is no Chromium: python -m running.browser"
+    with TemporaryDirectory() as folder:
+        browser = chromium.launch(
+            executable_path=str(path),
+            args=[*ARGUMENTS, *arguments],
+            env=_letters(family, Path(folder)),
+        )
+        yield browser
+        browser.close()
+
+
+def _letters(family: str, folder: Path) -> dict[str, str | float | bool]:
+    """Return what a browser is started with to have this family and no other."""
+    files = folder / "files"
+    files.mkdir()
+    for package, pattern in FILES[family]:
+        spec = find_spec(package)  # without importing it
+        assert spec, f"{package} is missing: make dev"
+        assert spec.origin, package
+        for font in Path(spec.origin).parent.glob(pattern):
+            (files / font.name).symlink_to(font)
+    configuration = folder / "fonts.conf"
+    configuration.write_text(CONFIGURATION.format(folder=folder, family=family))
+    return {**os.environ, "FONTCONFIG_FILE": str(configuration)}
 
 
 def install() -> None:

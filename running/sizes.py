@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("config", "benchmarks", "api", "dashboard", "agents", "tests")
+FOLDERS = (
+    *("agents", "api", "bench", "benchmarks", "config", "dashboard", "lab", "running"),
+    "tests",
+)
 COUNT = 10
 
 Size = tuple[int, str]

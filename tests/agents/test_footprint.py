@@ -7,8 +7,7 @@ import pytest
 from agents.__main__ import COMMANDS
 from agents.client import Client
 from agents.watching import Watch
-from tests.agents.conftest import TOKEN
-from tests.agents.footprint import AWAY, LIMIT_BYTES, bare_bytes, staged
+from bench.stage import AWAY, LIMIT_BYTES, TOKEN, bare_bytes, staged
 
 LIMIT_IDLE = 0.001
 SENDING = {"run", "plan", "push", "power", "watch"}

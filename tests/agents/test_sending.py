@@ -8,7 +8,7 @@ import pytest
 from agents import sending
 from agents.client import Client
 from agents.sending import deliver, pause_s
-from tests.agents.conftest import TOKEN
+from bench.stage import TOKEN
 
 
 @pytest.fixture

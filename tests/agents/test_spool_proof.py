@@ -20,7 +20,8 @@ import pytest
 from agents.client import Client
 from agents.sending import deliver
 from agents.spool import Spool
-from tests.agents.conftest import TOKEN, KeepingServer, serving
+from bench.stage import TOKEN, KeepingServer
+from tests.agents.conftest import serving
 
 ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("VIRTLAB_KILLS", "10"))

@@ -3,34 +3,20 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import (
     Browser,
     BrowserContext,
-    BrowserType,
+    Locator,
     Page,
     expect,
-    sync_playwright,
 )
-
-from running.browser import find
-from tests.dashboard import fonts
 
 # Plotly alone keeps a window busy for seconds on a machine that has more to do.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 # Before anything of the page runs: note what breaks the policy, and every dialog a
 # script that came in through a name would open.
 WATCH = """
@@ -42,30 +28,6 @@ for (const name of ["alert", "confirm", "prompt"]) {
 document.addEventListener("securitypolicyviolation", (event) =>
   window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
 """
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """Start the Chromium of this machine, with letters that are as wide everywhere."""
-    with sync_playwright() as playwright, started(playwright.chromium) as browser:
-        yield browser
-
-
-@contextmanager
-def started(
-    chromium: BrowserType, *arguments: str, family: str = fonts.WIDE
-) -> Iterator[Browser]:
-    """Start one more Chromium, in a family of letters."""
-    path = find()
-    assert path, "The pages' tests need Chromium: python -m running.browser"
-    with TemporaryDirectory() as folder:
-        browser = chromium.launch(
-            executable_path=str(path),
-            args=[*ARGUMENTS, *arguments],
-            env=fonts.environment(family, Path(folder)),
-        )
-        yield browser
-        browser.close()
 
 
 @dataclass
@@ -149,6 +111,21 @@ def spilled(page: Page) -> list[str]:
     """Return the boxes whose text reaches beyond them."""
     found: list[str] = page.evaluate(SPILLED)
     return found
+
+
+def drawn_in(element: Locator) -> set[str]:
+    """Return the families of the very glyphs that the browser drew for an element."""
+    session = element.page.context.new_cdp_session(element.page)
+    element.evaluate("node => { window.lettered = node; }")
+    session.send("DOM.enable")
+    session.send("CSS.enable")
+    session.send("DOM.getDocument")
+    found = session.send("Runtime.evaluate", {"expression": "window.lettered"})
+    identity = {"objectId": found["result"]["objectId"]}
+    node = session.send("DOM.requestNode", identity)
+    fonts = session.send("CSS.getPlatformFontsForNode", node)["fonts"]
+    session.detach()
+    return {str(font["familyName"]) for font in fonts}
 
 
 def draw_chart(page: Page) -> None:

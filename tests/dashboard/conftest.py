@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.models import Cell
+from running import browser
 from tests.dashboard import browsing
 
 
@@ -20,7 +21,7 @@ def orm_beside_playwright() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """One Chromium for the tests of a module."""
-    with browsing.chromium() as started:
+    with browser.chromium() as started:
         yield started
 
 

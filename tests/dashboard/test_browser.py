@@ -11,7 +11,8 @@ from benchmarks.models import Agent, Cell, Lab
 from benchmarks.studies import saving
 from benchmarks.studies import saving as systems
 from benchmarks.uploads import intake, processing
-from tests.dashboard import browsing, fonts, serving
+from running.browser import FAMILIES, started
+from tests.dashboard import browsing, serving
 from tests.dashboard.marking import translated
 from tests.reference import load_study
 
@@ -450,10 +451,10 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
 SMALLER = {**PHONE, "viewport": {"width": 320, "height": 640}}
 
 
-@pytest.mark.parametrize("family", fonts.FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_every_page_fits_a_phone_and_keeps_the_policy(chromium, site, family):
     with (
-        browsing.started(chromium.browser_type, family=family) as browser,
+        started(chromium.browser_type, family=family) as browser,
         browsing.window(browser, site, **SMALLER) as visit,
     ):
         hostile = Cell.objects.filter(study__slug="hostile").first()

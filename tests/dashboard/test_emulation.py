@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.models import Cell, Run
 from benchmarks.studies.lists import has_pages
+from dashboard.routes import TABS
 from dashboard.wording import emulation_words
-from tests.dashboard.routes import TABS
 
 STUDY = "/studies/alpha-lab/study/"
 WARNING = "Measured on an emulated processor."

@@ -8,7 +8,7 @@ from benchmarks.models import Cell, Flag, Plan, Run, System
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies.lists import find_study, has_pages
 from benchmarks.viewer import ANYONE
-from tests.dashboard.routes import counted
+from dashboard.routes import counted
 
 STUDY = "/studies/alpha-lab/study/"
 SMALL, LARGE = 2, 7

@@ -1,7 +1,7 @@
 """Every address of the dashboard is said, so that none escapes the walks."""
 
+from dashboard.routes import PAGES, ROUTES
 from dashboard.urls import urlpatterns
-from tests.dashboard.routes import PAGES, ROUTES
 
 
 def test_every_address_is_said_to_be_one_thing():

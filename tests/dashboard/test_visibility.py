@@ -31,9 +31,9 @@ from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking
 from benchmarks.uploads import intake, processing, rereading
 from dashboard.kit import waiting
+from dashboard.routes import ROUTES
 from dashboard.urls import urlpatterns
 from tests import publishing
-from tests.dashboard.routes import ROUTES
 from tests.documents import network_run
 from tests.standing import standing
 

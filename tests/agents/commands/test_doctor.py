@@ -7,7 +7,7 @@ import pytest
 
 from agents import checkup
 from agents.home import Enrolment, open_spool, save_enrolment
-from tests.agents.conftest import TOKEN
+from bench.stage import TOKEN
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.agents.conftest import TOKEN
+from bench.stage import TOKEN
 
 
 @pytest.fixture

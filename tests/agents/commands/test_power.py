@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from agents.spool import Spool
-from tests.agents.power.conftest import FakeWattsUp, Powercap, packet
+from bench.stage import Powercap
+from tests.agents.power.conftest import FakeWattsUp, packet
 
 ROOT = Path(__file__).parents[3]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.home import open_spool, spool_folder
-from tests.agents.conftest import TOKEN
+from bench.stage import TOKEN
 
 
 @pytest.fixture

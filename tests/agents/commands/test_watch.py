@@ -16,8 +16,7 @@ from agents.home import Enrolment, open_spool, save_enrolment
 from agents.spool import Spool
 from agents.stopping import Stop
 from agents.watching import Watch
-from tests.agents.conftest import TOKEN
-from tests.agents.footprint import LIMIT_BYTES, bare_bytes
+from bench.stage import LIMIT_BYTES, TOKEN, bare_bytes
 
 ROOT = Path(__file__).parents[3]
 

@@ -9,29 +9,9 @@ from agents.measuring.bracket import TimePath
 from agents.planning.following import Follower
 from agents.planning.keeping import Held, Keeping
 from agents.planning.working import Slot
+from bench.stage import PART
 
 REAL = Path(__file__).parents[2] / "data" / "hackbench" / "process.txt"
-PART = {
-    "id": 7,
-    "attempt": 1,
-    "step": 3,
-    "position": 0,
-    "sequence": 4,
-    "repetition": 2,
-    "repetitions": 5,
-    "is_warm_up": False,
-    "role": "measured",
-    "tool": "hackbench",
-    "program": "process",
-    "options": {"threads": 2},
-    "scenario": "parallel",
-    "vms": 2,
-    "slot": "2",
-    "load": "",
-    "corun": "plan 1, step 1",
-    "session": "plan 1",
-    "system": 17,
-}
 
 
 class Server:

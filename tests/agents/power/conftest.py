@@ -8,31 +8,7 @@ from pathlib import Path
 
 import pytest
 
-LIMIT_UJ = 262_143_328_850
-ZONES = {
-    "intel-rapl:0": "package-0",
-    "intel-rapl:0:0": "core",
-    "intel-rapl:0:1": "dram",
-    "intel-rapl:1": "psys",
-    "intel-rapl-mmio:0": "package-0",
-}
-
-
-class Powercap:
-    """A folder like /sys/class/powercap whose counters can be set."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (folder / "intel-rapl").mkdir(parents=True)
-        (folder / "intel-rapl" / "enabled").write_text("1\n")
-        for zone, name in ZONES.items():
-            (folder / zone).mkdir()
-            (folder / zone / "name").write_text(f"{name}\n")
-            (folder / zone / "max_energy_range_uj").write_text(f"{LIMIT_UJ}\n")
-            self.set(zone, 0)
-
-    def set(self, zone, count_uj):
-        (self.folder / zone / "energy_uj").write_text(f"{count_uj}\n")
+from bench.stage import Powercap
 
 
 @pytest.fixture

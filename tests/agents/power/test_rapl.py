@@ -5,7 +5,7 @@ import pytest
 from agents.power import rapl
 from agents.power.rapl import Rapl
 from agents.power.source import CounterLostError, MissedError, SourceError
-from tests.agents.power.conftest import LIMIT_UJ
+from bench.stage import LIMIT_UJ
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from agents.timing import server as server_module
 from agents.timing.asking import NoTimeError, open_asking
 from agents.timing.intervals import interval_of, offset_of
 from agents.timing.stamps import take_stamp
-from tests.agents.conftest import KeepingServer, serving, telling_time
+from bench.stage import KeepingServer
+from tests.agents.conftest import serving, telling_time
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@ from contextlib import suppress
 
 import pytest
 
+from bench.parsers import long_output
 from benchmarks.errors import ParseError
 from benchmarks.parsing import reading
 from benchmarks.tools import TOOLS
-from tests.benchmarks.parsing.speed import long_output
 
 READERS = [tool.slug for tool in TOOLS.values() if tool.parser]
 

@@ -30,6 +30,7 @@ from benchmarks.models import (
 from benchmarks.plans.planning import create_plan
 from benchmarks.studies import checking, saving
 from benchmarks.uploads import rereading
+from running import browser
 from tests import publishing
 from tests.dashboard import browsing, serving
 from tests.reference import load_study
@@ -167,7 +168,7 @@ def session(lab: Lab, role: str) -> str:
 
 @pytest.fixture(scope="package")
 def chromium(site: Site) -> Iterator[Any]:
-    with browsing.chromium() as started:
+    with browser.chromium() as started:
         yield started
 
 

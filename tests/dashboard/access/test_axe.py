@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.dashboard import browsing, routes
+from dashboard import routes
+from tests.dashboard import browsing
 from tests.dashboard.access import axe
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]

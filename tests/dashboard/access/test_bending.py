@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.dashboard import browsing, routes
+from dashboard import routes
+from running.browser import started
+from tests.dashboard import browsing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 
@@ -66,7 +68,7 @@ def test_a_page_can_be_zoomed_spaced_and_stilled(windows, site, address):
 def large(chromium, site):
     """The window of somebody whose letters are large; nobody is signed in."""
     with (
-        browsing.started(chromium.browser_type, LARGE) as browser,
+        started(chromium.browser_type, LARGE) as browser,
         browsing.window(browser, site.url) as visit,
     ):
         yield visit

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.dashboard import browsing, routes
+from dashboard import routes
+from tests.dashboard import browsing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db, pytest.mark.proof]
 

@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.dashboard import browsing, routes
+from dashboard import routes
+from tests.dashboard import browsing
 from tests.dashboard.access import axe
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]

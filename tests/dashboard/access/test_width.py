@@ -4,7 +4,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.dashboard import browsing, fonts, routes
+from dashboard import routes
+from running.browser import FAMILIES, started
+from tests.dashboard import browsing
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -12,12 +14,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 WIDTHS = (320, 360)
 
 
-@pytest.fixture(scope="module", params=fonts.FAMILIES)
+@pytest.fixture(scope="module", params=FAMILIES)
 def phones(request, chromium, site):
     """Return a family of letters and the windows of two people that show it."""
     with ExitStack() as stack:
         family = request.param
-        browser = browsing.started(chromium.browser_type, family=family)
+        browser = started(chromium.browser_type, family=family)
         phone = stack.enter_context(browser)
         small = {"viewport": {"width": WIDTHS[0], "height": 740}}
         windows = {
@@ -47,8 +49,8 @@ def test_the_letters_are_those_that_were_asked_for(phones):
     family, windows = phones
     page = windows["nobody"].open("/")
 
-    assert fonts.drawn_in(page.locator("h1")) == {family}
-    assert fonts.drawn_in(page.locator(".lede")) == {family}
+    assert browsing.drawn_in(page.locator("h1")) == {family}
+    assert browsing.drawn_in(page.locator(".lede")) == {family}
     page.close()
 
 

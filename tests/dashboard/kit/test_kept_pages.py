@@ -18,8 +18,8 @@ from django.test import Client, RequestFactory
 from benchmarks.models import Flag, Membership, Study
 from dashboard.kit import kept
 from dashboard.kit.kept import Content, kept_page
+from dashboard.routes import counted
 from tests.dashboard.marking import translated
-from tests.dashboard.routes import counted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

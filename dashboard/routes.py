@@ -1,9 +1,9 @@
-"""Every address of the dashboard, said once: what it is, and where tests meet it.
+"""Every address of the dashboard, said once: what it is, and where it is met.
 
-A new page is one entry of `ROUTES`; `test_routes.py` fails until it is there. The
-entries feed the walks in a real browser (`access/`), who may see what
-(`test_visibility.py`), the counts of queries (`test_queries.py`), the kept pages, the
-warnings of emulation, and the speed of pages (`bench/pages.py`).
+The product itself does not read it. A new page is one entry of `ROUTES`;
+`tests/dashboard/test_routes.py` fails until it is there. The entries feed the tests
+(the walks in a real browser, who may see what, the counts of queries, the kept pages,
+the warnings of emulation) and `make bench`, which times the pages.
 """
 
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Route:
     """An address of the dashboard; words in braces stand for ids.
 
     ``walked`` are the addresses at which a page shows all it can and what it is when
-    empty, in the reference studies (`access/conftest.py` has the ids). ``counted`` are
-    those at which any study is asked, below the study's own address unless they begin
-    with a slash. ``own`` is what a lab's viewer and its keepers are answered, and
+    empty, in the reference studies (the tests have the ids). ``counted`` are those at
+    which any study is asked, below the study's own address unless they begin with a
+    slash. ``own`` is what a lab's viewer and its keepers are answered, and
     ``nobody`` who has not signed in; others are answered 404, or asked to sign in.
     """
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from tests.benchmarks.plausibility.simulation import readings_like
+from bench.studies import readings_like
 
 
 def scaled(cell, factor):

@@ -1,8 +1,11 @@
 """The agent's one file at work, and what each of its commands costs this machine.
 
-Used by `test_footprint.py` and by `make bench`.
+A stage for `make bench` and for the agent's tests: a server that keeps runs as Virtlab
+does, a tool on the path, a meter's counters.
 """
 
+import gzip
+import json
 import re
 import signal
 import socket
@@ -13,15 +16,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 from agents import build
-from tests.agents.conftest import TOKEN, KeepingHandler, KeepingServer
-from tests.agents.planning.test_following import PART, REAL
-from tests.agents.power.conftest import Powercap
 
 SYSTEM = ("--host", "alpha", "--hypervisor", "KVM")
+TOKEN = "vl_abcdef_secret"
 AWAY = "http://127.0.0.1:9"
 # The file as its own `__main__` runs it, and then the most memory the process ever
 # held: what a parent is told of a child (ru_maxrss) may be the parent's own.
@@ -40,6 +42,40 @@ finally:
 """
 # Above a bare interpreter: from one Python to the next that grows by itself.
 LIMIT_BYTES = 18_000_000
+LIMIT_UJ = 262_143_328_850
+ZONES = {
+    "intel-rapl:0": "package-0",
+    "intel-rapl:0:0": "core",
+    "intel-rapl:0:1": "dram",
+    "intel-rapl:1": "psys",
+    "intel-rapl-mmio:0": "package-0",
+}
+PART = {
+    "id": 7,
+    "attempt": 1,
+    "step": 3,
+    "position": 0,
+    "sequence": 4,
+    "repetition": 2,
+    "repetitions": 5,
+    "is_warm_up": False,
+    "role": "measured",
+    "tool": "hackbench",
+    "program": "process",
+    "options": {"threads": 2},
+    "scenario": "parallel",
+    "vms": 2,
+    "slot": "2",
+    "load": "",
+    "corun": "plan 1, step 1",
+    "session": "plan 1",
+    "system": 17,
+}
+HACKBENCH = """\
+Running in process mode with 4 groups using 40 file descriptors each (== 160 tasks)
+Each sender will pass 200 messages of 100 bytes
+Time: 0.721
+"""
 
 
 @dataclass(frozen=True)
@@ -50,6 +86,94 @@ class Cost:
     resident_bytes: int
     cpu_s: float
     said: str
+
+
+class KeepingServer(HTTPServer):
+    """Stores each key once; ``faults`` are used up first, one a request.
+
+    A fault is a status, a (status, headers, answer), or what is done after storing:
+    "lose" answers nothing, "page" answers a web page and stores nothing.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, port=0):
+        super().__init__(("127.0.0.1", port), KeepingHandler)
+        self.stored, self.requests, self.faults = {}, [], []
+        self.refused_keys = {}
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, *_):
+        """Clients that were killed are no news."""
+
+
+class KeepingHandler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.reply(200, {"status": "ok", "version": "1.0", "database": True})
+
+    def do_POST(self):
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        packed = self.headers.get("Content-Encoding") == "gzip"
+        body = gzip.decompress(raw) if packed else raw
+        self.server.requests.append((self.path, dict(self.headers), body))
+        if self.headers.get("Authorization") != f"Token {TOKEN}":
+            return self.reply(401, {"code": "wrong_token", "detail": "Unknown token."})
+        return self.fail_or_store(json.loads(body))
+
+    def fail_or_store(self, document):
+        fault = self.server.faults.pop(0) if self.server.faults else None
+        if isinstance(fault, int):
+            return self.reply(fault, {"code": "told", "detail": f"Told {fault}."})
+        if isinstance(fault, tuple):
+            return self.reply(fault[0], fault[2], fault[1])
+        if fault == "page":
+            return self.reply(200, {})
+        if "key" not in document:
+            return self.reply(400, {"code": "invalid", "detail": "Send a key."})
+        status, answer = self.store(document)
+        if fault != "lose":
+            self.reply(status, answer)
+        return None
+
+    def store(self, document):
+        key = document["key"]
+        if key in self.server.refused_keys:
+            return self.server.refused_keys[key]
+        known = key in self.server.stored
+        if known and self.server.stored[key] != document:
+            return 409, {"code": "key_reused", "detail": "Used for another run."}
+        self.server.stored[key] = document
+        return 200 if known else 202, {"id": 1, "key": key, "status": "received"}
+
+    def reply(self, status, answer, headers=None):
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+class Powercap:
+    """A folder like /sys/class/powercap whose counters can be set."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "intel-rapl").mkdir(parents=True)
+        (folder / "intel-rapl" / "enabled").write_text("1\n")
+        for zone, name in ZONES.items():
+            (folder / zone).mkdir()
+            (folder / zone / "name").write_text(f"{name}\n")
+            (folder / zone / "max_energy_range_uj").write_text(f"{LIMIT_UJ}\n")
+            self.set(zone, 0)
+
+    def set(self, zone, count_uj):
+        (self.folder / zone / "energy_uj").write_text(f"{count_uj}\n")
 
 
 class PlanningHandler(KeepingHandler):
@@ -87,7 +211,9 @@ class Stage:
         self.agent.write_bytes(build.build())
         tool = folder / "bin" / "hackbench"
         tool.parent.mkdir()
-        tool.write_text(f"#!/bin/sh\ncat {REAL}\n")
+        self.printed = folder / "hackbench.txt"
+        self.printed.write_text(HACKBENCH)
+        tool.write_text(f"#!/bin/sh\ncat {self.printed}\n")
         tool.chmod(0o755)
         self.powercap = Powercap(folder / "powercap")
 
@@ -125,7 +251,7 @@ class Stage:
             "timeserver": lambda: answers(int(words[1])),
         }
         if command == "watch":
-            self.cost("push", str(REAL), "--later", "--study", "study", *SYSTEM)
+            self.cost("push", str(self.printed), "--later", "--study", "study", *SYSTEM)
         return self.cost(command, *words, until=until.get(command))
 
     def _words(self, command: str) -> tuple[str, ...]:
@@ -135,7 +261,7 @@ class Stage:
             "enroll": ("--server", self.server.url, "--token", TOKEN),
             "run": ("hackbench", "--repetitions", "2", *study),
             "plan": ("7", "--system", "17", "--as", "a"),
-            "push": (str(REAL), *study),
+            "push": (str(self.printed), *study),
             "power": (*meter, "--every", "0.05", "--seconds", "1"),
             "timeserver": ("--port", str(free_port()), "--bind", "127.0.0.1"),
             "spool": ("list",),
