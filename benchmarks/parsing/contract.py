@@ -1,14 +1,17 @@
-"""What a benchmark tool and its metrics are."""
+"""What a benchmark tool and its metrics are, and which numbers a metric can have."""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from sys import float_info
+from typing import Final, Literal, get_args
 
 from benchmarks import units
-from benchmarks.errors import UnknownMetricError
+from benchmarks.errors import UnknownMetricError, ValueRefusedError
 from benchmarks.parsing.drafts import Parser
+from benchmarks.sentences import Sentence
 from benchmarks.text import collapse
 
 Better = Literal["higher", "lower", "neither"]
@@ -34,9 +37,14 @@ class Metric:
     zero_allowed: bool = False
 
     def __post_init__(self) -> None:
-        _refuse_unknown("better", self.better, get_args(Better))
-        _refuse_unknown("component", self.component, get_args(Component))
-        units.unit(self.unit)
+        for what, word, known in (
+            ("better", self.better, get_args(Better)),
+            ("component", self.component, get_args(Component)),
+        ):
+            if word not in known:
+                known_words = ", ".join(known)
+                raise ValueError(f'{what} is "{word}", not one of {known_words}')
+        units.unit(self.unit)  # refuses an unknown one
         if not self.title:
             title = self.name[:1].upper() + self.name[1:]
             object.__setattr__(self, "title", title)
@@ -85,6 +93,56 @@ def folded(name: str) -> str:
     return collapse(name).casefold()
 
 
-def _refuse_unknown(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f'{what} is "{value}", not one of {", ".join(known)}')
+# Sums of squares of larger numbers no longer fit into a double.
+LARGEST: Final = 1e150
+
+
+def check_value(metric: Metric, value: float, unit: str) -> float:
+    """``value`` in the metric's unit, or the sentence why it is no reading of it.
+
+    Refused are NaN, infinities, numbers too small or too large to be computed with,
+    negative ones, and zero where zero means that the tool measured nothing.
+    """
+    if isinstance(value, bool):
+        raise _refusal(metric, value, Sentence("it is not a number"))
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of too many digits
+        too_large = Sentence("it is too large")
+        raise _refusal(metric, Sentence("a number"), too_large) from None
+    if not math.isfinite(number):
+        raise _refusal(metric, number, Sentence("it is not a finite number"))
+    # Before and after it: a conversion can leave the range that sums can hold.
+    _refuse_impossible(metric, number)
+    converted = units.convert(number, unit, metric.unit)
+    _refuse_impossible(metric, converted)
+    return converted
+
+
+def _refuse_impossible(metric: Metric, number: float) -> None:
+    if number < 0:
+        raise _refusal(metric, number, Sentence("it cannot be negative"))
+    if number == 0 and not metric.zero_allowed:
+        raise _refusal(
+            metric,
+            number,
+            Sentence(
+                "a working run never reads zero; leave the sample out if "
+                "nothing was measured"
+            ),
+        )
+    if 0 < number < float_info.min:
+        raise _refusal(metric, number, Sentence("it is too small to be computed with"))
+    if number > LARGEST:
+        raise _refusal(metric, number, Sentence("it is too large to be computed with"))
+
+
+def _refusal(metric: Metric, value: str | float, why: str) -> ValueRefusedError:
+    return ValueRefusedError(
+        Sentence(
+            '"{metric}" cannot be {value}: {why}.',
+            metric=metric.name,
+            value=value,
+            why=why,
+        )
+    )

@@ -1,4 +1,8 @@
-"""From the bytes of a file to the text that a person would see in it."""
+"""From the bytes of a file to the text that a person would see in it.
+
+Also what else stands between a file and its numbers: the marks that a logger has put
+before every line, and the decimal comma of a locale that was named.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import codecs
 import re
 from typing import Final
 
-from benchmarks.errors import ParseError
+from benchmarks.errors import ParseError, shorten
 from benchmarks.parsing.scanning import fault
 from benchmarks.sentences import Sentence
 
@@ -42,7 +46,10 @@ def decode(output: bytes | str) -> str:
     power meter may hold them, as noise between its packets.
     """
     text = output if isinstance(output, str) else _decoded(output)
-    text = _with_plain_line_ends(text.removeprefix("\ufeff"))
+    text = text.removeprefix("\ufeff")
+    if "\r" in text:
+        # Progress lines that overwrite each other are lines of their own.
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\x08" in text:
@@ -62,21 +69,21 @@ def decode(output: bytes | str) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return _strictly(data, encoding)
-    if encoding := _unmarked_utf16(data):
-        return _strictly(data, encoding)
+    marked = (encoding for mark, encoding in _MARKS if data.startswith(mark))
+    if not (encoding := next(marked, "")):
+        # UTF-16 without a mark: every second byte of an English text is NUL.
+        head = data[:_PROBE]
+        half = len(head) // 2
+        even, odd = head[::2].count(0), head[1::2].count(0)
+        if half and odd > 0.6 * half and even < 0.1 * half:
+            encoding = "utf-16-le"
+        elif half and even > 0.6 * half and odd < 0.1 * half:
+            encoding = "utf-16-be"
     try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
-
-
-def _strictly(data: bytes, encoding: str) -> str:
-    try:
-        return data.decode(encoding)
+        return data.decode(encoding or "utf-8")
     except UnicodeDecodeError as error:
+        if not encoding:
+            return data.decode("latin-1")
         # Cut within its last character: all before it is whole.
         if len(data) - error.start < 4:
             return data[: error.start].decode(encoding)
@@ -90,25 +97,6 @@ def _strictly(data: bytes, encoding: str) -> str:
         ) from None
 
 
-def _unmarked_utf16(data: bytes) -> str:
-    """``utf-16-le`` if every second byte of an English text is NUL, and so on."""
-    head = data[:_PROBE]
-    half = len(head) // 2
-    even, odd = head[::2].count(0), head[1::2].count(0)
-    if half and odd > 0.6 * half and even < 0.1 * half:
-        return "utf-16-le"
-    if half and even > 0.6 * half and odd < 0.1 * half:
-        return "utf-16-be"
-    return ""
-
-
-def _with_plain_line_ends(text: str) -> str:
-    if "\r" not in text:
-        return text
-    # Progress lines that overwrite each other are lines of their own.
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _without_struck_out(line: re.Match[str]) -> str:
     kept: list[str] = []
     for character in line[0]:
@@ -117,3 +105,105 @@ def _without_struck_out(line: re.Match[str]) -> str:
         elif kept:
             kept.pop()
     return "".join(kept)
+
+
+_CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
+_DATE = r"\d{4}[-/.]\d{2}[-/.]\d{2}"
+_ZONE = r"(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}"
+# One blank belongs to the prefix, the others to the line.
+_AFTER = r"(?: |(?=\n|\Z))"
+
+_PREFIXES: Final = tuple(
+    re.compile(rf"\n{each}", re.ASCII)
+    for each in (
+        rf"\[?{_DATE}[T _]{_CLOCK}{_ZONE}\]?:?{_AFTER}",
+        # journald and syslog: "Nov 20 21:44:36 host program[123]: "
+        rf"{_MONTH} (?:\d{{4}} )?{_CLOCK} [\w.-]++ [^\s:\[]++(?:\[\d++\])?:{_AFTER}",
+        rf"\[?(?:[A-Z][a-z]{{2}} )?{_MONTH} (?:\d{{4}} )?{_CLOCK}(?: \d{{4}})?\]?:?"
+        rf"{_AFTER}",
+        rf"\[?{_CLOCK}\]?:?{_AFTER}",
+        rf"\[ *\d++\.\d++\]{_AFTER}",  # seconds since start
+        rf"[\w.-]++ *\|{_AFTER}",  # docker compose
+        rf">{_AFTER}",  # quoted in a mail
+        rf"#{_AFTER}",  # commented out
+    )
+)
+_PROBED_LINES: Final = 400
+_SHARE: Final = 0.8
+
+
+def without_prefixes(text: str) -> str:
+    """``text`` without the mark that nearly all its lines begin with, if there is one.
+
+    The number of lines stays as it is.
+    """
+    lines = f"\n{text}"
+    probed = lines[: 200 * _PROBED_LINES].split("\n")[:_PROBED_LINES]
+    heads = [f"\n{line}" for line in probed if line.strip()]
+    for prefix in _PREFIXES:
+        if heads and sum(map(bool, map(prefix.match, heads))) >= _SHARE * len(heads):
+            return prefix.sub("\n", lines)[1:]
+    return text
+
+
+_COMMA: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "af az be bg bs ca cs da de el es et eu fi fo fr fy gl hr hu hy id is it ka kk "
+        "ky lb lt lv mk mn nb nl nn no pl pt ro ru sk sl sq sr sv tr uk uz vi",
+    )
+)
+_POINT: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "am ar bn c cy en fa ga gu he hi ja kn ko ml mr ms mt my ne pa posix ps si sw "
+        "ta te th ur zh zu",
+    )
+)
+_POINT_COUNTRIES: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "de_ch de_li it_ch es_do es_gt es_hn es_mx es_ni es_pa es_pe es_pr es_sv es_us",
+    )
+)
+_NAME: Final = re.compile(r"([a-z]{1,8})(?:[_-]([a-z]{2}|\d{3}))?(?:[.@_-][\w.@-]*)?")
+
+# One comma, digits around it, and nothing of a list or a CSV row beside it.
+_DECIMAL_COMMA: Final = re.compile(
+    r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){1,99}|\d++),(\d++)(?![,.]?\d)", re.ASCII
+)
+
+
+def writes_comma(locale: str | None) -> bool:
+    """Whether numbers of this locale have a decimal comma; refuses an unknown one.
+
+    Names are those of a system: ``de_DE.UTF-8``, ``de-DE``, ``C``.
+    """
+    if not locale:
+        return False
+    name = _NAME.fullmatch(locale.strip().casefold())
+    language = name[1] if name else ""
+    if name is None or language not in _COMMA | _POINT:
+        raise ParseError(
+            Sentence(
+                'The locale "{locale}" is unknown: name it as in "de_DE.UTF-8".',
+                locale=shorten(locale),
+            )
+        )
+    return language in _COMMA and f"{language}_{name[2]}" not in _POINT_COUNTRIES
+
+
+def with_points(text: str) -> str:
+    """``text`` with its decimal commas turned into points: 1.234,5 is 1234.5."""
+    if "," not in text:
+        return text
+    return _DECIMAL_COMMA.sub(
+        lambda number: f"{number[1].replace('.', '')}.{number[2]}", text
+    )
+
+
+def first_comma(text: str) -> int | None:
+    """Where the first number with a decimal comma is."""
+    found = _DECIMAL_COMMA.search(text)
+    return found.start() if found else None

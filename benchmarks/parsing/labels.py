@@ -1,4 +1,4 @@
-"""What a case is called on a page: short, with the rest of its parameters apart."""
+"""What readers are told of tools and cases: their list, and what a case is called."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from string import Formatter
 
 from benchmarks.fingerprints import display_parameters
 from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.tools import TOOLS
+
+HEAD = """# Tools
+
+Made from `benchmarks/tools/`: change a tool there, not here. An upload may name a tool
+by its slug, its title or another of its names, in any case; metrics by their name.
+Units can be any that convert into the one listed.
+"""
 
 LONGEST_PART = 40
 # Labels speak of several: "1 threads", "1 processes".
@@ -18,8 +26,15 @@ def case_label(tool: Tool, metric: Metric, parameters: Mapping[str, object]) -> 
     """``Disk throughput · sequential write``, ``Bandwidth · read · L1``."""
     shown = display_parameters(parameters)
     doing = " ".join(shown[key] for key in ("access", "operation") if key in shown)
-    parts = [metric.title, doing, *_filled(tool, shown)]
-    return " · ".join(_short(part) for part in parts if part)
+    filled = (
+        ONE_OF_MANY.sub(r"\1", label.format_map(shown))
+        for label in _applicable(tool, shown)
+    )
+    return " · ".join(
+        part if len(part) <= LONGEST_PART else f"{part[: LONGEST_PART - 1]}…"
+        for part in (metric.title, doing, *filled)
+        if part
+    )
 
 
 def case_details(tool: Tool, parameters: Mapping[str, object]) -> dict[str, str]:
@@ -35,16 +50,28 @@ def _applicable(tool: Tool, shown: Mapping[str, str]) -> Iterator[str]:
     return (label for label in tool.labels if _fields(label) <= shown.keys())
 
 
-def _filled(tool: Tool, shown: Mapping[str, str]) -> Iterator[str]:
-    return (
-        ONE_OF_MANY.sub(r"\1", label.format_map(shown))
-        for label in _applicable(tool, shown)
-    )
-
-
 def _fields(label: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(label) if name}
 
 
-def _short(part: str) -> str:
-    return part if len(part) <= LONGEST_PART else f"{part[: LONGEST_PART - 1]}…"
+def tools_page() -> str:
+    """The text of ``docs/tools.md``."""
+    lines = [HEAD]
+    for tool in TOOLS.values():
+        names = ", ".join(f"`{name}`" for name in tool.aliases)
+        also = f", also {names}" if names else ""
+        lines += [
+            f"## {tool.title}",
+            "",
+            f"Slug `{tool.slug}`{also}. <{tool.homepage}>",
+            "",
+            "| metric | unit | better | component |",
+            "|---|---|---|---|",
+        ]
+        lines += (
+            f"| {metric.name} | {metric.unit or '(count)'} | {metric.better} "
+            f"| {metric.component} |"
+            for metric in tool.metrics
+        )
+        lines.append("")
+    return "\n".join(lines)

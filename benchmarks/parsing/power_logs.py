@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +9,7 @@ from benchmarks.errors import ParseError
 from benchmarks.parsing.decoding import decode
 from benchmarks.sentences import Sentence
 from benchmarks.tools.power_csv import tables_of
-from benchmarks.tools.watts_up import logs_of
+from benchmarks.tools.watts_up import Log, logs_of
 
 _MICROSECONDS: Final = 1e6
 # The year 2001: no log counts so many seconds from its own start.
@@ -44,12 +43,21 @@ def power_log(tool: str, output: str) -> PowerLog:
 
     A log that cannot be set on a clock is a ParseError that says why.
     """
-    read = _READERS.get(tool)
-    if read is None:
+    if tool == "power-csv":
+        logs = [
+            PowerLog(
+                tuple(time / _MICROSECONDS for time in rows.times),
+                tuple(watts * rows.factor for watts in rows.watts),
+            )
+            for rows in tables_of(decode(output))
+        ]
+    elif tool == "watts-up":
+        logs = [_of_watts_up(log) for log in logs_of(decode(output))]
+    else:
         raise ParseError(
             Sentence("This meter's samples are not kept with their times.")
         )
-    logs = [log for log in read(decode(output)) if log.watts]
+    logs = [log for log in logs if log.watts]
     if len(logs) != 1:
         raise ParseError(
             Sentence(
@@ -62,27 +70,9 @@ def power_log(tool: str, output: str) -> PowerLog:
     return log
 
 
-def _of_csv(output: str) -> list[PowerLog]:
-    return [
-        PowerLog(
-            tuple(time / _MICROSECONDS for time in rows.times),
-            tuple(watts * rows.factor for watts in rows.watts),
-        )
-        for rows in tables_of(output)
-    ]
-
-
-def _of_watts_up(output: str) -> list[PowerLog]:
-    found = []
-    for log in logs_of(output):
-        times = tuple(time / _MICROSECONDS for time in log.times)
-        if not times and log.interval and not log.has_holes:
-            times = tuple(float(at * log.interval) for at in range(len(log.watts)))
-        found.append(PowerLog(times, tuple(log.watts)))
-    return found
-
-
-_READERS: Final[Mapping[str, Callable[[str], list[PowerLog]]]] = {
-    "power-csv": _of_csv,
-    "watts-up": _of_watts_up,
-}
+def _of_watts_up(log: Log) -> PowerLog:
+    times = tuple(time / _MICROSECONDS for time in log.times)
+    if not times and log.interval and not log.has_holes:
+        # No packet says when it was sent, but each stands for the interval asked for.
+        times = tuple(float(step * log.interval) for step in range(len(log.watts)))
+    return PowerLog(times, tuple(log.watts))

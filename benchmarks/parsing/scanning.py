@@ -1,4 +1,4 @@
-"""Finding the lines that matter in an output, and the numbers in them.
+"""Finding the lines that matter in an output, JSON documents, and the numbers in them.
 
 A :class:`Scanner` passes once over the text, whatever its size, and yields the lines
 that one of its patterns matches, in their order. Patterns are matched at the beginning
@@ -13,9 +13,10 @@ no number is then an error that names the line instead of a line that is passed 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from benchmarks.errors import ParseError, shorten
 from benchmarks.sentences import Sentence, joined
@@ -66,19 +67,26 @@ class Found:
         A number at the very end of a text may have lost digits: without a line end
         behind it, it is read only if it has all its decimals.
         """
-        number = self.number_of(self[group])
-        if number < 0:
-            raise self.refused(
-                Sentence("{text} cannot be: it is negative.", text=self[group])
-            )
+        number = self.amount_of(self[group])
         self._refuse_cut(group, self[group], decimals)
+        return number
+
+    def amount_of(self, text: str) -> float:
+        """The number that a piece of this line is; it cannot be negative."""
+        if (number := self.number_of(text)) < 0:
+            raise self.refused(Sentence("{text} cannot be: it is negative.", text=text))
         return number
 
     def number_of(self, text: str) -> float:
         """The number that a piece of this line is; it may be negative."""
-        if not _NUMBER.fullmatch(text):
-            raise self.refused(_why_no_number(text))
-        return float(text)
+        if _NUMBER.fullmatch(text):
+            return float(text)
+        why: str = Sentence('"{text}" is no number.', text=shorten(text))
+        if _COMMA.fullmatch(text):
+            why = joined([shorten(text), COMMA_HINT])
+        elif text.strip("+-").casefold() in {"nan", "inf", "infinity"}:
+            why = Sentence("{text} is not a number that can be measured.", text=text)
+        raise self.refused(why)
 
     def numbers(self, group: str, decimals: int) -> list[float]:
         """The numbers of a row, separated by blanks; ``decimals`` of the last one."""
@@ -98,6 +106,11 @@ class Found:
     def is_open(self, group: str) -> bool:
         """Whether the text ends with this group: it may have been cut in it."""
         return self._match.end(group) == len(self._match.string)
+
+    def refuse_open(self, group: str) -> None:
+        """Refuse the line if the text ends with this group."""
+        if self.is_open(group):
+            raise self.refused(Sentence("the text ends within this line."))
 
     def _refuse_cut(self, group: str, number: str, decimals: int | None) -> None:
         if self.is_open(group) and len(number.partition(".")[2]) != decimals:
@@ -159,9 +172,57 @@ def fault(output: str, position: int, why: str) -> LineError:
     return LineError(output.count("\n", 0, position) + 1, text, why)
 
 
-def _why_no_number(text: str) -> str:
-    if _COMMA.fullmatch(text):
-        return joined([shorten(text), COMMA_HINT])
-    if text.strip("+-").casefold() in {"nan", "inf", "infinity"}:
-        return Sentence("{text} is not a number that can be measured.", text=text)
-    return Sentence('"{text}" is no number.', text=shorten(text))
+Pairs = list[tuple[str, Any]]
+
+
+def documents(
+    output: str, begin: str, shape: Callable[[Pairs], Any] = dict
+) -> Iterator[dict[str, Any]]:
+    """Each object that begins a line with the pattern ``begin``.
+
+    ``shape`` makes a value of the pairs of each object, the innermost first: there,
+    what is not needed can be dropped before it fills the memory.
+    """
+    text = f"\n{output}"
+    decoder = json.JSONDecoder(object_pairs_hook=shape, parse_constant=_refuse_constant)
+    pattern = re.compile(rf"\n[ \t]*+(?={begin})", re.ASCII)
+    found = pattern.search(text)
+    while found:
+        # One character more stands before everything in ``text``.
+        start = found.end() - 1
+        try:
+            document, end = decoder.raw_decode(output, start)
+        except json.JSONDecodeError as error:
+            end = min(error.pos, len(output.rstrip()) - 1)
+            broken = Sentence("the JSON breaks off here ({why}).", why=error.msg)
+            raise fault(output, end, broken) from None
+        except (ValueError, RecursionError) as error:
+            why = error.args[0] if error.args else Sentence("it is nested too deep")
+            unread = Sentence("this JSON cannot be read: {why}.", why=why)
+            raise fault(output, start, unread) from None
+        yield document
+        found = pattern.search(text, end)
+
+
+def _refuse_constant(name: str) -> None:
+    """``NaN`` and ``Infinity`` are no JSON, though Python reads them."""
+    raise ValueError(Sentence("{name} is not a number that can be measured", name=name))
+
+
+def number(value: object, what: str) -> float:
+    """A number of a document; anything else is a ParseError."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParseError(Sentence("{what} is no number in this output.", what=what))
+    try:
+        return float(value)
+    except OverflowError:
+        raise ParseError(
+            Sentence("{what} is a number of too many digits.", what=what)
+        ) from None
+
+
+def section(document: object, *names: str) -> dict[str, Any]:
+    """The object under these names; empty if there is none."""
+    for name in names:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}

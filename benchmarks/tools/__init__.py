@@ -4,10 +4,11 @@ To add a tool: one file (or one folder, if its parser needs several), two saved 
 under ``tests/data/<slug>/``, ``make golden``. Nothing else. The file holds
 
 - a docstring with one real line of output, and what its units mean;
-- ``LINES = Scanner(kind=pattern, ...)``: the lines that matter (``scan.py``), or
-  ``documents(...)`` for JSON (``documents.py``);
+- ``LINES = Scanner(kind=pattern, ...)``: the lines that matter, or ``documents(...)``
+  for JSON (both in ``parsing/scanning.py``);
 - ``parse(output) -> tuple[ParsedRun, ...]``: a loop over these lines that fills a
-  ``Draft`` for each execution (``parser.py``) and ends with ``finished(drafts, ...)``;
+  ``Draft`` for each execution (``parsing/drafts.py``) and ends with
+  ``finished(drafts, ...)``;
 - ``TOOL = Tool(..., metrics=(...), parser=Parser(version=1, parse=parse, ...))`` with
   the signatures by which its output is known.
 
@@ -15,7 +16,7 @@ The rules of a parser:
 
 - Text alone goes in; nothing is stored, looked up or guessed. It is linear in the text.
 - A reading is the number as printed, with the exact unit that the tool means: MiB/s if
-  its "MB" are 2^20 B. ``values.check_value`` converts it where it is stored.
+  its "MB" are 2^20 B. ``contract.check_value`` converts it where it is stored.
 - ``line.number("group")`` refuses what is no number, with the line. A 0 of a metric
   that cannot be 0, NaN and a cut line never become a reading.
 - Parameters are what makes two cases different and is the same natively and in a VM
@@ -55,19 +56,17 @@ def register(tools: Iterable[Tool]) -> dict[str, Tool]:
 
 def get(name: str) -> Tool:
     """The tool of a slug, title or alias, whatever its case; refuses an unknown one."""
-    if found := _BY_NAME.get(folded(name)):
-        return found
-    known = (each for tool in TOOLS.values() for each in tool.names)
+    if tool := _BY_NAME.get(folded(name)):
+        return tool
+    known = (known for tool in TOOLS.values() for known in tool.names)
     raise UnknownToolError(name, known)
 
 
-def _scan() -> list[Tool]:
-    names = sorted(module.name for module in iter_modules(__path__))
-    modules = [import_module(f"{__name__}.{name}") for name in names]
-    return [module.TOOL for module in modules]
-
-
-_SCANNED: Final = _scan()
+# Whatever stands in this folder is a tool: an error in one of its files is not hidden.
+_SCANNED: Final[list[Tool]] = [
+    import_module(f"{__name__}.{name}").TOOL
+    for name in sorted(module.name for module in iter_modules(__path__))
+]
 _BY_NAME: Final = register(_SCANNED)
 TOOLS: Final[Mapping[str, Tool]] = MappingProxyType(
     {tool.slug: tool for tool in _SCANNED}

@@ -12,10 +12,10 @@ from benchmarks import fingerprints, tools
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Case, Run, Sample
 from benchmarks.parsing import reading
+from benchmarks.parsing.contract import check_value
 from benchmarks.parsing.drafts import Mark
 from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import ReadRun
-from benchmarks.parsing.values import check_value
 from benchmarks.sentences import stored
 
 COPY = (

@@ -5,7 +5,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.management.generating import GeneratingCommand
-from benchmarks.parsing.catalogue import as_markdown
+from benchmarks.parsing.labels import tools_page
 from benchmarks.plausibility.pages import flags_page
 
 
@@ -16,4 +16,4 @@ class Command(GeneratingCommand):
 
     def files(self) -> dict[Path, str]:
         docs = Path(settings.BASE_DIR) / "docs"
-        return {docs / "tools.md": as_markdown(), docs / "flags.md": flags_page()}
+        return {docs / "tools.md": tools_page(), docs / "flags.md": flags_page()}

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.documents import Pairs, documents, number, section
 from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, finished
+from benchmarks.parsing.scanning import Pairs, documents, number, section
 from benchmarks.sentences import Sentence
 from benchmarks.tools.fio.options import case_of, mark_errors, mark_short
 

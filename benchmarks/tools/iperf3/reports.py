@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from benchmarks.parsing.documents import Pairs, documents, number, section
 from benchmarks.parsing.drafts import Draft, ParsedRun, finished
+from benchmarks.parsing.scanning import Pairs, documents, number, section
 from benchmarks.sentences import Sentence
 
 _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"

@@ -1,7 +1,13 @@
 import pytest
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing.decoding import decode
+from benchmarks.parsing.decoding import (
+    decode,
+    first_comma,
+    with_points,
+    without_prefixes,
+    writes_comma,
+)
 
 TEXT = "Prüfung: 1 µs\nfertig\n"
 
@@ -50,3 +56,90 @@ def test_it_takes_no_quadratic_time_to_strike_out():
 
 def test_noise_between_the_packets_of_a_meter_is_dropped():
     assert decode(b"#d,-,18\0,0;\n\0\0#d,-,18,1;\n") == "#d,-,18,0;\n#d,-,18,1;\n"
+
+
+LINES = "first 1.5 s\n\n  indented\nlast\n"
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "2026-11-20T21:44:36Z ",
+        "2026-11-20T21:44:36.1234567Z ",
+        "[2026-11-20 21:44:36,120] ",
+        "2026/11/20 21:44:36 ",
+        "Nov 20 21:44:36 vm fio[12]: ",
+        "Nov  2 21:44:36 ",
+        "[Fri Nov 20 21:44:36 2026] ",
+        "21:44:36 ",
+        "[21:44:36.120] ",
+        "[   71.323769] ",
+        "> ",
+        "# ",
+        "bench-1  | ",
+    ],
+)
+def test_it_removes_what_stands_before_every_line(prefix):
+    prefixed = "".join(f"{prefix}{line}\n" for line in LINES.splitlines())
+    assert without_prefixes(prefixed) == LINES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINES,
+        "21:44:36 once\nand never again\nnor here\n",
+        "#d,-,18,972;\n#d,-,18,973;\n",
+        "2026-11-20T21:44:36Z,97.2\n2026-11-20T21:44:37Z,97.3\n",
+    ],
+)
+def test_it_leaves_everything_else(text):
+    assert without_prefixes(text) == text
+
+
+def test_a_word_behind_the_time_that_begins_like_a_zone_stays():
+    text = "Zone 1: 4.5\n+1500000 events\n"
+    prefixed = "".join(f"2026-11-20 21:44:36 {line}\n" for line in text.splitlines())
+    assert without_prefixes(prefixed) == text
+
+
+@pytest.mark.parametrize(
+    "locale", ["de_DE.UTF-8", "de-DE", "de", "DE_de", "pt_BR", "fr"]
+)
+def test_it_knows_who_writes_a_comma(locale):
+    assert writes_comma(locale)
+
+
+@pytest.mark.parametrize(
+    "locale", [None, "", "C", "C.UTF-8", "POSIX", "en_US", "de_CH"]
+)
+def test_it_knows_who_does_not(locale):
+    assert not writes_comma(locale)
+
+
+@pytest.mark.parametrize("locale", ["klingon", "xx_YY", "de_DE; drop", "\0"])
+def test_it_refuses_an_unknown_locale(locale):
+    with pytest.raises(ParseError, match="is unknown"):
+        writes_comma(locale)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("12,1 GB/s", "12.1 GB/s"),
+        ("-0,5 and 1.234.567,89", "-0.5 and 1234567.89"),
+        ('"0,123","4,5"', '"0.123","4.5"'),
+        ("load average: 2,60, 1,51, 0,68", "load average: 2.60, 1.51, 0.68"),
+        ("wsess=4,15,10", "wsess=4,15,10"),
+        ("1,2,3,4", "1,2,3,4"),
+        ("12,0.285", "12,0.285"),
+        ("3.14", "3.14"),
+    ],
+)
+def test_it_turns_decimal_commas_into_points_and_leaves_lists(text, read):
+    assert with_points(text) == read
+
+
+def test_it_finds_the_first_comma():
+    assert first_comma("a,b 1,2,3 x 4,5") == 12
+    assert first_comma("1,2,3") is None

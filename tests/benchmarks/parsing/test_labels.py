@@ -1,8 +1,9 @@
 import pytest
 
 from benchmarks import tools
-from benchmarks.parsing.labels import case_details, case_label
+from benchmarks.parsing.labels import case_details, case_label, tools_page
 from benchmarks.reference.documents import reference_studies
+from benchmarks.tools import TOOLS
 
 
 def label(tool, metric, **parameters):
@@ -75,3 +76,16 @@ def test_the_cases_of_the_studies_have_short_labels():
             for sample in run["samples"]:
                 text = label(run["tool"], sample["metric"], **sample["parameters"])
                 assert 3 < len(text) < 80
+
+
+def test_it_lists_every_tool_and_metric():
+    text = tools_page()
+
+    for tool in TOOLS.values():
+        assert f"\n## {tool.title}\n\nSlug `{tool.slug}`" in text
+        assert all(f"\n| {metric.name} | " in text for metric in tool.metrics)
+
+
+def test_it_shows_unit_direction_and_component():
+    assert "| service demand local | us/KB | lower | network |" in tools_page()
+    assert "| deadlocks | (count) | neither | application |" in tools_page()

@@ -12,7 +12,7 @@ from benchmarks.fingerprints import (
     case_fingerprint,
     system_fingerprint,
 )
-from benchmarks.parsing.values import check_value
+from benchmarks.parsing.contract import check_value
 from benchmarks.platforms import canonical_hypervisor, canonical_virtualization
 from benchmarks.reference.documents import reference_studies, reference_study
 from benchmarks.reference.rows import DATA, read_rows, studies

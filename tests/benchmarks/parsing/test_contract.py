@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from benchmarks import tools
 from benchmarks.errors import UnitError, ValueRefusedError
-from benchmarks.parsing.values import LARGEST, check_value
+from benchmarks.parsing.contract import LARGEST, check_value
 
 THROUGHPUT = tools.get("netperf").metric("throughput")
 UTILIZATION = tools.get("netperf").metric("CPU utilization local")
