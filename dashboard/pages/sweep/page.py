@@ -1,15 +1,16 @@
 """What the sweep page shows for one choice: families, systems, chart and its table."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.analysis.sweeps import scale_of
+from benchmarks.analysis.sweeps import Level, Parting, scale_of
 from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.sweeps import (
     Family,
@@ -25,7 +26,6 @@ from dashboard.charts.curves import Curve, Mark, sweep_plot
 from dashboard.kit import figures
 from dashboard.kit.addresses import MOST_CHIPS, Chip, ChipRow, unmet
 from dashboard.kit.table_cells import row_figure
-from dashboard.pages.sweep.words import level_text, line_name, parting_sentences
 from dashboard.wording import states, verdicts
 
 PARAMETERS = ("family", "response", "systems")
@@ -46,245 +46,310 @@ class TableCell:
 
 @dataclass(frozen=True)
 class SweepPage:
-    """Everything of the page that depends on what was chosen."""
+    """One family of a study, the systems chosen of it, and what is drawn of them."""
 
-    family: Family | None
-    title: str
-    sentences: tuple[str, ...]
-    rows: tuple[ChipRow, ...]
-    figure: dict[str, Any] | None
-    heads: tuple[str, ...]
-    table: tuple[tuple[str, tuple[TableCell | None, ...]], ...]
-    has_intervals: bool
-    hidden: int
-    unmet: tuple[str, ...] = ()
-    """What the address asks for and is not here."""
+    families: Sequence[Family]
+    family: Family
+    """The chosen one, which alone has its lines."""
+    lines: Sequence[Line]
+    is_ratio: bool
+    query: Mapping[str, str]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Return what tells each family from the others: its title, and what families
+        of one title do not state alike."""
+        titles = []
+        for family in self.families:
+            tool = tools.get(family.tool)
+            names = ("access", "operation")
+            work = " ".join(filter(None, (family.parameters.get(it) for it in names)))
+            title = f"{tool.title}: {tool.metric(family.metric).title}"
+            words = {
+                "family": f"{title}, {work}" if work else title,
+                "axis": _axis_name(family),
+            }
+            titles.append(_("%(family)s over %(axis)s") % words)
+        stated = [{**it.parameters, **it.circumstances} for it in self.families]
+        alike: dict[str, list[dict[str, str]]] = defaultdict(list)
+        for title, facts in zip(titles, stated, strict=True):
+            alike[title].append(facts)
+        varying = {
+            title: {
+                name
+                for name in set().union(*same)
+                if len({facts.get(name) for facts in same}) > 1
+            }
+            for title, same in alike.items()
+        }
+        labels = []
+        for title, facts in zip(titles, stated, strict=True):
+            own = [Fact(*fact) for fact in facts.items() if fact[0] in varying[title]]
+            labels.append(", ".join([title, *map(wording.fact_text, own)]))
+        return labels
+
+    @property
+    def title(self) -> str:
+        keys = [family.key for family in self.families]
+        return self.labels[keys.index(self.family.key)]
+
+    @property
+    def rows(self) -> tuple[ChipRow, ...]:
+        """Return what else may be chosen, where there is a choice."""
+        kept = {it: self.query[it] for it in PARAMETERS if self.query.get(it)}
+        of_all = {name: text for name, text in kept.items() if name != "systems"}
+        chips = [
+            Chip(
+                label,
+                urlencode({**of_all, "family": family.key}),
+                family.key == self.family.key,
+            )
+            for family, label in zip(self.families, self.labels, strict=True)
+        ]
+        rows = [ChipRow(_("Family"), tuple(chips), is_long=len(chips) > MOST_CHIPS)]
+        kept["family"] = self.family.key
+
+        responses = {"value": _("Measured value")}
+        shown = [it.row.shown for line in self.family.lines for it in line.points]
+        if self.is_ratio or any(it.ratio is not None for it in shown):
+            is_relative = any(it.relative is not None for it in shown)
+            responses["efficiency"] = _("Relative") if is_relative else _("Efficiency")
+        chips = [
+            Chip(
+                label,
+                urlencode({**kept, "response": name}),
+                (name == "efficiency") == self.is_ratio,
+            )
+            for name, label in responses.items()
+        ]
+        if len(chips) > 1:
+            rows.append(ChipRow(_("Shown"), tuple(chips)))
+
+        chosen = {line.column.system_id for line in self.lines}
+        chips = []
+        for line in self.family.lines:
+            own = line.column.system_id
+            # A chip takes its system in, or out again, in the order of the family.
+            ids = (other.column.system_id for other in self.family.lines)
+            wanted = ",".join(str(pk) for pk in ids if (pk in chosen) != (pk == own))
+            query = urlencode({**kept, "systems": wanted})
+            chips.append(Chip(line_name(line, self.family), query, own in chosen))
+        if len(chips) > 1:
+            rows.append(ChipRow(_("Systems"), tuple(chips), len(chips) > MOST_CHIPS))
+        return tuple(rows)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Say where systems part from what they are compared with; most loss first.
+
+        Nothing is said where the verdicts do not carry it.
+        """
+        parted = [
+            (min(_ratios(line)), parting_sentence(self.family, line, parting))
+            for line in self.lines
+            if (parting := line.parting) is not None
+        ]
+        if parted:
+            return tuple(text for _least, text in sorted(parted, key=lambda it: it[0]))
+        shown = [point.row.shown for line in self.lines for point in line.points]
+        if all(figure.n == 1 for figure in shown):
+            why = _(
+                "Single runs: differences between the lines may be noise. Five runs "
+                "per level allow a verdict."
+            )
+        elif all(figure.ratio is None for figure in shown):
+            why = _("Nothing was measured that these systems could be compared with.")
+        else:
+            why = _(
+                "Not every level has a verdict, so where systems part cannot be said."
+            )
+        return (why,)
+
+    @cached_property
+    def figure(self) -> dict[str, Any] | None:
+        """Return the chart, a curve a system; None where nothing has a number."""
+        curves = []
+        for line in self.lines:
+            name, marks = line_name(line, self.family), []
+            for point in line.points:
+                shown = point.row.shown
+                height = shown.ratio if self.is_ratio else shown.value
+                if height is None:
+                    continue
+                written = (
+                    figures.ratio(height)
+                    if self.is_ratio
+                    else wording.quantity(height, shown.unit)
+                )
+                text = f"{name}, {level_text(point.level)}: {written}"
+                low, high = self._interval(point)
+                marks.append(Mark(point.level.amount, height, low, high, text))
+            if marks:
+                # A system keeps its colour, whichever others are drawn.
+                colour = self.family.lines.index(line)
+                curves.append(Curve(name, colour, line.column.is_native, marks))
+        if not curves:
+            return None
+        family, heights = self.family, [mark.y for it in curves for mark in it.marks]
+        is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
+        title = f"{family.unit} ({wording.BETTER.get(family.better, '')})"
+        if self.is_ratio:
+            is_relative = any(map(_is_relative, self.lines))
+            title = _("times the reference") if is_relative else _("times native")
+        scale = scale_of([level.amount for level in family.levels])
+        return sweep_plot(
+            curves,
+            [(level.amount, level_text(level)) for level in family.levels],
+            titles=(_axis_name(family), title),
+            is_log=(scale != "linear", is_steep),
+            line_at=1.0 if self.is_ratio else None,
+        )
+
+    @property
+    def heads(self) -> list[str]:
+        return [level_text(level) for level in self.family.levels]
+
+    @property
+    def table(self) -> Iterator[tuple[str, list[TableCell | None]]]:
+        """Yield a name and its cells, one a level, for each chosen system."""
+        for line in self.lines:
+            points = {point.level: point for point in line.points}
+            cells = [
+                self._table_cell(points[level]) if level in points else None
+                for level in self.family.levels
+            ]
+            yield line_name(line, self.family), cells
+
+    def _table_cell(self, point: Point) -> TableCell | None:
+        shown = point.row.shown
+        if shown.value is None:
+            name, reason = states.state_name(shown.full_state), shown.reason
+            number = row_figure(shown, shown.unit)
+            return TableCell(number, name, "", wording.said(reason))
+        value, ratio = shown.value, shown.ratio
+        if self.is_ratio and ratio is None:
+            return None
+        low, high = self._interval(point)
+        under = wording.runs_text(shown.n)
+        if low is not None and high is not None:
+            if not self.is_ratio:
+                # As many digits as the interval has.
+                value, low, high = (float(f"{it:.4g}") for it in (value, low, high))
+            write = figures.ratio if self.is_ratio else figures.exact
+            under = _("%(low)s to %(high)s") % {"low": write(low), "high": write(high)}
+        return TableCell(
+            main=figures.ratio(ratio)
+            if self.is_ratio and ratio is not None
+            else wording.quantity(value, shown.unit),
+            sub=under,
+            shade=figures.heat(ratio) if ratio is not None else "",
+            sentence=verdicts.judgement_sentence(shown.judgement),
+        )
+
+    def _interval(self, point: Point) -> tuple[float | None, float | None]:
+        if not self.is_ratio:
+            return point.low, point.high
+        judged = point.row.shown.judgement
+        return (judged.low, judged.high) if judged else (None, None)
+
+    @property
+    def has_intervals(self) -> bool:
+        points = (point for line in self.lines for point in line.points)
+        return any(self._interval(point)[0] is not None for point in points)
+
+    @property
+    def hidden(self) -> int:
+        return len(self.family.lines) - len(self.lines)
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """Return what the address asks for and is not here."""
+        return unmet(self.query, {"family": self.family.key})
 
 
-def sweep_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> SweepPage:
-    """Return the page for the choice that a URL's query names."""
+def sweep_page(
+    viewer: Viewer, study: Study, query: Mapping[str, str]
+) -> SweepPage | None:
+    """Return the page for the choice that a URL's query names; None: none is swept."""
     families = study_families(viewer, study)
-    asked = query.get("family", "")
-    named = (each for each in families if each.key == asked)
-    chosen = next(named, max(families, key=_richness, default=None))
+    richest = max(
+        families, key=lambda it: (it.line_count, len(it.levels)), default=None
+    )
+    named = (family for family in families if family.key == query.get("family"))
+    chosen = next(named, richest)
     if chosen is None:
-        return SweepPage(None, "", (), (), None, (), (), False, 0)
+        return None
     (family,) = with_lines(viewer, study, [chosen])
-    lines = _lines(family, query)
-    is_ratio = query.get("response") == "efficiency"
-    labels = _labels(families)
+    ids = query.get("systems", "").split(",")
+    lines = [line for line in family.lines if str(line.column.system_id) in ids]
     return SweepPage(
+        families=families,
         family=family,
-        title=labels[families.index(chosen)],
-        sentences=tuple(parting_sentences(family, lines)),
-        rows=_rows(zip(families, labels, strict=True), family, lines, query),
-        figure=_figure(family, lines, is_ratio),
-        heads=tuple(level_text(level) for level in family.levels),
-        table=tuple(_table_row(family, line, is_ratio) for line in lines),
-        has_intervals=any(_interval(it, is_ratio)[0] for x in lines for it in x.points),
-        hidden=len(family.lines) - len(lines),
-        unmet=unmet(query, {"family": family.key}),
+        lines=lines or family.lines[:MOST_LINES],
+        is_ratio=query.get("response") == "efficiency",
+        query=query,
     )
 
 
-def _richness(family: Family) -> tuple[int, int]:
-    return family.line_count, len(family.levels)
+def level_text(level: Level) -> str:
+    """Return a level as people write it: ``4 KiB``, ``2,000``, ``0.5 s``."""
+    if level.unit == "B" and level.amount.is_integer() and level.amount >= 0:
+        return figures.amount_of_memory(int(level.amount))
+    return wording.quantity(level.amount, level.unit)
 
 
-def _lines(family: Family, query: Mapping[str, str]) -> list[Line]:
-    asked = {text for text in query.get("systems", "").split(",") if text}
-    chosen = [it for it in family.lines if str(it.column.system_id) in asked]
-    return chosen or list(family.lines[:MOST_LINES])
+def line_name(line: Line, family: Family) -> str:
+    """Return what tells a system from the others of its family."""
+    column = line.column
+    platform = _("Native") if column.is_native else column.platform
+    is_shared = len({other.column.platform for other in family.lines}) == 1
+    facts = [
+        wording.fact_in_brief(Fact(fact.name, fact.value))
+        for fact in column.facts
+        if fact.value
+    ]
+    return ", ".join(facts if is_shared and facts else [platform, *facts])
 
 
-def _title(family: Family) -> str:
-    return _("%(family)s over %(axis)s") % {
-        "family": _family_name(family),
-        "axis": family.axis.replace("_", " "),
+def parting_sentence(family: Family, line: Line, parting: Parting) -> str:
+    """Say how far a system keeps up with what it is compared with."""
+    points, at, ratios = line.points, parting.at, _ratios(line)
+    is_relative = _is_relative(line)
+    words = {
+        "system": line_name(line, family),
+        "other": _("the reference system") if is_relative else _("native"),
+        "axis": _axis_name(family),
+        "before": level_text(points[max(at - 1, 0)].level),
+        "from": level_text(points[at].level),
+        "worst": figures.ratio(min(ratios)),
+        "best": figures.ratio(max(ratios)),
+        "where": level_text(points[ratios.index(min(ratios))].level),
     }
+    templates = {
+        "keeps": _("%(system)s is nowhere slower than %(other)s (%(worst)s or more)."),
+        "parts": _(
+            "%(system)s keeps up with %(other)s up to %(before)s and falls to "
+            "%(worst)s at %(where)s."
+        ),
+        "joins": _(
+            "%(system)s falls to %(worst)s of %(other)s at %(where)s and keeps up "
+            "from %(from)s on."
+        ),
+        "slower": _(
+            "%(system)s is slower than %(other)s at every %(axis)s: %(worst)s to "
+            "%(best)s."
+        ),
+    }
+    return templates[parting.course] % words
 
 
-def _family_name(family: Family) -> str:
-    tool = tools.get(family.tool)
-    doing = [family.parameters.get(name, "") for name in ("access", "operation")]
-    metric = tool.metric(family.metric).title
-    name = f"{tool.title}: {metric}"
-    said = " ".join(filter(None, doing))
-    return f"{name}, {said}" if said else name
+def _ratios(line: Line) -> list[float]:
+    return [point.row.shown.ratio or 0.0 for point in line.points]
 
 
-def _labels(families: Sequence[Family]) -> list[str]:
-    """Return what tells each family from the others, beside its title."""
-    titles = [_title(each) for each in families]
-    alike: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for title, each in zip(titles, families, strict=True):
-        alike[title].append(_stated(each))
-    varying = {title: _varying(same) for title, same in alike.items()}
-    return [
-        ", ".join([title, *_facts(each, varying[title])])
-        for title, each in zip(titles, families, strict=True)
-    ]
+def _is_relative(line: Line) -> bool:
+    return any(point.row.shown.relative is not None for point in line.points)
 
 
-def _varying(same: Sequence[Mapping[str, str]]) -> set[str]:
-    """Return what is not stated alike by families of one title."""
-    names = {name for stated in same for name in stated}
-    return {name for name in names if len({it.get(name) for it in same}) > 1}
-
-
-def _facts(family: Family, names: Container[str]) -> list[str]:
-    stated = _stated(family).items()
-    return [wording.fact_text(Fact(*item)) for item in stated if item[0] in names]
-
-
-def _stated(family: Family) -> dict[str, str]:
-    return {**family.parameters, **family.circumstances}
-
-
-def _rows(
-    labelled: Iterable[tuple[Family, str]],
-    family: Family,
-    lines: Sequence[Line],
-    query: Mapping[str, str],
-) -> tuple[ChipRow, ...]:
-    kept = {name: query[name] for name in PARAMETERS if query.get(name)}
-    chips = [_family_chip(*each, family, kept) for each in labelled]
-    rows = [ChipRow(_("Family"), tuple(chips), is_long=len(chips) > MOST_CHIPS)]
-    if len(responses := _responses(family, kept)) > 1:
-        rows.append(ChipRow(_("Shown"), responses))
-    if len(family.lines) > 1:
-        chips = [_system_chip(it, family, lines, kept) for it in family.lines]
-        rows.append(ChipRow(_("Systems"), tuple(chips), len(chips) > MOST_CHIPS))
-    return tuple(rows)
-
-
-def _family_chip(
-    each: Family, label: str, chosen: Family, kept: Mapping[str, str]
-) -> Chip:
-    query = {**kept, "family": each.key}
-    query.pop("systems", None)
-    return Chip(label, urlencode(query), each.key == chosen.key)
-
-
-def _responses(family: Family, kept: Mapping[str, str]) -> tuple[Chip, ...]:
-    is_ratio = kept.get("response") == "efficiency"
-    names = {"value": _("Measured value")}
-    points = [point for line in family.lines for point in line.points]
-    if is_ratio or any(point.row.shown.ratio is not None for point in points):
-        is_relative = any(point.row.shown.relative is not None for point in points)
-        names["efficiency"] = _("Relative") if is_relative else _("Efficiency")
-    return tuple(
-        Chip(
-            name,
-            urlencode({**kept, "family": family.key, "response": response}),
-            (response == "efficiency") == is_ratio,
-        )
-        for response, name in names.items()
-    )
-
-
-def _system_chip(
-    line: Line, family: Family, lines: Sequence[Line], kept: Mapping[str, str]
-) -> Chip:
-    """A chip that takes the system in, or out again."""
-    ids = {str(each.column.system_id) for each in lines}
-    own = str(line.column.system_id)
-    wanted = [
-        it
-        for it in (str(each.column.system_id) for each in family.lines)
-        if (it in ids) != (it == own)
-    ]
-    query = {**kept, "family": family.key, "systems": ",".join(wanted)}
-    return Chip(line_name(line, family), urlencode(query), own in ids)
-
-
-def _figure(
-    family: Family, lines: Sequence[Line], is_ratio: bool
-) -> dict[str, Any] | None:
-    curves = [_curve(family, line, is_ratio) for line in lines]
-    shown = [mark for curve in curves for mark in curve.marks]
-    if not shown:
-        return None
-    heights = [mark.y for mark in shown]
-    is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
-    better = str(wording.BETTER.get(family.better, ""))
-    is_relative = any(
-        it.row.shown.relative is not None for x in lines for it in x.points
-    )
-    against = _("times the reference") if is_relative else _("times native")
-    title = against if is_ratio else f"{family.unit} ({better})"
-    return sweep_plot(
-        [curve for curve in curves if curve.marks],
-        [(level.amount, level_text(level)) for level in family.levels],
-        titles=(family.axis.replace("_", " "), title),
-        is_log=(scale_of([it.amount for it in family.levels]) != "linear", is_steep),
-        line_at=1.0 if is_ratio else None,
-    )
-
-
-def _curve(family: Family, line: Line, is_ratio: bool) -> Curve:
-    name = line_name(line, family)
-    marks = []
-    for point in line.points:
-        height = point.row.shown.ratio if is_ratio else point.row.shown.value
-        if height is None:
-            continue
-        low, high = _interval(point, is_ratio)
-        text = f"{name}, {level_text(point.level)}: {_text(point, height, is_ratio)}"
-        marks.append(Mark(point.level.amount, height, low, high, text))
-    at = family.lines.index(line)
-    return Curve(name, at, line.column.is_native, marks)
-
-
-def _interval(point: Point, is_ratio: bool) -> tuple[float | None, float | None]:
-    if not is_ratio:
-        return point.low, point.high
-    judged = point.row.shown.judgement
-    return (judged.low, judged.high) if judged else (None, None)
-
-
-def _text(point: Point, height: float, is_ratio: bool) -> str:
-    if is_ratio:
-        return figures.ratio(height)
-    return wording.quantity(height, point.row.shown.unit)
-
-
-def _table_row(
-    family: Family, line: Line, is_ratio: bool
-) -> tuple[str, tuple[TableCell | None, ...]]:
-    by_level = {point.level: point for point in line.points}
-    found = (_table_cell(by_level.get(level), is_ratio) for level in family.levels)
-    return line_name(line, family), tuple(found)
-
-
-def _table_cell(point: Point | None, is_ratio: bool) -> TableCell | None:
-    if point is None:
-        return None
-    row, ratio = point.row, point.row.shown.ratio
-    if row.shown.value is None:
-        state, reason = (
-            states.state_name(row.shown.full_state),
-            wording.said(row.shown.reason),
-        )
-        return TableCell(row_figure(row.shown, row.shown.unit), state, "", reason)
-    if is_ratio and ratio is None:
-        return None
-    low, high = _interval(point, is_ratio)
-    # As many digits as its interval has.
-    shown = row.shown.value if low is None else float(f"{row.shown.value:.4g}")
-    value = wording.quantity(shown, row.shown.unit)
-    return TableCell(
-        main=figures.ratio(ratio) if is_ratio and ratio is not None else value,
-        sub=_range(low, high, is_ratio) or wording.runs_text(row.shown.n),
-        shade=figures.heat(ratio) if ratio is not None else "",
-        sentence=verdicts.judgement_sentence(row.shown.judgement),
-    )
-
-
-def _range(low: float | None, high: float | None, is_ratio: bool) -> str:
-    if low is None or high is None:
-        return ""
-    write = figures.ratio if is_ratio else figures.brief
-    if not is_ratio:
-        low, high = float(f"{low:.4g}"), float(f"{high:.4g}")
-    return _("%(low)s to %(high)s") % {"low": write(low), "high": write(high)}
+def _axis_name(family: Family) -> str:
+    return family.axis.replace("_", " ")
