@@ -1,7 +1,9 @@
-"""What the history page shows of one case: its runs over dates or over versions."""
+"""What the trend page shows of one case: its runs over dates or over versions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,7 +29,7 @@ from dashboard.charts.curves import Curve, Mark, sweep_plot
 from dashboard.kit import figures
 from dashboard.kit.addresses import MOST_CHIPS, Chip, ChipRow, unmet
 from dashboard.kit.table_cells import row_figure
-from dashboard.pages.trend.words import day_text, line_name, sentences
+from dashboard.pages.trend.words import day_text, line_name, over_time, over_versions
 
 MOST_SUBJECTS = 60
 MOST_ROWS = 40
@@ -50,27 +52,154 @@ class Row:
 
 @dataclass(frozen=True)
 class TrendPage:
-    """Everything of the page that depends on what was chosen."""
+    """One case on one host, over dates or over versions, and what else there is."""
 
-    title: str
-    better: str
-    sentences: tuple[str, ...]
-    rows: tuple[ChipRow, ...]
-    figure: dict[str, Any] | None
-    table: tuple[Row, ...]
+    subjects: Sequence[Subject]
+    subject: Subject
+    trend: Trend
     is_over_time: bool
-    undated: int
-    undrawn: int
-    """How many points have no mean to draw."""
-    older: int
-    """How many runs are left out because there are later ones."""
-    unmet: tuple[str, ...] = ()
-    """What the address asks for and is not here."""
+    query: Mapping[str, str]
+
+    @property
+    def title(self) -> str:
+        tool = tools.get(self.trend.case.tool).title
+        case = f"{tool}: {self.trend.case.label}"
+        return _("%(case)s on %(host)s") % {"case": case, "host": self.subject.host}
+
+    @property
+    def rows(self) -> tuple[ChipRow, ...]:
+        """Return what else may be chosen, where there is a choice."""
+        shown = list(dict.fromkeys([*self.subjects[:MOST_SUBJECTS], self.subject]))
+        axis = "time" if self.is_over_time else "version"
+        has_several_hosts = len({each.host_id for each in self.subjects}) > 1
+        chips = []
+        for subject in shown:
+            label = [f"{tools.get(subject.tool).title}: {subject.label}"]
+            if has_several_hosts:
+                label.append(subject.host)
+            # A case that ran alone needs no circumstances to be told from others.
+            if subject.circumstances[0] != "single":
+                label += [
+                    wording.fact_text(Fact(name, str(value)))
+                    for name, value in zip(
+                        CIRCUMSTANCES, subject.circumstances, strict=True
+                    )
+                    if value not in (None, "", "single")
+                ]
+            query = urlencode({"subject": subject_key(subject), "axis": axis})
+            chips.append(Chip(", ".join(label), query, subject is self.subject))
+        rows = []
+        if len(chips) > 1:
+            is_long = len(chips) > MOST_CHIPS
+            rows.append(ChipRow(_("Cases"), tuple(chips), is_long=is_long))
+        if self.subject.is_dated and self.subject.versions > 1:
+            key = subject_key(self.subject)
+            axes = tuple(
+                Chip(text, urlencode({"subject": key, "axis": name}), name == axis)
+                for name, text in (("time", _("Dates")), ("version", _("Versions")))
+            )
+            rows.append(ChipRow(_("Over"), axes))
+        return tuple(rows)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return tuple((over_time if self.is_over_time else over_versions)(self.trend))
+
+    @cached_property
+    def figure(self) -> dict[str, Any] | None:
+        """Return the chart, a curve a system; None where nothing has a mean."""
+        trend, places = self.trend, self._places
+        curves = []
+        for colour, series in enumerate(trend.series):
+            marks = []
+            # The table has what stands for the points without a mean.
+            for point in self._points(series):
+                if point.value is None:
+                    continue
+                x = float(places.get((series.system.hypervisor, point.version), 0))
+                if self.is_over_time and point.at:
+                    x = _in_plotly(point.at)
+                value = row_figure(point.figure, trend.case.unit)
+                runs = wording.runs_text(point.n)
+                facts = (point.version, day_text(point.at), value, runs)
+                text = ", ".join(filter(None, facts))
+                marks.append(Mark(x, point.value, point.low, point.high, text))
+            if marks:
+                name = line_name(series, trend)
+                curves.append(Curve(name, colour, series.system.is_native, marks))
+        if not curves:
+            return None
+        unit = f"{trend.case.unit} ({wording.BETTER.get(trend.case.better, '')})"
+        figure = sweep_plot(
+            curves,
+            [(float(at), " ".join(filter(None, it))) for it, at in places.items()],
+            titles=("" if self.is_over_time else _("version"), unit),
+            is_log=(False, False),
+        )
+        if self.is_over_time:
+            axis = figure["layout"]["xaxis"]
+            axis.update(type="date", tickvals=None, ticktext=None)
+            figure["layout"]["shapes"] = list(_change_lines(trend))
+        return figure
+
+    @property
+    def _places(self) -> dict[tuple[str, str], int]:
+        """Return where each version of each hypervisor stands on the axis."""
+        versions = {
+            (series.system.hypervisor, point.version)
+            for series in self.trend.series
+            for point in series.versions
+        }
+        native = [version for version in versions if version[0] == NATIVE]
+        others = versions.difference(native)
+        ordered = sorted(others, key=lambda version: natural(" ".join(version)))
+        return {it: at for at, it in enumerate([*sorted(native), *ordered])}
+
+    def _points(self, series: Series) -> tuple[Point, ...]:
+        return series.days if self.is_over_time else series.versions
+
+    @cached_property
+    def table(self) -> tuple[Row, ...]:
+        rows = []
+        for series in self.trend.series:
+            for point in self._points(series):
+                interval = ""
+                if point.low is not None and point.high is not None:
+                    ends = {"low": point.low, "high": point.high}
+                    interval = _("%(low)s to %(high)s") % {
+                        name: figures.exact(float(f"{end:.4g}"))
+                        for name, end in ends.items()
+                    }
+                row = Row(
+                    line=line_name(series, self.trend),
+                    version=point.version,
+                    day=day_text(point.at),
+                    value=row_figure(point.figure, self.trend.case.unit),
+                    reason=wording.said(point.figure.reason),
+                    interval=interval,
+                    n=point.n,
+                )
+                rows.append(row)
+        return tuple(rows)
 
     @property
     def is_long(self) -> bool:
         """Whether the table is too long to stand open."""
         return len(self.table) > MOST_ROWS
+
+    @property
+    def undated(self) -> int:
+        return sum(len(it.runs) - len(it.dated) for it in self.trend.series)
+
+    @property
+    def undrawn(self) -> int:
+        """How many points have no mean to draw."""
+        return sum(bool(row.reason) for row in self.table)
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """Return what the address asks for and is not here."""
+        return unmet(self.query, {"subject": subject_key(self.subject)})
 
 
 def trend_page(
@@ -78,198 +207,57 @@ def trend_page(
 ) -> TrendPage | None:
     """Return the page for the choice that a URL's query names.
 
-    None where nothing has dates or two versions: there is no history to show.
+    None where nothing has dates or two versions: there is no trend to show.
     """
-    found = [each for each in subjects(viewer, study) if each.has_trend]
-    if not found:
+    shown = [subject for subject in subjects(viewer, study) if subject.has_trend]
+    if not shown:
         return None
-    asked = query.get("subject", "")
-    subject = next((each for each in found if _key(each) == asked), found[0])
-    told = trend_of(viewer, subject)
-    is_over_time = subject.is_dated and (
-        query.get("axis") != "version" or subject.versions < 2
-    )
-    table = tuple(_table(told, is_over_time))
+    key = query.get("subject", "")
+    named = (subject for subject in shown if subject_key(subject) == key)
+    subject = next(named, shown[0])
+    by_version = query.get("axis") == "version" and subject.versions > 1
     return TrendPage(
-        title=_title(told),
-        better=told.case.better,
-        sentences=tuple(sentences(told, is_over_time)),
-        rows=_rows(found, subject, is_over_time),
-        figure=_figure(told, is_over_time),
-        table=table,
-        is_over_time=is_over_time,
-        undated=sum(len(it.runs) - len(it.dated) for it in told.series),
-        undrawn=sum(bool(row.reason) for row in table),
-        unmet=unmet(query, {"subject": _key(subject)}),
-        older=told.older,
+        subjects=shown,
+        subject=subject,
+        trend=trend_of(viewer, subject),
+        is_over_time=subject.is_dated and not by_version,
+        query=query,
     )
 
 
-def _key(subject: Subject) -> str:
+def subject_key(subject: Subject) -> str:
+    """Return what names a case on a host in its circumstances in a URL."""
     stated = (subject.case_id, subject.host_id, *subject.circumstances)
-    return "|".join("" if each is None else str(each) for each in stated)
+    return "|".join("" if value is None else str(value) for value in stated)
 
 
-def _title(told: Trend) -> str:
-    tool = tools.get(told.case.tool).title
-    words = {"case": f"{tool}: {told.case.label}", "host": told.subject.host}
-    return _("%(case)s on %(host)s") % words
-
-
-def _rows(
-    found: Sequence[Subject], chosen: Subject, is_over_time: bool
-) -> tuple[ChipRow, ...]:
-    shown = list(dict.fromkeys([*found[:MOST_SUBJECTS], chosen]))
-    axis = "time" if is_over_time else "version"
-    chips = [
-        Chip(
-            _label(each, found),
-            urlencode({"subject": _key(each), "axis": axis}),
-            each is chosen,
-        )
-        for each in shown
-    ]
-    rows = [ChipRow(_("Cases"), tuple(chips), is_long=len(chips) > MOST_CHIPS)]
-    if chosen.is_dated and chosen.versions > 1:
-        names = {"time": _("Dates"), "version": _("Versions")}
-        axes = tuple(
-            Chip(text, urlencode({"subject": _key(chosen), "axis": name}), name == axis)
-            for name, text in names.items()
-        )
-        rows.append(ChipRow(_("Over"), axes))
-    return tuple(rows) if len(chips) > 1 else tuple(rows[1:])
-
-
-def _label(subject: Subject, found: Sequence[Subject]) -> str:
-    several_hosts = len({each.host_id for each in found}) > 1
-    stated = zip(CIRCUMSTANCES, subject.circumstances, strict=True)
-    facts = [
-        wording.fact_text(Fact(name, str(value)))
-        for name, value in stated
-        if value not in (None, "", "single") and subject.circumstances[0] != "single"
-    ]
-    host = [subject.host] if several_hosts else []
-    return ", ".join(
-        [f"{tools.get(subject.tool).title}: {subject.label}", *host, *facts]
-    )
-
-
-def _points(series: Series, is_over_time: bool) -> tuple[Point, ...]:
-    return series.days if is_over_time else series.versions
-
-
-def _drawn(series: Series, is_over_time: bool) -> list[Point]:
-    """Return the points that have a mean; the table has what stands for the others."""
-    points = _points(series, is_over_time)
-    return [point for point in points if point.value is not None]
-
-
-def _figure(told: Trend, is_over_time: bool) -> dict[str, Any] | None:
-    places = _places(told)
-    curves = [
-        Curve(
-            line_name(each, told),
-            at,
-            each.system.is_native,
-            [
-                _mark(told, each, point, None if is_over_time else places)
-                for point in points
-            ],
-        )
-        for at, each in enumerate(told.series)
-        if (points := _drawn(each, is_over_time))
-    ]
-    if not curves:
-        return None
-    ticks = [(float(at), " ".join(filter(None, it))) for it, at in places.items()]
-    better = str(wording.BETTER.get(told.case.better, ""))
-    figure = sweep_plot(
-        curves,
-        ticks,
-        titles=("" if is_over_time else _("version"), f"{told.case.unit} ({better})"),
-        is_log=(False, False),
-    )
-    if is_over_time:
-        axis = figure["layout"]["xaxis"]
-        axis.update(type="date", tickvals=None, ticktext=None)
-        figure["layout"]["shapes"] = list(_change_lines(told))
-    return figure
-
-
-def _places(told: Trend) -> dict[tuple[str, str], int]:
-    """Return where each version of each hypervisor stands on the axis."""
-    found = {
-        (each.system.hypervisor, point.version)
-        for each in told.series
-        for point in each.versions
-    }
-    native = [it for it in found if it[0] == NATIVE]
-    others = sorted(found.difference(native), key=lambda it: natural(" ".join(it)))
-    return {it: at for at, it in enumerate([*sorted(native), *others])}
-
-
-def _mark(
-    told: Trend,
-    series: Series,
-    point: Point,
-    places: Mapping[tuple[str, str], int] | None,
-) -> Mark:
-    value = row_figure(point.figure, told.case.unit)
-    said = (point.version, day_text(point.at), value, wording.runs_text(point.n))
-    text = ", ".join(filter(None, said))
-    if places is None and point.at:
-        x = point.at.timestamp() * 1000  # as Plotly counts dates
-    else:
-        x = float((places or {}).get((series.system.hypervisor, point.version), 0))
-    return Mark(x, point.value or 0.0, point.low, point.high, text)
-
-
-def _change_lines(told: Trend) -> Iterator[dict[str, Any]]:
+def _change_lines(trend: Trend) -> Iterator[dict[str, Any]]:
     """Yield an upright line where a change was found, with its factor."""
-    for each in told.series:
-        for change in each.changes or ():
-            if not (started := each.dated[change.at].started_at):
+    for series in trend.series:
+        for change in series.changes or ():
+            if not (started := series.dated[change.at].started_at):
                 continue
-            at = started.timestamp() * 1000
-            ends = {"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"}
-            factor = (
-                f"{TIMES}\N{NO-BREAK SPACE}{figures.ratio(change.factor)}"
-                if change.factor
-                else ""
-            )
-            label = {
-                "text": factor,
-                "textposition": "start",
-                "textangle": 0,
-                "xanchor": "left",
-            }
+            x, factor = _in_plotly(started), ""
+            if change.factor:
+                factor = f"{TIMES}\N{NO-BREAK SPACE}{figures.ratio(change.factor)}"
             yield {
                 "type": "line",
                 "name": "change",
                 "layer": "below",
-                "label": label,
-                **ends,
+                "label": {
+                    "text": factor,
+                    "textposition": "start",
+                    "textangle": 0,
+                    "xanchor": "left",
+                },
+                "x0": x,
+                "x1": x,
+                "y0": 0,
+                "y1": 1,
+                "yref": "paper",
             }
 
 
-def _table(told: Trend, is_over_time: bool) -> list[Row]:
-    return [
-        Row(
-            line=line_name(each, told),
-            version=point.version,
-            day=day_text(point.at),
-            value=row_figure(point.figure, told.case.unit),
-            reason=wording.said(point.figure.reason),
-            interval=_interval(point),
-            n=point.n,
-        )
-        for each in told.series
-        for point in _points(each, is_over_time)
-    ]
-
-
-def _interval(point: Point) -> str:
-    if point.low is None or point.high is None:
-        return ""
-    low, high = (figures.exact(float(f"{it:.4g}")) for it in (point.low, point.high))
-    return _("%(low)s to %(high)s") % {"low": low, "high": high}
+def _in_plotly(moment: datetime) -> float:
+    """Return a moment as Plotly counts dates: milliseconds since 1970."""
+    return moment.timestamp() * 1000

@@ -1,4 +1,4 @@
-"""A history in words: what changed when, or why nobody can say."""
+"""A trend in words: what changed when, or why nobody can say."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -12,170 +12,146 @@ from django.utils.translation import ngettext
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.trend import LEAST_RUNS, ChangePoint
-from benchmarks.comparing.trend import DatedRun, Point, Series, Trend
+from benchmarks.comparing.trend import Series, Trend
 from dashboard import wording
 from dashboard.kit import figures
 
 
-def day_text(at: datetime | None) -> str:
-    """Return the day of a run."""
-    return figures.day_text(at) if at else ""
+def day_text(moment: datetime | None) -> str:
+    """Return the day of a run; empty where none is stated."""
+    return figures.day_text(moment) if moment else ""
 
 
-def line_name(series: Series, told: Trend) -> str:
+def line_name(series: Series, trend: Trend) -> str:
     """Return a system without its version, and without what all others are too."""
     system = copy(series.system)
     system.hypervisor_version = ""
     name = wording.system_name(system)
-    others = [each.system for each in told.series]
-    same_guest = {(each.guest_os, each.guest_bits) for each in others}
+    others = [other.system for other in trend.series]
+    same_guest = {(other.guest_os, other.guest_bits) for other in others}
     if len(same_guest) == 1 and len(others) > 1:
         system.guest_os, system.guest_bits = "", None
         name = wording.system_name(system)
     return name
 
 
-def sentences(told: Trend, is_over_time: bool) -> Iterator[str]:
+def over_time(trend: Trend) -> Iterator[str]:
     """Say what changed, line by line, and then once what holds for all the others."""
-    if is_over_time:
-        yield from _over_time(told)
-        return
-    for each in told.series:
-        yield from _over_versions(each, line_name(each, told))
+    unchanged: dict[str, list[Series]] = {}
+    for series in trend.series:
+        for change in series.changes or ():
+            yield change_sentence(series, line_name(series, trend), change)
+        if series.changes:
+            continue
+        if series.changes is not None:
+            reason = _("%(systems)s: no change beyond chance.")
+        elif len(series.dated) < 2 * LEAST_RUNS:
+            reason = _(
+                "%(systems)s: too few for change-point detection; %(least)s before and "
+                "%(least)s after are needed."
+            )
+        else:
+            reason = _(
+                "%(systems)s: readings of 0 have no factor of change, so change points "
+                "are not looked for."
+            )
+        unchanged.setdefault(reason, []).append(series)
 
-
-def _over_time(told: Trend) -> Iterator[str]:
-    for each in told.series:
-        for change in each.changes or ():
-            yield _change(each, line_name(each, told), change)
-    for reason, others in _unchanged(told).items():
-        yield reason % {"systems": _systems(others, told), "least": LEAST_RUNS}
-
-
-def _unchanged(told: Trend) -> dict[str, list[Series]]:
-    """Return the series without a change by what is to be said of them."""
-    found: dict[str, list[Series]] = {}
-    for each in told.series:
-        if not each.changes:
-            found.setdefault(_why_unchanged(each), []).append(each)
-    return found
-
-
-def _why_unchanged(series: Series) -> str:
-    if series.changes is not None:
-        return _("%(systems)s: no change beyond chance.")
-    if len(series.dated) < 2 * LEAST_RUNS:
-        return _(
-            "%(systems)s: too few for change-point detection; %(least)s before and "
-            "%(least)s after are needed."
-        )
-    return _(
-        "%(systems)s: readings of 0 have no factor of change, so change points are not "
-        "looked for."
-    )
-
-
-def _systems(which: list[Series], told: Trend) -> str:
-    if len(which) == len(told.series) > 1:
-        runs = sorted({len(each.dated) for each in which})
-        most = _dated_runs(runs[-1])
-        if runs[1:]:
-            most = _("%(least)s to %(runs)s") % {"least": runs[0], "runs": most}
-        return _("All %(n)s systems (%(runs)s)") % {"n": len(which), "runs": most}
-    return "; ".join(
-        f"{line_name(each, told)} ({_dated_runs(len(each.dated))})" for each in which
-    )
+    for reason, alike in unchanged.items():
+        if len(alike) == len(trend.series) > 1:
+            runs = sorted({len(series.dated) for series in alike})
+            text = _dated_runs(runs[-1])
+            if runs[1:]:
+                text = _("%(least)s to %(runs)s") % {"least": runs[0], "runs": text}
+            systems = _("All %(n)s systems (%(runs)s)") % {
+                "n": len(alike),
+                "runs": text,
+            }
+        else:
+            systems = "; ".join(
+                f"{line_name(series, trend)} ({_dated_runs(len(series.dated))})"
+                for series in alike
+            )
+        yield reason % {"systems": systems, "least": LEAST_RUNS}
 
 
 def _dated_runs(n: int) -> str:
     return ngettext("%(n)s dated run", "%(n)s dated runs", n) % {"n": n}
 
 
-def _change(series: Series, name: str, change: ChangePoint) -> str:
+def change_sentence(series: Series, name: str, change: ChangePoint) -> str:
+    """Say from which day on a system is how many times as fast."""
     before, after = series.dated[change.at - 1], series.dated[change.at]
+    versions = ""
+    if before.version != after.version:
+        versions = _(", with the version going from %(old)s to %(new)s") % {
+            "old": before.version or "?",
+            "new": after.version or "?",
+        }
     words = {
         "system": name,
         "day": day_text(after.started_at),
         "p": figures.number(change.p_value, ".3f"),
-        "versions": _versions(before, after),
+        "versions": versions,
     }
     if change.factor is None:
-        return (
-            _(
-                "%(system)s: from %(day)s on not what it was before%(versions)s "
-                "(permutation test, p = %(p)s). No single figure describes the runs on "
-                "both sides, so no factor is given."
-            )
-            % words
+        text = _(
+            "%(system)s: from %(day)s on not what it was before%(versions)s "
+            "(permutation test, p = %(p)s). No single figure describes the runs on "
+            "both sides, so no factor is given."
         )
-    words["factor"] = figures.ratio(change.factor)
-    return (
-        _(
+    else:
+        words["factor"] = figures.ratio(change.factor)
+        text = _(
             "%(system)s: from %(day)s on %(factor)s times what it was before"
             "%(versions)s (permutation test, p = %(p)s)."
         )
-        % words
-    )
+    return text % words
 
 
-def _versions(before: DatedRun, after: DatedRun) -> str:
-    if before.version == after.version:
-        return ""
-    return _(", with the version going from %(old)s to %(new)s") % {
-        "old": before.version or "?",
-        "new": after.version or "?",
-    }
-
-
-def _over_versions(series: Series, name: str) -> Iterator[str]:
-    for old, new in pairwise(series.versions):
-        words: dict[str, object] = {
-            "system": name,
-            "old": old.version or "?",
-            "new": new.version or "?",
-            "least": LEAST_RUNS,
-        }
-        if told := _no_figure(old, new):
-            yield told % words
-            continue
-        ratio, low, high = _ratio(series, old.version, new.version)
-        if min(old.n, new.n) < LEAST_RUNS or not isfinite(low):
-            said = _(
-                "%(system)s, %(old)s to %(new)s: no change is claimed. It needs "
-                "%(least)s runs of each version, and an interval."
-            )
-        elif low <= 1 <= high:
-            said = _(
-                "%(system)s, %(old)s to %(new)s: no clear change (%(low)s to %(high)s "
-                "times)."
-            )
-        else:
-            said = _(
-                "%(system)s, %(old)s to %(new)s: %(ratio)s times what it was (95 %% "
-                "interval %(low)s to %(high)s)."
-            )
-        written = zip(("ratio", "low", "high"), (ratio, low, high), strict=True)
-        yield said % {**words, **{key: figures.ratio(it) for key, it in written}}
-
-
-def _no_figure(old: Point, new: Point) -> str:
-    """Say of which versions no single figure describes the runs; empty if of none."""
-    if old.value is None and new.value is None:
-        return _(
-            "%(system)s, %(old)s to %(new)s: no change is claimed. No single figure "
-            "describes the runs of either."
-        )
-    if old.value is None:
-        return _(
-            "%(system)s, %(old)s to %(new)s: no change is claimed. No single figure "
-            "describes the runs of %(old)s."
-        )
-    if new.value is None:
-        return _(
-            "%(system)s, %(old)s to %(new)s: no change is claimed. No single figure "
-            "describes the runs of %(new)s."
-        )
-    return ""
+def over_versions(trend: Trend) -> Iterator[str]:
+    """Say of each system how it went from one version to the next."""
+    for series in trend.series:
+        for old, new in pairwise(series.versions):
+            words: dict[str, object] = {
+                "system": line_name(series, trend),
+                "old": old.version or "?",
+                "new": new.version or "?",
+                "least": LEAST_RUNS,
+            }
+            doubted = [point for point in (old, new) if point.value is None]
+            if doubted:
+                words["version"] = doubted[0].version or "?"
+                text = _(
+                    "%(system)s, %(old)s to %(new)s: no change is claimed. No single "
+                    "figure describes the runs of %(version)s."
+                )
+                if len(doubted) > 1:
+                    text = _(
+                        "%(system)s, %(old)s to %(new)s: no change is claimed. No "
+                        "single figure describes the runs of either."
+                    )
+                yield text % words
+                continue
+            ratio, low, high = _ratio(series, old.version, new.version)
+            if min(old.n, new.n) < LEAST_RUNS or not isfinite(low):
+                text = _(
+                    "%(system)s, %(old)s to %(new)s: no change is claimed. It needs "
+                    "%(least)s runs of each version, and an interval."
+                )
+            elif low <= 1 <= high:
+                text = _(
+                    "%(system)s, %(old)s to %(new)s: no clear change (%(low)s to "
+                    "%(high)s times)."
+                )
+            else:
+                text = _(
+                    "%(system)s, %(old)s to %(new)s: %(ratio)s times what it was "
+                    "(95 %% interval %(low)s to %(high)s)."
+                )
+            for name, number in (("ratio", ratio), ("low", low), ("high", high)):
+                words[name] = figures.ratio(number)
+            yield text % words
 
 
 def _ratio(series: Series, old: str, new: str) -> tuple[float, float, float]:
@@ -184,8 +160,8 @@ def _ratio(series: Series, old: str, new: str) -> tuple[float, float, float]:
         for version in (new, old)
     ]
     after, before = (
-        Rollups.of([len(it)], [it.mean()], [it.var() * len(it)], [np.nan])
-        for it in sides
+        Rollups.of([len(side)], [side.mean()], [side.var() * len(side)], [np.nan])
+        for side in sides
     )
-    found = log_ratio_intervals(after, before, [True])
-    return float(found.ratio[0]), float(found.low[0]), float(found.high[0])
+    interval = log_ratio_intervals(after, before, [True])
+    return float(interval.ratio[0]), float(interval.low[0]), float(interval.high[0])
