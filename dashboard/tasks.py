@@ -3,14 +3,14 @@
 from celery import shared_task
 
 from benchmarks.publishing.jobs import PUBLISH_TASK
-from dashboard.exports.report import making
+from dashboard.exports.report import building
 from dashboard.pages.versions import publishing
 
 
 @shared_task
 def make_report(report_id: int) -> None:
     """Make a report that somebody waits for."""
-    making.make_report(report_id)
+    building.make_report(report_id)
 
 
 @shared_task(name=PUBLISH_TASK)

@@ -53,7 +53,6 @@ PURE = (
     "dashboard.pages.cell.side",
     "dashboard.pages.cell.strip",
     "dashboard.charts.figures",
-    "dashboard.exports.delimited",
     "dashboard.exports.escaping",
     "dashboard.exports.latex_widths",
     "dashboard.exports.records",

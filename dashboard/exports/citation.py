@@ -1,4 +1,4 @@
-"""How a study is cited: BibTeX and CSL-JSON. PURE.
+"""How a study is cited: BibTeX and CSL-JSON.
 
 The study is what is cited, as a report of its institution; address and day say where
 its numbers were read, for cells may be added to a study.
@@ -10,9 +10,16 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from benchmarks.models import Study
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
 
 DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
+# A comma stands within a name ("Doe, Jane"), so it never parts two of them.
 BETWEEN_AUTHORS = re.compile(r"\s*;\s*|\s+(?:and|&)\s+")
 MONTHS = (
     *("jan", "feb", "mar", "apr", "may", "jun"),
@@ -36,48 +43,72 @@ class Citation:
 
     @property
     def authors(self) -> list[str]:
-        """The people, parted where a text says so; a comma parts no two of them."""
+        """The people, parted where a text says so."""
         return [name for name in BETWEEN_AUTHORS.split(self.author.strip()) if name]
 
     @property
     def day(self) -> list[int]:
         """Year, month and day of publication, as far as they are stated."""
-        found = DAY.fullmatch(self.published.strip())
-        return [int(part) for part in found.groups() if part] if found else []
+        day = DAY.fullmatch(self.published.strip())
+        return [int(part) for part in day.groups() if part] if day else []
 
 
-def bibtex(it: Citation) -> str:
+def site_of(request: HttpRequest) -> str:
+    """Return the address of this site, as its reader knows it."""
+    return request.build_absolute_uri("/").rstrip("/")
+
+
+def citation_of(request: HttpRequest, study: Study) -> Citation:
+    """Return a study as a publication, read today."""
+    return citation_at(site_of(request), study)
+
+
+def citation_at(site: str, study: Study) -> Citation:
+    """Return a study of a site as a publication, read today."""
+    page = reverse("dashboard:study", args=[study.lab.slug, study.slug])
+    name = f"{study.lab.slug}/{study.slug}"
+    return Citation(
+        key=study.slug,
+        title=study.title,
+        author=study.author,
+        institution=study.institution,
+        published=study.published,
+        language=study.language,
+        address=f"{site}{page}",
+        note=f"Study {name} in Virtlab {settings.VERSION}",
+        read_on=timezone.now().date(),
+    )
+
+
+def bibtex(citation: Citation) -> str:
     """Return a BibTeX entry: a ``techreport`` where an institution is stated."""
-    kind = "techreport" if it.institution else "misc"
-    year, month = (*it.day, None, None)[:2]
+    kind = "techreport" if citation.institution else "misc"
+    year, month = (*citation.day, None, None)[:2]
+    read_on = citation.read_on.isoformat()
+    # BibTeX takes apart what it knows to be a name; anything else is left whole.
+    people = (
+        tex(name) if re.fullmatch(r"[\w.' -]+(, [\w.' -]+)?", name) else _whole(name)
+        for name in citation.authors
+    )
     fields = {
-        "author": " and ".join(map(_person, it.authors)) or _whole(it.institution),
-        "title": _whole(it.title),
-        "institution": tex(it.institution),
-        "year": str(year) if year else tex(it.published),
-        "language": tex(it.language),
-        "howpublished": tex(it.address) if kind == "misc" else "",
-        "note": tex(f"{it.note}, {it.address}, {it.read_on.isoformat()}"),
-        "url": _address(it.address),
-        "urldate": it.read_on.isoformat(),
+        "author": " and ".join(people) or _whole(citation.institution),
+        "title": _whole(citation.title),
+        "institution": tex(citation.institution),
+        "year": str(year) if year else tex(citation.published),
+        "language": tex(citation.language),
+        "howpublished": tex(citation.address) if kind == "misc" else "",
+        "note": tex(f"{citation.note}, {citation.address}, {read_on}"),
+        # The url package takes every character but braces, percents and backslashes.
+        "url": re.sub(r"[{}\\%\s]", "", citation.address),
+        "urldate": read_on,
     }
     lines = [f"  {name} = {{{text}}}," for name, text in fields.items() if text]
     if month and 1 <= month <= len(MONTHS):
         lines.append(f"  month = {MONTHS[month - 1]},")
-    entry = "\n".join([f"@{kind}{{{it.key},", *lines, "}"]) + "\n"
-    return _preamble(entry) + entry
-
-
-def _preamble(entry: str) -> str:
-    if r"\virtlabchar" not in entry:
-        return ""
-    return f'@preamble{{ "{OTHER_CHARACTER}" }}\n'
-
-
-def _person(name: str) -> str:
-    """Write a name that BibTeX takes apart only where it can."""
-    plain = re.fullmatch(r"[\w.' -]+(, [\w.' -]+)?", name)
-    return tex(name) if plain else _whole(name)
+    entry = "\n".join([f"@{kind}{{{citation.key},", *lines, "}"]) + "\n"
+    if r"\virtlabchar" in entry:
+        return f'@preamble{{ "{OTHER_CHARACTER}" }}\n{entry}'
+    return entry
 
 
 def _whole(text: str) -> str:
@@ -85,37 +116,29 @@ def _whole(text: str) -> str:
     return f"{{{tex(text)}}}" if text else ""
 
 
-def _address(address: str) -> str:
-    """Write an address for the url package, which takes all but braces and percents."""
-    return re.sub(r"[{}\\%\s]", "", address)
-
-
-def csl_json(it: Citation) -> str:
+def csl_json(citation: Citation) -> str:
     """Return the study as CSL-JSON, the form of citation managers."""
+    read_on = citation.read_on
     item: dict[str, Any] = {
-        "id": it.key,
+        "id": citation.key,
         "type": "report",
-        "title": it.title,
-        "author": [_name(name) for name in it.authors],
-        "publisher": it.institution,
-        "language": it.language,
-        "URL": it.address,
-        "note": it.note,
-        "accessed": {"date-parts": [_parts(it.read_on)]},
+        "title": citation.title,
+        "author": [_csl_name(name) for name in citation.authors],
+        "publisher": citation.institution,
+        "language": citation.language,
+        "URL": citation.address,
+        "note": citation.note,
+        "accessed": {"date-parts": [[read_on.year, read_on.month, read_on.day]]},
     }
-    if it.day:
-        item["issued"] = {"date-parts": [it.day]}
-    elif it.published:
-        item["issued"] = {"raw": it.published}
+    if citation.day:
+        item["issued"] = {"date-parts": [citation.day]}
+    elif citation.published:
+        item["issued"] = {"raw": citation.published}
     stated = {name: value for name, value in item.items() if value}
     return json.dumps([stated], ensure_ascii=False, indent=2) + "\n"
 
 
-def _parts(day: date) -> list[int]:
-    return [day.year, day.month, day.day]
-
-
-def _name(name: str) -> dict[str, str]:
+def _csl_name(name: str) -> dict[str, str]:
     """Part a name at its comma, or before its last word; others stay whole."""
     last, comma, first = name.partition(",")
     if not comma:

@@ -1,16 +1,24 @@
-"""Cells of a comparison as flat records, the same in CSV and JSON. PURE.
+"""Cells of a comparison as flat records, and records as CSV. PURE.
 
-A file of energies has no column ``value`` or ``ratio``: no program can take joules for
-a speed.
+Records are the same in CSV and JSON. A file of energies has no column ``value`` or
+``ratio``: no program can take joules for a speed.
+
+CSV follows RFC 4180 and is safe to open in a spreadsheet: UTF-8 without a byte order
+mark, because programs read it as part of the first column's name; lines end in CR LF.
+Texts that a spreadsheet would take for a formula begin with an apostrophe (OWASP, "CSV
+injection"); numbers are left as they are.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import ComparisonTable
 
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 # What a cell is, and where it comes from, by the names of a file's columns.
 NAMED: dict[str, str] = {
     "id": "id",
@@ -36,10 +44,8 @@ NAMED: dict[str, str] = {
     "memory_bytes": "system.memory_bytes",
     "options": "system.options",
 }
-KINDS = ("efficiency", "relative", "scaling")
-OVERHEADS = ("overhead", "overhead_low", "overhead_high")
 STATED = ("state", "reason", "document", "table")
-# Where a file is from, in each of its lines: a line may leave the others.
+# Repeated in each line of a file: a line may be copied without the others.
 SOURCED = ("against", "address", "made_on")
 FIELDS = (
     *NAMED,
@@ -58,7 +64,9 @@ FIELDS = (
     "verdict",
     "reasons",
     *STATED,
-    *OVERHEADS,
+    "overhead",
+    "overhead_low",
+    "overhead_high",
 )
 ENERGY_FIELDS = (
     *NAMED,
@@ -78,6 +86,41 @@ ENERGY_FIELDS = (
     "reasons",
     *STATED,
 )
+
+
+def csv_text(fields: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
+    """Write records as lines under a head of ``fields``."""
+    return "".join(csv_lines(fields, records))
+
+
+def csv_lines(
+    fields: Sequence[str], records: Iterable[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield the head, then each record as its line."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(fields)
+    yield buffer.getvalue()
+    for record in records:
+        buffer.seek(0)
+        buffer.truncate()
+        writer.writerow(_field(record[name]) for name in fields)
+        yield buffer.getvalue()
+
+
+def _field(value: Any) -> Any:
+    if value is None or isinstance(value, int | float):
+        return value
+    if isinstance(value, Mapping):
+        value = "; ".join(f"{name}={level}" for name, level in value.items())
+    elif isinstance(value, list | tuple):
+        value = "; ".join(map(str, value))
+    return harmless(str(value))
+
+
+def harmless(text: str) -> str:
+    """Return a text that no spreadsheet computes."""
+    return f"'{text}" if text.startswith(FORMULAS) else text
 
 
 def sourced(
@@ -106,13 +149,13 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
     for group in table.groups:
         for line in group.rows:
             for row in filter(None, line.cells):
-                judged = row.shown.judgement
+                judgement = row.shown.judgement
                 record = {
                     **{name: attrgetter(path)(row) for name, path in NAMED.items()},
                     **(_energy(row) if row.shown.is_energy else _speed(row)),
                     "baseline_system_id": row.shown.baseline_system_id,
-                    "verdict": judged.verdict if judged else None,
-                    "reasons": list(judged.codes) if judged else [],
+                    "verdict": judgement.verdict if judgement else None,
+                    "reasons": list(judgement.codes) if judgement else [],
                     "state": row.shown.state,
                     "reason": row.shown.reason,
                     "document": row.document,
@@ -123,12 +166,14 @@ def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:
 
 
 def _speed(row: ComparisonRow) -> dict[str, Any]:
-    shown, judged = row.shown, row.shown.judgement
-    kinds = {name: getattr(shown, name) for name in KINDS}
-    low, high = (judged.low, judged.high) if judged else (None, None)
-    # The more is lost, the less is the ratio.
-    ends = (shown.ratio, high, low)
-    is_lost = shown.ratio is not None and shown.scaling is None
+    shown, judgement = row.shown, row.shown.judgement
+    kinds = ("efficiency", "relative", "scaling")
+    low, high = (judgement.low, judgement.high) if judgement else (None, None)
+
+    def overhead(ratio: float | None) -> float | None:
+        has_overhead = shown.ratio is not None and shown.scaling is None
+        return 1 - ratio if has_overhead and ratio is not None else None
+
     return {
         "value": shown.value,
         "speeds": list(shown.speeds),
@@ -137,22 +182,26 @@ def _speed(row: ComparisonRow) -> dict[str, Any]:
         "n": shown.n,
         "baseline_value": shown.baseline_value,
         "baseline_n": shown.baseline_n,
-        "kind": next((name for name in KINDS if kinds[name] is not None), None),
+        "kind": next(
+            (kind for kind in kinds if getattr(shown, kind) is not None), None
+        ),
         "ratio": shown.ratio,
         "low": low,
         "high": high,
-        **{
-            name: 1 - end if is_lost and end is not None else None
-            for name, end in zip(OVERHEADS, ends, strict=True)
-        },
+        # The ends change places: the highest ratio is the least overhead.
+        "overhead": overhead(shown.ratio),
+        "overhead_low": overhead(high),
+        "overhead_high": overhead(low),
     }
 
 
 def _energy(row: ComparisonRow) -> dict[str, Any]:
-    shown, energy, judged = row.shown, row.shown.energy, row.shown.judgement
+    shown, energy, judgement = row.shown, row.shown.energy, row.shown.judgement
     costs = energy.costs if energy else ()
-    # What the meter saw: its processors only, or the whole machine.
-    meter = ("machine", "cpu")[energy.meter.is_cpu_only] if energy else None
+    meter = None
+    if energy:
+        # What the meter saw: its processors only, or the whole machine.
+        meter = "cpu" if energy.meter.is_cpu_only else "machine"
     return {
         "energy": shown.value,
         "energy_least": min(costs, default=None),
@@ -163,6 +212,6 @@ def _energy(row: ComparisonRow) -> dict[str, Any]:
         "baseline_energy": shown.baseline_value,
         "baseline_metered_runs": shown.baseline_n,
         "energy_ratio": shown.joules.ratio if shown.joules else None,
-        "energy_low": judged.low if judged else None,
-        "energy_high": judged.high if judged else None,
+        "energy_low": judgement.low if judgement else None,
+        "energy_high": judgement.high if judgement else None,
     }

@@ -1,160 +1,193 @@
-"""A study as a report, put together from what the pages show."""
+"""A study as a report, put together from what the pages show, and its PDF."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from benchmarks.comparing.printed import printed_tables
-from benchmarks.comparing.profile import Profile, judged_profile
+from benchmarks.comparing.profile import judged_profile
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.verdicts import study_verdicts
-from benchmarks.models import Flag, Study, System
-from benchmarks.plausibility.findings import SEVERITIES
+from benchmarks.models import Report, Study
+from benchmarks.publishing.jobs import held
 from benchmarks.publishing.readiness import study_assessment
+from benchmarks.publishing.reports import note_stage, take_report
 from benchmarks.studies.flags import visible_flags
 from benchmarks.studies.lists import StudyDetail, study_detail, tool_versions
 from benchmarks.viewer import Viewer
-from dashboard.exports.citation import Citation, bibtex
+from dashboard.exports.citation import Citation, bibtex, citation_at
 from dashboard.exports.report.charts import profile_chart
-from dashboard.exports.report.disclosure import disclosure, fact_text, not_stated
-from dashboard.exports.report.findings import findings
-from dashboard.exports.report.flagged import flags_section
+from dashboard.exports.report.disclosure import (
+    disclosure,
+    fact_text,
+    not_stated,
+    tools_table,
+)
+from dashboard.exports.report.findings import findings, flags_section
 from dashboard.exports.report.matrix import matrix
 from dashboard.exports.report.method import method
-from dashboard.exports.report.numbering import numbered
 from dashboard.exports.report.originals import originals
 from dashboard.exports.report.studied import (
     corun_section,
     effects_section,
     energy_section,
 )
-from dashboard.exports.report.tooling import tools_table
+from dashboard.exports.report.typesetting import pdf
 from dashboard.kit.document import Document, Section, plain_table
 from dashboard.kit.figures import for_files
 from dashboard.kit.profile import profile_section
+from dashboard.kit.viewers import viewer_named
 from dashboard.wording import emulation_words, short_names
 
 
 @dataclass(frozen=True)
-class Making:
-    """Who made a report, when, from which version."""
+class Imprint:
+    """Who a report was created for, when, by which version."""
 
-    made_at: datetime
+    created_at: datetime
     version: str
     who: str
 
 
+@for_files()
+def colophon(imprint: Imprint) -> str:
+    """Return an imprint as the line at the end of a report."""
+    return _("Created on %(when)s UTC by Virtlab %(version)s for %(who)s.") % {
+        "when": imprint.created_at.strftime("%Y-%m-%d %H:%M"),
+        "version": imprint.version,
+        "who": imprint.who or _("anybody"),
+    }
+
+
 @for_files()  # the page says what the file says
 def report(
-    viewer: Viewer, study: Study, citation: Citation, making: Making
+    viewer: Viewer, study: Study, citation: Citation, imprint: Imprint
 ) -> Document:
     """Return the report of a study, in a fixed number of queries."""
     detail = study_detail(study)
+    byline = ", ".join(filter(None, (study.author, study.institution, study.published)))
+    facts = (
+        (_("Authors"), study.author or not_stated()),
+        (_("Institution"), study.institution or not_stated()),
+        (_("Date"), study.published or not_stated()),
+        (_("Study"), f"{study.lab.slug}/{study.slug}"),
+        (_("Address"), citation.address),
+    )
     return Document(
         title=study.title,
-        byline=_byline(study),
+        byline=byline or study.lab.name,
         language="en",
-        facts=tuple(_facts(study, citation)),
-        colophon=colophon(making),
-        sections=tuple(numbered(_sections(viewer, study, detail))),
+        facts=facts,
+        colophon=colophon(imprint),
+        sections=tuple(_numbered(_sections(viewer, study, detail))),
         citation=bibtex(citation),
         author=study.author or study.lab.name,
     )
 
 
 def _sections(viewer: Viewer, study: Study, detail: StudyDetail) -> Iterator[Section]:
-    """Return what a report says, part by part; a part without anything is left out."""
+    """Yield the report part by part; one without content is left out."""
     verdicts = study_verdicts(study)
     rows = comparison_rows(study, systems=detail.systems, filters={}, verdicts=verdicts)
-    found, beyond = judged_profile(rows, verdicts), _beyond_cells(viewer, study)
-    tools = tools_table(rows, tool_versions(study))
-    yield _about(study, detail.systems)
-    yield method(study, {part.name for part in beyond})
-    yield disclosure(detail, study_assessment(study), tools)
-    yield _profile(found)
-    yield findings(rows, found, verdicts.tested, short_names(detail.systems))
-    yield from matrix(rows)
-    yield from beyond
-    printed = originals(printed_tables(viewer, study))
-    if printed.tables:
-        yield printed
-    yield flags_section(_flags(viewer, study))
-    yield _sources(detail)
-
-
-def _flags(viewer: Viewer, study: Study) -> list[Flag]:
-    """Return the flags, those first that doubt the most."""
-    return sorted(
-        visible_flags(viewer, study=study),
-        key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk),
-    )
-
-
-def _profile(found: Profile) -> Section:
-    section = profile_section(found)
-    tables = (replace(each, caption=_("Each system's cost")) for each in section.tables)
-    return replace(section, tables=tuple(tables), charts=profile_chart(found))
-
-
-def _beyond_cells(viewer: Viewer, study: Study) -> list[Section]:
-    parts = (
+    profile = judged_profile(rows, verdicts)
+    beyond_cells = (
         effects_section(viewer, study),
         corun_section(study),
         energy_section(study),
     )
-    return list(filter(None, parts))
+    studied = [section for section in beyond_cells if section]
+    yield _about(study, detail)
+    yield method(study, {section.name for section in studied})
+    tools = tools_table(rows, tool_versions(study))
+    yield disclosure(detail, study_assessment(study), tools)
+    costs, title = profile_section(profile), _("Cost of each system")
+    tables = tuple(replace(table, caption=title) for table in costs.tables)
+    yield replace(costs, tables=tables, charts=profile_chart(profile))
+    yield findings(rows, profile, verdicts.tested, short_names(detail.systems))
+    yield from matrix(rows)
+    yield from studied
+    printed = originals(printed_tables(viewer, study))
+    if printed.tables:
+        yield printed
+    yield flags_section(visible_flags(viewer, study=study))
+    if detail.sources:
+        documents = plain_table(
+            _("Documents that the numbers come from"),
+            (_("Document"), _("Runs")),
+            [[document, str(runs)] for document, runs in detail.sources],
+            numbers_from=1,
+        )
+        yield Section("sources", _("Sources"), (), (documents,))
+    else:
+        yield Section("sources", _("Sources"), (_("Measured here: no document."),))
 
 
-def _byline(study: Study) -> str:
-    parts = (study.author, study.institution, study.published)
-    return ", ".join(filter(None, parts)) or study.lab.name
-
-
-def _facts(study: Study, citation: Citation) -> list[tuple[str, str]]:
-    return [
-        (_("Authors"), study.author or not_stated()),
-        (_("Institution"), study.institution or not_stated()),
-        (_("Date"), study.published or not_stated()),
-        (_("Study"), f"{study.lab.slug}/{study.slug}"),
-        (_("Address"), citation.address),
-    ]
-
-
-@for_files()
-def colophon(making: Making) -> str:
-    """Return the line at the end: who made a report, when, from which version."""
-    return _("Made on %(when)s UTC by Virtlab %(version)s for %(who)s.") % {
-        "when": making.made_at.strftime("%Y-%m-%d %H:%M"),
-        "version": making.version,
-        "who": making.who or _("anybody"),
-    }
-
-
-def _about(study: Study, systems: Iterable[System]) -> Section:
-    rows = [[name, fact_text(levels)] for name, levels in study.factors.items()]
-    tables = (plain_table(_("What was varied"), (), rows),) if rows else ()
+def _about(study: Study, detail: StudyDetail) -> Section:
     texts = [study.note] if study.note else []
-    if any(system.is_emulated for system in systems):
+    if any(system.is_emulated for system in detail.systems):
         texts.append(emulation_words())
-    return Section("about", _("What this is"), (*texts, _how_to_read()), tables)
-
-
-def _how_to_read() -> str:
-    return _(
-        "Read it in this order: the profile says what each system costs, the findings "
-        "what may be said of it, the matrix has every cell, and the flags say which "
-        "numbers are doubtful. A number without an interval is of a single run: it "
-        "says what was measured once, not what would be measured again."
+    texts.append(
+        _(
+            "Read it in this order: the profile states the cost of each system, the "
+            "findings what may be concluded, the matrix has every cell, and the flags "
+            "name the doubtful numbers. A number without an interval comes from a "
+            "single run: how much a second run would differ is unknown."
+        )
     )
+    factors = [[name, fact_text(levels)] for name, levels in study.factors.items()]
+    tables = (plain_table(_("Factors varied"), (), factors),) if factors else ()
+    return Section("about", _("About this study"), tuple(texts), tables)
 
 
-def _sources(detail: StudyDetail) -> Section:
-    rows = [[document, str(count)] for document, count in detail.sources]
-    head = (_("Document"), _("Runs"))
-    if not rows:
-        return Section("sources", _("Sources"), (_("Measured here: no document."),))
-    title = _("Where the numbers were printed")
-    table = plain_table(title, head, rows, numbers_from=1)
-    return Section("sources", _("Sources"), (), (table,))
+def _numbered(sections: Iterable[Section]) -> Iterator[Section]:
+    """Number tables and figures throughout; each figure names its tables."""
+    table_numbers, chart_numbers = count(1), count(1)
+    for section in sections:
+        tables = [
+            replace(table, number=next(table_numbers)) if table.lines else table
+            for table in section.tables
+        ]
+        charts = []
+        for chart in section.charts:
+            numbers = [tables[at].number for at in chart.of]
+            numbers = numbers or [table.number for table in tables]
+            if len(numbers) == 1:
+                source = _("Data: Table %(n)s.") % {"n": numbers[0]}
+            else:
+                ends = {"first": numbers[0], "last": numbers[-1]}
+                source = _("Data: Tables %(first)s to %(last)s.") % ends
+            charts.append(replace(chart, number=next(chart_numbers), source=source))
+        yield replace(section, tables=tuple(tables), charts=tuple(charts))
+
+
+def edition() -> str:
+    """Return what a report depends on beside its study: day, version, language."""
+    return f"{timezone.now().date()} {settings.VERSION} {get_language()}"
+
+
+def make_report(report_id: int) -> None:
+    """Make the PDF of a requested report, unless another worker does."""
+    with held(Report, report_id) as is_mine:
+        job = take_report(report_id) if is_mine else None
+        if job is None:
+            return
+        try:
+            imprint = Imprint(
+                created_at=timezone.now(),
+                version=settings.VERSION,
+                who=job.person.get_username() if job.person else "",
+            )
+            citation = citation_at(job.site, job.study)
+            document = report(viewer_named(job.person), job.study, citation, imprint)
+            note_stage(report=job, stage=Report.Stage.TYPESETTING)
+            file = pdf(document, imprint.created_at)
+        except Exception:  # whatever it is: the reader is told, the log has the rest
+            note_stage(report=job, stage=Report.Stage.FAILED)
+            raise
+        note_stage(report=job, stage=Report.Stage.DONE, content=file)

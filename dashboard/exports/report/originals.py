@@ -2,155 +2,92 @@
 
 Rows and columns stand in the order in which the study has them, as it was uploaded:
 systems in rows and cases in columns, or the other way round where that takes fewer
-columns. What all numbers have in common is said once.
+columns; VMs that ran together are columns. What all numbers have in common is said
+once, above the table.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
 from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.printed import PrintedTable, PrintedValue
-from benchmarks.models import System
 from benchmarks.parsing.labels import case_details
 from dashboard import wording
-from dashboard.kit.document import Line, Section, Table, line
+from dashboard.kit.document import Section, Table, line
 
 COLUMNS = 8
 PART = " · "
 SELF_EVIDENT = ("tool", "part", "unit")
 
-Facts = Mapping[str, str]
-Cells = Mapping[tuple[Hashable, Hashable], Sequence[str]]
 
-
-@dataclass(frozen=True)
-class Layout:
-    """What stands in rows and columns; ``shared`` is what is said above the table.
-
-    Systems and cases, or the other way round; VMs that ran together are columns.
-    """
-
-    by_system: bool
-    systems: Mapping[int, str]
-    shared: Facts
-
-    def row(self, value: PrintedValue) -> Hashable:
-        """Return what tells a row from another."""
-        return value.system.pk if self.by_system else _case_key(value)
-
-    def column(self, value: PrintedValue) -> Hashable:
-        """Return what tells a column from another."""
-        other = _case_key(value) if self.by_system else value.system.pk
-        return (other, value.run.slot)
-
-    def row_text(self, value: PrintedValue) -> str:
-        """Return the label of a row."""
-        if self.by_system:
-            return self.systems[value.system.pk]
-        return self._case_text(value)
-
-    def column_text(self, value: PrintedValue) -> str:
-        """Return the heading of a column."""
-        slot = "" if _is_alone(value) else value.run.slot
-        said = [wording.slot_text(slot)] if slot else []
-        if self.by_system:
-            said.insert(0, self._case_text(value))
-        elif len(self.systems) > 1:
-            said.insert(0, self.systems[value.system.pk])
-        return ", ".join(said) or _("Value")
-
-    def _case_text(self, value: PrintedValue) -> str:
-        own = {k: v for k, v in _facts(value).items() if self.shared.get(k) != v}
-        return _text(own) or value.case.label
-
-
-def _layout(values: Sequence[PrintedValue]) -> Layout:
-    """Return the layout with the fewest columns that a page takes."""
-    systems = {value.system.pk: value.system for value in values}
-    hosts = {system.host_id for system in systems.values()}
-    names = {
-        pk: _name(system, with_host=len(hosts) > 1) for pk, system in systems.items()
-    }
-    cases = {(_case_key(value), value.run.slot) for value in values}
-    fits = len(cases) <= COLUMNS or len(systems) > COLUMNS
-    shared = _shared([_facts(value) for value in values])
-    return Layout(len(systems) > 1 and fits, names, shared)
-
-
-def _name(system: System, *, with_host: bool) -> str:
-    name = wording.system_name(system)
-    return f"{name}, {system.host.slug}" if with_host else name
-
-
-def originals(found: Iterable[PrintedTable]) -> Section:
+def originals(printed: Iterable[PrintedTable]) -> Section:
     """Return the tables that a study printed, with their numbers as stored."""
-    tables = tuple(table for each in found for table in _tables(each))
+    tables = tuple(table for source in printed for table in _tables(source))
     text = _(
-        "The numbers as they stand in the study, by its own tables, before anything "
-        "was computed. Zeros at the end of a printed number are not kept."
+        "The numbers as the study's own tables print them, before anything was "
+        "computed. Trailing zeros of a printed number are not kept."
     )
     return Section("tables", _("The study's own tables"), (text,), tables)
 
 
-def _tables(it: PrintedTable) -> Iterator[Table]:
-    """Return the table, in parts if it has more columns than a page takes."""
-    layout = _layout(it.values)
-    lead = [_text(layout.shared)]
-    if len(layout.systems) == 1:
-        lead += layout.systems.values()
-    columns = _firsts(layout.column, it.values)
-    rows, cells = _firsts(layout.row, it.values), _cells(it, layout)
-    for at in range(0, len(columns), COLUMNS):
-        part = columns[at : at + COLUMNS]
-        corner = _("System") if layout.by_system else _("Case")
+def _tables(printed: PrintedTable) -> Iterator[Table]:
+    """Yield the table, in parts if it has more columns than a page takes."""
+    values = printed.values
+    systems = {value.system.pk: value.system for value in values}
+    has_hosts = len({system.host_id for system in systems.values()}) > 1
+    names = {
+        pk: wording.system_name(system) + (f", {system.host.slug}" if has_hosts else "")
+        for pk, system in systems.items()
+    }
+    facts = [_facts(value) for value in values]
+    shared = {
+        name: text
+        for name, text in facts[0].items()
+        if all(others.get(name) == text for others in facts)
+    }
+    cases = {(_case_key(value), value.run.slot) for value in values}
+    fits = len(cases) <= COLUMNS or len(systems) > COLUMNS
+    is_by_system = len(systems) > 1 and fits
+
+    rows: dict[Hashable, str] = {}
+    columns: dict[Hashable, str] = {}
+    numbers: dict[tuple[Hashable, Hashable], list[str]] = {}
+    for value, stated in zip(values, facts, strict=True):
+        own = {name: text for name, text in stated.items() if shared.get(name) != text}
+        case = (_case_key(value), _text(own) or value.case.label)
+        system = (value.system.pk, names[value.system.pk])
+        (row, label), (other, heading) = (
+            (system, case) if is_by_system else (case, system)
+        )
+        slot = "" if _is_alone(value) else value.run.slot
+        parts = [heading] if is_by_system or len(systems) > 1 else []
+        parts += [wording.slot_text(slot)] if slot else []
+        column = (other, value.run.slot)
+        rows.setdefault(row, label)
+        columns.setdefault(column, ", ".join(parts) or _("Value"))
+        # With all the digits that are stored, without groups of thousands.
+        number = repr(value.value).removesuffix(".0")
+        numbers.setdefault((row, column), []).append(number)
+
+    lead = [_text(shared), *(names.values() if len(names) == 1 else ())]
+    for start in range(0, len(columns), COLUMNS):
+        part = list(columns.items())[start : start + COLUMNS]
+        keys = [column for column, _heading in part]
+        corner = _("System") if is_by_system else _("Case")
+        lines = []
+        for row, label in rows.items():
+            texts = [", ".join(numbers.get((row, column), ())) for column in keys]
+            if any(texts):
+                lines.append(line(label, *texts))
         yield Table(
-            caption=": ".join(filter(None, (it.document, it.table))),
-            head=(line(corner, *map(layout.column_text, part)),),
-            lines=tuple(_lines(layout, rows, part, cells)),
+            caption=": ".join(filter(None, (printed.document, printed.table))),
+            head=(line(corner, *(heading for _column, heading in part)),),
+            lines=tuple(lines),
             width=len(part) + 1,
             lead=", ".join(filter(None, lead)),
         )
-
-
-def _cells(it: PrintedTable, layout: Layout) -> Cells:
-    """Return the numbers of a table by their place, once for all its parts."""
-    cells: dict[tuple[Hashable, Hashable], list[str]] = {}
-    for value in it.values:
-        place = (layout.row(value), layout.column(value))
-        cells.setdefault(place, []).append(plain(value.value))
-    return cells
-
-
-def _lines(
-    layout: Layout,
-    rows: Sequence[PrintedValue],
-    columns: Sequence[PrintedValue],
-    cells: Cells,
-) -> Iterator[Line]:
-    places = [layout.column(column) for column in columns]
-    for row in rows:
-        key = layout.row(row)
-        texts = [", ".join(cells.get((key, place), ())) for place in places]
-        if any(texts):
-            yield line(layout.row_text(row), *texts)
-
-
-def plain(value: float) -> str:
-    """Write a stored number with its digits and without groups of thousands."""
-    return repr(value).removesuffix(".0")
-
-
-def _firsts(
-    key: Callable[[PrintedValue], Hashable], values: Iterable[PrintedValue]
-) -> list[PrintedValue]:
-    """Return the first value of each key, in order."""
-    found: dict[Hashable, PrintedValue] = {}
-    for value in values:
-        found.setdefault(key(value), value)
-    return list(found.values())
 
 
 def _case_key(value: PrintedValue) -> Hashable:
@@ -163,29 +100,24 @@ def _is_alone(value: PrintedValue) -> bool:
 
 
 def _facts(value: PrintedValue) -> dict[str, str]:
-    """Return all that is said of a number but its system and its VM."""
+    """Return all that is stated of a number but its system and its VM."""
     case, run = value.case, value.run
     tool = tools.TOOLS.get(case.tool)
-    parts = {f"part {at}": text for at, text in enumerate(case.label.split(PART))}
-    details = case_details(tool, case.parameters) if tool else case.parameters
-    stated = {"scenario": run.scenario, "vms": str(run.vms or ""), "load": run.load}
-    if _is_alone(value):
-        stated["vms"] = ""
-    named = {"tool": tool.title if tool else case.tool, **parts, **details, **stated}
-    return {name: str(text) for name, text in named.items() if text} | {
+    vms = "" if _is_alone(value) else str(run.vms or "")
+    facts = {
+        "tool": tool.title if tool else case.tool,
+        **{f"part {at}": text for at, text in enumerate(case.label.split(PART))},
+        **(case_details(tool, case.parameters) if tool else case.parameters),
+        "scenario": run.scenario,
+        "vms": vms,
+        "load": run.load,
+    }
+    return {name: str(text) for name, text in facts.items() if text} | {
         "unit": case.unit
     }
 
 
-def _shared(said: Sequence[Facts]) -> dict[str, str]:
-    return {
-        name: text
-        for name, text in said[0].items()
-        if all(other.get(name) == text for other in said)
-    }
-
-
-def _text(facts: Facts) -> str:
+def _text(facts: Mapping[str, str]) -> str:
     texts = (
         text
         if name.split(" ")[0] in SELF_EVIDENT

@@ -1,6 +1,8 @@
 """The page of one cell, its card, its samples, and what its runs were read from."""
 
+from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -8,8 +10,9 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.exports.delimited import csv_lines
-from dashboard.exports.samples import SAMPLE_FIELDS, sample_records
+from benchmarks.comparing.evidence import sample_lines
+from benchmarks.models import Cell
+from dashboard.exports.records import csv_lines
 from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
@@ -18,6 +21,16 @@ from dashboard.pages.cell.claims import cell_claim
 from dashboard.pages.cell.page import cell_page, evidence_or_404
 from dashboard.pages.cell.quoting import NAME, quoted_in, quoted_of
 from dashboard.pages.cell.reading import reading_of
+
+# What a sample is called by: the columns of its file, in the order of `sample_lines`.
+SAMPLED = (
+    *("run", "session", "started_at", "clock"),
+    *("sequence", "repetition", "value"),
+)
+SAMPLE_FIELDS = (
+    *("side", "host", "system_id", "system", "tool", "case_id", "case", "parameters"),
+    *("scenario", "vms", "slot", "load", "unit", *SAMPLED, "address", "made_on"),
+)
 
 
 @require_safe
@@ -79,7 +92,7 @@ def export_samples(
     }
     sides = (("cell", found.cell), ("baseline", found.baseline))
     lines = chain.from_iterable(
-        sample_records(cell, side=side, **said) for side, cell in sides if cell
+        _sample_records(cell, {"side": side, **said}) for side, cell in sides if cell
     )
     name = f'attachment; filename="{study.slug}-cell-{cell_id}.csv"'
     return StreamingHttpResponse(
@@ -87,6 +100,34 @@ def export_samples(
         content_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": name},
     )
+
+
+def _sample_records(cell: Cell, stated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a record a sample, run by run in the order of their start.
+
+    ``value`` is in ``unit``. The mean of a run's values is what its cell counts once.
+    """
+    case, system = cell.case, cell.system
+    stated = {
+        **stated,
+        "host": system.host.slug,
+        "system_id": system.pk,
+        "system": system.label,
+        "tool": case.tool,
+        "case_id": case.pk,
+        "case": case.label,
+        "parameters": case.parameters,
+        "scenario": cell.scenario,
+        "vms": cell.vms,
+        "slot": cell.slot,
+        "load": cell.load,
+        "unit": case.unit,
+    }
+    for line in sample_lines(cell):
+        sample = dict(zip(SAMPLED, line, strict=True))
+        if sample["started_at"] is not None:
+            sample["started_at"] = sample["started_at"].isoformat()
+        yield {**stated, **sample}
 
 
 urlpatterns = [

@@ -14,11 +14,16 @@ from django.views.decorators.vary import vary_on_headers
 from benchmarks.comparing.table import ComparisonTable
 from benchmarks.models import Study
 from dashboard import wording
-from dashboard.exports.citation import Citation, bibtex, csl_json
-from dashboard.exports.citing import citation_of
-from dashboard.exports.delimited import csv_text
+from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
 from dashboard.exports.latex import Source, latex
-from dashboard.exports.records import ENERGY_FIELDS, FIELDS, SOURCED, records, sourced
+from dashboard.exports.records import (
+    ENERGY_FIELDS,
+    FIELDS,
+    SOURCED,
+    csv_text,
+    records,
+    sourced,
+)
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Answer, Content, kept_page
 from dashboard.kit.selections import ENERGY, SHOWN, SPEED, chooser

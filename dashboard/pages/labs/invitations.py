@@ -34,19 +34,14 @@ def answer_invitation(request: HttpRequest) -> HttpResponse:
     """Ask for the code, then whether to join, then open the lab."""
     if request.method == "POST" and "code" in request.POST:
         return _prove(request)
-    proved = _proved(request)
+    invitations = Invitation.objects.select_related("lab")
+    found = invitations.filter(pk=request.session.get(PROVED, 0)).first()
+    proved = found if found is not None and found.is_open() else None
     if proved is None:
         return render(request, "labs/invitation.html", {"form": CodeForm()})
     if request.method == "POST":
         return _join(request, proved)
     return _offer(request, proved, NewPersonForm(), 200)
-
-
-def _proved(request: HttpRequest) -> Invitation | None:
-    """Return the invitation whose code was shown in this session, while it is open."""
-    invitations = Invitation.objects.select_related("lab")
-    found = invitations.filter(pk=request.session.get(PROVED, 0)).first()
-    return found if found is not None and found.is_open() else None
 
 
 def _prove(request: HttpRequest) -> HttpResponse:

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from benchmarks.models import Study
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation
-from dashboard.exports.report.building import Making, colophon, report
+from dashboard.exports.report.building import Imprint, colophon, report
 from dashboard.kit.document import Document
 from dashboard.kit.kept import kept
 
-NOBODY = Making(made_at=datetime.min.replace(tzinfo=UTC), version="", who="")
+NOBODY = Imprint(created_at=datetime.min.replace(tzinfo=UTC), version="", who="")
 
 
 def kept_report(
@@ -18,11 +18,11 @@ def kept_report(
     viewer: Viewer,
     study: Study,
     citation: Citation,
-    making: Making,
+    imprint: Imprint,
 ) -> Document:
     """Return the report of a study's version; only who made it when is new."""
     document = _document(version, viewer, study, citation)
-    return replace(document, colophon=colophon(making))
+    return replace(document, colophon=colophon(imprint))
 
 
 @kept

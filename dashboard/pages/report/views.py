@@ -14,9 +14,8 @@ from django.views.decorators.http import require_safe
 from benchmarks.models import Report, Study
 from benchmarks.publishing.reports import ask_report, revive
 from benchmarks.studies.data_versions import study_version
-from dashboard.exports.citing import citation_of, site_of
-from dashboard.exports.report.building import Making
-from dashboard.exports.report.making import edition
+from dashboard.exports.citation import citation_of, site_of
+from dashboard.exports.report.building import Imprint, edition
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.viewers import person_of, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
@@ -31,8 +30,8 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     study = study_or_404(viewer, lab, slug)
     version, citation = study_version(study), citation_of(request, study)
     who = request.user.get_username() if request.user.is_authenticated else ""
-    making = Making(made_at=timezone.now(), version=settings.VERSION, who=who)
-    said = kept_report(version, viewer, study, citation, making)
+    imprint = Imprint(created_at=timezone.now(), version=settings.VERSION, who=who)
+    said = kept_report(version, viewer, study, citation, imprint)
     context = {
         "study": study,
         "report": said,

@@ -8,8 +8,7 @@ from django.views.decorators.http import require_safe
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
-from dashboard.exports.citation import bibtex
-from dashboard.exports.citing import citation_of
+from dashboard.exports.citation import bibtex, citation_of
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import keeps, study_or_404, viewer_of

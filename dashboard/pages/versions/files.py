@@ -11,12 +11,10 @@ from benchmarks.comparing.table import ComparisonTable, comparison_table
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.models import Version
 from benchmarks.viewer import Viewer
-from dashboard.exports.citation import Citation, bibtex
-from dashboard.exports.citing import citation_at
-from dashboard.exports.delimited import csv_text
+from dashboard.exports.citation import Citation, bibtex, citation_at
 from dashboard.exports.latex import Source, latex
-from dashboard.exports.records import FIELDS, SOURCED, records, sourced
-from dashboard.exports.report.building import Making, report
+from dashboard.exports.records import FIELDS, SOURCED, csv_text, records, sourced
+from dashboard.exports.report.building import Imprint, report
 from dashboard.kit.document import Document
 from dashboard.wording import against_text
 
@@ -47,9 +45,9 @@ def version_texts(version: Version, site: str) -> dict[str, bytes]:
 def version_report(version: Version, site: str) -> Document:
     """Return the report that a version keeps as a PDF, still to be typeset."""
     lab = Viewer(frozenset({version.lab_id}))
-    making = Making(version.created_at, version.product_version, version.who)
+    imprint = Imprint(version.created_at, version.product_version, version.who)
     citation = version_citation(version, site)
-    return report(lab, version.study, citation, making)
+    return report(lab, version.study, citation, imprint)
 
 
 def version_citation(version: Version, site: str) -> Citation:

@@ -19,7 +19,7 @@ from benchmarks.publishing.jobs import check_settled, request_version
 from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
 from dashboard import wording
-from dashboard.exports.citing import site_of
+from dashboard.exports.citation import site_of
 from dashboard.kit.viewers import keeper_or_404, signed_in, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
 from dashboard.tasks import publish_version as publish_task

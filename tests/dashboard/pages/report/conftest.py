@@ -6,9 +6,9 @@ import pytest
 
 from benchmarks.viewer import ANYONE
 from dashboard.exports.citation import Citation
-from dashboard.exports.report.building import Making, report
+from dashboard.exports.report.building import Imprint, report
 
-MAKING = Making(datetime(2026, 11, 21, 5, 0, tzinfo=UTC), "1.0", "carol")
+IMPRINT = Imprint(datetime(2026, 11, 21, 5, 0, tzinfo=UTC), "1.0", "carol")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def made():
             note="Study",
             read_on=date(2026, 11, 21),
         )
-        return report(ANYONE, study, citation, MAKING)
+        return report(ANYONE, study, citation, IMPRINT)
 
     return make
 

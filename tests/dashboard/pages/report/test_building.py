@@ -41,7 +41,8 @@ def test_its_parts_are_in_reading_order(study, pair, made):
 
 def test_it_says_who_made_it_when_and_from_which_version(study, made):
     assert (
-        made(study).colophon == "Made on 2026-11-21 05:00 UTC by Virtlab 1.0 for carol."
+        made(study).colophon
+        == "Created on 2026-11-21 05:00 UTC by Virtlab 1.0 for carol."
     )
 
 
@@ -57,7 +58,7 @@ def test_what_nobody_stated_is_said_to_be_so(study, pair, made):
     assert said[-1].startswith("microcode, SMT, turbo, frequency governor")
     assert "a, b" in said
     host, hypervisor, *_others = part(document, "systems").paragraphs[1:]
-    assert host.startswith("Not stated everywhere, of the host: microcode, SMT")
+    assert host.startswith("Missing metadata of the host: microcode, SMT")
     assert "pinning, guest memory, ballooning" in hypervisor
     assert ("Authors", "not stated") in document.facts
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.models import Study
 from dashboard.exports.report.typesetting import pdf
 from tests.dashboard.pages.report import paper
-from tests.dashboard.pages.report.conftest import MAKING
+from tests.dashboard.pages.report.conftest import IMPRINT
 from tests.dashboard.pages.report.reading import part
 
 
@@ -30,7 +30,7 @@ def test_each_chart_says_its_number_and_where_its_numbers_stand(xen_study, made)
     assert all(chart.alt and chart.caption and chart.source for chart in charts)
     (profile,) = part(document, "profile").charts
     (table,) = part(document, "profile").tables
-    assert profile.source == f"Its numbers: Table {table.number}."
+    assert profile.source == f"Data: Table {table.number}."
 
 
 def test_a_study_of_single_runs_is_drawn_as_plain_values(xen_study, made):
@@ -65,7 +65,7 @@ def test_nothing_is_drawn_without_numbers(study, submit, run_document, made):
 
 
 def test_charts_are_typeset_with_their_words(xen_study, made):
-    shown = paper.texts(pdf(made(xen_study), MAKING.made_at))
+    shown = paper.texts(pdf(made(xen_study), IMPRINT.created_at))
 
     assert "Figure 1. " in shown
     assert any("Overhead profile: the geometric mean" in text for text in shown)

@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 from benchmarks.reference.rows import read_rows
 from dashboard.exports.report.typesetting import pdf
 from tests.dashboard.pages.report import paper
-from tests.dashboard.pages.report.conftest import MAKING
+from tests.dashboard.pages.report.conftest import IMPRINT
 from tests.dashboard.pages.report.reading import part
 
 STUDY = "lmu-2010-xen"
@@ -41,7 +41,7 @@ def test_every_printed_number_of_the_xen_study_stands_in_its_own_table(xen_study
 
 def test_its_pdf_has_each_table_as_the_study_has_it(xen_study, made):
     """Title, unit, then the numbers: rows and columns in the order of the study."""
-    shown = paper.texts(pdf(made(xen_study), MAKING.made_at))
+    shown = paper.texts(pdf(made(xen_study), IMPRINT.created_at))
     ends = [*(at for at, text in enumerate(shown) if text.startswith("Table ")), None]
     tables = {
         shown[start].partition(". ")[2]: shown[start + 1 : end]

@@ -6,8 +6,8 @@ from django.utils import timezone
 from benchmarks.models import Report, Study
 from benchmarks.publishing.jobs import UNHELD, held
 from benchmarks.publishing.reports import UNTAKEN, take_report
-from dashboard.exports.report import making
-from dashboard.exports.report.making import make_report
+from dashboard.exports.report import building
+from dashboard.exports.report.building import make_report
 from dashboard.kit import waiting
 from dashboard.pages.report import views
 from tests.dashboard.exports.conftest import HOSTILE
@@ -51,7 +51,7 @@ def test_the_page_says_what_the_report_says(text, pair):
     page = text(f"{STUDY}report/")
 
     for title in (
-        "What this is",
+        "About this study",
         "Method",
         "Systems and disclosure",
         "Overhead profile",
@@ -153,7 +153,7 @@ def test_one_in_the_making_is_made_once(client, pair, asked, monkeypatch):
         make_report(report_id)
         return b"%PDF-"
 
-    monkeypatch.setattr(making, "pdf", pdf_while_the_task_comes_again)
+    monkeypatch.setattr(building, "pdf", pdf_while_the_task_comes_again)
     make_report(report_id)
     make_report(report_id)
 
@@ -166,7 +166,7 @@ def test_one_that_failed_says_so_and_is_made_when_asked_for_again(
 ):
     answer, (report_id,) = asked()
     with monkeypatch.context() as broken:
-        broken.setattr(making, "pdf", lambda *given: 1 / 0)
+        broken.setattr(building, "pdf", lambda *given: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             make_report(report_id)
 

@@ -12,7 +12,7 @@ from dashboard.exports.report.typesetting import pdf, pictures
 from dashboard.kit.document import Chart, Document, Section, heading, line, plain_table
 from tests.dashboard.exports.conftest import HOSTILE
 from tests.dashboard.pages.report import paper
-from tests.dashboard.pages.report.conftest import MAKING
+from tests.dashboard.pages.report.conftest import IMPRINT
 
 PLAIN = Document(
     title="A study",
@@ -27,14 +27,14 @@ LINES = "A sentence that goes on. " * 250
 
 
 def test_a_report_is_a_pdf_with_its_title():
-    file = pdf(PLAIN, MAKING.made_at)
+    file = pdf(PLAIN, IMPRINT.created_at)
 
     assert file.startswith(b"%PDF-1.")
     assert b"A study" in file
 
 
 def test_who_hears_it_and_who_keeps_it_for_decades_can_rely_on_it():
-    file = pdf(PLAIN, MAKING.made_at)
+    file = pdf(PLAIN, IMPRINT.created_at)
 
     assert b"<pdfuaid:part>1<" in file
     assert b"<pdfaid:part>2<" in file
@@ -45,7 +45,7 @@ def test_who_hears_it_and_who_keeps_it_for_decades_can_rely_on_it():
     "name", ["\N{GRINNING FACE}", "\x01", "\N{CJK RADICAL REPEAT}"]
 )
 def test_a_letter_that_no_font_has_keeps_a_standard_from_it_and_nothing_else(name):
-    file = pdf(replace(PLAIN, title=name), MAKING.made_at)
+    file = pdf(replace(PLAIN, title=name), IMPRINT.created_at)
 
     assert b"pdfuaid:part" not in file
     assert "A note." in paper.texts(file)
@@ -53,7 +53,7 @@ def test_a_letter_that_no_font_has_keeps_a_standard_from_it_and_nothing_else(nam
 
 def test_it_tells_its_author_alone_from_where_and_when():
     byline = "Ada Lovelace, London, 1843"
-    file = pdf(replace(PLAIN, byline=byline, author="Ada Lovelace"), MAKING.made_at)
+    file = pdf(replace(PLAIN, byline=byline, author="Ada Lovelace"), IMPRINT.created_at)
 
     assert b"<rdf:li>Ada Lovelace</rdf:li>" in file
     assert byline in paper.texts(file)
@@ -61,7 +61,7 @@ def test_it_tells_its_author_alone_from_where_and_when():
 
 def test_its_contents_name_each_part_and_its_page():
     parts = [Section(name, name.title(), (LINES,)) for name in ("one", "two", "three")]
-    found = paper.pages(pdf(replace(PLAIN, sections=tuple(parts)), MAKING.made_at))
+    found = paper.pages(pdf(replace(PLAIN, sections=tuple(parts)), IMPRINT.created_at))
     first = [text.strip() for text, _right, _up in found[0]]
 
     starts = [
@@ -78,7 +78,7 @@ def test_its_contents_name_each_part_and_its_page():
 def test_each_page_but_the_first_is_headed_by_the_report_and_its_part():
     section = Section("long", "A long part", (LINES, LINES))
     first, *others = paper.pages(
-        pdf(replace(PLAIN, sections=(section,)), MAKING.made_at)
+        pdf(replace(PLAIN, sections=(section,)), IMPRINT.created_at)
     )
 
     heads = [[text for text, _right, up in page if up > 790] for page in others]
@@ -92,7 +92,7 @@ def test_decimal_points_of_a_column_stand_below_each_other():
     table = plain_table("Numbers", ("System", "Value"), rows, numbers_from=1)
     section = Section("s", "S", (), (replace(table, number=1),))
 
-    (page,) = paper.pages(pdf(replace(PLAIN, sections=(section,)), MAKING.made_at))
+    (page,) = paper.pages(pdf(replace(PLAIN, sections=(section,)), IMPRINT.created_at))
     begins = {text: right for text, right, _up in page}
 
     assert begins["13.8"] == pytest.approx(begins["13.82"], abs=0.01)
@@ -107,7 +107,7 @@ def test_a_chart_higher_than_a_page_is_made_to_fit(is_wide):
         "s", "S", (), (replace(table, number=1),), is_wide, charts=(chart,)
     )
 
-    found = paper.pages(pdf(replace(PLAIN, sections=(section,)), MAKING.made_at))
+    found = paper.pages(pdf(replace(PLAIN, sections=(section,)), IMPRINT.created_at))
     (up,) = [up for page in found for text, _right, up in page if "All of" in text]
 
     assert up > 60
@@ -119,7 +119,7 @@ def test_what_rows_have_in_common_stands_again_where_they_go_on():
     table = replace(table, lines=(heading("Disk: Iometer", 2), *rows), number=1)
     section = Section("s", "S", (), (table,))
 
-    found = paper.pages(pdf(replace(PLAIN, sections=(section,)), MAKING.made_at))
+    found = paper.pages(pdf(replace(PLAIN, sections=(section,)), IMPRINT.created_at))
 
     with_rows = [page for page in found if any(t.startswith("row ") for t, *_ in page)]
     assert len(with_rows) > 2
@@ -127,11 +127,11 @@ def test_what_rows_have_in_common_stands_again_where_they_go_on():
 
 
 def test_the_same_report_is_the_same_file():
-    assert pdf(PLAIN, MAKING.made_at) == pdf(PLAIN, MAKING.made_at)
+    assert pdf(PLAIN, IMPRINT.created_at) == pdf(PLAIN, IMPRINT.created_at)
 
 
 def test_its_pages_can_be_looked_at():
-    (page,) = pictures(PLAIN, MAKING.made_at)
+    (page,) = pictures(PLAIN, IMPRINT.created_at)
 
     assert page.startswith(b"\x89PNG")
 
@@ -143,14 +143,16 @@ def test_a_name_is_typeset_wherever_it_stands(name):
     section = Section(name, name, (name,), (table,), is_wide=True)
     hostile = Document(name, name, "en", ((name, name),), name, (section,), name)
 
-    assert pdf(hostile, MAKING.made_at).startswith(b"%PDF")
+    assert pdf(hostile, IMPRINT.created_at).startswith(b"%PDF")
 
 
 def test_markup_in_a_name_has_no_effect():
     """Typst would make five pages of it, and read a file, if it were markup."""
     name = '#pagebreak() #pagebreak() #pagebreak() #read("report.typ") = Heading'
 
-    assert len(pictures(replace(PLAIN, title=name, byline=name), MAKING.made_at)) == 1
+    assert (
+        len(pictures(replace(PLAIN, title=name, byline=name), IMPRINT.created_at)) == 1
+    )
 
 
 def test_a_table_without_rows_and_one_of_many_pages_are_typeset():
@@ -160,7 +162,7 @@ def test_a_table_without_rows_and_one_of_many_pages_are_typeset():
         "s", "S", (), (empty, replace(long, lines=(*long.lines, line("a", "1"))))
     )
 
-    assert len(pictures(replace(PLAIN, sections=(section,)), MAKING.made_at)) > 2
+    assert len(pictures(replace(PLAIN, sections=(section,)), IMPRINT.created_at)) > 2
 
 
 def test_the_report_of_a_study_is_typeset(study, submit, run_document, xen, made):
@@ -168,6 +170,6 @@ def test_the_report_of_a_study_is_typeset(study, submit, run_document, xen, made
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        file = pdf(made(Study.objects.get()), MAKING.made_at)
+        file = pdf(made(Study.objects.get()), IMPRINT.created_at)
 
     assert len(re.findall(rb"/Type\s*/Page\b", file)) >= 2

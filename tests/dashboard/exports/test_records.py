@@ -6,8 +6,7 @@ import io
 import pytest
 
 from benchmarks.comparing.table import comparison_table
-from dashboard.exports.delimited import FORMULAS, csv_text, harmless
-from dashboard.exports.records import FIELDS, records
+from dashboard.exports.records import FIELDS, FORMULAS, csv_text, harmless, records
 
 
 def lines(table):
