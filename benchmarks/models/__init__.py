@@ -2,7 +2,6 @@
 
 from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
-from benchmarks.models.job import Job
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
 from benchmarks.models.power import (
@@ -12,12 +11,16 @@ from benchmarks.models.power import (
     RunEnergy,
     RunWindow,
 )
-from benchmarks.models.publishing_job import PublishingJob
-from benchmarks.models.report import Report
-from benchmarks.models.reread import Reread
-from benchmarks.models.run import OutboxItem, Run, RunOutput, Sample
+from benchmarks.models.run import OutboxItem, Reread, Run, RunOutput, Sample
 from benchmarks.models.study import CoRun, Host, Session, Study, System
-from benchmarks.models.version import Signature, Version, VersionFile
+from benchmarks.models.version import (
+    Job,
+    PublishingJob,
+    Report,
+    Signature,
+    Version,
+    VersionFile,
+)
 
 __all__ = [
     "Agent",

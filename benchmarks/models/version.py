@@ -1,4 +1,8 @@
-"""Versions: what a study said on a day, frozen so that it can be cited for ever."""
+"""What is made of a study to be kept: versions, reports, and the jobs that make them.
+
+A version is what a study said on a day, frozen so that it can be cited for ever. A
+report is kept as long as it would say the same. Both are long in the making.
+"""
 
 from django.conf import settings
 from django.db import models
@@ -6,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.models.lab import Lab
+from benchmarks.models.sentence import SentenceField
 from benchmarks.models.study import Study, visible_studies
 from benchmarks.viewer import Viewer
 
@@ -114,3 +119,99 @@ class Signature(models.Model):
 
     def __str__(self) -> str:
         return f"{self.who} for {self.version}"
+
+
+class Job(models.Model):
+    """Something long in the making: the row is the work, a message only a hint.
+
+    ``site`` is the address under which it was asked for; ``stage`` says how far it is,
+    ``seen_at`` when a maker last gave a sign of life.
+    """
+
+    class Stage(models.TextChoices):
+        WAITING = "waiting"
+        COLLECTING = "collecting"
+        TYPESETTING = "typesetting"
+        DONE = "done"
+        FAILED = "failed"
+
+    UNFINISHED = (Stage.WAITING, Stage.COLLECTING, Stage.TYPESETTING)
+
+    site = models.CharField(max_length=300)
+    stage = models.CharField(max_length=20, choices=Stage, default=Stage.WAITING)
+    asked_at = models.DateTimeField(default=timezone.now)
+    seen_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.stage in self.UNFINISHED
+
+
+class Report(Job):
+    """A study's report as a file, for one reader.
+
+    ``stamp`` is a digest of all that it says and of whom it says it to: a study that
+    changed has another one.
+    """
+
+    # Without a constraint in the database: to note one, PostgreSQL would wait for the
+    # study's row, which the check of a wide study holds for a while.
+    study = models.ForeignKey(
+        Study, models.CASCADE, db_constraint=False, related_name="reports"
+    )
+    stamp = models.CharField(max_length=64)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+"
+    )
+    content = models.BinaryField(default=b"")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "stamp"], name="report_is_made_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"report {self.pk}"
+
+
+class PublishingJob(Job):
+    """A study somebody asked to be frozen, as it was when it was asked for.
+
+    ``data_version`` is what the study was then: what changed since is not frozen
+    unseen. ``attempts`` counts who began: a maker sees by it that another one has taken
+    over. ``problem`` is why it failed.
+    """
+
+    # Without a constraint in the database, as reports: to ask must not wait for the
+    # study's row, which the check of a wide study holds for a while.
+    study = models.ForeignKey(
+        Study, models.CASCADE, db_constraint=False, related_name="publishing_jobs"
+    )
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+"
+    )
+    licence = models.CharField(max_length=10, choices=Version.Licence)
+    licence_note = models.TextField(blank=True)
+    data_version = models.TextField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+    problem = SentenceField(blank=True)
+    version = models.OneToOneField(
+        Version, models.CASCADE, null=True, blank=True, related_name="publishing"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study"],
+                condition=models.Q(stage__in=["waiting", "collecting", "typesetting"]),
+                name="version_is_published_once_at_a_time",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"job {self.pk}"
