@@ -12,7 +12,7 @@ from api.kit.fields import Choice, Text
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
 from api.kit.views import ApiView
 from benchmarks.analysis.clocks import ORDER
-from benchmarks.comparing.ordering import SCENARIOS
+from benchmarks.comparing.table import SCENARIOS
 from benchmarks.models import Cell
 from benchmarks.studies.lists import find_study
 

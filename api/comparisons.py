@@ -17,9 +17,9 @@ from api.kit.queries import (
 )
 from api.kit.views import ApiView
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
-from benchmarks.comparing.ordering import SCENARIOS
 from benchmarks.comparing.row import NOT_YET
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
+from benchmarks.comparing.table import SCENARIOS
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Efficiency, Study, System

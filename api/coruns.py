@@ -12,7 +12,7 @@ from api.kit.fields import NULLABLE, Choice
 from api.kit.queries import ToolParameter
 from api.kit.views import StudyQuery, StudyView
 from benchmarks.comparing.coruns import TOGETHER, study_coruns
-from benchmarks.comparing.ordering import SCENARIOS
+from benchmarks.comparing.table import SCENARIOS
 
 LOOKUPS = {
     "component": "case__component",

@@ -26,7 +26,7 @@ from benchmarks.comparing.factor_effects import (
     Subject,
     study_effects,
 )
-from benchmarks.comparing.ordering import SCENARIOS
+from benchmarks.comparing.table import SCENARIOS
 
 CHANCE = ("replicated", "contrasts", "residual", "unjudged", "constant")
 STRENGTHS = ("clear", "possible", "none", "unjudged")

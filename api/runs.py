@@ -21,7 +21,7 @@ from api.kit.shapes import JSONObject, ListOf, StrictSerializer, checked
 from api.kit.views import Answer, ApiView
 from api.samples import SampleInput, SampleSerializer
 from api.systems import SYSTEM, SystemField
-from benchmarks.comparing.ordering import SCENARIOS
+from benchmarks.comparing.table import SCENARIOS
 from benchmarks.errors import BatchRefusedError
 from benchmarks.models import Agent, Run
 from benchmarks.studies.lists import find_study

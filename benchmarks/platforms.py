@@ -1,10 +1,13 @@
-"""One name for each hypervisor and virtualization type, however people spell it.
+"""What is stated of platforms: hypervisors, and what a host's facts say of its machine.
 
-Only spellings that mean one thing are listed: "VMware" alone could be a Workstation.
+One name for each hypervisor and virtualization type, however people spell it. Only
+spellings that mean one thing are listed: "VMware" alone could be a Workstation.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Final
 
 from benchmarks.sentences import Sentence
@@ -53,3 +56,57 @@ def canonical_virtualization(name: str) -> str:
     """``full``, ``paravirtual``, ``dom0``, ``container``; an unknown type stays."""
     tidy = collapse(clean_text(name, what=Sentence("virtualization"))).casefold()
     return VIRTUALIZATIONS.get(tidy, tidy)
+
+
+SPEEDS: Final = re.compile(
+    r"(\d+(?:\.\d+)?) ?(gbe|gbit|gb/s|gigabit|mbit|mb/s)|"
+    r"(gigabit|fast) ?ethernet|\bgbe\b",
+    re.IGNORECASE,
+)
+BUSES: Final[tuple[tuple[str, float], ...]] = (
+    (r"iscsi.*gigabit|gigabit.*iscsi", 125e6),
+    (r"sata ?(iii|6)", 600e6),
+    (r"sata ?(ii\b|3)", 300e6),
+    (r"\bsata\b", 600e6),
+    (r"\bp?ata\b|\bide\b|ultra ?dma", 133e6),
+    (r"\bsas\b", 2400e6),
+)
+"""What a bus carries in bytes per second after its coding; a bus whose generation is
+not stated has the fastest one's rate, for a limit must not be too low."""
+
+
+def cores(facts: Mapping[str, object]) -> int | None:
+    """The number of physical cores a host's facts state; None if they do not."""
+    stated = facts.get("cores")
+    if isinstance(stated, bool) or not isinstance(stated, int):
+        return None
+    return stated if stated > 0 else None
+
+
+def line_rate_bit_per_s(facts: Mapping[str, object]) -> float | None:
+    """The card's rate from a host's facts: a number under a key that says so, or the
+    fastest that the texts under ``network`` or ``nic`` name."""
+    stated = facts.get("line_rate_bit_per_s")
+    if isinstance(stated, int | float) and not isinstance(stated, bool):
+        return float(stated)
+    texts = [
+        str(v) for k, v in facts.items() if "net" in k.lower() or "nic" in k.lower()
+    ]
+    rates: list[float] = []
+    for named in (match for text in texts for match in SPEEDS.finditer(text)):
+        if named[1]:
+            is_mega = named[2].lower().startswith("mb")
+            rates.append(float(named[1]) * (1e6 if is_mega else 1e9))
+        else:
+            rates.append(1e8 if (named[3] or "").lower() == "fast" else 1e9)
+    return max(rates, default=None)
+
+
+def disk_bus_byte_per_s(facts: Mapping[str, object]) -> float | None:
+    """The disk's bus from a host's facts: a number, or what ``disk`` names."""
+    stated = facts.get("disk_bus_byte_per_s")
+    if isinstance(stated, int | float) and not isinstance(stated, bool):
+        return float(stated)
+    text = " ".join(str(v) for k, v in facts.items() if "disk" in k.lower()).lower()
+    rates = [rate for pattern, rate in BUSES if re.search(pattern, text)]
+    return rates[0] if rates else None

@@ -8,6 +8,7 @@ the one exception is netperf's ``us/KB``, whose KB is documented as 1024 B.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -206,3 +207,30 @@ def convert(value: float, from_: str, to: str) -> float:
 def _described(unit: Unit) -> str:
     name = f'"{unit.symbol}"' if unit.symbol else Sentence("no unit")
     return Sentence("{name} ({dimension})", name=name, dimension=unit.dimension)
+
+
+_QUANTITY = re.compile(r"([+-]?[\d.]+(?:E[+-]?\d+)?)(?: (\S+))?", re.ASCII)
+
+
+@dataclass(frozen=True, order=True)
+class Quantity:
+    """A number of a base unit (empty: a plain number)."""
+
+    amount: float
+    unit: str = ""
+
+
+def quantity_of(canonical: str) -> Quantity | None:
+    """Return the number that a canonical parameter is, or None if it is a name.
+
+    In the canonical spelling (`fingerprints`) ``4 KiB`` and ``4096 B`` are the same.
+    What has no known unit (``4k``) is a name: its number is never guessed.
+    """
+    match = _QUANTITY.fullmatch(canonical)
+    if match is None or (match[2] and find(match[2]) is None):
+        return None
+    try:
+        amount = float(match[1])
+    except ValueError:  # 1.2.3
+        return None
+    return Quantity(amount, match[2] or "") if math.isfinite(amount) else None

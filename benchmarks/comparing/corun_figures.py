@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.analysis import host_facts
+from benchmarks import platforms
 from benchmarks.analysis.coruns import (
     SumCheck,
     Target,
@@ -15,7 +15,7 @@ from benchmarks.analysis.coruns import (
     scaling,
     slowdown,
 )
-from benchmarks.comparing.ordering import SCENARIOS
+from benchmarks.comparing.table import SCENARIOS
 from benchmarks.sentences import Sentence
 
 SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
@@ -91,7 +91,7 @@ def corun_figures(evidence: Evidence) -> CoRunFigures:
     shares = (
         _fairness(evidence, reasons) if is_whole and len(evidence.slots) > 1 else None
     )
-    cores = host_facts.cores(evidence.host_facts)
+    cores = platforms.cores(evidence.host_facts)
     virtual = evidence.vms * evidence.vcpus if evidence.vcpus else None
     return CoRunFigures(
         sum=total,

@@ -9,7 +9,6 @@ from typing import Any
 from django.db import connection
 
 from benchmarks.analysis.coruns import Consolidation, consolidation
-from benchmarks.comparing.cell_figures import READ, CellFigure, cell_figure
 from benchmarks.comparing.corun_figures import (
     BESIDE_OTHER_WORK,
     COMBINED,
@@ -24,10 +23,11 @@ from benchmarks.comparing.corun_figures import (
     Evidence,
     corun_figures,
 )
-from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
+from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
+from benchmarks.comparing.table import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.models.run import CELL_SAMPLES
-from benchmarks.models.study import NATIVE
+from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence
 
 TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
@@ -46,7 +46,7 @@ def groups_of(
 ) -> dict[GroupKey, dict[str, Cell]]:
     """Return the cells of each co-run by their slots; an aggregate alone is none."""
     cells = Cell.objects.filter(study=study, scenario__in=TOGETHER, n__gt=0, **filters)
-    measured = list(cells.only(*READ).order_by("pk"))
+    measured = list(cells.only(*BRIEF).order_by("pk"))
     # Few, and shared by many cells: each is read once.
     cases = Case.objects.in_bulk({cell.case_id for cell in measured})
     systems = System.objects.select_related("host")
@@ -84,7 +84,7 @@ def singles_of(
         n__gt=0,
     )
     best = sorted(
-        cells.only(*READ), key=lambda cell: ALONE.index(cell.slot), reverse=True
+        cells.only(*BRIEF), key=lambda cell: ALONE.index(cell.slot), reverse=True
     )
     return {(cell.system_id, cell.case_id): cell for cell in best}
 
@@ -97,7 +97,7 @@ def natives_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> dict[int, Cell]
         baseline__system__hypervisor=NATIVE,
     )
     pairs = dict(against.values_list("cell", "baseline"))
-    cells = Cell.objects.filter(pk__in=set(pairs.values())).only(*READ)
+    cells = Cell.objects.filter(pk__in=set(pairs.values())).only(*BRIEF)
     natives = {cell.pk: cell for cell in cells}
     return {cell: natives[pk] for cell, pk in pairs.items() if pk in natives}
 

@@ -15,13 +15,18 @@ from benchmarks.analysis.factor_effects.effects import (
     factor_effects,
     pictures,
 )
-from benchmarks.comparing.columns import PROPERTIES, Fact
-from benchmarks.comparing.ordering import OPTIONS, rank
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import Facets, comparison_rows, facets
-from benchmarks.comparing.table import CaseGroup, comparison_table
+from benchmarks.comparing.table import (
+    OPTIONS,
+    PROPERTIES,
+    CaseGroup,
+    Fact,
+    comparison_table,
+    rank,
+)
 from benchmarks.models import Cell, Study, System
-from benchmarks.models.study import NATIVE
+from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 
 Response = Literal["efficiency", "value"]

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from benchmarks import tools, units
-from benchmarks.analysis.host_facts import line_rate_bit_per_s
 from benchmarks.analysis.paths import (
     Asymmetry,
     Ends,
@@ -18,11 +17,11 @@ from benchmarks.analysis.paths import (
     asymmetries,
     medium_of,
 )
-from benchmarks.comparing.cell_figures import READ, CellFigure, cell_figure
-from benchmarks.comparing.columns import PROPERTIES, Fact
-from benchmarks.comparing.ordering import OPTIONS, natural, rank
+from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
+from benchmarks.comparing.table import OPTIONS, PROPERTIES, Fact, natural, rank
 from benchmarks.errors import UnitError
 from benchmarks.models import Cell, Flag, Study
+from benchmarks.platforms import line_rate_bit_per_s
 from benchmarks.studies.flags import visible_flags
 from benchmarks.viewer import Viewer
 
@@ -122,7 +121,7 @@ def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
     measured = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
     paths = measured.filter(case__parameters__has_keys=["from", "to"])
     shared = paths.prefetch_related("case", "system__host")
-    cells = list(shared.only(*READ, "m2", "decimals").order_by("pk"))
+    cells = list(shared.only(*BRIEF, "m2", "decimals").order_by("pk"))
     flags = _flags(viewer, study, cells) if cells else {}
     groups: dict[str, list[Path]] = defaultdict(list)
     for cell in cells:

@@ -17,10 +17,9 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Floor, Ln
 
 from benchmarks.analysis.aggregation import Overall, overall
-from benchmarks.comparing.columns import Column, column_head
-from benchmarks.comparing.ordering import COMPONENTS, rank
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
+from benchmarks.comparing.table import COMPONENTS, Column, column_head, rank
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.models import Cell, Efficiency, Flag, Study, System
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR

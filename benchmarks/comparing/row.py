@@ -2,35 +2,110 @@
 
 A table has thousands of rows, but few cases and systems: each of these is one object
 that its rows share, so that an ordinary frozen row is as quickly made as a dictionary.
-What a row shows, speed or energy, is a part of its own (``shown``).
+What a row shows, speed or energy, is a part of its own (``shown``). Where no mean may
+be shown, what stands in its place is settled here, for rows and for all other pages.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from benchmarks import tools
 from benchmarks.analysis.energy import EnergyRatio, MeterFacts
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.cell_figures import (
-    codes_of,
-    instead_of_mean,
-    no_single_figure,
-    shape_sentence,
-)
-from benchmarks.models import Case, Efficiency, System
-from benchmarks.sentences import Sentence, in_unit
+from benchmarks.analysis.shape import Shape
+from benchmarks.models import Case, Cell, Efficiency, System
+from benchmarks.sentences import Sentence, in_unit, kept_words
 
 State = Efficiency.State
 NOT_YET = "waiting"
-CIRCUMSTANCES = ("case_id", "scenario", "vms", "slot", "load")
+# The state of a row whose runs, or those of its baseline, no single figure describes.
+NO_SINGLE_FIGURE = "no_single_figure"
+CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
+"""What cells of one case and system differ in."""
+SHAPED = ("shape", "shape_codes", "minimum", "maximum")
+"""What of a cell tells whether one figure describes its runs."""
+BRIEF = ("system", "case", *CIRCUMSTANCES, "n", "mean", *SHAPED)
+"""What of a cell is read for its figure and its place; the rest is long."""
 OWN = (
-    *CIRCUMSTANCES,
+    *("case_id", *CIRCUMSTANCES),
     *("pk", "system_id", "clock", "mean", "n", "document", "table"),
     *("minimum", "maximum", "shape_codes"),
 )
-# The state of a row whose runs, or those of its baseline, no single figure describes.
-NO_SINGLE_FIGURE = "no_single_figure"
+"""What of a cell a row shows; its shape comes with those that need it alone."""
+
+
+class Shown(Protocol):
+    """Whatever is shown as a mean, or as what stands in its place."""
+
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def speeds(self) -> tuple[float, ...]: ...
+    @property
+    def range(self) -> tuple[float, float] | None: ...
+
+
+@dataclass(frozen=True)
+class CellFigure:
+    """The mean of runs as ``value``; None where no single figure describes them.
+
+    ``doubts`` then has the codes and ``reason`` the sentence of why, ``speeds`` both
+    speeds where there are two, ``range`` the least and the greatest run.
+    """
+
+    value: float | None
+    doubts: tuple[str, ...] = ()
+    reason: str = ""
+    speeds: tuple[float, ...] = ()
+    range: tuple[float, float] | None = None
+
+
+def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
+    """Return what is shown of a cell, whose speeds are told in that unit."""
+    if not cell.shape_codes:
+        return CellFigure(cell.mean)
+    instead = _instead_of_mean({name: getattr(cell, name) for name in SHAPED})
+    shape = in_unit(instead.pop("shape"), unit)
+    return CellFigure(None, reason=_no_single_figure(shape), **instead)
+
+
+def shape_figure(shape: Shape, means: Sequence[float]) -> CellFigure:
+    """Return what is shown of runs of that shape."""
+    if shape.has_single_figure:
+        return CellFigure(sum(means) / len(means))
+    return CellFigure(
+        None,
+        doubts=shape.doubts,
+        reason=_no_single_figure(shape.sentence),
+        speeds=_speeds([mode.centre for mode in shape.modes]),
+        range=(min(means), max(means)),
+    )
+
+
+def _instead_of_mean(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of a cell, given by `SHAPED`, instead of its mean."""
+    shape: Mapping[str, Any] = own["shape"] or {}
+    ends = (own["minimum"], own["maximum"])
+    return {
+        "doubts": _separated(own["shape_codes"]),
+        "shape": kept_words(shape),
+        "speeds": _speeds([mode["centre"] for mode in shape.get("modes", ())]),
+        "range": ends if own["shape_codes"] and None not in ends else None,
+    }
+
+
+def _speeds(centres: Sequence[float]) -> tuple[float, ...]:
+    return tuple(centres) if len(centres) > 1 else ()
+
+
+def _separated(doubts: str) -> tuple[str, ...]:
+    """Return the codes of doubts as a cell keeps them: "bimodal,periodic"."""
+    return tuple(filter(None, doubts.split(",")))
+
+
+def _no_single_figure(shape: str) -> Sentence:
+    return Sentence("No single figure: {shape}.", shape=shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,32 +296,31 @@ def speed(
 
     ``own["shape"]`` is needed only where the cell has codes of its shape.
     """
-    doubts, others, reason = own["shape_codes"], against.baseline_doubts, against.reason
-    ratio, instead = against.ratio, {}
-    if doubts or others:
-        ratio, instead = None, instead_of_mean(own)
-        instead["baseline_doubts"] = codes_of(others)
+    doubts, baseline_doubts = own["shape_codes"], against.baseline_doubts
+    ratio, reason = against.ratio, against.reason
+    instead: dict[str, Any] = {}
+    if doubts or baseline_doubts:
+        ratio = None
+        instead = _instead_of_mean(own)
+        instead["baseline_doubts"] = _separated(baseline_doubts)
         reason = Sentence("No single figure describes the runs of the baseline.")
     if doubts:
-        reason = no_single_figure(
-            in_unit(shape_sentence(own["shape"] or {}), case.unit)
-        )
-    is_relative, is_scaling = (
-        against.state == each for each in (State.RELATIVE, State.SCALING)
-    )
+        reason = _no_single_figure(in_unit(instead["shape"], case.unit))
+    is_relative = against.state == State.RELATIVE
+    is_scaling = against.state == State.SCALING
     return Compared(
-        None if doubts else own["mean"],
-        case.unit,
-        case.better,
-        own["n"],
-        None if others else against.baseline_value,
-        against.baseline_n,
-        against.baseline_system_id,
-        None if is_relative or is_scaling else ratio,
-        ratio if is_relative else None,
-        ratio if is_scaling else None,
-        against.state,
-        reason,
-        judgement,
+        value=None if doubts else own["mean"],
+        unit=case.unit,
+        better=case.better,
+        n=own["n"],
+        baseline_value=None if baseline_doubts else against.baseline_value,
+        baseline_n=against.baseline_n,
+        baseline_system_id=against.baseline_system_id,
+        efficiency=None if is_relative or is_scaling else ratio,
+        relative=ratio if is_relative else None,
+        scaling=ratio if is_scaling else None,
+        state=against.state,
+        reason=reason,
+        judgement=judgement,
         **instead,
     )

@@ -13,7 +13,6 @@ from django.db.models import F, JSONField, Q, QuerySet, When
 
 from benchmarks import tools
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.comparing.row import (
     CIRCUMSTANCES,
     OWN,
@@ -25,6 +24,7 @@ from benchmarks.comparing.row import (
     State,
     speed,
 )
+from benchmarks.comparing.table import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.comparing.verdicts import Verdicts
 from benchmarks.models import Case, Cell, Study, System
 from benchmarks.models.cell import ratio_of_means
@@ -32,12 +32,15 @@ from benchmarks.parsing.contract import Better
 from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
+# Shapes are long: they come only with the few cells that no single figure describes.
+SHAPE = Choice(
+    When(~Q(shape_codes=""), then=F("shape")), default=None, output_field=JSONField()
+)
 STORED = (
     *("state", "ratio", "baseline_mean", "baseline_n", "baseline__system", "reason"),
     "baseline__shape_codes",
 )
-# Shapes are long: they come only with the few cells that no single figure describes.
-SHAPE = When(~Q(shape_codes=""), then=F("shape"))
+"""What is kept of a cell and its baseline, in the order of `Against`."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,10 @@ class Reference:
     def of(cls, study: Study, system: System) -> "Reference":
         """Look up a system's cells of a study, in one query."""
         cells = Cell.objects.filter(study=study, system=system, n__gt=0)
-        found = cells.values_list(*CIRCUMSTANCES, "mean", "n", "shape_codes")
-        return cls(system, {tuple(row[:-3]): tuple(row[-3:]) for row in found})
+        names = ("case_id", *CIRCUMSTANCES, "mean", "n", "shape_codes")
+        return cls(
+            system, {tuple(row[:-3]): row[-3:] for row in cells.values_list(*names)}
+        )
 
     def against(self, own: Mapping[str, Any], better: str) -> Against:
         """Set a cell's own values against this system's of the same circumstances."""
@@ -60,15 +65,15 @@ class Reference:
             return Against(State.REFERENCE)
         if better == "neither":
             return Against(State.UNDIRECTED)
-        other = self.measured.get(tuple(own[name] for name in CIRCUMSTANCES))
-        if other is None:
+        place = (own["case_id"], *(own[name] for name in CIRCUMSTANCES))
+        if place not in self.measured:
             return Against(
                 State.MISSING, reason=Sentence("The reference has no such cell.")
             )
-        other_mean, n, doubts = other
-        ratio, reason = ratio_of_means(own["mean"], other_mean, cast(Better, better))
+        mean, n, doubts = self.measured[place]
+        ratio, reason = ratio_of_means(own["mean"], mean, cast(Better, better))
         pk = self.system.pk
-        return Against(State.RELATIVE, ratio, other_mean, n, pk, reason, doubts)
+        return Against(State.RELATIVE, ratio, mean, n, pk, reason, doubts)
 
 
 def comparison_rows(
@@ -85,31 +90,30 @@ def comparison_rows(
     ``systems`` have their hosts with them. With ``verdicts`` every row is judged in
     words, too.
     """
-    columns = (*OWN, *(f"efficiency__{name}" for name in STORED), "doubted")
+    columns = (*OWN, "doubted_shape", *(f"efficiency__{name}" for name in STORED))
     cells = Cell.objects.filter(study=study, n__gt=0, **filters).order_by("pk")
-    doubted = Choice(SHAPE, default=None, output_field=JSONField())
-    found = list(cells.annotate(doubted=doubted).values_list(*columns))
-    cases = Case.objects.in_bulk({values[0] for values in found})
+    measured = list(cells.annotate(doubted_shape=SHAPE).values_list(*columns))
+    cases = Case.objects.in_bulk({values[0] for values in measured})
     compared_cases = {pk: ComparedCase.of(case) for pk, case in cases.items()}
     compared_systems = {system.pk: ComparedSystem.of(system) for system in systems}
     rows = []
-    for values in found:
-        case, own = cases[values[0]], dict(zip(OWN, values, strict=False))
-        own["shape"] = values[-1]
+    for values in measured:
+        own = dict(zip((*OWN, "shape"), values, strict=False))
+        case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
         if reference is not None:
             against = reference.against(own, case.better)
+        elif stored[0]:
+            against = Against(*(*stored, doubts or ""))
         else:
-            stored = values[len(OWN) : -1]
             against = Against()
-            if stored[0]:
-                against = Against(*(*stored[:-1], stored[-1] or ""))
+        judgement = verdicts.of(own["pk"]) if verdicts else None
         rows.append(
             _row(
                 own,
                 study,
                 compared_cases[case.pk],
                 compared_systems[own["system_id"]],
-                speed(own, case, against, verdicts.of(own["pk"]) if verdicts else None),
+                speed(own, case, against, judgement),
             )
         )
     return rows
@@ -155,7 +159,8 @@ def comparison_row(
 ) -> ComparisonRow:
     """Return a cell as a row, against its own baseline or a chosen reference system."""
     own = {name: getattr(cell, name) for name in (*OWN, "shape")}
-    against, stored = Against(), getattr(cell, "efficiency", None)
+    against = Against()
+    stored = getattr(cell, "efficiency", None)
     if reference is not None:
         against = reference.against(own, cell.case.better)
     elif stored is not None:
@@ -217,8 +222,8 @@ def facets(study: Study) -> Facets:
     """Return what occurs among a study's cells, in two queries."""
     cells = Cell.objects.filter(study=study, n__gt=0).order_by()
     names = ("scenario", "case__component", "case__tool", "system")
-    found = list(cells.values_list(*names).distinct())
-    scenarios, components, slugs, ids = ({row[at] for row in found} for at in range(4))
+    rows = list(cells.values_list(*names).distinct())
+    scenarios, components, slugs, ids = ({row[at] for row in rows} for at in range(4))
     systems = sorted(
         System.objects.filter(pk__in=ids).select_related("host"),
         key=lambda system: (not system.is_native, natural(system.label), system.pk),

@@ -1,33 +1,38 @@
-"""Families of cases that differ in one number only: values along an axis."""
+"""Families of cases that differ in one number only: systems along an axis.
+
+A level of the axis is read from the canonical spelling of a parameter
+(`units.quantity_of`): what is a name and no number is never guessed to be one.
+"""
 
 import hashlib
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 
 from benchmarks import tools
 from benchmarks.analysis.intervals import Rollups, mean_intervals
-from benchmarks.analysis.sweeps import (
-    LEAST_LEVELS,
-    Level,
-    Parting,
-    level_of,
-    parting,
-)
-from benchmarks.comparing.columns import Column, column_head
-from benchmarks.comparing.ordering import COMPONENTS, natural, rank
-from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import compared_cells, comparison_row
+from benchmarks.comparing.table import COMPONENTS, Column, column_head, natural, rank
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Study
+from benchmarks.units import Quantity, quantity_of
 from benchmarks.viewer import Viewer
 
-PLACE = ("scenario", "vms", "slot", "load")
-Places = dict[int, dict[Level, int]]
+LEAST_LEVELS: Final = 3
+WIDE: Final = 10
+"""Levels that span less than this factor fit on a linear axis."""
+TINY: Final = 1e-9
+
+Scale = Literal["log2", "log10", "linear"]
+Course = Literal["keeps", "parts", "joins", "slower"]
+
 MEASURING = ("seconds", "seconds_each", "repetitions", "iterations")
 NAMES = ("version", "release", "build", "port", "seed")
 NOT_AXES = frozenset((*MEASURING, *NAMES))
@@ -35,21 +40,72 @@ NOT_AXES = frozenset((*MEASURING, *NAMES))
 
 
 @dataclass(frozen=True)
-class Point:
+class Parting:
+    """How a system goes along an axis against what it is compared with.
+
+    ``keeps``: never slower. ``parts``: not slower before level ``at``, slower from it
+    on. ``joins``: slower before level ``at``, not slower from it on. ``slower``: slower
+    everywhere.
+    """
+
+    course: Course
+    at: int = 0
+
+
+def parting(verdicts: Sequence[str]) -> Parting | None:
+    """Say how the verdicts of one system change along the axis, lowest level first.
+
+    None unless every level has a verdict that decides and they change at most once:
+    nothing else can be said in a sentence that the data carry.
+    """
+    if len(verdicts) < LEAST_LEVELS:
+        return None
+    if not {"slower", "faster", "equivalent"}.issuperset(verdicts):
+        return None
+    is_slower = [verdict == "slower" for verdict in verdicts]
+    changes = [
+        place
+        for place in range(1, len(is_slower))
+        if is_slower[place - 1] != is_slower[place]
+    ]
+    if len(changes) > 1:
+        return None
+    if not changes:
+        return Parting("slower" if is_slower[0] else "keeps")
+    return Parting("joins" if is_slower[0] else "parts", changes[0])
+
+
+def scale_of(amounts: Sequence[float]) -> Scale:
+    """Return the axis for these levels: log2 where each is the smallest times 2^k.
+
+    Other levels above 0 that span a factor of 10 have a log10 axis, all else a linear
+    one; two neighbours of a count (2, 3, 4) are no powers of two.
+    """
+    low, high = min(amounts), max(amounts)
+    if low <= 0:
+        return "linear"
+    steps = [math.log2(amount / low) for amount in amounts]
+    if all(abs(step - round(step)) < TINY for step in steps):
+        return "log2"
+    return "log10" if high / low >= WIDE else "linear"
+
+
+@dataclass(frozen=True)
+class SweepPoint:
     """A cell on the axis; ``low`` to ``high`` is the interval of its mean."""
 
-    level: Level
+    level: Quantity
     row: ComparisonRow
     low: float | None
     high: float | None
 
 
 @dataclass(frozen=True)
-class Line:
+class SweepLine:
     """One system along the axis, lowest level first."""
 
     column: Column
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
 
     @property
     def parting(self) -> Parting | None:
@@ -72,19 +128,40 @@ class Family:
     parameters: Mapping[str, str]
     """All others, as people wrote them."""
     circumstances: Mapping[str, str]
-    levels: tuple[Level, ...]
-    places: Mapping[int, Mapping[Level, int]]
+    levels: tuple[Quantity, ...]
+    cells: Mapping[int, Mapping[Quantity, int]]
     """The cell at each level, by system."""
-    lines: tuple[Line, ...] = ()
+    lines: tuple[SweepLine, ...] = ()
     """A line for each system of at least two levels, once they were read."""
 
     @property
     def line_count(self) -> int:
-        return sum(len(by_level) > 1 for by_level in self.places.values())
+        return sum(len(by_level) > 1 for by_level in self.cells.values())
 
     @property
     def cell_ids(self) -> set[int]:
-        return {cell for by_level in self.places.values() for cell in by_level.values()}
+        return {cell for by_level in self.cells.values() for cell in by_level.values()}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A case as a level of one of its numeric parameters, and what makes a family."""
+
+    case: Case
+    axis: str
+    level: Quantity
+    family: str
+
+    @classmethod
+    def of(cls, case: Case) -> Iterator["Step"]:
+        """Yield a step for each parameter that is a number."""
+        canonical = canonical_parameters(case.parameters)
+        for axis in sorted(canonical.keys() - NOT_AXES):
+            level = quantity_of(canonical[axis])
+            if level is not None:
+                others = {key: text for key, text in canonical.items() if key != axis}
+                family = json.dumps([case.tool, case.metric, others, axis, level.unit])
+                yield cls(case, axis, level, family)
 
 
 def study_sweeps(viewer: Viewer, study: Study) -> tuple[Family, ...]:
@@ -98,19 +175,23 @@ def study_sweeps(viewer: Viewer, study: Study) -> tuple[Family, ...]:
 def study_families(viewer: Viewer, study: Study) -> tuple[Family, ...]:
     """Return the same families without their lines, in two queries."""
     cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
-    rows = list(cells.order_by("pk").values_list("pk", "system", "case", *PLACE))
+    rows = list(
+        cells.order_by("pk").values_list("pk", "system", "case", *CIRCUMSTANCES)
+    )
     cases = Case.objects.in_bulk({row[2] for row in rows})
     steps = {pk: tuple(Step.of(case)) for pk, case in cases.items()}
-    groups: dict[tuple[object, ...], Places] = defaultdict(lambda: defaultdict(dict))
+    groups: dict[tuple[object, ...], dict[int, dict[Quantity, int]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     firsts: dict[tuple[object, ...], Step] = {}
-    for pk, system_id, case_id, *place in rows:
+    for pk, system_id, case_id, *stated in rows:
         for step in steps[case_id]:
-            group = (step.family, *place)
+            group = (step.family, *stated)
             groups[group][system_id][step.level] = pk
             firsts.setdefault(group, step)
-    families = (_family(firsts[it], it[1:], places) for it, places in groups.items())
+    families = (_family(firsts[it], it[1:], cells) for it, cells in groups.items())
 
-    def place_of(family: Family) -> tuple[object, ...]:
+    def place(family: Family) -> tuple[object, ...]:
         metrics = [metric.name for metric in tools.get(family.tool).metrics]
         return (
             rank(COMPONENTS, family.component),
@@ -121,38 +202,19 @@ def study_families(viewer: Viewer, study: Study) -> tuple[Family, ...]:
             family.key,
         )
 
-    return tuple(sorted(filter(None, families), key=place_of))
+    return tuple(sorted(filter(None, families), key=place))
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A case as a level of one of its numeric parameters, and what makes a family."""
-
-    case: Case
-    axis: str
-    level: Level
-    family: str
-
-    @classmethod
-    def of(cls, case: Case) -> Iterator["Step"]:
-        """Yield a step for each parameter that is a number."""
-        canonical = canonical_parameters(case.parameters)
-        for axis in sorted(canonical.keys() - NOT_AXES):
-            level = level_of(canonical[axis])
-            if level is not None:
-                others = {key: text for key, text in canonical.items() if key != axis}
-                family = json.dumps([case.tool, case.metric, others, axis, level.unit])
-                yield cls(case, axis, level, family)
-
-
-def _family(first: Step, place: Sequence[object], places: Places) -> Family | None:
-    swept = [by_level for by_level in places.values() if len(by_level) > 1]
+def _family(
+    first: Step, stated: Sequence[object], cells: Mapping[int, Mapping[Quantity, int]]
+) -> Family | None:
+    swept = [by_level for by_level in cells.values() if len(by_level) > 1]
     levels = sorted({level for by_level in swept for level in by_level})
     if len(levels) < LEAST_LEVELS:
         return None
     case = first.case
-    stated = dict(zip(PLACE, place, strict=True))
-    identity = f"{first.family[:-1]}, {json.dumps(place)}]"
+    # The key is part of addresses: the same family has the same one for ever.
+    identity = f"{first.family[:-1]}, {json.dumps(stated)}]"
     return Family(
         key=hashlib.sha256(identity.encode()).hexdigest()[:12],
         tool=case.tool,
@@ -162,9 +224,13 @@ def _family(first: Step, place: Sequence[object], places: Places) -> Family | No
         better=case.better,
         axis=first.axis,
         parameters={k: v for k, v in case.parameters.items() if k != first.axis},
-        circumstances={k: str(v) for k, v in stated.items() if v not in (None, "")},
+        circumstances={
+            name: str(value)
+            for name, value in zip(CIRCUMSTANCES, stated, strict=True)
+            if value not in (None, "")
+        },
         levels=tuple(levels),
-        places=places,
+        cells=cells,
     )
 
 
@@ -178,7 +244,7 @@ def with_lines(
     return tuple(replace(each, lines=_lines(each, points)) for each in families)
 
 
-def _points(cells: Sequence[Cell], verdicts: Verdicts) -> dict[int, Point]:
+def _points(cells: Sequence[Cell], verdicts: Verdicts) -> dict[int, SweepPoint]:
     rollups = Rollups.of(
         [cell.n for cell in cells],
         [cell.mean or 0.0 for cell in cells],
@@ -186,9 +252,10 @@ def _points(cells: Sequence[Cell], verdicts: Verdicts) -> dict[int, Point]:
         [np.nan if cell.resolution is None else cell.resolution for cell in cells],
     )
     ends = zip(*mean_intervals(rollups), strict=True)
+    # A cell may be a point of several axes: its level is set where it is drawn.
     return {
-        cell.pk: Point(
-            Level(0),
+        cell.pk: SweepPoint(
+            Quantity(0),
             comparison_row(cell, judgement=verdicts.of(cell.pk)),
             None if np.isnan(low) or cell.shape_codes else float(low),
             None if np.isnan(high) or cell.shape_codes else float(high),
@@ -197,18 +264,18 @@ def _points(cells: Sequence[Cell], verdicts: Verdicts) -> dict[int, Point]:
     }
 
 
-def _lines(family: Family, points: Mapping[int, Point]) -> tuple[Line, ...]:
+def _lines(family: Family, points: Mapping[int, SweepPoint]) -> tuple[SweepLine, ...]:
     by_system = {
         system: {
             level: replace(points[cell], level=level)
             for level, cell in by_level.items()
             if cell in points  # taken away since the family was read
         }
-        for system, by_level in family.places.items()
+        for system, by_level in family.cells.items()
     }
     rows = [point.row for by_level in by_system.values() for point in by_level.values()]
     return tuple(
-        Line(column, tuple(by_level[level] for level in sorted(by_level)))
+        SweepLine(column, tuple(by_level[level] for level in sorted(by_level)))
         for column in column_head(rows).columns
         if len(by_level := by_system[column.system_id]) > 1
     )

@@ -1,32 +1,233 @@
-"""Comparison rows shaped into a table: a row a case, a column a system.
+"""Comparison rows shaped into a table: a row a case, a column a system. PURE.
 
 What all columns have in common is said once (``constants``), and so is what all rows
-of a group share: header and row labels show only what differs.
+of a group share: header and row labels show only what differs. In which order a
+comparison shows things is settled here, too.
 """
 
+import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from statistics import median
 from typing import Any
 
 from benchmarks import tools
-from benchmarks.analysis.sweeps import level_of
-from benchmarks.comparing.columns import (
-    BY_RATIO,
-    PLATFORM,
-    ColumnHead,
-    Fact,
-    column_head,
-)
-from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.parsing.labels import case_details
+from benchmarks.platforms import NATIVE
+from benchmarks.units import quantity_of
 
-CIRCUMSTANCES = ("scenario", "vms", "load", "slot")
+COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
+SCENARIOS = (
+    "single",
+    "parallel",
+    "under CPU load",
+    "disk and network combined",
+    "inter-vm",
+    "same-host",
+    "inter-host",
+    "combined",
+)
+OPTIONS = ("hw_virt", "guest_tools", "storage", "swap", "scheduler", "tuned")
+PROPERTIES = (
+    "host",
+    "virtualization",
+    "guest_os",
+    "guest_bits",
+    "vcpus",
+    "memory_bytes",
+)
+PLATFORM = "platform"
+BY_RATIO = "ratio"
+# In the order in which people read them: how many VMs, what else ran, which of them.
+ROW_FACTS = ("scenario", "vms", "load", "slot")
 PART = " · "
 
 RowKey = tuple[Hashable, ...]
+
+
+def rank(order: Sequence[str], name: str) -> tuple[int, str]:
+    """Sort key: the known names in their order, then the others by name."""
+    return (order.index(name) if name in order else len(order), name)
+
+
+def natural(text: str) -> list[tuple[bool, int, str]]:
+    """Sort key of a text in which 4000 comes after 500."""
+    # Not \d and isdigit: "²" is a digit to them, and no number to int().
+    parts = re.findall(r"[0-9]+|[^0-9]+", text)
+    return [
+        (False, int(part), "")
+        if part[0] in "0123456789"
+        else (True, 0, part.casefold())
+        for part in parts
+    ]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A named property, as stated; an empty value is one that was not stated."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class HeadSpan:
+    """A heading over ``width`` columns that lie side by side."""
+
+    value: str
+    width: int
+    is_edge: bool
+
+
+@dataclass(frozen=True)
+class HeadLevel:
+    """A line of the table's head: one property by which the columns differ."""
+
+    name: str
+    spans: tuple[HeadSpan, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A system; ``is_edge``: another group of columns begins here."""
+
+    system_id: int
+    label: str
+    platform: str
+    is_native: bool
+    is_edge: bool
+    facts: tuple[Fact, ...]
+
+    def stated(self, name: str) -> str:
+        """Return a property by which the columns differ."""
+        if name == PLATFORM:
+            return self.platform
+        return next((fact.value for fact in self.facts if fact.name == name), "")
+
+
+@dataclass(frozen=True)
+class ColumnHead:
+    """All columns in order, the headings over them, and what they have in common.
+
+    ``lead`` is the heading over all others: the property that groups the columns.
+    ``constants`` are of all systems, ``of_guests`` of all but a native machine.
+    """
+
+    columns: tuple[Column, ...]
+    lead: HeadLevel
+    levels: tuple[HeadLevel, ...]
+    constants: tuple[Fact, ...]
+    of_guests: tuple[Fact, ...]
+
+
+def column_head(
+    rows: Iterable[ComparisonRow],
+    *,
+    group: str = PLATFORM,
+    ratios: Mapping[int, float] | None = None,
+) -> ColumnHead:
+    """Order the systems of these rows and say what tells them apart.
+
+    ``group`` is the property of the uppermost heading. Within a group the columns
+    follow their properties, or where ``ratios`` are given those, best first.
+    """
+    by_id = {row.system.id: row for row in rows}
+    options = {name for row in by_id.values() for name in row.system.options}
+    known = [name for name in OPTIONS if name in options]
+    names = [*PROPERTIES, *known, *sorted(options.difference(known))]
+    varying = [name for name in names if _tells_apart(by_id.values(), name)]
+    lead = group if group in varying else PLATFORM
+
+    def place(row: ComparisonRow) -> tuple[Any, ...]:
+        platform = (
+            row.system.hypervisor != NATIVE,
+            natural(row.system.hypervisor),
+            natural(row.system.hypervisor_version),
+        )
+        return (
+            platform if lead == PLATFORM else natural(_stated(row, lead)),
+            -(ratios or {}).get(row.system.id, 0.0),
+            platform,
+            [natural(_stated(row, name)) for name in names],
+            row.system.id,
+        )
+
+    systems = sorted(by_id.values(), key=place)
+    columns = _columns(systems, varying, lead)
+    headings = [lead, *(name for name in (PLATFORM, *varying) if name != lead)]
+    levels = tuple(
+        HeadLevel(name, _joined(columns, headings[: depth + 1]))
+        for depth, name in enumerate(headings)
+    )
+    alike = {
+        name: [_stated(row, name) for row in systems]
+        for name in names
+        if name not in varying
+    }
+    shared = [
+        (Fact(name, next(filter(None, values))), all(values))
+        for name, values in alike.items()
+        if any(values)
+    ]
+    return ColumnHead(
+        columns=columns,
+        lead=levels[0],
+        levels=levels[1:],
+        constants=tuple(fact for fact, is_of_all in shared if is_of_all),
+        of_guests=tuple(fact for fact, is_of_all in shared if not is_of_all),
+    )
+
+
+def _stated(row: ComparisonRow, name: str) -> str:
+    value = (
+        getattr(row.system, name)
+        if name in PROPERTIES
+        else row.system.options.get(name)
+    )
+    return "" if value is None else str(value)
+
+
+def _tells_apart(systems: Collection[ComparisonRow], name: str) -> bool:
+    """Whether a property differs; a native machine that is silent about it does not."""
+    values = {
+        _stated(row, name)
+        for row in systems
+        if row.system.hypervisor != NATIVE or _stated(row, name)
+    }
+    return len(values) > 1
+
+
+def _columns(
+    systems: Sequence[ComparisonRow], varying: Sequence[str], lead: str
+) -> tuple[Column, ...]:
+    columns: list[Column] = []
+    for row in systems:
+        platform = f"{row.system.hypervisor} {row.system.hypervisor_version}".strip()
+        column = Column(
+            system_id=row.system.id,
+            label=row.system.label,
+            platform=platform,
+            is_native=row.system.hypervisor == NATIVE,
+            is_edge=False,
+            facts=tuple(Fact(name, _stated(row, name)) for name in varying),
+        )
+        is_edge = bool(columns) and columns[-1].stated(lead) != column.stated(lead)
+        columns.append(replace(column, is_edge=is_edge))
+    return tuple(columns)
+
+
+def _joined(columns: Sequence[Column], names: Sequence[str]) -> tuple[HeadSpan, ...]:
+    """Join neighbours that agree in all headings down to the last of these."""
+    spans = []
+    for values, joined in groupby(
+        columns, key=lambda column: [column.stated(name) for name in names]
+    ):
+        members = list(joined)
+        spans.append(HeadSpan(values[-1], len(members), members[0].is_edge))
+    return tuple(spans)
 
 
 @dataclass(frozen=True)
@@ -79,20 +280,31 @@ def comparison_table(
     rows: Iterable[ComparisonRow], *, group: str = PLATFORM, order: str = ""
 ) -> ComparisonTable:
     """Shape the cells of one study, in any order, into a table."""
-    found = list(rows)
-    runs = {row.shown.n for row in found}
-    ratios = _median_ratios(found) if order == BY_RATIO else None
-    head = column_head(found, group=group, ratios=ratios)
-    scenarios = {row.scenario for row in found}
-    named = CIRCUMSTANCES if len(scenarios) > 1 else CIRCUMSTANCES[1:]
-    groups = _groups(found, [column.system_id for column in head.columns], named)
+    cells = list(rows)
+    ratios: dict[int, list[float]] = {}
+    by_group: dict[tuple[str, str], list[ComparisonRow]] = {}
+    for row in cells:
+        by_group.setdefault((row.case.component, row.case.tool), []).append(row)
+        if row.shown.ratio is not None:
+            ratios.setdefault(row.system.id, []).append(row.shown.ratio)
+    medians = {system_id: median(each) for system_id, each in ratios.items()}
+    head = column_head(
+        cells, group=group, ratios=medians if order == BY_RATIO else None
+    )
+
+    system_ids = [column.system_id for column in head.columns]
+    scenarios = {row.scenario for row in cells}
+    named = ROW_FACTS if len(scenarios) > 1 else ROW_FACTS[1:]
+    ordered = sorted(by_group, key=lambda key: (rank(COMPONENTS, key[0]), key[1]))
+    groups = tuple(_group(by_group[key], system_ids, named) for key in ordered)
+    runs = {row.shown.n for row in cells}
     return ComparisonTable(
         head=head,
         groups=groups,
         scenario=_one(scenarios),
-        states=dict(Counter(row.shown.full_state for row in found).most_common()),
-        cell_count=len(found),
-        ratio_count=sum(row.shown.ratio is not None for row in found),
+        states=dict(Counter(row.shown.full_state for row in cells).most_common()),
+        cell_count=len(cells),
+        ratio_count=sum(map(len, ratios.values())),
         row_count=sum(len(group.rows) for group in groups),
         runs=runs.pop() if len(runs) == 1 else None,
     )
@@ -100,27 +312,10 @@ def comparison_table(
 
 def rows_with_ratios(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
     """Leave out the lines and the columns of a table that have not one ratio."""
-    told = [row for row in rows if row.shown.ratio is not None]
-    keys, systems = {row.place for row in told}, {row.system.id for row in told}
+    compared = [row for row in rows if row.shown.ratio is not None]
+    keys = {row.place for row in compared}
+    systems = {row.system.id for row in compared}
     return [row for row in rows if row.system.id in systems and row.place in keys]
-
-
-def _median_ratios(rows: Iterable[ComparisonRow]) -> dict[int, float]:
-    ratios: dict[int, list[float]] = {}
-    for row in rows:
-        if row.shown.ratio is not None:
-            ratios.setdefault(row.system.id, []).append(row.shown.ratio)
-    return {system_id: median(found) for system_id, found in ratios.items()}
-
-
-def _groups(
-    found: Sequence[ComparisonRow], system_ids: Sequence[int], named: Sequence[str]
-) -> tuple[CaseGroup, ...]:
-    by_group: dict[tuple[str, str], list[ComparisonRow]] = {}
-    for row in found:
-        by_group.setdefault((row.case.component, row.case.tool), []).append(row)
-    ordered = sorted(by_group, key=lambda key: (rank(COMPONENTS, key[0]), key[1]))
-    return tuple(_group(by_group[key], system_ids, named) for key in ordered)
 
 
 def _group(
@@ -129,39 +324,43 @@ def _group(
     by_key: dict[RowKey, dict[int, ComparisonRow]] = {}
     for row in members:
         by_key.setdefault(row.place, {})[row.system.id] = row
-    lines = sorted((next(iter(it.values())) for it in by_key.values()), key=_row_order)
-    said = [row_facts(line, named) for line in lines]
-    first, shared = lines[0], _shared(said)
-    group = CaseGroup(
-        component=first.case.component,
-        tool=first.case.tool_title,
-        label=_shared_label(lines),
-        unit=_one({line.shown.unit for line in lines}),
-        better=_one({line.shown.better for line in lines}),
-        facts=tuple(Fact(name, value) for name, value in shared.items() if value),
-    )
-    rows = (
-        _case_row(line, group, facts, [by_key[line.place].get(x) for x in system_ids])
-        for line, facts in zip(lines, said, strict=True)
-    )
-    return replace(group, rows=tuple(rows))
+    firsts = (next(iter(cells.values())) for cells in by_key.values())
+    lines = sorted(firsts, key=_row_order)
+    stated = [row_facts(line, named) for line in lines]
+    shared = {
+        name: value
+        for name, value in stated[0].items()
+        if value and all(other.get(name) == value for other in stated)
+    }
 
-
-def _case_row(
-    line: ComparisonRow,
-    group: CaseGroup,
-    facts: Mapping[str, str],
-    cells: Sequence[ComparisonRow | None],
-) -> CaseRow:
-    shared = {fact.name for fact in group.facts}
-    own = [Fact(*item) for item in facts.items() if item[1] and item[0] not in shared]
-    return CaseRow(
-        key=line.place,
-        label=line.case.label.removeprefix(group.label + PART if group.label else ""),
-        unit="" if group.unit else line.shown.unit,
-        better="" if group.better else line.shown.better,
-        facts=tuple(own),
-        cells=tuple(cells),
+    # The beginning that all labels of a group have and go on after, or nothing.
+    halves = {line.case.label.partition(PART)[::2] for line in lines}
+    heads = {head for head, _ in halves}
+    label = heads.pop() if len(heads) == 1 and all(rest for _, rest in halves) else ""
+    unit = _one({line.shown.unit for line in lines})
+    better = _one({line.shown.better for line in lines})
+    return CaseGroup(
+        component=lines[0].case.component,
+        tool=lines[0].case.tool_title,
+        label=label,
+        unit=unit,
+        better=better,
+        facts=tuple(Fact(name, value) for name, value in shared.items()),
+        rows=tuple(
+            CaseRow(
+                key=line.place,
+                label=line.case.label.removeprefix(label + PART if label else ""),
+                unit="" if unit else line.shown.unit,
+                better="" if better else line.shown.better,
+                facts=tuple(
+                    Fact(name, value)
+                    for name, value in facts.items()
+                    if value and name not in shared
+                ),
+                cells=tuple(by_key[line.place].get(pk) for pk in system_ids),
+            )
+            for line, facts in zip(lines, stated, strict=True)
+        ),
     )
 
 
@@ -174,23 +373,6 @@ def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
     stated = {name: getattr(row, name) for name in told}
     texts = {name: str(value) for name, value in stated.items() if value is not None}
     return {**details, **texts}
-
-
-def _shared(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    first = said[0]
-    return {
-        name: value
-        for name, value in first.items()
-        if all(other.get(name) == value for other in said)
-    }
-
-
-def _shared_label(lines: Sequence[ComparisonRow]) -> str:
-    """The beginning that all labels of a group have and go on after, or nothing."""
-    firsts = {line.case.label.partition(PART)[::2] for line in lines}
-    heads = {head for head, _ in firsts}
-    goes_on = all(rest for _, rest in firsts)
-    return heads.pop() if len(heads) == 1 and goes_on else ""
 
 
 def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
@@ -209,10 +391,10 @@ def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
 
 def _size(parameter: str) -> tuple[bool, str, float, list[Any]]:
     """Sort key in which 64 KiB comes before 1 MiB, and names after all sizes."""
-    level = level_of(parameter)
-    if level is None:
+    size = quantity_of(parameter)
+    if size is None:
         return (True, "", 0.0, natural(parameter))
-    return (False, level.unit, level.amount, [])
+    return (False, size.unit, size.amount, [])
 
 
 def _one(values: set[str]) -> str:

@@ -14,8 +14,8 @@ from django.db.models import Avg, Exists, F, OuterRef, Q
 from benchmarks.analysis.intervals import Rollups, mean_intervals
 from benchmarks.analysis.shape import MIN_RUNS, shape_of
 from benchmarks.analysis.trend import ChangePoint, change_points
-from benchmarks.comparing.cell_figures import CellFigure, cell_figure, shape_figure
-from benchmarks.comparing.ordering import natural
+from benchmarks.comparing.row import CellFigure, cell_figure, shape_figure
+from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Cell, Run, Sample, Study, System
 from benchmarks.models.study import visible_studies
 from benchmarks.viewer import Viewer

@@ -7,10 +7,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.models.lab import Lab
-from benchmarks.platforms import EMULATED_LAYER, EMULATOR
+from benchmarks.platforms import EMULATED_LAYER, EMULATOR, NATIVE
 from benchmarks.viewer import Viewer
-
-NATIVE = "native"
 
 
 def visible_studies(viewer: Viewer, prefix: str = "") -> Q:

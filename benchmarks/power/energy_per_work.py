@@ -143,7 +143,7 @@ def _own_bases(study: Study) -> dict[int, Base]:
 
 def _chosen_bases(study: Study, system: System) -> dict[int, Base]:
     cells = Cell.objects.filter(study=study, n__gt=0)
-    rows = list(cells.values_list("pk", "system_id", *CIRCUMSTANCES))
+    rows = list(cells.values_list("pk", "system_id", "case_id", *CIRCUMSTANCES))
     at_reference = {row[2:]: row[0] for row in rows if row[1] == system.pk}
     return {
         row[0]: Base(None, State.REFERENCE)

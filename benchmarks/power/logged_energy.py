@@ -22,7 +22,7 @@ from benchmarks.analysis.energy import (
 )
 from benchmarks.analysis.power_trace import Trace
 from benchmarks.analysis.server_time import Span, hull
-from benchmarks.comparing.ordering import natural
+from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
 from benchmarks.parsing.power_logs import PowerLog, power_log

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from benchmarks import tools
 from benchmarks.analysis.energy import EnergyRow, MeterTotal, energy_table
-from benchmarks.comparing.ordering import natural
+from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Run, Sample, Study, System
 from benchmarks.plausibility.rules.coruns import METERS, WORK_TIMES
 from benchmarks.sentences import Sentence

@@ -8,13 +8,9 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from benchmarks import tools
-from benchmarks.analysis.host_facts import (
-    cores,
-    disk_bus_byte_per_s,
-    line_rate_bit_per_s,
-)
 from benchmarks.models import Case, Cell, Efficiency, Run, Sample, Study, System
 from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.platforms import cores, disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
 from benchmarks.sentences import kept_words
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from benchmarks import tools
 from benchmarks.comparing.coruns import TOGETHER, TOTALS
-from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, natural, rank
+from benchmarks.comparing.table import COMPONENTS, SCENARIOS, natural, rank
 from benchmarks.errors import AmbiguousStudyError, NotFoundError
 from benchmarks.models import (
     Case,

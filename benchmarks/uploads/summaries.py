@@ -15,7 +15,7 @@ from benchmarks.analysis.shape import MIN_RUNS, Shape, shape_of
 from benchmarks.analysis.summary import summarise
 from benchmarks.models import Cell, Run, Sample, Study, System
 from benchmarks.models.run import CELL_SAMPLES
-from benchmarks.models.study import NATIVE
+from benchmarks.platforms import NATIVE
 from benchmarks.sentences import stored
 
 SEVERAL_CLOCKS = "mixed"

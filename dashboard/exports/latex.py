@@ -12,9 +12,8 @@ from itertools import groupby
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.columns import Column
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.table import CaseGroup, CaseRow, ComparisonTable
+from benchmarks.comparing.table import CaseGroup, CaseRow, Column, ComparisonTable
 from dashboard import wording
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
 from dashboard.exports.latex_widths import (

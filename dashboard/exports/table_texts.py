@@ -5,8 +5,7 @@ from itertools import groupby
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.columns import Column, ColumnHead
-from benchmarks.comparing.table import CaseGroup, CaseRow
+from benchmarks.comparing.table import CaseGroup, CaseRow, Column, ColumnHead
 from dashboard import wording
 
 SLOT = "slot"

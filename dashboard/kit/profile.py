@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.comparing.columns import Column
 from benchmarks.comparing.profile import Profile, ProfileRow, Share
+from benchmarks.comparing.table import Column
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.document import Entry, Line, Section, Table, line

@@ -7,10 +7,15 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparing.columns import BY_RATIO, PLATFORM
-from benchmarks.comparing.ordering import OPTIONS
 from benchmarks.comparing.rows import Facets, facets
-from benchmarks.comparing.table import CaseGroup, CaseRow, ComparisonTable
+from benchmarks.comparing.table import (
+    BY_RATIO,
+    OPTIONS,
+    PLATFORM,
+    CaseGroup,
+    CaseRow,
+    ComparisonTable,
+)
 from benchmarks.models import Run, Study, System
 from dashboard import wording
 from dashboard.kit.addresses import address, unmet

@@ -6,8 +6,7 @@ from math import exp, log, log1p
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.cell_figures import Shown
-from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.row import ComparisonRow, Shown
 from benchmarks.comparing.verdicts import Mark
 from dashboard import wording
 from dashboard.kit import figures

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from benchmarks import tools
-from benchmarks.comparing.columns import Fact
+from benchmarks.comparing.table import Fact
 from benchmarks.models import Case, System
 from benchmarks.parsing.labels import case_details
 from benchmarks.sentences import kept_words

@@ -12,8 +12,7 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.columns import Fact
-from benchmarks.comparing.ordering import OPTIONS, rank
+from benchmarks.comparing.table import OPTIONS, Fact, rank
 from benchmarks.models import System
 from benchmarks.sentences import Sentence, told
 from dashboard.kit import figures

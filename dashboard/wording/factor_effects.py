@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from benchmarks.analysis.factor_effects.design import JOINT, Factor, Term
 from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
 from benchmarks.analysis.factor_effects.model import Alias
-from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.factor_effects import Analysis, Subject
+from benchmarks.comparing.table import Fact
 from dashboard import wording
 from dashboard.kit import figures
 

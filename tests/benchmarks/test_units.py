@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from benchmarks import units
 from benchmarks.errors import UnitError
-from benchmarks.units import ALIASES, AMBIGUOUS, UNITS, convert, unit
+from benchmarks.fingerprints import canonical_parameters
+from benchmarks.units import (
+    ALIASES,
+    AMBIGUOUS,
+    UNITS,
+    Quantity,
+    convert,
+    quantity_of,
+    unit,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 readings = st.floats(min_value=1e-100, max_value=1e100)
@@ -148,3 +157,23 @@ def test_finding_is_asking_without_being_refused(symbol):
         assert units.find(symbol) == unit(symbol)
     except UnitError:
         assert units.find(symbol) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity"),
+    [
+        ("4 KiB", Quantity(4096, "B")),
+        ("4096 B", Quantity(4096, "B")),
+        ("1MiB", Quantity(1048576, "B")),
+        ("2000", Quantity(2000)),
+        ("0.5 s", Quantity(0.5, "s")),
+        ("1E+40", Quantity(1e40)),
+        ("4k", None),
+        ("4k,32k mean", None),
+        ("L1", None),
+        ("600,MT=4096", None),
+        ("1.2.3", None),
+    ],
+)
+def test_a_quantity_is_a_number_of_a_known_unit_and_never_guessed(text, quantity):
+    assert quantity_of(canonical_parameters({"size": text})["size"]) == quantity

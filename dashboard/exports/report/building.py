@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.printed import printed_tables
+from benchmarks.comparing.evidence import printed_tables
 from benchmarks.comparing.profile import judged_profile
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.verdicts import study_verdicts

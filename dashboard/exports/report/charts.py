@@ -6,9 +6,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.ordering import COMPONENTS, rank
 from benchmarks.comparing.profile import NO_SPEED, Profile, Share
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.table import COMPONENTS, rank
 from dashboard import wording
 from dashboard.charts.drawings import Drawing
 from dashboard.charts.vector.panels import Mean, Row, panels

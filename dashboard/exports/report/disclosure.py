@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.publishing import DISCLOSURE, Assessment
-from benchmarks.comparing.ordering import COMPONENTS, rank
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.table import COMPONENTS, rank
 from benchmarks.errors import shorten
 from benchmarks.models import Host
 from benchmarks.studies.lists import StudyDetail

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.ordering import COMPONENTS, SCENARIOS, rank
 from benchmarks.comparing.profile import NO_SPEED, Profile
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.table import COMPONENTS, SCENARIOS, rank
 from benchmarks.models import Flag
 from benchmarks.plausibility.findings import SEVERITIES
 from dashboard import wording

@@ -5,10 +5,16 @@ from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.columns import Fact
-from benchmarks.comparing.ordering import SCENARIOS, natural, rank
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.table import CaseRow, ComparisonTable, comparison_table
+from benchmarks.comparing.table import (
+    SCENARIOS,
+    CaseRow,
+    ComparisonTable,
+    Fact,
+    comparison_table,
+    natural,
+    rank,
+)
 from dashboard import wording
 from dashboard.exports.report.charts import ratio_chart
 from dashboard.exports.table_texts import (

@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.comparing.columns import Fact
-from benchmarks.comparing.printed import PrintedTable, PrintedValue
+from benchmarks.comparing.evidence import PrintedTable, PrintedValue
+from benchmarks.comparing.table import Fact
 from benchmarks.parsing.labels import case_details
 from dashboard import wording
 from dashboard.kit.document import Section, Table, line

@@ -9,10 +9,9 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.baselines import Difference
 from benchmarks.analysis.judgement import Judgement
-from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.evidence import Evidence, sides_compared, stated_differences
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.table import CIRCUMSTANCES, row_facts
+from benchmarks.comparing.table import ROW_FACTS, Fact, row_facts
 from benchmarks.models import Cell
 from dashboard import wording
 from dashboard.kit import figures
@@ -118,7 +117,7 @@ def _sentence(row: ComparisonRow) -> str:
 
 def _what(row: ComparisonRow) -> str:
     """Return the case with all that tells it from others: parameters, VMs, load."""
-    facts = row_facts(row, CIRCUMSTANCES)
+    facts = row_facts(row, ROW_FACTS)
     if row.scenario == "single":
         del facts["scenario"]
     told = (wording.fact_text(Fact(*item)) for item in facts.items() if item[1])

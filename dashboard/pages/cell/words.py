@@ -14,10 +14,9 @@ from benchmarks.analysis.clocks import (
 )
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
-from benchmarks.comparing.cell_figures import shape_sentence
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.models import Cell, Run
-from benchmarks.sentences import in_unit
+from benchmarks.sentences import in_unit, kept_words
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.pages.cell.sides import has_single_figure, speeds_of
@@ -104,7 +103,7 @@ def _no_single_figure(cell: Cell, baseline: Cell | None) -> str:
 
 def _sentence(cell: Cell) -> str:
     """Return what was found in the runs, no percentage parted from its sign."""
-    found = in_unit(shape_sentence(cell.shape or {}), cell.case.unit)
+    found = in_unit(kept_words(cell.shape or {}), cell.case.unit)
     return wording.said(found).replace(" %", "\N{NO-BREAK SPACE}%")
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.columns import Column
-from benchmarks.comparing.table import CaseGroup, CaseRow, ComparisonTable
+from benchmarks.comparing.table import CaseGroup, CaseRow, Column, ComparisonTable
 from dashboard import wording
 from dashboard.charts.figures import Dot, Series, dot_plot
 from dashboard.kit.table_cells import sentence

@@ -14,8 +14,7 @@ from typing import Final
 
 from django.utils.safestring import SafeString, mark_safe
 
-from benchmarks.comparing.columns import Column
-from benchmarks.comparing.table import CaseGroup, CaseRow
+from benchmarks.comparing.table import CaseGroup, CaseRow, Column
 from dashboard import wording
 from dashboard.kit.selections import is_found
 from dashboard.kit.table_cells import CellView, cell_view

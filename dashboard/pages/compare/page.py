@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.comparing.columns import Column
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.table import (
+    Column,
     ComparisonTable,
     comparison_table,
     rows_with_ratios,

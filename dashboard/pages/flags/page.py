@@ -8,7 +8,7 @@ from itertools import groupby
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.columns import Fact
+from benchmarks.comparing.table import Fact
 from benchmarks.models import Cell, Decision, DueCheck, Flag, Study, System
 from benchmarks.plausibility.checking import RULES
 from benchmarks.plausibility.findings import SEVERITIES

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from benchmarks import tools
 from benchmarks.analysis.baselines import efficiency
 from benchmarks.analysis.paths import Asymmetry, Ends
-from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.network import Matrix, NetworkMetric, Path, study_network
 from benchmarks.comparing.row import NO_SINGLE_FIGURE
+from benchmarks.comparing.table import Fact
 from benchmarks.models import Flag, Study
 from benchmarks.viewer import Viewer
 from dashboard import wording

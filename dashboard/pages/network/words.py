@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.paths import Asymmetry, Ends
-from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.network import Matrix, NetworkMetric, Path
+from benchmarks.comparing.table import Fact
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.table_cells import row_figure

@@ -10,16 +10,18 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.analysis.sweeps import Level, Parting, scale_of
-from benchmarks.comparing.columns import Fact
 from benchmarks.comparing.sweeps import (
     Family,
-    Line,
-    Point,
+    Parting,
+    SweepLine,
+    SweepPoint,
+    scale_of,
     study_families,
     with_lines,
 )
+from benchmarks.comparing.table import Fact
 from benchmarks.models import Study
+from benchmarks.units import Quantity
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.curves import Curve, Mark, sweep_plot
@@ -51,7 +53,7 @@ class SweepPage:
     families: Sequence[Family]
     family: Family
     """The chosen one, which alone has its lines."""
-    lines: Sequence[Line]
+    lines: Sequence[SweepLine]
     is_ratio: bool
     query: Mapping[str, str]
 
@@ -220,7 +222,7 @@ class SweepPage:
             ]
             yield line_name(line, self.family), cells
 
-    def _table_cell(self, point: Point) -> TableCell | None:
+    def _table_cell(self, point: SweepPoint) -> TableCell | None:
         shown = point.row.shown
         if shown.value is None:
             name, reason = states.state_name(shown.full_state), shown.reason
@@ -246,7 +248,7 @@ class SweepPage:
             sentence=verdicts.judgement_sentence(shown.judgement),
         )
 
-    def _interval(self, point: Point) -> tuple[float | None, float | None]:
+    def _interval(self, point: SweepPoint) -> tuple[float | None, float | None]:
         if not self.is_ratio:
             return point.low, point.high
         judged = point.row.shown.judgement
@@ -291,14 +293,14 @@ def sweep_page(
     )
 
 
-def level_text(level: Level) -> str:
+def level_text(level: Quantity) -> str:
     """Return a level as people write it: ``4 KiB``, ``2,000``, ``0.5 s``."""
     if level.unit == "B" and level.amount.is_integer() and level.amount >= 0:
         return figures.amount_of_memory(int(level.amount))
     return wording.quantity(level.amount, level.unit)
 
 
-def line_name(line: Line, family: Family) -> str:
+def line_name(line: SweepLine, family: Family) -> str:
     """Return what tells a system from the others of its family."""
     column = line.column
     platform = _("Native") if column.is_native else column.platform
@@ -311,7 +313,7 @@ def line_name(line: Line, family: Family) -> str:
     return ", ".join(facts if is_shared and facts else [platform, *facts])
 
 
-def parting_sentence(family: Family, line: Line, parting: Parting) -> str:
+def parting_sentence(family: Family, line: SweepLine, parting: Parting) -> str:
     """Say how far a system keeps up with what it is compared with."""
     points, at, ratios = line.points, parting.at, _ratios(line)
     is_relative = _is_relative(line)
@@ -343,11 +345,11 @@ def parting_sentence(family: Family, line: Line, parting: Parting) -> str:
     return templates[parting.course] % words
 
 
-def _ratios(line: Line) -> list[float]:
+def _ratios(line: SweepLine) -> list[float]:
     return [point.row.shown.ratio or 0.0 for point in line.points]
 
 
-def _is_relative(line: Line) -> bool:
+def _is_relative(line: SweepLine) -> bool:
     return any(point.row.shown.relative is not None for point in line.points)
 
 

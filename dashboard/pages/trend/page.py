@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.comparing.columns import Fact
-from benchmarks.comparing.ordering import natural
+from benchmarks.comparing.table import Fact, natural
 from benchmarks.comparing.trend import (
     CIRCUMSTANCES,
     Point,
@@ -22,7 +21,7 @@ from benchmarks.comparing.trend import (
     trend_of,
 )
 from benchmarks.models import Study
-from benchmarks.models.study import NATIVE
+from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.curves import Curve, Mark, sweep_plot

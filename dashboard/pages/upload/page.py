@@ -12,7 +12,7 @@ from django.http import Http404
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from benchmarks.comparing.columns import Fact
+from benchmarks.comparing.table import Fact
 from benchmarks.models import Cell, Host, Lab, Membership, Study, System
 from dashboard import wording
 from dashboard.pages.upload.archives import MAX_TOTAL_BYTES

@@ -13,6 +13,7 @@ from benchmarks.analysis.intervals import (
     hodges_lehmann_ratio,
     log_ratio_intervals,
     mean_interval,
+    mean_intervals,
     median,
     normal_quantile,
     t_of_runs,
@@ -454,3 +455,16 @@ def test_both_sides_of_a_ratio_need_their_runs():
 def test_a_ratio_needs_readings_above_zero():
     with pytest.raises(ValueError, match="above 0"):
         hodges_lehmann_ratio([*ODD[:9], 0.0], ODD, higher_is_better=True)
+
+
+def test_the_interval_of_a_mean_is_students_on_the_log_scale():
+    low, high = mean_intervals(Rollups.of([5], [100.0], [4 * 9.0], [0.01]))
+
+    half = stats.t.ppf(0.975, 4) * 3 / np.sqrt(5) / 100
+    assert (low[0], high[0]) == pytest.approx((100 * np.exp(-half), 100 * np.exp(half)))
+
+
+def test_a_single_run_and_a_reading_of_zero_have_no_interval():
+    ends = mean_intervals(Rollups.of([1, 5], [10.0, 0.0], [0.0, 1.0], [0.1, 0.1]))
+
+    assert np.isnan(ends).all()

@@ -5,10 +5,6 @@ from functools import cache
 
 from benchmarks import tools
 from benchmarks.analysis.baselines import CellFacts, choose_baseline, efficiency
-from benchmarks.analysis.host_facts import (
-    disk_bus_byte_per_s,
-    line_rate_bit_per_s,
-)
 from benchmarks.analysis.summary import summarise
 from benchmarks.errors import ZeroReadingError
 from benchmarks.fingerprints import (
@@ -18,6 +14,7 @@ from benchmarks.fingerprints import (
     system_fingerprint,
 )
 from benchmarks.parsing.labels import case_label
+from benchmarks.platforms import disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
 from benchmarks.reference.documents import reference_studies as published
 

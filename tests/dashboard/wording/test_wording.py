@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.comparing.columns import Fact
+from benchmarks.comparing.table import Fact
 from benchmarks.models import System
 from dashboard import wording
 
