@@ -19,13 +19,16 @@ import numpy as np
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.power_trace import Trace, trace_of_power
-from benchmarks.plausibility.rules.coruns import WORK_TIMES
 from benchmarks.sentences import Sentence, template
 from benchmarks.units import convert, find
 
 MIN_COVERAGE: Final = 0.9
 # Watts up? Pro: +-1.5 %, anywhere inside with the same chance.
 GAIN_ERROR: Final = 0.015
+METERS: Final = frozenset({"watts-up", "power-csv", "ipmi-dcmi"})
+"""They run around the work, on purpose longer than it."""
+WORK_TIMES: Final = frozenset({"total time", "test duration"})
+"""Metrics that say how long the whole run took; other times are parts of it."""
 
 
 @dataclass(frozen=True, slots=True)

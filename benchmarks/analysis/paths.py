@@ -15,11 +15,12 @@ from typing import Final, Literal
 import numpy as np
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
-from benchmarks.plausibility.rules.limits import INSIDE
 
 Medium = Literal["loopback", "inside", "wire", "unknown"]
 Ends = tuple[str, str]
 
+INSIDE: Final = frozenset({"inter-vm", "same-host"})
+"""Scenarios whose data never leaves the host: memory is the medium, not the wire."""
 CLEAR: Final = 1.25
 """A smaller difference of two directions is not worth a reader's time."""
 

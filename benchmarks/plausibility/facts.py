@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Literal
 
+from benchmarks.analysis.energy import WORK_TIMES
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
 from benchmarks.plausibility.findings import Id
 from benchmarks.plausibility.precision import Noise, observed_noise
@@ -177,6 +178,12 @@ class RunFact:
         stated = self.facts.get("elapsed_s")
         known = isinstance(stated, int | float) and 0 < stated < 1e12
         return float(stated) if known and stated is not None else None
+
+    @property
+    def took_s(self) -> float | None:
+        """How long the run took: by its clock, its facts, or what its tool printed."""
+        times = [each.value for each in self.samples if each.metric in WORK_TIMES]
+        return self.duration_s or self.elapsed_s or max(times, default=None)
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ import orjson
 
 from benchmarks import tools
 from benchmarks.analysis.energy import (
+    WORK_TIMES,
     EnergyRatio,
     MeterFacts,
     PerWork,
@@ -26,7 +27,6 @@ from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
 from benchmarks.parsing.power_logs import PowerLog, power_log
-from benchmarks.plausibility.rules.coruns import WORK_TIMES
 from benchmarks.power.integration import MeteredWork
 from benchmarks.power.logs import ServerTrace, power_of, window_of
 from benchmarks.power.meters import (

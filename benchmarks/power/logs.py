@@ -11,6 +11,7 @@ import orjson
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Min, Q, QuerySet
 
+from benchmarks.analysis.energy import WORK_TIMES
 from benchmarks.analysis.power_trace import (
     Trace,
     joined,
@@ -27,7 +28,6 @@ from benchmarks.analysis.server_time import (
 )
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
 from benchmarks.models import Agent, Host, Meter, PowerChunk, Run, Sample
-from benchmarks.plausibility.rules.coruns import WORK_TIMES
 from benchmarks.power.meters import OPERATIONS, operations_of, took_s
 from benchmarks.studies.due_work import note_due_energy
 from benchmarks.viewer import Viewer

@@ -9,10 +9,15 @@ from typing import Any
 from django.db.models import Q
 
 from benchmarks import tools
-from benchmarks.analysis.energy import EnergyRow, MeterTotal, energy_table
+from benchmarks.analysis.energy import (
+    METERS,
+    WORK_TIMES,
+    EnergyRow,
+    MeterTotal,
+    energy_table,
+)
 from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Run, Sample, Study, System
-from benchmarks.plausibility.rules.coruns import METERS, WORK_TIMES
 from benchmarks.sentences import Sentence
 
 METER_TOOLS = METERS | {"rapl"}

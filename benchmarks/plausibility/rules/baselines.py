@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.analysis.baselines import PATHS
 from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Id
 from benchmarks.plausibility.precision import NORMAL, Noise
@@ -26,7 +27,6 @@ AHEAD: Final = math.log(1.05)
 REPEATS: Final = 1 / 3
 """A native machine repeats its single printed value better than its component's limit
 allows: the 52 values that the LMU studies share differ by nothing at all."""
-PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 MORE: Final = template("{cases}: {off:.1%} more than {other}.")
 LESS: Final = template("{cases}: {off:.1%} less than {other}.")
 SLIP: Final = math.log(4)

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from benchmarks import units
+from benchmarks.analysis.paths import INSIDE
 from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, counted
 
-INSIDE: Final = frozenset({"inter-vm", "same-host"})
-"""Their data never leaves the host: memory is the medium, not the wire."""
 LOOPBACK: Final = re.compile(r"localhost|127\.[\d.]+|::1|loopback|lo")
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
+from benchmarks.analysis.energy import METERS
 from benchmarks.plausibility.facts import RunFact, StudyFacts
 from benchmarks.plausibility.findings import subjects
 from benchmarks.plausibility.registry import Doubt, rule
-from benchmarks.plausibility.rules.coruns import METERS, took_s
 from benchmarks.sentences import Sentence
 
 LONGER: Final = 0.03
@@ -48,7 +48,7 @@ def meter_window(study: StudyFacts) -> Iterator[Doubt]:
         if run.corun:
             groups[run.corun].append(run)
     for name, runs in groups.items():
-        work = [run for run in runs if run.tool not in METERS and took_s(run)]
+        work = [run for run in runs if run.tool not in METERS and run.took_s]
         for meter in runs:
             read_s = _metered_s(meter)
             if work and read_s:
@@ -58,7 +58,7 @@ def meter_window(study: StudyFacts) -> Iterator[Doubt]:
 def _compared(
     name: str, meter: RunFact, read_s: float, work: Sequence[RunFact]
 ) -> Iterator[Doubt]:
-    work_s = max(took_s(run) or 0 for run in work)
+    work_s = max(run.took_s or 0 for run in work)
     share = read_s / work_s - 1
     if -SHORTER <= share <= LONGER:
         return

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from benchmarks.analysis.baselines import PATHS
 from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Id, subjects
 from benchmarks.plausibility.registry import Doubt, rule
 from benchmarks.sentences import Sentence, counted, joined
 
-PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 Pair = tuple[object, object]
 SIZES: Final = ("hypervisor_version", "virtualization", "vcpus", "memory_bytes")
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.analysis.energy import WORK_TIMES
 from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Id
 from benchmarks.plausibility.precision import Noise
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
-from benchmarks.plausibility.rules.coruns import WORK_TIMES
 from benchmarks.plausibility.rules.duplicates import CHANCE, STEADY, Grids, grids
 from benchmarks.sentences import Sentence, counted, joined
 

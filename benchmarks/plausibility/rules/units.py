@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.analysis.paths import INSIDE
 from benchmarks.plausibility.curves import off_the_curve
 from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import subjects
 from benchmarks.plausibility.registry import Doubt, about_cells, rule
-from benchmarks.plausibility.rules.limits import INSIDE
 from benchmarks.plausibility.rules.lone_runs import runs_off
 from benchmarks.plausibility.rules.sums import adding_up
 from benchmarks.plausibility.starts import Starts, is_extreme

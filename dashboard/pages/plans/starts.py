@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.plausibility.rules.coruns import ENOUGH_OVERLAP
+from benchmarks.analysis.coruns import MIN_OVERLAP
 from dashboard.wording.plans import share
 
 LIMIT_MS = 100.0
@@ -34,7 +34,7 @@ def starts_of(spreads_us: Sequence[int], overlaps: Sequence[float]) -> Starts | 
     if not spreads:
         return None
     end = max(LIMIT_MS * 1.25, max(spreads) * 1.05)
-    few = [each for each in overlaps if each < ENOUGH_OVERLAP]
+    few = [each for each in overlaps if each < MIN_OVERLAP]
     return Starts(
         dots=tuple(_place(each, end) for each in sorted(spreads)),
         median_at=_place(median(spreads), end),
