@@ -1,21 +1,32 @@
-"""What the rules look at: the cells and runs of one study, as plain values."""
+"""What the rules look at, as plain values: the cells and runs of one study.
+
+Beside them how finely values were printed and how much a run of a kind scatters, for
+hardly any rule can judge a number without both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
+from uuid import UUID
 
+from benchmarks import units
 from benchmarks.analysis.energy import WORK_TIMES
 from benchmarks.platforms import EMULATED_LAYER, EMULATOR
-from benchmarks.plausibility.findings import Id
-from benchmarks.plausibility.precision import Noise, observed_noise
 from benchmarks.sentences import Sentence
 
+Id = int | str | UUID
 Better = Literal["higher", "lower", "neither"]
 Scalar = str | int | float | bool
+
+ORDER: Final = ("min", "p50", "p90", "p95", "p99", "p99.9", "max")
+EXTREMES: Final = frozenset({*ORDER, "percentile"} - {"p50"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +125,19 @@ class CellFact:
         return self.unit == "%" and "cpu" in self.metric.casefold()
 
     @property
+    def is_extreme(self) -> bool:
+        """Whether it reads a minimum, a maximum or the tail of a distribution.
+
+        The slowest of a million requests may be a hundred times slower in the next run.
+        """
+        return self.metric.rpartition(" ")[2] in EXTREMES
+
+    @property
+    def readings(self) -> tuple[float, ...]:
+        """The run means; of a single printed value itself."""
+        return self.means or (self.mean,)
+
+    @property
     def name(self) -> str:
         """Case, system and slot for a sentence."""
         case = self.case_label or f"{self.tool} {self.metric}"
@@ -205,6 +229,167 @@ def _on(what: str, where: str, slot: str) -> Sentence:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """The readings of a run that share their parameters, in base units (B, s, W)."""
+
+    values: Mapping[str, float]
+    samples: Mapping[str, SampleFact]
+    parameters: Mapping[str, str]
+
+    def __getitem__(self, metric: str) -> float:
+        return self.values[metric]
+
+    def has(self, *metrics: str) -> bool:
+        """Whether all of these were read."""
+        return all(metric in self.values for metric in metrics)
+
+    def rounding(self, *metrics: str) -> float:
+        """How far rounding alone may move a product of these, as a ratio."""
+        halves = []
+        for sample in (self.samples[metric] for metric in metrics):
+            value = Decimal(repr(float(sample.value))).normalize()
+            decimals = max(-int(value.as_tuple().exponent), 0)
+            if sample.decimals is not None:
+                decimals = sample.decimals
+            if sample.value:
+                halves.append(0.5 * 10.0**-decimals / abs(sample.value))
+        return math.fsum(halves)
+
+
+def grouped(run: RunFact, least: int = 1) -> Iterator[Readings]:
+    """The readings of a run that stand beside each other, at least so many."""
+    groups: dict[object, dict[str, SampleFact]] = defaultdict(dict)
+    for sample in run.samples:
+        key = (tuple(sorted(sample.parameters.items())), sample.repetition)
+        groups[key].setdefault(sample.metric, sample)
+    for samples in groups.values():
+        if len(samples) < least:
+            continue
+        values = {}
+        for metric, sample in samples.items():
+            unit = units.find(sample.unit)
+            base = units.BASE_UNITS.get(unit.dimension) if unit else None
+            convert = units.convert
+            values[metric] = (
+                convert(sample.value, sample.unit, base) if base else sample.value
+            )
+        yield Readings(values, samples, next(iter(samples.values())).parameters)
+
+
+TYPICAL: Final[Mapping[str, float]] = {
+    "CPU": 0.02,
+    "memory": 0.03,
+    "network": 0.05,
+    "disk": 0.10,
+    "power": 0.05,
+    "application": 0.05,
+}
+"""The relative standard deviation of one run that a lab may publish with (method,
+section 9): what a single printed value is believed to scatter by."""
+
+NORMAL: Final = 1.4826
+"""The median absolute deviation of a normal sample times this is its deviation."""
+PRIOR_RUNS: Final = 4
+"""The degrees of freedom that the noise of a kind counts for beside a cell's own."""
+ENOUGH: Final = 8
+"""The degrees of freedom from which on a study's own scatter replaces TYPICAL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The decimals and the significant digits that a set of values shows at most."""
+
+    decimals: int
+    digits: int
+
+    def step(self, value: float) -> float:
+        """The distance to the next value that could have been printed."""
+        by_decimals = 10.0**-self.decimals
+        if value == 0 or not math.isfinite(value):
+            return by_decimals
+        magnitude = math.floor(math.log10(abs(value))) + 1
+        return max(by_decimals, 10.0 ** (magnitude - self.digits))
+
+
+def precision(values: Iterable[float], decimals: int | None = None) -> Precision:
+    """What the values themselves show; trailing zeros are lost in a number.
+
+    ``decimals``, where known, is trusted if it is larger. Values of several magnitudes
+    tell three significant digits (12500, 833, 4.15) from two decimals (125.25, 4.15).
+    """
+    most_decimals, most_digits = 0, 1
+    for value in values:
+        number = Decimal(repr(float(value))).normalize()
+        _, digits, exponent = number.as_tuple()
+        most_decimals = max(most_decimals, -int(exponent))
+        most_digits = max(most_digits, len(digits))
+    if decimals is not None and decimals > most_decimals:
+        most_digits += decimals - most_decimals
+        most_decimals = decimals
+    return Precision(most_decimals, most_digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The relative standard deviation of one run, per kind of cell.
+
+    A single value has no scatter of its own, and that of two or three is off by a
+    factor 2 every other time. So the scatter of the study's cells of the same tool
+    and metric (with 8 degrees of freedom or more), else of the same component, else
+    ``TYPICAL``, counts as ``PRIOR_RUNS`` more degrees of freedom beside a cell's own.
+    """
+
+    by_kind: Mapping[tuple[str, ...], float]
+
+    def of_kind(self, cell: CellFact) -> float:
+        """One run's relative standard deviation in cells like this one."""
+        for kind in _kinds(cell):
+            if kind in self.by_kind:
+                return self.by_kind[kind]
+        return TYPICAL.get(cell.component, 0.05)
+
+    def of_run(self, cell: CellFact) -> float:
+        """One run's relative standard deviation in this cell."""
+        prior, own = self.of_kind(cell), cell.variance
+        if own is None or cell.mean == 0:
+            return prior
+        freedom = len(cell.means) - 1
+        pooled = freedom * own / cell.mean**2 + PRIOR_RUNS * prior**2
+        return math.sqrt(pooled / (freedom + PRIOR_RUNS))
+
+    def of_mean(self, cell: CellFact) -> float:
+        """The relative standard error of the cell's mean."""
+        return self.of_run(cell) / math.sqrt(max(cell.n, 1))
+
+
+def observed_noise(cells: Iterable[CellFact]) -> Noise:
+    """Pool the relative variances of the cells that have several runs.
+
+    A fifth of the cells, those with the largest variance, is left out: a cell of two
+    speeds or with a slip must not make its neighbours look noisy.
+    """
+    variances: dict[tuple[str, ...], list[tuple[float, int]]] = defaultdict(list)
+    for cell in cells:
+        own = cell.variance
+        if own is not None and cell.mean != 0:
+            for kind in _kinds(cell):
+                pair = (own / cell.mean**2, len(cell.means) - 1)
+                variances[kind].append(pair)
+    by_kind = {}
+    for kind, pairs in variances.items():
+        kept = sorted(pairs)[: max(1, math.ceil(0.8 * len(pairs)))]
+        freedom = sum(count for _, count in kept)
+        if freedom >= ENOUGH:
+            total = sum(variance * count for variance, count in kept)
+            by_kind[kind] = math.sqrt(total / freedom)
+    return Noise(by_kind)
+
+
+def _kinds(cell: CellFact) -> tuple[tuple[str, ...], ...]:
+    return ((cell.component, cell.tool, cell.metric), (cell.component,))
+
+
 Column = tuple[Id, Id, str, int | None, str, str]
 """Study, system, scenario, VMs, slot and load: one column of a comparison."""
 
@@ -245,6 +430,26 @@ class StudyFacts:
     def noise(self) -> Noise:
         """How much a run scatters here, per tool and metric."""
         return observed_noise(self.cells)
+
+    @cached_property
+    def precisions(self) -> Mapping[object, Precision]:
+        """How finely each kind of cell is printed, by study and kind."""
+        kinds: dict[object, list[CellFact]] = defaultdict(list)
+        for cell in (*self.cells, *self.others):
+            kinds[cell.study, cell.kind].append(cell)
+        return {
+            kind: precision(
+                (value for cell in cells for value in cell.readings),
+                max(
+                    (c.decimals for c in cells if c.decimals is not None), default=None
+                ),
+            )
+            for kind, cells in kinds.items()
+        }
+
+    def step(self, cell: CellFact) -> float:
+        """The distance to the next value that could have been printed for a cell."""
+        return self.precisions[cell.study, cell.kind].step(cell.mean)
 
     @cached_property
     def columns(self) -> Mapping[Column, Mapping[Id, CellFact]]:

@@ -1,17 +1,23 @@
-"""A finding: what a rule doubts, about what, with which evidence."""
+"""What a rule doubts, about what, with which evidence; and the rules themselves.
+
+A rule is a pure function from a study to its doubts, with an id; its docstring is its
+section in ``docs/flags.md``.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
-from uuid import UUID
+
+from benchmarks.plausibility.facts import CellFact, Id, StudyFacts
+from benchmarks.sentences import counted
 
 # A fingerprint says a rule by its first name: people have decided about those doubts.
 FIRST_NAMES: Final = {"slots-do-not-add-up": "seats-do-not-add-up"}
-Id = int | str | UUID
 Severity = Literal["impossible", "implausible", "check"]
 Kind = Literal["cell", "run", "system", "study"]
 Evidence = (
@@ -33,7 +39,7 @@ class Subject:
 
 def subjects(kind: Kind, ids: Iterable[Id]) -> tuple[Subject, ...]:
     """Subjects of one kind, each once, in the order of their first mention."""
-    return tuple(Subject(kind, each) for each in dict.fromkeys(map(str, ids)))
+    return tuple(Subject(kind, id) for id in dict.fromkeys(map(str, ids)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +64,107 @@ class Finding:
         What surrounds them (other cells, the wording, the evidence) is left out, so
         that a person's decision outlives every recomputation.
         """
-        about = sorted([each.kind, each.id] for each in self.subjects)
-        values = sorted(map(_spelled, self.values))
+        about = sorted([subject.kind, subject.id] for subject in self.subjects)
+        # Twelve digits: a mean summed in another order is the same value.
+        values = sorted(
+            value if isinstance(value, str) else f"{value:.12g}"
+            for value in self.values
+        )
         rule = FIRST_NAMES.get(self.rule, self.rule)
         text = json.dumps([rule, about, values], separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _spelled(value: float | str) -> str:
-    """Twelve digits: a mean summed in another order is the same value."""
-    return value if isinstance(value, str) else f"{value:.12g}"
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What a rule yields: a finding without the rule's name.
+
+    ``severity`` only where it differs from the rule's own.
+    """
+
+    sentence: str
+    subjects: tuple[Subject, ...]
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    values: tuple[float | str, ...] = ()
+    severity: Severity | None = None
+
+
+Check = Callable[[StudyFacts], Iterator[Doubt]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule as people read it, and the function that applies it.
+
+    ``documentation`` is the function's docstring: what is flagged and from which
+    threshold on, why, and what to do.
+    """
+
+    id: str
+    title: str
+    family: str
+    severity: Severity
+    check: Check = field(repr=False)
+
+    @property
+    def documentation(self) -> str:
+        return inspect.getdoc(self.check) or ""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where it stands among the others: by its family."""
+        return (self.family, self.id)
+
+    def findings(self, study: StudyFacts) -> Iterator[Finding]:
+        """What this rule doubts about a study."""
+        for doubt in self.check(study):
+            yield Finding(
+                rule=self.id,
+                severity=doubt.severity or self.severity,
+                sentence=doubt.sentence,
+                subjects=doubt.subjects,
+                evidence=doubt.evidence,
+                values=doubt.values,
+            )
+
+
+REGISTERED: Final[dict[str, Rule]] = {}
+
+
+def rule(id: str, title: str, severity: Severity) -> Callable[[Check], Check]:
+    """Register a function as a rule; two rules of one id are a mistake."""
+
+    def register(check: Check) -> Check:
+        if id in REGISTERED:
+            raise ValueError(f'two rules are called "{id}"')
+        family = check.__module__.rpartition(".")[2]
+        REGISTERED[id] = Rule(id, title, family, severity, check)
+        return check
+
+    return register
+
+
+def further(name: str, number: int) -> str:
+    """A case and how many more the sentence speaks of: "... and 2 more cases"."""
+    if not number:
+        return name
+    return counted(
+        "{name} and {n} more case", "{name} and {n} more cases", name=name, n=number
+    )
+
+
+def about_cells(
+    sentence: str,
+    cells: Iterable[CellFact],
+    severity: Severity | None = None,
+    **evidence: Evidence,
+) -> Doubt:
+    """A doubt about cells that rests on their means."""
+    members = tuple(cells)
+    return Doubt(
+        sentence,
+        subjects("cell", (cell.id for cell in members)),
+        evidence,
+        tuple(cell.mean for cell in members),
+        severity,
+    )

@@ -1,7 +1,8 @@
-"""Cells as tables of logarithms: what a cell should read, given all the others."""
+"""What a cell should read, given all the others: by its siblings, or by its curve."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,17 +11,18 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.plausibility.facts import CellFact, Column
-from benchmarks.plausibility.findings import Id
-from benchmarks.plausibility.precision import NORMAL
+from benchmarks.plausibility.facts import NORMAL, CellFact, Column, Id
 
 Floats = NDArray[np.float64]
 SIBLINGS: Final = 24
 """A median over more columns than these says nothing more and costs time."""
-
 MANY: Final = 4
 SMALL: Final = 400
 """In a table of more cells than these a single one weighs nothing."""
+POINTS: Final = 5
+"""A curve of fewer points may have any shape."""
+_NUMBER: Final = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgG]?)(?:i?B)?")
+_SIZES: Final = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30}
 Place = tuple[int, int]
 
 
@@ -44,7 +46,7 @@ def tables(cells: Iterable[CellFact]) -> Iterator[Table]:
     by another factor for each instruction: it predicts nothing of real ones, and they
     nothing of it. Such systems have their own tables, one for all of the same layers.
     """
-    return map(_table, _grouped(cells, lambda cell: cell.emulation))
+    return _tables(cells, lambda cell: cell.emulation)
 
 
 def emulated_tables(cells: Iterable[CellFact]) -> Iterator[Table]:
@@ -54,29 +56,28 @@ def emulated_tables(cells: Iterable[CellFact]) -> Iterator[Table]:
     there each cell can be set against the others.
     """
     emulated = (cell for cell in cells if cell.emulation)
-    found = map(_table, _grouped(emulated, lambda cell: ""))
-    return (table for table in found if len(table.rows) >= MANY)
+    together = _tables(emulated, lambda cell: "")
+    return (table for table in together if len(table.rows) >= MANY)
 
 
-def _grouped(
+def _tables(
     cells: Iterable[CellFact], apart: Callable[[CellFact], str]
-) -> Iterable[list[CellFact]]:
+) -> Iterator[Table]:
     kinds: dict[tuple[str, ...], list[CellFact]] = defaultdict(list)
     for cell in cells:
         if cell.mean > 0:
             kinds[*cell.kind, apart(cell)].append(cell)
-    return kinds.values()
-
-
-def _table(cells: Sequence[CellFact]) -> Table:
-    rows = tuple(dict.fromkeys(cell.case for cell in cells))
-    columns = tuple(dict.fromkeys(cell.column for cell in cells))
-    at = {(cell.case, cell.column): cell for cell in cells}
-    grid = tuple(tuple(at.get((row, column)) for column in columns) for row in rows)
-    logs = np.array(
-        [[np.nan if cell is None else np.log(cell.mean) for cell in r] for r in grid]
-    )
-    return Table(rows, columns, grid, logs)
+    for members in kinds.values():
+        rows = tuple(dict.fromkeys(cell.case for cell in members))
+        columns = tuple(dict.fromkeys(cell.column for cell in members))
+        placed = {(cell.case, cell.column): cell for cell in members}
+        grid = tuple(
+            tuple(placed.get((row, column)) for column in columns) for row in rows
+        )
+        logs = np.array(
+            [[np.log(cell.mean) if cell else np.nan for cell in row] for row in grid]
+        )
+        yield Table(rows, columns, grid, logs)
 
 
 def nanmedian(values: Floats, axis: int) -> Floats:
@@ -85,8 +86,8 @@ def nanmedian(values: Floats, axis: int) -> Floats:
         return np.full(np.delete(values.shape, axis), np.nan)
     nothing = np.isnan(values).all(axis=axis)
     filled = np.where(np.expand_dims(nothing, axis), 0.0, values)
-    found: Floats = np.nanmedian(filled, axis=axis)
-    return np.where(nothing, np.nan, found)
+    medians: Floats = np.nanmedian(filled, axis=axis)
+    return np.where(nothing, np.nan, medians)
 
 
 def residuals(logs: Floats) -> Floats:
@@ -100,26 +101,20 @@ def residuals(logs: Floats) -> Floats:
     is out of line with its row as it stands.
     """
     result = np.full(logs.shape, np.nan)
+    known = ~np.isnan(logs)
     for column in range(logs.shape[1]):
         # The columns that share most rows with this one.
-        known = ~np.isnan(logs)
         shared = (known & known[:, [column]]).sum(axis=0)
         shared[column] = 0
         order = np.argsort(-shared, kind="stable")[:SIBLINGS]
-        found: NDArray[np.intp] = order[shared[order] > 0]
-        others = found
+        others: NDArray[np.intp] = order[shared[order] > 0]
         if others.size:
-            result[:, column] = _off(logs[:, column], logs[:, others])
-    return result
-
-
-def _off(own: Floats, others: Floats) -> Floats:
-    distances = own[:, None] - others
-    result: Floats = nanmedian(distances - _shift_elsewhere(distances), axis=1)
-    if len(own) == 2:
-        bare = nanmedian(distances, axis=1)
-        agrees = bare * result >= result**2 / 2
-        return np.where(agrees, result, 0.0)
+            distances = logs[:, [column]] - logs[:, others]
+            off = nanmedian(distances - _shift_elsewhere(distances), axis=1)
+            if len(logs) == 2:
+                bare = nanmedian(distances, axis=1)
+                off = np.where(bare * off >= off**2 / 2, off, 0.0)
+            result[:, column] = off
     return result
 
 
@@ -149,3 +144,42 @@ def spread_without(logs: Floats, off: Floats, cell: Place, floor: float) -> floa
         return floor
     tail = float(np.quantile(known, 1 if len(logs) == 2 else 0.9)) / 1.645
     return max(floor, NORMAL * float(np.median(known)), tail)
+
+
+def number(text: str) -> float | None:
+    """``4k``, ``65536 B``, ``1M`` or ``16`` as a number; None for other texts."""
+    match = _NUMBER.fullmatch(text.strip())
+    return float(match[1]) * _SIZES[match[2].lower()] if match else None
+
+
+def off_the_curve(
+    table: Table, off: Floats, least: float
+) -> Iterator[tuple[CellFact, float]]:
+    """Inner points that lie outside both their neighbours by at least ``least``.
+
+    Only cells for which no other column predicts anything: a curve may have a step (a
+    cache ends), but no single point of it can be far above or below both neighbours.
+    """
+    for column in range(len(table.columns)):
+        known = zip(table.cells, off[:, column], strict=True)
+        alone = [row[column] for row, distance in known if np.isnan(distance)]
+        for curve in _curves([cell for cell in alone if cell]):
+            logs = np.log([cell.mean for cell in curve])
+            below = np.minimum(logs[:-2], logs[2:]) - logs[1:-1]
+            above = logs[1:-1] - np.maximum(logs[:-2], logs[2:])
+            distances = np.maximum(above, 0) - np.maximum(below, 0)
+            for index in np.flatnonzero(np.abs(distances) >= least):
+                yield curve[index + 1], float(distances[index])
+
+
+def _curves(cells: Sequence[CellFact]) -> Iterator[list[CellFact]]:
+    groups: dict[object, list[tuple[float, CellFact]]] = defaultdict(list)
+    for cell in cells:
+        for key, text in cell.parameters.items():
+            size = number(text)
+            if size is not None:
+                rest = tuple(pair for pair in cell.parameters.items() if pair[0] != key)
+                groups[key, rest].append((size, cell))
+    for points in groups.values():
+        if len(points) >= POINTS:
+            yield [cell for _, cell in sorted(points, key=lambda point: point[0])]

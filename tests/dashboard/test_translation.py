@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import translation
 
 from benchmarks.models import Agent, Cell, Flag, Lab, Membership, Study
-from benchmarks.plausibility.registry import further
+from benchmarks.plausibility.findings import further
 from benchmarks.sentences import either
 from benchmarks.studies import checking
 from dashboard import wording

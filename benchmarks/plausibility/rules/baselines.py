@@ -12,10 +12,8 @@ from typing import Final
 import numpy as np
 
 from benchmarks.analysis.baselines import PATHS
-from benchmarks.plausibility.facts import CellFact, StudyFacts
-from benchmarks.plausibility.findings import Id
-from benchmarks.plausibility.precision import NORMAL, Noise
-from benchmarks.plausibility.registry import Doubt, about_cells, further, rule
+from benchmarks.plausibility.facts import NORMAL, CellFact, Id, Noise, StudyFacts
+from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
 from benchmarks.sentences import Sentence, template
 
 CLEARLY: Final = 3.3
@@ -57,66 +55,59 @@ def baselines_disagree(study: StudyFacts) -> Iterator[Doubt]:
     What to do: find out what changed between the two (driver, offload, cable, day);
     measure the native machine again in the session of the guests.
     """
-    natives: dict[tuple[object, ...], dict[object, dict[Id, CellFact]]] = {}
+    natives: dict[tuple[object, ...], dict[tuple[Id, Id], dict[Id, CellFact]]] = {}
     for cell in (*study.cells, *study.others):
         if cell.is_native and cell.scenario not in PATHS and cell.mean > 0:
             machine = (cell.host, cell.guest_os, cell.guest_bits, *cell.column[2:])
             systems = natives.setdefault((*machine, *cell.kind), {})
             systems.setdefault((cell.study, cell.system), {})[cell.case] = cell
     for systems in natives.values():
-        for one, other in combinations(systems.values(), 2):
-            if study.id in {_study(one), _study(other)}:
+        for (here, one), (there, other) in combinations(systems.items(), 2):
+            if study.id in {here[0], there[0]}:
                 yield from _disagreement(one, other, study)
-
-
-def _study(cells: Mapping[Id, CellFact]) -> Id:
-    return next(iter(cells.values())).study
 
 
 def _disagreement(
     one: Mapping[Id, CellFact], other: Mapping[Id, CellFact], study: StudyFacts
 ) -> Iterator[Doubt]:
-    pairs = [(one[case], other[case]) for case in one if case in other]
-    ratios = [_ratio(a, b, _native_error(a, b, study.noise)) for a, b in pairs]
-    ratios = [each for each in ratios if abs(each.log) < SLIP]
+    ratios = []
+    for case in one:
+        if case in other:
+            pair = (one[case], other[case])
+            log = math.log(pair[0].mean / pair[1].mean)
+            error = math.hypot(*(_repeat_error(cell, study.noise) for cell in pair))
+            if abs(log) < SLIP:
+                ratios.append(Ratio(*pair, log, error))
     off = _pooled(ratios)
     if off is None:
-        ratios = [each for each in ratios if _is_clear(each.log, each.error)]
-        off = float(np.median([each.log for each in ratios])) if ratios else None
-    if off is not None:
-        members = [cell for each in ratios for cell in (each.cell, each.other)]
-        yield about_cells(
-            Sentence(
-                MORE if off > 0 else LESS,
-                cases=further(ratios[0].cell.name, len(ratios) - 1),
-                off=abs(math.expm1(off)),
-                other=_where(ratios[0].other, study),
-            ),
-            [cell for cell in members if cell.study == study.id],
-            off_percent=round(100 * math.expm1(off), 3),
-            other_system=str(ratios[0].other.system),
-            other_study=str(ratios[0].other.study),
-            pairs=[[each.cell.mean, each.other.mean] for each in ratios],
-        )
-
-
-def _where(cell: CellFact, study: StudyFacts) -> str:
-    if cell.study == study.id:
-        return Sentence("the other native system ({system})", system=cell.where)
-    name = cell.study_label or str(cell.study)
-    return Sentence("the same machine in {study}", study=name)
-
-
-def _native_error(one: CellFact, other: CellFact, noise: Noise) -> float:
-    return math.hypot(*(_repeat_error(each, noise) for each in (one, other)))
+        ratios = [ratio for ratio in ratios if _is_clear(ratio.log, ratio.error)]
+        if not ratios:
+            return
+        off = float(np.median([ratio.log for ratio in ratios]))
+    native = ratios[0].other
+    if native.study == study.id:
+        where = Sentence("the other native system ({system})", system=native.where)
+    else:
+        name = native.study_label or str(native.study)
+        where = Sentence("the same machine in {study}", study=name)
+    members = [cell for ratio in ratios for cell in (ratio.cell, ratio.other)]
+    yield about_cells(
+        Sentence(
+            MORE if off > 0 else LESS,
+            cases=further(ratios[0].cell.name, len(ratios) - 1),
+            off=abs(math.expm1(off)),
+            other=where,
+        ),
+        [cell for cell in members if cell.study == study.id],
+        off_percent=round(100 * math.expm1(off), 3),
+        other_system=str(native.system),
+        other_study=str(native.study),
+        pairs=[[ratio.cell.mean, ratio.other.mean] for ratio in ratios],
+    )
 
 
 def _repeat_error(cell: CellFact, noise: Noise) -> float:
     return noise.of_mean(cell) * (REPEATS if cell.n == 1 else 1)
-
-
-def _ratio(cell: CellFact, other: CellFact, error: float) -> Ratio:
-    return Ratio(cell, other, math.log(cell.mean / other.mean), error)
 
 
 def _is_clear(log: float, error: float, least: float = MARGIN) -> bool:
@@ -129,9 +120,9 @@ def _pooled(ratios: Sequence[Ratio], least: float = MARGIN) -> float | None:
     """The median log ratio, if it is clear; sqrt(pi / 2) is a median's larger error."""
     if len(ratios) < 2:
         return None
-    middle = float(np.median([each.log for each in ratios]))
+    middle = float(np.median([ratio.log for ratio in ratios]))
     factor = math.sqrt(math.pi / 2) if len(ratios) > 2 else 1
-    mean_square = sum(each.error**2 for each in ratios) / len(ratios)
+    mean_square = sum(ratio.error**2 for ratio in ratios) / len(ratios)
     error = factor * math.sqrt(mean_square / len(ratios))
     return middle if _is_clear(middle, error, least) else None
 
@@ -161,17 +152,16 @@ def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
             error = math.hypot(study.noise.of_mean(cell), study.noise.of_mean(native))
             ratios[(*cell.column, *cell.kind)].append(_speed(cell, native, error))
     for members in ratios.values():
-        yield from _faster(members)
-
-
-def _faster(members: Sequence[Ratio]) -> Iterator[Doubt]:
-    off = _pooled(members, AHEAD)
-    if off is not None and off > 0:
-        faster = [each for each in members if each.log > 0]
-    else:
-        faster = [e for e in members if e.log > 0 and _is_clear(e.log, e.error, AHEAD)]
-    if faster:
-        most = max(faster, key=lambda each: each.log)
+        off = _pooled(members, AHEAD)
+        all_ahead = off is not None and off > 0
+        faster = [
+            ratio
+            for ratio in members
+            if ratio.log > 0 and (all_ahead or _is_clear(ratio.log, ratio.error, AHEAD))
+        ]
+        if not faster:
+            continue
+        most = max(faster, key=lambda ratio: ratio.log)
         yield about_cells(
             Sentence(
                 "{cases} beat the native machine, by up to {ahead:.1%} ({mean:g} "
@@ -182,10 +172,10 @@ def _faster(members: Sequence[Ratio]) -> Iterator[Doubt]:
                 native=most.other.mean,
                 unit=most.cell.unit,
             ),
-            [each.cell for each in faster],
-            efficiencies=[round(math.exp(each.log), 5) for each in faster],
-            standard_errors=[round(each.error, 5) for each in faster],
-            pairs=[[each.cell.mean, each.other.mean] for each in faster],
+            [ratio.cell for ratio in faster],
+            efficiencies=[round(math.exp(ratio.log), 5) for ratio in faster],
+            standard_errors=[round(ratio.error, 5) for ratio in faster],
+            pairs=[[ratio.cell.mean, ratio.other.mean] for ratio in faster],
         )
 
 
@@ -212,32 +202,29 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
         if native and native.study == study.id:
             guests[native.id].append(_speed(cell, native, 0.0))
     for members in guests.values():
-        logs = np.array([each.log for each in members])
+        native = members[0].other
+        logs = np.array([ratio.log for ratio in members])
         middle = float(np.median(logs))
         spread = NORMAL * float(np.median(np.abs(logs - middle)))
-        error = max(spread, _repeat_error(members[0].other, study.noise), 0.01)
+        error = max(spread, _repeat_error(native, study.noise), 0.01)
         ahead = 4 * int((logs > 0).sum()) >= 3 * len(members) >= 3 * ALL
-        if ahead and middle > max(AHEAD, 4 * error):
-            yield _too_slow(members, middle)
-
-
-def _too_slow(members: Sequence[Ratio], middle: float) -> Doubt:
-    native = members[0].other
-    return about_cells(
-        Sentence(
-            "{n} guests are set against {native} ({mean:g} {unit}), and in the median "
-            "they beat it by {ahead:.1%}.",
-            n=len(members),
-            native=native.name,
-            mean=native.mean,
-            unit=native.unit,
-            ahead=math.expm1(middle),
-        ),
-        (native,),
-        native=native.mean,
-        guests=[each.cell.mean for each in members],
-        median_percent=round(100 * math.expm1(middle), 3),
-    )
+        if not ahead or middle <= max(AHEAD, 4 * error):
+            continue
+        yield about_cells(
+            Sentence(
+                "{n} guests are set against {native} ({mean:g} {unit}), and in the "
+                "median they beat it by {ahead:.1%}.",
+                n=len(members),
+                native=native.name,
+                mean=native.mean,
+                unit=native.unit,
+                ahead=math.expm1(middle),
+            ),
+            (native,),
+            native=native.mean,
+            guests=[ratio.cell.mean for ratio in members],
+            median_percent=round(100 * math.expm1(middle), 3),
+        )
 
 
 def _native_of(cell: CellFact, study: StudyFacts) -> CellFact | None:

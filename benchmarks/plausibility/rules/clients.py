@@ -7,10 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.plausibility.facts import RunFact, StudyFacts
-from benchmarks.plausibility.findings import Subject
-from benchmarks.plausibility.registry import Doubt, rule
-from benchmarks.plausibility.relations import grouped
+from benchmarks.plausibility.facts import RunFact, StudyFacts, grouped
+from benchmarks.plausibility.findings import Doubt, Subject, rule
 from benchmarks.sentences import counted
 
 BUSY: Final = 0.9
@@ -48,9 +46,9 @@ def client_busy_loop(study: StudyFacts) -> Iterator[Doubt]:
                 n=len(members),
                 system=run.where,
             ),
-            tuple(Subject("run", str(each.id)) for each, _ in members),
-            {"shares": [round(each, 4) for _, each in members]},
-            tuple(round(each, 6) for _, each in members),
+            tuple(Subject("run", str(run.id)) for run, _ in members),
+            {"shares": [round(share, 4) for _, share in members]},
+            tuple(round(share, 6) for _, share in members),
         )
 
 
@@ -73,10 +71,12 @@ def client_think_time(study: StudyFacts) -> Iterator[Doubt]:
     thinking: dict[object, list[tuple[RunFact, float, float]]] = defaultdict(list)
     for run in _of_httperf(study):
         for readings in grouped(run):
-            pauses_s = _pauses_s(readings.parameters.get("wsess", ""))
-            if pauses_s and readings.has("test duration"):
+            wsess = _SESSIONS.fullmatch(readings.parameters.get("wsess", ""))
+            if wsess and readings.has("test duration"):
+                sessions, calls, think_s = map(float, wsess.groups())
+                pauses_s = sessions * (calls - 1) * think_s
                 took_s = readings["test duration"]
-                if THINKING * took_s <= pauses_s <= took_s:
+                if pauses_s and THINKING * took_s <= pauses_s <= took_s:
                     thinking[run.system].append((run, pauses_s, took_s))
     for members in thinking.values():
         run, pauses_s, _ = members[0]
@@ -91,7 +91,7 @@ def client_think_time(study: StudyFacts) -> Iterator[Doubt]:
                 took=max(took_s for *_, took_s in members),
                 pauses=pauses_s,
             ),
-            tuple(Subject("run", str(each.id)) for each, *_ in members),
+            tuple(Subject("run", str(run.id)) for run, *_ in members),
             {"pauses_s": pauses_s, "took_s": [took_s for *_, took_s in members]},
             tuple(took_s for *_, took_s in members),
         )
@@ -99,11 +99,3 @@ def client_think_time(study: StudyFacts) -> Iterator[Doubt]:
 
 def _of_httperf(study: StudyFacts) -> Iterator[RunFact]:
     return (run for run in study.runs if run.tool == "httperf")
-
-
-def _pauses_s(wsess: str) -> float:
-    found = _SESSIONS.fullmatch(wsess)
-    if not found:
-        return 0.0
-    sessions, calls, think_s = map(float, found.groups())
-    return sessions * (calls - 1) * think_s

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Column, StudyFacts
-from benchmarks.plausibility.precision import NORMAL, TYPICAL
-from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.plausibility.facts import NORMAL, CellFact, Column, StudyFacts
+from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, joined
 
 OUTSIDE: Final = frozenset({"external", "client", "meter", "host"})
@@ -46,13 +45,12 @@ def common_factor(
     if len(logs) < 2:
         return None
     middle = median(logs)
-    spread = NORMAL * median(abs(each - middle) for each in logs)
-    noise = math.sqrt(sum(each**2 for each in errors) / len(errors))
+    spread = NORMAL * median(abs(log - middle) for log in logs)
+    noise = math.sqrt(sum(error**2 for error in errors) / len(errors))
     error = math.sqrt(math.pi / 2) * noise / math.sqrt(len(logs))
-    ahead = sum(each > 0 for each in logs)
-    if middle < max(
-        LEAST.get(len(logs), ENOUGH), CLEARLY * error
-    ) or 4 * ahead < 3 * len(logs):
+    ahead = sum(log > 0 for log in logs)
+    least = max(LEAST.get(len(logs), ENOUGH), CLEARLY * error)
+    if middle < least or 4 * ahead < 3 * len(logs):
         return None
     allowed = middle if ahead == len(logs) else middle / 2
     if spread > math.hypot(noise, allowed):
@@ -84,60 +82,52 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
             columns[cell.column].append(cell)
     for cells in columns.values():
         timed = [c for c in cells if c.better != "neither" and not c.is_share]
-        guest = _told_by_guest(timed)
+        guest = [cell for cell in timed if cell.clock not in OUTSIDE]
+        # A disk or a network may well be faster in a guest: they are asked only where
+        # CPU and memory are too few to tell.
+        bound = [cell for cell in guest if cell.component in BOUND_TO_CPU]
+        if len(bound) >= 2:
+            guest = bound
+        noise = study.noise
+        errors = [
+            math.hypot(noise.of_mean(cell), noise.of_mean(native))
+            for cell in guest
+            if (native := study.baseline(cell))
+        ]
         logs = [_log_efficiency(cell, study) for cell in guest]
-        found = common_factor(logs, [_error(cell, study) for cell in guest])
-        if found:
-            near = [cell for cell in timed if cell.component in BOUND_TO_CPU]
-            outside = [cell for cell in near if cell.clock in OUTSIDE]
-            yield _doubt(guest, outside, found, study)
-
-
-def _told_by_guest(cells: Sequence[CellFact]) -> list[CellFact]:
-    """Those of CPU and memory; all others too where these are fewer than three."""
-    guest = [cell for cell in cells if cell.clock not in OUTSIDE]
-    bound = [cell for cell in guest if cell.component in BOUND_TO_CPU]
-    return bound if len(bound) >= 2 else guest
+        common = common_factor(logs, errors)
+        if common is None:
+            continue
+        outside = [
+            math.exp(_log_efficiency(cell, study))
+            for cell in timed
+            if cell.component in BOUND_TO_CPU and cell.clock in OUTSIDE
+        ]
+        signature = Sentence(
+            "{system} beats the native machine by {ahead:.1%} in all {cases} cases "
+            "that its own clock timed: the signature of a clock that runs slow.",
+            system=guest[0].where,
+            ahead=common.factor - 1,
+            cases=len(guest),
+        )
+        if outside:
+            best = max(outside)
+            check = Sentence("Timed from outside it reaches {best:.3f}.", best=best)
+            signature = joined([signature, check])
+        yield about_cells(
+            signature,
+            guest,
+            factor=round(common.factor, 5),
+            spread=round(common.spread, 5),
+            standard_error=round(common.standard_error, 5),
+            efficiencies=[round(math.exp(log), 5) for log in logs],
+            outside=[round(factor, 5) for factor in outside],
+        )
 
 
 def _log_efficiency(cell: CellFact, study: StudyFacts) -> float:
     native = study.baseline(cell)
-    if native is None or native.mean <= 0 or cell.better == "neither":
+    if native is None or native.mean <= 0:
         return 0.0
     log = math.log(cell.mean / native.mean)
     return log if cell.better == "higher" else -log
-
-
-def _error(cell: CellFact, study: StudyFacts) -> float:
-    native = study.baseline(cell)
-    if native is None:
-        return TYPICAL["memory"]
-    return math.hypot(study.noise.of_mean(cell), study.noise.of_mean(native))
-
-
-def _doubt(
-    guest: Sequence[CellFact],
-    outside: Sequence[CellFact],
-    found: CommonFactor,
-    study: StudyFacts,
-) -> Doubt:
-    check = [math.exp(_log_efficiency(cell, study)) for cell in outside]
-    said = Sentence(
-        "{system} beats the native machine by {ahead:.1%} in all {cases} cases that "
-        "its own clock timed: the signature of a clock that runs slow.",
-        system=guest[0].where,
-        ahead=found.factor - 1,
-        cases=len(guest),
-    )
-    if check:
-        beside = Sentence("Timed from outside it reaches {best:.3f}.", best=max(check))
-        said = joined([said, beside])
-    return about_cells(
-        said,
-        guest,
-        factor=round(found.factor, 5),
-        spread=round(found.spread, 5),
-        standard_error=round(found.standard_error, 5),
-        efficiencies=[round(math.exp(_log_efficiency(c, study)), 5) for c in guest],
-        outside=[round(each, 5) for each in check],
-    )

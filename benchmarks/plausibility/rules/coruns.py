@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from benchmarks.analysis.coruns import MIN_OVERLAP
 from benchmarks.analysis.energy import METERS
 from benchmarks.plausibility.facts import RunFact, StudyFacts
-from benchmarks.plausibility.findings import Evidence, subjects
-from benchmarks.plausibility.registry import Doubt, rule
+from benchmarks.plausibility.findings import Doubt, rule, subjects
 from benchmarks.sentences import Sentence
 
 
@@ -31,35 +30,33 @@ def corun_overlap(study: StudyFacts) -> Iterator[Doubt]:
     for name, runs in groups.items():
         if len(runs) < 2:
             continue
-        share = _overlap(runs)
-        if share < MIN_OVERLAP:
-            yield Doubt(
-                Sentence(
-                    'The {n} runs of "{name}" share {share:.0%} of the longest '
-                    "one's time; {needed:.0%} are needed.",
-                    n=len(runs),
-                    name=name,
-                    share=share,
-                    needed=MIN_OVERLAP,
-                ),
-                subjects("run", (run.id for run in runs)),
-                {"overlap": round(share, 4), "runs": [_window(run) for run in runs]},
-                tuple(value for run in runs for value in _key(run)),
-            )
-
-
-def _overlap(runs: Sequence[RunFact]) -> float:
-    begins = [run.started_at.timestamp() for run in runs if run.started_at]
-    lengths_s = [run.took_s or 0 for run in runs]
-    ends = [begin + length for begin, length in zip(begins, lengths_s, strict=True)]
-    return max(0.0, min(ends) - max(begins)) / max(lengths_s)
-
-
-def _window(run: RunFact) -> dict[str, Evidence]:
-    started = run.started_at.isoformat() if run.started_at else None
-    return {"slot": run.slot, "started_at": started, "duration_s": run.took_s}
-
-
-def _key(run: RunFact) -> tuple[str, float]:
-    started = run.started_at.isoformat() if run.started_at else ""
-    return started, run.took_s or 0.0
+        began = [run.started_at for run in runs if run.started_at]
+        took_s = [run.took_s or 0.0 for run in runs]
+        starts = [start.timestamp() for start in began]
+        ends = [start + length for start, length in zip(starts, took_s, strict=True)]
+        share = max(0.0, min(ends) - max(starts)) / max(took_s)
+        if share >= MIN_OVERLAP:
+            continue
+        windows = [
+            (run.slot, start.isoformat(), length)
+            for run, start, length in zip(runs, began, took_s, strict=True)
+        ]
+        yield Doubt(
+            Sentence(
+                'The {n} runs of "{name}" share {share:.0%} of the longest '
+                "one's time; {needed:.0%} are needed.",
+                n=len(runs),
+                name=name,
+                share=share,
+                needed=MIN_OVERLAP,
+            ),
+            subjects("run", (run.id for run in runs)),
+            {
+                "overlap": round(share, 4),
+                "runs": [
+                    {"slot": slot, "started_at": start, "duration_s": length}
+                    for slot, start, length in windows
+                ],
+            },
+            tuple(value for _, start, length in windows for value in (start, length)),
+        )

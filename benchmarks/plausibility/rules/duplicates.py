@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from itertools import combinations
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, StudyFacts, by_column
-from benchmarks.plausibility.findings import Id
-from benchmarks.plausibility.precision import Noise, Precision, precision
-from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.plausibility.facts import (
+    CellFact,
+    StudyFacts,
+    by_column,
+)
+from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, joined
 
 STEADY: Final = 1 / 2
@@ -25,7 +27,6 @@ RARE: Final = math.log(1000)
 CROWD: Final = 12
 """A reading that so many columns share is a limit or a constant, not a copy."""
 
-Grids = Mapping[object, Precision]
 Lines = Mapping[object, Mapping[object, CellFact]]
 Pair = tuple[CellFact, CellFact]
 
@@ -47,12 +48,45 @@ def pasted_values(study: StudyFacts) -> Iterator[Doubt]:
 
     What to do: find out which table is the source; withdraw the copy.
     """
-    everywhere = by_column([*study.cells, *study.others])
-    columns: dict[object, Mapping[object, CellFact]] = {
-        name: _telling(cells) for name, cells in everywhere.items()
-    }
+    columns: dict[object, Mapping[object, CellFact]] = {}
+    for name, cells in by_column([*study.cells, *study.others]).items():
+        noisy = {case: cell for case, cell in cells.items() if _has_noise(cell)}
+        # What several cases of a system read alike is a limit, and no copy.
+        times = Counter((cell.kind, cell.readings) for cell in noisy.values())
+        columns[name] = {
+            case: cell
+            for case, cell in noisy.items()
+            if times[cell.kind, cell.readings] == 1
+        }
     for equal, shared in _copies(columns, set(study.columns), study):
-        yield _copied_system(equal, shared, study)
+        one, other = equal[0]
+        where = _place(other)
+        if other.study != one.study:
+            label = other.study_label
+            where = Sentence("{place} of {study}", place=where, study=label)
+        sentence = Sentence(
+            "{n} of {shared} readings of {one} are, to the last digit, those of "
+            "{other}.",
+            n=len(equal),
+            shared=shared,
+            one=_place(one),
+            other=where,
+        )
+        same = _same_machine(one, other)
+        if same:
+            both = Sentence("Both studies show one measurement of this machine.")
+            sentence = joined([sentence, both])
+        yield about_cells(
+            sentence,
+            [cell for pair in equal for cell in pair if cell.study == study.id],
+            severity="check" if same else None,
+            equal=len(equal),
+            shared=shared,
+            other_study=str(other.study),
+            other_system=str(other.system),
+            cases=[cell.case_label for cell, _ in equal[:50]],
+            readings=[list(cell.readings) for cell, _ in equal[:50]],
+        )
 
 
 @rule("pasted-cases", "The same readings in two cases", "impossible")
@@ -69,68 +103,64 @@ def pasted_cases(study: StudyFacts) -> Iterator[Doubt]:
     rows: dict[object, dict[object, CellFact]] = defaultdict(dict)
     for name, cells in study.columns.items():
         for case, cell in cells.items():
-            if _can_tell(cell):
+            if _has_noise(cell):
                 rows[cell.kind, case][name] = cell
     for equal, shared in _copies(rows, set(rows), study):
         one, other = equal[0]
-        if one.kind == other.kind:
-            yield _copied_case(equal, shared)
+        if one.kind != other.kind:
+            continue
+        yield about_cells(
+            Sentence(
+                "{one} and {other} read, to the last digit, the same on {n} of "
+                "{shared} systems.",
+                one=one.case_label or str(one.case),
+                other=other.case_label or str(other.case),
+                n=len(equal),
+                shared=shared,
+            ),
+            [cell for pair in equal for cell in pair],
+            equal=len(equal),
+            shared=shared,
+            readings=[list(cell.readings) for cell, _ in equal[:50]],
+        )
+
+
+def _has_noise(cell: CellFact) -> bool:
+    """Counts and idle or full CPUs may well be equal."""
+    full = cell.is_share and cell.mean >= 99
+    return cell.better != "neither" and cell.mean > 0 and not full
 
 
 def _copies(
     lines: Lines, own: Set[object], study: StudyFacts
 ) -> Iterator[tuple[list[Pair], int]]:
     """Pairs of lines, one of them in ``own``, with more equal cells than chance has."""
-    grid = grids(study)
     tried = len(own) * (2 * len(lines) - len(own) - 1) / 2
     bound = math.log(max(FEWEST, tried) / CHANCE)
     for one, other in _sharing(lines, own):
         first, second = lines[one], lines[other]
-        pairs = [(first[at], second[at]) for at in first if at in second]
-        equal = [pair for pair in pairs if _reading(pair[0]) == _reading(pair[1])]
-        if _surprise(equal, grid, study.noise) - _ways(pairs, equal) >= bound:
-            copied = [pair for pair in pairs if _is_copied(pair, grid, study.noise)]
-            yield copied, len(pairs)
-
-
-def grids(study: StudyFacts) -> Grids:
-    """How finely each kind of cell is printed."""
-    kinds: dict[object, list[CellFact]] = defaultdict(list)
-    for cell in (*study.cells, *study.others):
-        kinds[cell.study, cell.kind].append(cell)
-    return {
-        kind: precision(
-            (each for cell in cells for each in cell.means or (cell.mean,)),
-            max((c.decimals for c in cells if c.decimals is not None), default=None),
-        )
-        for kind, cells in kinds.items()
-    }
-
-
-def _reading(cell: CellFact) -> tuple[float, ...]:
-    return cell.means or (cell.mean,)
-
-
-def _can_tell(cell: CellFact) -> bool:
-    """Whether the cell has noise: counts and idle or full CPUs may well be equal."""
-    full = cell.is_share and cell.mean >= 99
-    return cell.better != "neither" and cell.mean > 0 and not full
-
-
-def _telling(cells: Mapping[Id, CellFact]) -> Mapping[object, CellFact]:
-    """The cells of a column that have noise and do not all stand at one limit."""
-    told = {case: cell for case, cell in cells.items() if _can_tell(cell)}
-    places = {case: (cell.kind, _reading(cell)) for case, cell in told.items()}
-    limits = {place for place, times in Counter(places.values()).items() if times > 1}
-    return {case: cell for case, cell in told.items() if places[case] not in limits}
+        pairs = [(first[key], second[key]) for key in first if key in second]
+        equal = [pair for pair in pairs if pair[0].readings == pair[1].readings]
+        # Of how many choices of so many equal cells this is one. Copies come in blocks:
+        # the choice is made among all cells, or kind by kind.
+        kinds = Counter(cell.kind for cell, _ in pairs)
+        equal_of = Counter(cell.kind for cell, _ in equal)
+        choices = [math.comb(count, equal_of[kind]) for kind, count in kinds.items()]
+        by_kind = math.fsum(map(math.log, choices)) + len(kinds) * math.log(2)
+        ways = min(math.log(math.comb(len(pairs), len(equal))), by_kind)
+        if math.fsum(_surprise(cell, study) for cell, _ in equal) - ways >= bound:
+            yield [pair for pair in pairs if _is_copied(pair, study)], len(pairs)
 
 
 def _sharing(lines: Lines, own: Set[object]) -> list[tuple[object, object]]:
-    """The pairs of lines, one of them in ``own``, with an equal reading."""
+    """The pairs of lines, one of them in ``own``, with an equal reading.
+
+    All pairs of a hundred systems would take minutes; those that share one are few.
+    """
     places: dict[object, list[object]] = defaultdict(list)
     for name, cells in lines.items():
-        for at, cell in cells.items():
-            places[at, _reading(cell)].append(name)
+        for key, cell in cells.items():
+            places[key, cell.readings].append(name)
     pairs: dict[tuple[object, object], None] = {}
     for sharing in places.values():
         if 2 <= len(sharing) <= CROWD:
@@ -140,91 +170,23 @@ def _sharing(lines: Lines, own: Set[object]) -> list[tuple[object, object]]:
     return list(pairs)
 
 
-def _ways(pairs: Sequence[Pair], equal: Sequence[Pair]) -> float:
-    """The logarithm of how many choices of so many equal cells there are.
-
-    Copies come in blocks: the choice is made among all cells, or kind by kind.
-    """
-    all_of, equal_of = (Counter(one.kind for one, _ in each) for each in (pairs, equal))
-    choices = [math.comb(count, equal_of[kind]) for kind, count in all_of.items()]
-    by_kind = math.fsum(map(math.log, choices)) + len(all_of) * math.log(2)
-    return min(math.log(math.comb(len(pairs), len(equal))), by_kind)
-
-
-def _is_copied(pair: Pair, grid: Grids, noise: Noise) -> bool:
+def _is_copied(pair: Pair, study: StudyFacts) -> bool:
     """Equal, or rounded once more: one apart in the last digit, and no chance."""
     one, other = pair
-    if _reading(one) == _reading(other):
+    if one.readings == other.readings:
         return True
-    step = max(grid[each.study, each.kind].step(each.mean) for each in pair)
-    readings = zip(_reading(one), _reading(other), strict=False)
+    step = max(study.step(cell) for cell in pair)
+    readings = zip(one.readings, other.readings, strict=False)
     near = one.n == other.n and all(abs(a - b) < 1.5 * step for a, b in readings)
-    return near and _surprise_of(one, grid, noise) > RARE
+    return near and _surprise(one, study) > RARE
 
 
-def _surprise(pairs: Iterable[Pair], grid: Grids, noise: Noise) -> float:
-    """The negative logarithm of the chance that all these pairs are equal."""
-    return math.fsum(_surprise_of(one, grid, noise) for one, _ in pairs)
-
-
-def _surprise_of(cell: CellFact, grid: Grids, noise: Noise) -> float:
-    step = grid[cell.study, cell.kind].step(cell.mean)
-    deviation = max(noise.of_run(cell) * STEADY * cell.mean, step / 6)
+def _surprise(cell: CellFact, study: StudyFacts) -> float:
+    """The negative logarithm of the chance that another cell reads the same."""
+    step = study.step(cell)
+    deviation = max(study.noise.of_run(cell) * STEADY * cell.mean, step / 6)
     chance = min(1.0, step / (2 * math.sqrt(math.pi) * deviation))
     return -math.log(chance) * max(1, len(cell.means))
-
-
-def _copied_system(equal: Sequence[Pair], shared: int, study: StudyFacts) -> Doubt:
-    one, other = equal[0]
-    same = _same_machine(one, other)
-    return about_cells(
-        _copied_sentence(equal, shared),
-        [cell for pair in equal for cell in pair if cell.study == study.id],
-        severity="check" if same else None,
-        equal=len(equal),
-        shared=shared,
-        other_study=str(other.study),
-        other_system=str(other.system),
-        cases=[cell.case_label for cell, _ in equal[:50]],
-        readings=[list(_reading(cell)) for cell, _ in equal[:50]],
-    )
-
-
-def _copied_sentence(equal: Sequence[Pair], shared: int) -> Sentence:
-    one, other = equal[0]
-    where = _place(other)
-    if other.study != one.study:
-        study = other.study_label
-        where = Sentence("{place} of {study}", place=where, study=study)
-    said = Sentence(
-        "{n} of {shared} readings of {one} are, to the last digit, those of {other}.",
-        n=len(equal),
-        shared=shared,
-        one=_place(one),
-        other=where,
-    )
-    if not _same_machine(one, other):
-        return said
-    same = Sentence("Both studies show one measurement of this machine.")
-    return joined([said, same])
-
-
-def _copied_case(equal: Sequence[Pair], shared: int) -> Doubt:
-    one, other = equal[0]
-    return about_cells(
-        Sentence(
-            "{one} and {other} read, to the last digit, the same on {n} of {shared} "
-            "systems.",
-            one=one.case_label or str(one.case),
-            other=other.case_label or str(other.case),
-            n=len(equal),
-            shared=shared,
-        ),
-        [cell for pair in equal for cell in pair],
-        equal=len(equal),
-        shared=shared,
-        readings=[list(_reading(cell)) for cell, _ in equal[:50]],
-    )
 
 
 def _place(cell: CellFact) -> str:
@@ -239,11 +201,7 @@ def _place(cell: CellFact) -> str:
 
 
 def _same_machine(one: CellFact, other: CellFact) -> bool:
-    return one.study != other.study and (
-        one.system == other.system
-        or (
-            (one.is_native, one.host, one.guest_os, one.guest_bits)
-            == (True, other.host, other.guest_os, other.guest_bits)
-            and other.is_native
-        )
-    )
+    if one.study == other.study:
+        return False
+    machines = [(c.is_native, c.host, c.guest_os, c.guest_bits) for c in (one, other)]
+    return one.system == other.system or (one.is_native and machines[0] == machines[1])

@@ -2,28 +2,186 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from benchmarks.plausibility.facts import RunFact, SampleFact, StudyFacts
-from benchmarks.plausibility.findings import Subject
-from benchmarks.plausibility.registry import Doubt, rule
-from benchmarks.plausibility.relations import (
-    SYSBENCH_PERCENTILES,
-    Identity,
-    Mismatch,
+from benchmarks import units
+from benchmarks.plausibility.facts import (
+    ORDER,
     Readings,
-    at_most,
-    blocks,
+    RunFact,
+    StudyFacts,
     grouped,
-    linpack,
-    ordered,
-    quotient,
-    sysbench_threads,
-    sysbench_total,
-    transferred,
 )
+from benchmarks.plausibility.findings import Doubt, rule, subjects
 from benchmarks.sentences import Sentence
+
+TOLERANCE: Final = 0.02
+"""Tools round, and take two looks at the clock; a slip is larger than 2 %."""
+SYSBENCH_PERCENTILES: Final = math.exp(math.log(1e8) / 1023 / 2) - 1
+"""sysbench 1.0 counts latencies in 1024 buckets whose centres lie evenly on a log scale
+from 0.001 to 100,000 ms, the nearest one each, and prints the centre of the bucket that
+its percentile falls into (src/sb_histogram.c: ``floor(... + 0.5)``; OPER_LOG_* in
+src/sb_logger.c). So a p95 may exceed the exact max by half a bucket: 0.9 %."""
+RELATIONS: Final[Mapping[str, Sentence]] = {
+    "=": Sentence("but"),
+    "<=": Sentence("but at most"),
+    ">=": Sentence("but at least"),
+}
+_SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?([kKMGT]?i?B)", re.ASCII)
+_WHOLE: Final = re.compile(r"[1-9]\d{0,8}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A number that should be another one; ``relation`` is ``=``, ``<=`` or ``>=``."""
+
+    what: str
+    stated: float
+    computed: float
+    metrics: tuple[str, ...]
+    relation: str = "="
+
+
+Identity = Callable[[Readings], Iterator[Mismatch]]
+
+
+def quotient(rate: str, amount: str, time: str) -> Identity:
+    """``rate = amount / time``."""
+
+    def identity(run: Readings) -> Iterator[Mismatch]:
+        used = (rate, amount, time)
+        if run.has(*used) and run[time] > 0 and run[rate] > 0:
+            computed = run[amount] / run[time]
+            if _differs(run[rate], computed, TOLERANCE + run.rounding(*used)):
+                yield Mismatch(f"{amount} / {time}", run[rate], computed, used)
+
+    return identity
+
+
+def _differs(stated: float, computed: float, tolerance: float) -> bool:
+    return abs(stated - computed) > tolerance * max(abs(stated), abs(computed))
+
+
+def blocks(rate: str, operations: str, *keys: str) -> Identity:
+    """``rate = operations per second x block size``."""
+
+    def identity(run: Readings) -> Iterator[Mismatch]:
+        size = next((_bytes(run.parameters[k]) for k in keys if k in run.parameters), 0)
+        if size and run.has(rate, operations) and run[rate] > 0:
+            computed = run[operations] * size
+            tolerance = TOLERANCE + run.rounding(rate, operations)
+            if _differs(run[rate], computed, tolerance):
+                what = Sentence("{amount} x block size", amount=operations)
+                yield Mismatch(what, run[rate], computed, (rate, operations))
+
+    return identity
+
+
+def transferred(rate: str, time: str) -> Identity:
+    """``rate = size / time``; the size is rounded to whole units."""
+
+    def identity(run: Readings) -> Iterator[Mismatch]:
+        size = _bytes(run.parameters.get("size", ""))
+        if size and run.has(rate, time) and run[time] > 0:
+            computed = size / run[time]
+            tolerance = TOLERANCE + run.rounding(rate, time) + 0.5 * 2**20 / size
+            if _differs(run[rate], computed, tolerance):
+                what = Sentence("size / {time}", time=time)
+                yield Mismatch(what, run[rate], computed, (rate, time))
+
+    return identity
+
+
+def _bytes(text: str) -> float:
+    match = _SIZE.fullmatch(text.strip())
+    known = match and units.find(match[2])
+    return units.convert(float(match[1]), match[2], "B") if match and known else 0.0
+
+
+def _whole(text: str) -> int:
+    """A count among the parameters; 0 if it is none."""
+    return int(text) if _WHOLE.fullmatch(text) else 0
+
+
+def at_most(small: str, large: str, slack: float = 0.0) -> Identity:
+    """``small <= large``, where one of them is known to so many parts only."""
+
+    def identity(run: Readings) -> Iterator[Mismatch]:
+        if run.has(small, large) and run[small] > run[large] * (1 + slack + 1e-6):
+            rounding = run.rounding(large) * run[large]
+            if slack:  # two numbers rounded alike keep their order, but only that
+                rounding += run.rounding(small) * run[small]
+            if run[small] > run[large] * (1 + slack) + rounding:
+                what, used = Sentence("at most {most}", most=large), (small, large)
+                yield Mismatch(what, run[small], run[large], used, "<=")
+
+    return identity
+
+
+def linpack(run: Readings) -> Iterator[Mismatch]:
+    """``(2/3 n^3 + 2 n^2) / time``, the operations of one dense solution."""
+    size, used = _whole(run.parameters.get("n", "")), ("performance", "time")
+    if size and run.has(*used) and run["time"] > 0:
+        computed = (2 / 3 * size**3 + 2 * size**2) / run["time"]
+        if _differs(run["performance"], computed, 0.03 + run.rounding(*used)):
+            what = "(2/3 n^3 + 2 n^2) / time"
+            yield Mismatch(what, run["performance"], computed, used)
+
+
+def sysbench_threads(run: Readings) -> Iterator[Mismatch]:
+    """``events x mean latency / threads``: how long each thread was busy.
+
+    Never longer than the run. In a closed loop (OLTP, CPU) a thread does nothing else,
+    so it is not below three quarters either; fileio waits for the disk between events,
+    and a target rate for its next event.
+    """
+    threads = _whole(run.parameters.get("threads", ""))
+    events = next((m for m in ("events", "transactions") if run.has(m)), "")
+    used = (events, "request latency mean", "total time")
+    if not events or not threads or not run.has(*used):
+        return
+    busy_s = run[events] * run["request latency mean"] / threads
+    tolerance = TOLERANCE + run.rounding("request latency mean", "total time")
+    test = run.parameters.get("test", "")
+    closed = test.startswith(("oltp", "cpu")) and "target_rate" not in run.parameters
+    what = Sentence("{events} x mean latency / threads", events=events)
+    if busy_s > run["total time"] * (1 + tolerance):
+        yield Mismatch(what, run["total time"], busy_s, used, ">=")
+    elif closed and run[events] > 0 and busy_s < 0.75 * run["total time"]:
+        yield Mismatch(what, run["total time"], busy_s, used)
+
+
+def sysbench_total(run: Readings) -> Iterator[Mismatch]:
+    """``read + write + other = total``."""
+    used = ("queries", "read/write requests", "other operations")
+    if run.has(*used) and run["queries"] != run[used[1]] + run[used[2]]:
+        computed = run[used[1]] + run[used[2]]
+        what = Sentence("read + write + other")
+        yield Mismatch(what, run["queries"], computed, used)
+
+
+def ordered(slack: float = 0.0) -> Identity:
+    """``min <= percentiles <= max`` and ``min <= mean <= max``, of whatever metric.
+
+    ``slack`` is how far a percentile may lie from the reading that it stands for.
+    """
+
+    def identity(run: Readings) -> Iterator[Mismatch]:
+        for stem in {metric.rpartition(" ")[0] for metric in run.values}:
+            names = (f"{stem} {statistic}" for statistic in ORDER)
+            for small, large in pairwise(name for name in names if run.has(name)):
+                yield from at_most(small, large, slack)(run)
+            for middle in (f"{stem} mean", f"{stem} median"):
+                yield from at_most(f"{stem} min", middle)(run)
+                yield from at_most(middle, f"{stem} max")(run)
+
+    return identity
+
 
 IDENTITIES: Final[Mapping[str, tuple[Identity, ...]]] = {
     "sysbench": (
@@ -56,13 +214,6 @@ ORDERS: Final[Mapping[str, Identity]] = {"sysbench": ordered(SYSBENCH_PERCENTILE
 IN_ORDER: Final = ordered()
 
 
-RELATIONS: Final[Mapping[str, Sentence]] = {
-    "=": Sentence("but"),
-    "<=": Sentence("but at most"),
-    ">=": Sentence("but at least"),
-}
-
-
 @rule(
     "identity-violated", "Numbers of one run that contradict each other", "impossible"
 )
@@ -88,32 +239,27 @@ def identity_violated(study: StudyFacts) -> Iterator[Doubt]:
                     yield _doubt(run, readings, mismatch)
 
 
-def _doubt(run: RunFact, readings: Readings, found: Mismatch) -> Doubt:
-    involved = [readings.samples[metric] for metric in found.metrics]
+def _doubt(run: RunFact, readings: Readings, mismatch: Mismatch) -> Doubt:
+    involved = [readings.samples[metric] for metric in mismatch.metrics]
+    cells = (sample.cell for sample in involved if sample.cell is not None)
     return Doubt(
         Sentence(
             "{name} states {metric} = {stated:g}, {relation} {computed:g} follows from "
             "{formula} (in base units).",
             name=run.name,
-            metric=found.metrics[0],
-            stated=found.stated,
-            relation=RELATIONS[found.relation],
-            computed=found.computed,
-            formula=found.what,
+            metric=mismatch.metrics[0],
+            stated=mismatch.stated,
+            relation=RELATIONS[mismatch.relation],
+            computed=mismatch.computed,
+            formula=mismatch.what,
         ),
-        about_run(run, involved),
+        (*subjects("run", [run.id]), *subjects("cell", cells)),
         {
-            "stated": found.stated,
-            "computed": found.computed,
-            "relation": found.relation,
-            "formula": found.what,
-            "readings": {each.metric: each.value for each in involved},
+            "stated": mismatch.stated,
+            "computed": mismatch.computed,
+            "relation": mismatch.relation,
+            "formula": mismatch.what,
+            "readings": {sample.metric: sample.value for sample in involved},
         },
-        tuple(each.value for each in involved),
+        tuple(sample.value for sample in involved),
     )
-
-
-def about_run(run: RunFact, samples: list[SampleFact]) -> tuple[Subject, ...]:
-    """A run and the cells of some of its samples."""
-    cells = dict.fromkeys(str(each.cell) for each in samples if each.cell is not None)
-    return (Subject("run", str(run.id)), *(Subject("cell", cell) for cell in cells))

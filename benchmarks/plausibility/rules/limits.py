@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks import units
 from benchmarks.analysis.paths import INSIDE
 from benchmarks.plausibility.facts import CellFact, StudyFacts
-from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, counted
 
 LOOPBACK: Final = re.compile(r"localhost|127\.[\d.]+|::1|loopback|lo")
@@ -64,24 +64,18 @@ def _limit(cell: CellFact) -> float | None:
     unit = units.find(cell.unit)
     if unit is None or unit.dimension != "data rate" or cell.better != "higher":
         return None
-    if cell.component == "network":
-        rate = cell.line_rate_bit_per_s
-        return None if rate is None or _is_inside(cell) else _in(cell, rate, "bit/s")
-    if cell.component == "disk" and cell.disk_bus_byte_per_s is not None:
-        return _in(cell, cell.disk_bus_byte_per_s, "B/s")
-    return None
-
-
-def _in(cell: CellFact, rate: float, unit: str) -> float:
-    both = cell.parameters.get("direction", "") in {"both", "bidirectional"}
-    return units.convert(rate * (2 if both else 1), unit, cell.unit)
-
-
-def _is_inside(cell: CellFact) -> bool:
     named = cell.parameters
-    ends = [(named.get("from"), named.get("to"))]
-    ends.append((named.get("from_host"), named.get("to_host")))
-    if any(one and one == other for one, other in ends):
-        return True
+    both = 2 if named.get("direction", "") in {"both", "bidirectional"} else 1
+    if cell.component == "disk" and cell.disk_bus_byte_per_s is not None:
+        return units.convert(both * cell.disk_bus_byte_per_s, "B/s", cell.unit)
+    if cell.component != "network" or cell.line_rate_bit_per_s is None:
+        return None
     peer = named.get("to") or named.get("peer") or ""
-    return cell.scenario in INSIDE or bool(LOOPBACK.fullmatch(peer))
+    is_inside = (
+        cell.scenario in INSIDE
+        or bool(named.get("from") and named["from"] == named.get("to"))
+        or bool(named.get("from_host") and named["from_host"] == named.get("to_host"))
+        or LOOPBACK.fullmatch(peer)
+    )
+    rate = both * cell.line_rate_bit_per_s
+    return None if is_inside else units.convert(rate, "bit/s", cell.unit)

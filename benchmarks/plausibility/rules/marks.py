@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.plausibility.facts import RunFact, StudyFacts
-from benchmarks.plausibility.findings import Id, subjects
-from benchmarks.plausibility.registry import Doubt, rule
+from benchmarks.plausibility.facts import Id, RunFact, StudyFacts
+from benchmarks.plausibility.findings import Doubt, rule, subjects
 from benchmarks.sentences import counted
 
 # Marks that say where numbers come from or that some are missing. What stands is not

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 from typing import Final
 
 from benchmarks.analysis.energy import METERS
 from benchmarks.plausibility.facts import RunFact, StudyFacts
-from benchmarks.plausibility.findings import subjects
-from benchmarks.plausibility.registry import Doubt, rule
+from benchmarks.plausibility.findings import Doubt, rule, subjects
 from benchmarks.sentences import Sentence
 
 LONGER: Final = 0.03
@@ -50,42 +49,37 @@ def meter_window(study: StudyFacts) -> Iterator[Doubt]:
     for name, runs in groups.items():
         work = [run for run in runs if run.tool not in METERS and run.took_s]
         for meter in runs:
-            read_s = _metered_s(meter)
-            if work and read_s:
-                yield from _compared(name, meter, read_s, work)
-
-
-def _compared(
-    name: str, meter: RunFact, read_s: float, work: Sequence[RunFact]
-) -> Iterator[Doubt]:
-    work_s = max(run.took_s or 0 for run in work)
-    share = read_s / work_s - 1
-    if -SHORTER <= share <= LONGER:
-        return
-    how = Sentence("longer") if share > 0 else Sentence("shorter")
-    yield Doubt(
-        Sentence(
-            'The meter of "{name}" read for {read:g} s, the work took {work:g} s: '
-            "{share:.1%} {how}.",
-            name=name,
-            read=read_s,
-            work=work_s,
-            share=abs(share),
-            how=how,
-        ),
-        (
-            *subjects("run", (meter.id, *(run.id for run in work))),
-            *subjects("cell", (each.cell for each in meter.samples if each.cell)),
-        ),
-        {"meter_s": read_s, "work_s": work_s, "off_percent": round(100 * share, 3)},
-        (read_s, work_s),
-        None if share > 0 else "impossible",
-    )
-
-
-def _metered_s(run: RunFact) -> float | None:
-    times = [each.value for each in run.samples if each.metric == METER_TIME]
-    return max(times, default=run.duration_s if run.tool in METERS else None)
+            times = [each.value for each in meter.samples if each.metric == METER_TIME]
+            own_s = meter.duration_s if meter.tool in METERS else None
+            read_s = max(times, default=own_s)
+            if not work or not read_s:
+                continue
+            work_s = max(run.took_s or 0 for run in work)
+            share = read_s / work_s - 1
+            if -SHORTER <= share <= LONGER:
+                continue
+            yield Doubt(
+                Sentence(
+                    'The meter of "{name}" read for {read:g} s, the work took {work:g} '
+                    "s: {share:.1%} {how}.",
+                    name=name,
+                    read=read_s,
+                    work=work_s,
+                    share=abs(share),
+                    how=Sentence("longer") if share > 0 else Sentence("shorter"),
+                ),
+                (
+                    *subjects("run", (meter.id, *(run.id for run in work))),
+                    *subjects("cell", (s.cell for s in meter.samples if s.cell)),
+                ),
+                {
+                    "meter_s": read_s,
+                    "work_s": work_s,
+                    "off_percent": round(100 * share, 3),
+                },
+                (read_s, work_s),
+                None if share > 0 else "impossible",
+            )
 
 
 @rule("elapsed-not-requested", "A run of another length than requested", "implausible")
@@ -103,69 +97,53 @@ def elapsed_not_requested(study: StudyFacts) -> Iterator[Doubt]:
     """
     tables: dict[object, list[RunFact]] = defaultdict(list)
     for run in study.runs:
-        run_s, asked_s = _elapsed_s(run), _asked_s(run)
-        if run_s and asked_s:
-            if abs(run_s / asked_s - 1) > OFF:
-                yield _off(run, run_s, asked_s, Sentence("it was asked for"))
+        run_s, requested_s = run.elapsed_s or run.duration_s, _requested_s(run)
+        if run_s and requested_s:
+            if abs(run_s / requested_s - 1) > OFF:
+                yield _off(run, run_s, requested_s, Sentence("it was asked for"))
         elif run.elapsed_s:
             tables[run.tool, run.document, run.table].append(run)
     for runs in tables.values():
-        yield from _unlike_the_others(runs)
+        times = [run.elapsed_s or 0 for run in runs]
+        middle = median(times)
+        alike = sum(abs(time_s / middle - 1) <= 0.02 for time_s in times)
+        if len(runs) < 4 or 4 * alike < 3 * len(runs):
+            continue
+        for run, run_s in zip(runs, times, strict=True):
+            if abs(run_s / middle - 1) > OFF:
+                others = Sentence("the others of its table took")
+                yield _off(run, run_s, middle, others)
 
 
-def _unlike_the_others(runs: Sequence[RunFact]) -> Iterator[Doubt]:
-    times = [_elapsed_s(run) or 0 for run in runs]
-    middle = median(times)
-    alike = sum(abs(each / middle - 1) <= 0.02 for each in times)
-    if len(runs) < 4 or 4 * alike < 3 * len(runs):
-        return
-    for run, this_s in zip(runs, times, strict=True):
-        if abs(this_s / middle - 1) > OFF:
-            yield _off(run, this_s, middle, Sentence("the others of its table took"))
-
-
-def _off(run: RunFact, run_s: float, asked_s: float, whose: Sentence) -> Doubt:
+def _off(run: RunFact, run_s: float, expected_s: float, whose: Sentence) -> Doubt:
+    name = run.name
+    parameters = run.samples[0].parameters if run.samples else {}
+    one, other = parameters.get("from"), parameters.get("to")
+    if one and other:
+        name = Sentence("{name} ({one} to {other})", name=name, one=one, other=other)
     return Doubt(
         Sentence(
             "{name} took {took:g} s, {whose} {asked:g} s ({off:+.1%}).",
-            name=_named(run),
+            name=name,
             took=run_s,
             whose=whose,
-            asked=asked_s,
-            off=run_s / asked_s - 1,
+            asked=expected_s,
+            off=run_s / expected_s - 1,
         ),
         subjects("run", (run.id,)),
-        {"elapsed_s": run_s, "expected_s": asked_s},
-        (run_s, asked_s),
+        {"elapsed_s": run_s, "expected_s": expected_s},
+        (run_s, expected_s),
     )
 
 
-def _named(run: RunFact) -> str:
-    parameters = run.samples[0].parameters if run.samples else {}
-    ends = [parameters.get("from"), parameters.get("to")]
-    if not all(ends):
-        return run.name
-    one, other = (str(end) for end in ends)
-    return Sentence("{name} ({one} to {other})", name=run.name, one=one, other=other)
-
-
-def _elapsed_s(run: RunFact) -> float | None:
-    return run.elapsed_s or run.duration_s
-
-
-def _asked_s(run: RunFact) -> float | None:
+def _requested_s(run: RunFact) -> float | None:
     """What the run was told: stated, or a parameter that all its samples share."""
     if run.requested_s:
         return run.requested_s
-    stated = [*_requests(run.facts.items())]
-    for each in run.samples:
-        stated += _requests(each.parameters.items())
-    return stated[0] if len(set(stated)) == 1 else None
-
-
-def _requests(pairs: Iterable[tuple[str, object]]) -> Iterator[float]:
-    for key, value in pairs:
-        if key in REQUESTS:
-            found = _REQUEST.fullmatch(str(value).strip())
-            if found and found[2] in SECONDS:
-                yield float(found[1]) * SECONDS[found[2]]
+    stated = set()
+    for named in (run.facts, *(sample.parameters for sample in run.samples)):
+        for key in named.keys() & set(REQUESTS):
+            match = _REQUEST.fullmatch(str(named[key]).strip())
+            if match and match[2] in SECONDS:
+                stated.add(float(match[1]) * SECONDS[match[2]])
+    return stated.pop() if len(stated) == 1 else None

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from benchmarks import units
-from benchmarks.plausibility.facts import RunFact, SampleFact, StudyFacts
-from benchmarks.plausibility.findings import Subject
-from benchmarks.plausibility.registry import Doubt, rule
-from benchmarks.plausibility.relations import Readings, grouped
+from benchmarks.plausibility.facts import RunFact, SampleFact, StudyFacts, grouped
+from benchmarks.plausibility.findings import Doubt, Evidence, rule, subjects
 from benchmarks.sentences import Sentence, counted
 
 ENDS: Final = (("local", "from"), ("remote", "to"))
@@ -24,52 +22,43 @@ class End:
     """One end of a netperf run: how many CPUs its numbers imply, and how surely."""
 
     run: RunFact
-    readings: Readings
+    samples: tuple[SampleFact, ...]
     side: str
     place: str
     cpus: float
     tolerance: float
 
-    @property
-    def whole(self) -> int | None:
+    def whole(self, factor: float = 1) -> int | None:
         """The whole number of CPUs that it comes near to; None if none."""
-        return _whole(self.cpus, self.tolerance)
-
-    @property
-    def samples(self) -> list[SampleFact]:
-        found = (f"service demand {self.side}", f"CPU utilization {self.side}")
-        return [self.readings.samples[each] for each in ("throughput", *found)]
-
-
-def _whole(cpus: float, tolerance: float) -> int | None:
-    nearest = round(cpus)
-    near = nearest >= 1 and abs(cpus / nearest - 1) <= tolerance
-    return nearest if near else None
+        cpus = self.cpus * factor
+        nearest = round(cpus)
+        near = nearest >= 1 and abs(cpus / nearest - 1) <= self.tolerance
+        return nearest if near else None
 
 
 def _ends(study: StudyFacts) -> Iterator[End]:
     """CPUs = service demand x throughput / CPU share; a KB is 1024 B here."""
     for run in study.runs:
-        if run.tool == "netperf":
-            for readings in grouped(run):
-                for side, key in ENDS:
-                    yield from _end(run, readings, side, key)
-
-
-def _end(run: RunFact, readings: Readings, side: str, key: str) -> Iterator[End]:
-    demand, share = f"service demand {side}", f"CPU utilization {side}"
-    used = ("throughput", demand, share)
-    unit = units.find(readings.samples[demand].unit) if readings.has(demand) else None
-    if unit is None or unit.dimension != "CPU time per data":
-        return
-    if not readings.has(*used) or not all(readings[each] > 0 for each in used):
-        return
-    per_kb_us = units.convert(readings[demand], readings.samples[demand].unit, "us/KB")
-    busy = per_kb_us * 1e-6 * readings["throughput"] / 1024
-    place = readings.parameters.get(key, f"{run.host} {run.system_label}")
-    tolerance = TOLERANCE + readings.rounding(*used)
-    cpus = busy / (readings[share] / 100)
-    yield End(run, readings, side, place, cpus, tolerance)
+        for readings in grouped(run) if run.tool == "netperf" else ():
+            for side, key in ENDS:
+                demand, share = f"service demand {side}", f"CPU utilization {side}"
+                used = ("throughput", demand, share)
+                if not readings.has(*used) or min(readings[n] for n in used) <= 0:
+                    continue
+                printed = readings.samples[demand].unit
+                unit = units.find(printed)
+                if unit is None or unit.dimension != "CPU time per data":
+                    continue
+                per_kb_us = units.convert(readings[demand], printed, "us/KB")
+                busy = per_kb_us * 1e-6 * readings["throughput"] / 1024
+                yield End(
+                    run,
+                    tuple(readings.samples[name] for name in used),
+                    side,
+                    readings.parameters.get(key, f"{run.host} {run.system_label}"),
+                    busy / (readings[share] / 100),
+                    TOLERANCE + readings.rounding(*used),
+                )
 
 
 @rule("netperf-service-demand", "netperf's CPU time contradicts itself", "impossible")
@@ -86,64 +75,57 @@ def netperf_service_demand(study: StudyFacts) -> Iterator[Doubt]:
     What to do: correct the unit or the name of the end; look up the raw output.
     """
     ends = list(_ends(study))
-    broken = [end for end in ends if end.whole is None]
-    mebi = [e for e in broken if _whole(e.cpus * MEBI, e.tolerance) is not None]
+    broken = [end for end in ends if end.whole() is None]
+    mebi = [end for end in broken if end.whole(MEBI) is not None]
     if mebi:
-        yield _mebibytes(mebi)
+        throughput = [end.samples[0] for end in mebi]
+        known = (sample.cell for sample in throughput if sample.cell is not None)
+        yield Doubt(
+            counted(
+                "The throughput of {n} run is in MiB/s, not {unit}: only so do service "
+                "demand and CPU utilization imply whole CPUs.",
+                "The throughput of {n} runs is in MiB/s, not {unit}: only so do "
+                "service demand and CPU utilization imply whole CPUs.",
+                n=len({end.run.id for end in mebi}),
+                unit=throughput[0].unit,
+            ),
+            (*subjects("run", (e.run.id for e in mebi)), *subjects("cell", known)),
+            {"factor": MEBI, "implied_cpus": [round(e.cpus, 4) for e in mebi[:100]]},
+            tuple(sample.value for sample in throughput),
+        )
     for end in broken:
         if end not in mebi:
-            yield _violated(end)
+            sentence = Sentence(
+                "{name}: service demand {side} x throughput / CPU utilization implies "
+                "{cpus:.3f} CPUs at {place}.",
+                name=end.run.name,
+                side=end.side,
+                cpus=end.cpus,
+                place=end.place,
+            )
+            yield _about_end(
+                end,
+                sentence,
+                {
+                    "implied_cpus": end.cpus,
+                    "tolerance": end.tolerance,
+                    "place": end.place,
+                },
+            )
     yield from _other_machine(ends)
 
 
-def _subjects(ends: Sequence[End], *, cells: bool = True) -> tuple[Subject, ...]:
-    runs = dict.fromkeys(Subject("run", str(end.run.id)) for end in ends)
-    samples = [each for end in ends for each in end.samples if each.cell is not None]
-    named = dict.fromkeys(Subject("cell", str(each.cell)) for each in samples)
-    return (*runs, *(named if cells else ()))
-
-
-def _mebibytes(ends: Sequence[End]) -> Doubt:
-    throughput = [end.readings.samples["throughput"] for end in ends]
-    cells = dict.fromkeys(
-        str(each.cell) for each in throughput if each.cell is not None
-    )
-    runs = len({end.run.id for end in ends})
-    return Doubt(
-        counted(
-            "The throughput of {n} run is in MiB/s, not {unit}: only so do service "
-            "demand and CPU utilization imply whole CPUs.",
-            "The throughput of {n} runs is in MiB/s, not {unit}: only so do service "
-            "demand and CPU utilization imply whole CPUs.",
-            n=runs,
-            unit=throughput[0].unit,
-        ),
-        (*_subjects(ends, cells=False), *(Subject("cell", each) for each in cells)),
-        {"factor": MEBI, "implied_cpus": [round(end.cpus, 4) for end in ends[:100]]},
-        tuple(each.value for each in throughput),
-    )
-
-
-def _violated(end: End) -> Doubt:
-    return Doubt(
-        Sentence(
-            "{name}: service demand {side} x throughput / CPU utilization implies "
-            "{cpus:.3f} CPUs at {place}.",
-            name=end.run.name,
-            side=end.side,
-            cpus=end.cpus,
-            place=end.place,
-        ),
-        _subjects([end]),
-        {"implied_cpus": end.cpus, "tolerance": end.tolerance, "place": end.place},
-        tuple(each.value for each in end.samples),
-    )
+def _about_end(end: End, sentence: Sentence, evidence: Mapping[str, Evidence]) -> Doubt:
+    cells = (sample.cell for sample in end.samples if sample.cell is not None)
+    about = (*subjects("run", [end.run.id]), *subjects("cell", cells))
+    return Doubt(sentence, about, evidence, tuple(s.value for s in end.samples))
 
 
 def _other_machine(ends: Sequence[End]) -> Iterator[Doubt]:
+    """What implies other CPUs than three of four runs to the same place do."""
     places: dict[str, list[tuple[End, int]]] = defaultdict(list)
     for end in ends:
-        cpus = end.whole or _whole(end.cpus * MEBI, end.tolerance)
+        cpus = end.whole() or end.whole(MEBI)
         if cpus is not None:
             places[end.place].append((end, cpus))
     for place, members in places.items():
@@ -152,17 +134,18 @@ def _other_machine(ends: Sequence[End]) -> Iterator[Doubt]:
             continue
         for end, cpus in members:
             if cpus != usual:
-                yield Doubt(
-                    Sentence(
-                        "{name} to or from {place} implies {cpus} CPU there, {times} "
-                        "other runs imply {usual}: it measured another machine.",
-                        name=end.run.name,
-                        place=place,
-                        cpus=cpus,
-                        times=times,
-                        usual=usual,
-                    ),
-                    _subjects([end]),
-                    {"implied_cpus": cpus, "elsewhere": usual, "place": place},
-                    tuple(each.value for each in end.samples),
+                sentence = Sentence(
+                    "{name} to or from {place} implies {cpus} CPU there, {times} other "
+                    "runs imply {usual}: it measured another machine.",
+                    name=end.run.name,
+                    place=place,
+                    cpus=cpus,
+                    times=times,
+                    usual=usual,
                 )
+                evidence: Mapping[str, Evidence] = {
+                    "implied_cpus": cpus,
+                    "elsewhere": usual,
+                    "place": place,
+                }
+                yield _about_end(end, sentence, evidence)

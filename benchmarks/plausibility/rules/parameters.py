@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Column, RunFact, StudyFacts
-from benchmarks.plausibility.findings import Id, Subject
-from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.plausibility.facts import CellFact, Column, Id, RunFact, StudyFacts
+from benchmarks.plausibility.findings import Doubt, Subject, about_cells, rule
 from benchmarks.sentences import Sentence, counted, joined
 
 ENDS: Final = frozenset(
@@ -23,7 +22,6 @@ MOST: Final = 2
 """Cases that differ in more parameters are other tests, not slips."""
 ITERATIONS: Final = ("iterations", "repetitions", "runs", "loops", "passes")
 
-Cells = Mapping[Id, CellFact]
 Change = tuple[tuple[str, str, str], ...]
 
 
@@ -45,37 +43,33 @@ def parameters_differ(study: StudyFacts) -> Iterator[Doubt]:
     for cell in study.cells:
         test = (cell.tool, *cell.column[2:])
         tests[test].setdefault(cell.column, {})[cell.case] = cell
-    spread = _systems_of_cases(study)
-    for columns in tests.values():
-        for column, cells in columns.items():
-            alone = [cell for case, cell in cells.items() if spread[case] == 1]
-            if alone:
-                others = [each for name, each in columns.items() if name != column]
-                yield from _changed(alone, cells, others, study)
-
-
-def _systems_of_cases(study: StudyFacts) -> Mapping[Id, int]:
     systems: dict[Id, set[Id]] = defaultdict(set)
     for cell in study.cells:
         systems[cell.case].add(cell.system)
-    return {case: len(each) for case, each in systems.items()}
+    for columns in tests.values():
+        for column, cells in columns.items():
+            alone = [cell for case, cell in cells.items() if len(systems[case]) == 1]
+            missing = {
+                case: cell
+                for name, others in columns.items()
+                for case, cell in others.items()
+                if alone and name != column and case not in cells
+            }
+            yield from _changed(alone, list(missing.values()), study)
 
 
 def _changed(
-    alone: Sequence[CellFact], own: Cells, others: Sequence[Cells], study: StudyFacts
+    alone: Sequence[CellFact], missing: Sequence[CellFact], study: StudyFacts
 ) -> Iterator[Doubt]:
-    missing = {
-        case: cell for each in others for case, cell in each.items() if case not in own
-    }
-    found: dict[tuple[str, ...], list[tuple[CellFact, CellFact, Change]]] = {}
+    """What a system has alone, beside what it lacks instead."""
+    changed: dict[object, list[tuple[CellFact, CellFact, Change]]] = defaultdict(list)
     for cell in alone:
-        if counterpart := _nearest(cell, missing.values(), study):
-            change = _change(cell, counterpart)
-            keys = tuple(key for key, _, _ in change)
-            found.setdefault(keys, []).append((cell, counterpart, change))
-    for members in found.values():
+        if other := _nearest(cell, missing, study):
+            change = _change(cell, other)
+            changed[tuple(key for key, _, _ in change)].append((cell, other, change))
+    for members in changed.values():
         cell, other, change = members[0]
-        said = [
+        changes = [
             Sentence("{key} {here} instead of {there}", key=key, here=here, there=there)
             for key, here, there in change
         ]
@@ -84,13 +78,13 @@ def _changed(
                 "{name} was measured with {said} of {other}.",
                 "{name} ({n} cases) was measured with {said} of {other}.",
                 name=cell.name,
-                said=joined(said, ", "),
+                said=joined(changes, ", "),
                 other=other.system_label,
                 n=len(members),
             ),
-            [each for each, _, _ in members],
-            parameters=[list(map(list, each)) for _, _, each in members],
-            other_cells=[str(each.id) for _, each, _ in members],
+            [cell for cell, _, _ in members],
+            parameters=[list(map(list, change)) for _, _, change in members],
+            other_cells=[str(other.id) for _, other, _ in members],
         )
 
 
@@ -134,33 +128,32 @@ def length_differs(study: StudyFacts) -> Iterator[Doubt]:
         if run.elapsed_s:
             tools[run.tool][run.system].append(run)
     for tool, systems in tools.items():
-        lengths_s = {
-            s: found for s, runs in systems.items() if (found := _fixed_s(runs))
-        }
-        if lengths_s and max(lengths_s.values()) > 1.5 * min(lengths_s.values()):
-            told = sorted(lengths_s.items(), key=lambda each: each[1])
-            labels = {s: systems[s][0].system_label or str(s) for s, _ in told}
-            yield Doubt(
-                Sentence(
-                    "{tool} ran for {short:g} s on {one} and for {long:g} s on "
-                    "{other}.",
-                    tool=tool,
-                    short=told[0][1],
-                    one=labels[told[0][0]],
-                    long=told[-1][1],
-                    other=labels[told[-1][0]],
-                ),
-                tuple(Subject("system", str(system)) for system, _ in told),
-                {"lengths_s": {labels[system]: length for system, length in told}},
-                tuple(length for _, length in told),
-            )
-
-
-def _fixed_s(runs: Sequence[RunFact]) -> float | None:
-    times = [run.elapsed_s or 0 for run in runs]
-    middle = median(times)
-    alike = sum(abs(each / middle - 1) <= 0.02 for each in times)
-    return middle if len(times) >= 3 and 3 * alike >= 2 * len(times) else None
+        lengths_s: dict[Id, float] = {}
+        for system, runs in systems.items():
+            times = [run.elapsed_s or 0 for run in runs]
+            middle = median(times)
+            alike = sum(abs(time_s / middle - 1) <= 0.02 for time_s in times)
+            # What a slow system takes longer for has no fixed length.
+            if len(times) >= 3 and 3 * alike >= 2 * len(times):
+                lengths_s[system] = middle
+        if not lengths_s or max(lengths_s.values()) <= 1.5 * min(lengths_s.values()):
+            continue
+        ordered = sorted(lengths_s.items(), key=lambda pair: pair[1])
+        labels = {s: systems[s][0].system_label or str(s) for s, _ in ordered}
+        (shortest, short), (longest, long) = ordered[0], ordered[-1]
+        yield Doubt(
+            Sentence(
+                "{tool} ran for {short:g} s on {one} and for {long:g} s on {other}.",
+                tool=tool,
+                short=short,
+                one=labels[shortest],
+                long=long,
+                other=labels[longest],
+            ),
+            tuple(Subject("system", str(system)) for system, _ in ordered),
+            {"lengths_s": {labels[system]: length for system, length in ordered}},
+            tuple(length for _, length in ordered),
+        )
 
 
 @rule("iterations-as-runs", "Iterations that may pass for runs", "check")

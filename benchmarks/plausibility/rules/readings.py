@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Final
 
 from benchmarks.plausibility.facts import CellFact, StudyFacts
-from benchmarks.plausibility.registry import Doubt, about_cells, further, rule
+from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
 from benchmarks.sentences import Sentence
 
 FULL: Final = 99.4
@@ -27,21 +27,30 @@ def zero_reading(study: StudyFacts) -> Iterator[Doubt]:
 
     What to do: treat the cell as not measured; measure the CPU from the host.
     """
-    rows: dict[object, list[CellFact]] = defaultdict(list)
+    rows: dict[object, list[float]] = defaultdict(list)
     for cell in study.cells:
-        rows[cell.case].append(cell)
-    zeros = [each for each in study.cells if each.mean == 0 and _must_read(each)]
-    for cells in _alike(each for each in zeros if _reads_elsewhere(each, rows)):
-        others = [other.mean for cell in cells for other in rows[cell.case]]
+        rows[cell.case].append(cell.mean)
+    zeros = []
+    for cell in study.cells:
+        rate_or_time = cell.unit != "%" and (
+            cell.better == "higher" or (cell.better == "lower" and cell.unit in "s W J")
+        )
+        if cell.mean == 0 and (cell.is_share or rate_or_time):
+            others = [mean for mean in rows[cell.case] if mean > 0]
+            # A share of 0.4 % may well be rounded down to 0 elsewhere.
+            if not others or cell.unit != "%" or median(others) >= READABLE:
+                zeros.append(cell)
+    for cells in _alike(zeros):
+        elsewhere = [mean for cell in cells for mean in rows[cell.case] if mean]
         yield about_cells(
             Sentence(
                 "{cases} reads 0 {unit} in a live run: it was not measured.",
-                cases=_named(cells),
+                cases=further(cells[0].name, len(cells) - 1),
                 unit=cells[0].unit,
             ),
             cells,
             reading=0,
-            elsewhere=[each for each in others if each][:20],
+            elsewhere=elsewhere[:20],
         )
 
 
@@ -58,11 +67,17 @@ def saturated_reading(study: StudyFacts) -> Iterator[Doubt]:
     What to do: look at the host's own counters; name the CPU as the limit if it was.
     """
     shares = [cell for cell in study.cells if cell.is_share]
-    for cells in _alike(cell for cell in shares if _is_too_much(cell)):
+    too_much = [
+        cell
+        for cell in shares
+        if (cpus := cell.vcpus or cell.host_cores) is not None
+        and cell.mean > 100 * cpus * 1.02
+    ]
+    for cells in _alike(too_much):
         yield about_cells(
             Sentence(
                 "{cases} reads {mean:g} %, and the system has {cpus} CPUs.",
-                cases=_named(cells),
+                cases=further(cells[0].name, len(cells) - 1),
                 mean=cells[0].mean,
                 cpus=cells[0].vcpus or cells[0].host_cores or 0,
             ),
@@ -71,15 +86,16 @@ def saturated_reading(study: StudyFacts) -> Iterator[Doubt]:
             readings=[cell.mean for cell in cells],
         )
     for cells in _alike(cell for cell in shares if _is_full(cell)):
+        stuck = any(cell.component != "CPU" and cell.mean == 100 for cell in cells)
         yield about_cells(
             Sentence(
                 "{cases} reads {mean:g} %: a stuck counter, or the CPU was the limit "
                 "of this test.",
-                cases=_named(cells),
+                cases=further(cells[0].name, len(cells) - 1),
                 mean=cells[0].mean,
             ),
             cells,
-            severity=None if any(map(_is_stuck, cells)) else "check",
+            severity=None if stuck else "check",
             readings=[cell.mean for cell in cells],
         )
 
@@ -92,33 +108,8 @@ def _alike(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
     return iter(groups.values())
 
 
-def _named(cells: Sequence[CellFact]) -> str:
-    return further(cells[0].name, len(cells) - 1)
-
-
-def _is_too_much(cell: CellFact) -> bool:
-    cpus = cell.vcpus or cell.host_cores
-    return cpus is not None and cell.mean > 100 * cpus * 1.02
-
-
 def _is_full(cell: CellFact) -> bool:
     """Full where it need not be; or, in a test of the CPU, without any scatter."""
     if cell.component == "CPU":
         return cell.n > 1 and set(cell.means) == {100.0}
     return FULL <= cell.mean <= 100
-
-
-def _is_stuck(cell: CellFact) -> bool:
-    return cell.component != "CPU" and cell.mean == 100
-
-
-def _must_read(cell: CellFact) -> bool:
-    if cell.unit == "%":
-        return cell.is_share
-    return cell.better == "higher" or (cell.better == "lower" and cell.unit in "s W J")
-
-
-def _reads_elsewhere(cell: CellFact, rows: dict[object, list[CellFact]]) -> bool:
-    """Whether 0 is more than a small reading rounded down."""
-    others = [other.mean for other in rows[cell.case] if other.mean > 0]
-    return not others or cell.unit != "%" or median(others) >= READABLE

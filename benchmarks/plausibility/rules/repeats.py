@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from benchmarks.analysis.energy import WORK_TIMES
-from benchmarks.plausibility.facts import CellFact, StudyFacts
-from benchmarks.plausibility.findings import Id
-from benchmarks.plausibility.precision import Noise
-from benchmarks.plausibility.registry import Doubt, about_cells, rule
-from benchmarks.plausibility.rules.duplicates import CHANCE, STEADY, Grids, grids
+from benchmarks.plausibility.facts import CellFact, Id, StudyFacts
+from benchmarks.plausibility.findings import Doubt, about_cells, rule
+from benchmarks.plausibility.rules.duplicates import CHANCE, STEADY
 from benchmarks.sentences import Sentence, counted, joined
 
 FEWEST_RUNS: Final = 5
@@ -37,57 +35,45 @@ def few_distinct_readings(study: StudyFacts) -> Iterator[Doubt]:
 
     What to do: look at the raw outputs; repeat the runs with a finer clock.
     """
-    grid = grids(study)
-    given = _given_lengths(study)
-    for cell in study.cells:
-        if cell.better == "neither" or len(cell.means) < FEWEST_RUNS or cell.mean <= 0:
-            continue
-        if (cell.tool, cell.case) in given:
-            continue
-        values = sorted(set(cell.means))
-        few = len(values) * 3 <= len(cell.means) + 1
-        if few and not _may_agree(cell, len(values), grid, study.noise):
-            yield about_cells(
-                counted(
-                    "The {runs} runs of {name} read only {n} distinct value: {values}.",
-                    "The {runs} runs of {name} read only {n} distinct values: "
-                    "{values}.",
-                    runs=len(cell.means),
-                    name=cell.name,
-                    n=len(values),
-                    values=joined([Sentence("{x:g}", x=x) for x in values], ", "),
-                ),
-                (cell,),
-                distinct=len(values),
-                runs=len(cell.means),
-                readings=list(cell.means),
-            )
-
-
-def _given_lengths(study: StudyFacts) -> set[tuple[str, Id]]:
-    """The cases that read how long a test was told to last."""
+    # How long a test was told to last is no measurement.
     lengths: dict[tuple[str, Id], dict[Id, float]] = defaultdict(dict)
     for cell in study.cells:
         if cell.metric in WORK_TIMES and cell.mean > 0:
             lengths[cell.tool, cell.case][cell.system] = cell.mean
-    return {
-        case
-        for case, systems in lengths.items()
-        if len(systems) > 1 and _spread(list(systems.values())) <= GIVEN
-    }
+    requested = set()
+    for case, systems in lengths.items():
+        low, high = np.quantile(list(systems.values()), [0.25, 0.75])
+        if len(systems) > 1 and high / low - 1 <= GIVEN:
+            requested.add(case)
+    for cell in study.cells:
+        if cell.better == "neither" or len(cell.means) < FEWEST_RUNS or cell.mean <= 0:
+            continue
+        values = sorted(set(cell.means))
+        few = len(values) * 3 <= len(cell.means) + 1
+        if (cell.tool, cell.case) in requested or not few or _may_agree(cell, study):
+            continue
+        yield about_cells(
+            counted(
+                "The {runs} runs of {name} read only {n} distinct value: {values}.",
+                "The {runs} runs of {name} read only {n} distinct values: {values}.",
+                runs=len(cell.means),
+                name=cell.name,
+                n=len(values),
+                values=joined([Sentence("{x:g}", x=x) for x in values], ", "),
+            ),
+            (cell,),
+            distinct=len(values),
+            runs=len(cell.means),
+            readings=list(cell.means),
+        )
 
 
-def _spread(lengths: Sequence[float]) -> float:
-    """How far the middle half lies apart, in parts of the shorter end."""
-    low, high = np.quantile(lengths, [0.25, 0.75])
-    return float(high / low - 1)
-
-
-def _may_agree(cell: CellFact, distinct: int, grid: Grids, noise: Noise) -> bool:
-    """Whether the repeats can be chance: all but ``distinct`` runs fell on another."""
-    step = grid[cell.study, cell.kind].step(cell.mean)
+def _may_agree(cell: CellFact, study: StudyFacts) -> bool:
+    """Whether the repeats can be chance: each fell on one of the distinct values."""
+    distinct = len(set(cell.means))
+    step = study.step(cell)
     width = max(cell.means) - min(cell.means)
-    deviation = max(width / 2, noise.of_kind(cell) * STEADY * cell.mean / 2)
+    deviation = max(width / 2, study.noise.of_kind(cell) * STEADY * cell.mean / 2)
     chance = min(
         1.0, distinct * step / (2 * math.sqrt(math.pi) * max(deviation, step / 6))
     )

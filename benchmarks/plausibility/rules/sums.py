@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, StudyFacts
-from benchmarks.plausibility.precision import Noise, precision
-from benchmarks.plausibility.registry import Doubt, about_cells, rule
+from benchmarks.plausibility.facts import CellFact, Noise, StudyFacts, precision
+from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence
 
 TOTALS: Final = ("sum", "mean")
@@ -33,12 +32,11 @@ def slots_do_not_add_up(study: StudyFacts) -> Iterator[Doubt]:
 
     What to do: look up both tables in the source; keep the slots or the sum, not both.
     """
-    noise = study.noise
     for slots in _slots(study):
         parts = [cell for slot, cell in slots.items() if slot.isdigit()]
         for kind in TOTALS:
             if total := slots.get(kind):
-                yield from _compared(kind, total, parts, noise)
+                yield from _compared(total, parts, study.noise)
 
 
 def adding_up(study: StudyFacts) -> Iterator[CellFact]:
@@ -47,8 +45,8 @@ def adding_up(study: StudyFacts) -> Iterator[CellFact]:
         totals = [slots[kind] for kind in TOTALS if kind in slots]
         parts = [cell for slot, cell in slots.items() if slot.isdigit()]
         if totals and len(parts) == totals[0].vms:
-            found = [_compared(each.slot, each, parts, study.noise) for each in totals]
-            if not any(doubt for doubts in found for doubt in doubts):
+            doubts = [_compared(total, parts, study.noise) for total in totals]
+            if not any(doubt for each in doubts for doubt in each):
                 yield from parts
 
 
@@ -61,15 +59,34 @@ def _slots(study: StudyFacts) -> Iterator[Slots]:
     return (slots for slots in groups.values() if len(slots) > 1)
 
 
-def _compared(
-    kind: str, total: CellFact, parts: list[CellFact], noise: Noise
-) -> Iterator[Doubt]:
+def _compared(total: CellFact, parts: list[CellFact], noise: Noise) -> Iterator[Doubt]:
+    kind = total.slot
     if len(parts) == total.vms:
         expected = math.fsum(part.mean for part in parts)
         expected /= len(parts) if kind == "mean" else 1
-        off = abs(total.mean - expected)
-        if expected and off > _tolerance(total, parts, noise):
-            yield _doubt(kind, total, parts, expected)
+        if not expected:
+            return
+        off = total.mean / expected - 1
+        if abs(total.mean - expected) > _tolerance(total, parts, noise):
+            yield about_cells(
+                Sentence(
+                    "The printed {kind} of {name} is {total:g} {unit}, its {slots} "
+                    "slots give {expected:g} {unit} ({off:+.2%}).",
+                    kind=Sentence("mean") if kind == "mean" else Sentence("sum"),
+                    name=total.name,
+                    total=total.mean,
+                    unit=total.unit,
+                    slots=len(parts),
+                    expected=expected,
+                    off=off,
+                ),
+                (total, *parts),
+                severity=None if abs(off) >= CLEARLY else "check",
+                printed=total.mean,
+                recomputed=expected,
+                parts=[part.mean for part in parts],
+                off_percent=round(off * 100, 4),
+            )
     elif kind == "sum" and total.better == "higher":
         largest = max(parts, key=lambda part: part.mean, default=total)
         if largest.mean > total.mean + _tolerance(total, parts, noise):
@@ -93,7 +110,7 @@ def _compared(
 def _tolerance(total: CellFact, parts: list[CellFact], noise: Noise) -> float:
     cells = [total, *parts]
     known = [cell.decimals for cell in cells if cell.decimals is not None]
-    readings = [each for cell in cells for each in (cell.means or (cell.mean,))]
+    readings = [value for cell in cells for value in cell.readings]
     printed = precision(readings, max(known, default=None))
     rounding = math.fsum(printed.step(cell.mean) for cell in cells) / 2
     scatter = 0.0
@@ -101,26 +118,3 @@ def _tolerance(total: CellFact, parts: list[CellFact], noise: Noise) -> float:
         fewest = min(cell.n for cell in cells)
         scatter = 3 * noise.of_run(total) * abs(total.mean) / math.sqrt(fewest)
     return rounding + SLACK * abs(total.mean) + scatter
-
-
-def _doubt(kind: str, total: CellFact, parts: list[CellFact], expected: float) -> Doubt:
-    off = total.mean / expected - 1
-    return about_cells(
-        Sentence(
-            "The printed {kind} of {name} is {total:g} {unit}, its {slots} slots give "
-            "{expected:g} {unit} ({off:+.2%}).",
-            kind=Sentence("mean") if kind == "mean" else Sentence("sum"),
-            name=total.name,
-            total=total.mean,
-            unit=total.unit,
-            slots=len(parts),
-            expected=expected,
-            off=off,
-        ),
-        (total, *parts),
-        severity=None if abs(off) >= CLEARLY else "check",
-        printed=total.mean,
-        recomputed=expected,
-        parts=[part.mean for part in parts],
-        off_percent=round(off * 100, 4),
-    )

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 from benchmarks.analysis.paths import INSIDE
-from benchmarks.plausibility.curves import off_the_curve
 from benchmarks.plausibility.facts import CellFact, StudyFacts
-from benchmarks.plausibility.findings import subjects
-from benchmarks.plausibility.registry import Doubt, about_cells, rule
-from benchmarks.plausibility.rules.lone_runs import runs_off
+from benchmarks.plausibility.findings import Doubt, about_cells, rule, subjects
 from benchmarks.plausibility.rules.sums import adding_up
-from benchmarks.plausibility.starts import Starts, is_extreme
+from benchmarks.plausibility.slips import (
+    CLEARLY,
+    FARTHEST,
+    LEAST,
+    NEAR,
+    Starts,
+    nearest_factor,
+    runs_off,
+)
 from benchmarks.plausibility.tables import (
     SIBLINGS,
     Floats,
     Table,
     emulated_tables,
     nanmedian,
+    off_the_curve,
     residuals,
     spread_without,
     tables,
-)
-from benchmarks.plausibility.unit_factors import (
-    CLEARLY,
-    FARTHEST,
-    LEAST,
-    NEAR,
-    nearest_factor,
 )
 from benchmarks.sentences import Sentence
 
@@ -68,7 +67,7 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     starts = Starts(study)
     within = [doubt for cell in study.cells for doubt in runs_off(cell, starts)]
     yield from within
-    silent = {each for doubt in within for each in doubt.subjects}
+    silent = {subject for doubt in within for subject in doubt.subjects}
     silent |= set(subjects("cell", (cell.id for cell in adding_up(study))))
     for doubt in _across_systems(study):
         if not silent.issuperset(doubt.subjects):
@@ -87,44 +86,79 @@ def _across_systems(study: StudyFacts) -> Iterator[Doubt]:
         yield from _cells_off(table, residuals(table.logs), study)
 
 
+def _columns_off(table: Table) -> Iterator[Doubt]:
+    """A system that is off by the same factor in all its cases."""
+    columns = [
+        [cell for cell in cells if cell] for cells in zip(*table.cells, strict=True)
+    ]
+    hosts: dict[str, list[int]] = defaultdict(list)
+    for column, members in enumerate(columns):
+        hosts[members[0].host].append(column)
+    for column, members in enumerate(columns):
+        others = [other for other in hosts[members[0].host] if other != column]
+        if len(members) < 2 or not others or members[0].is_extreme:
+            continue
+        middle = nanmedian(table.logs[:, others[:SIBLINGS]], axis=1)
+        distances = table.logs[:, column] - middle
+        known = distances[~np.isnan(distances)]
+        off = float(np.median(known)) if known.size >= 2 else 0.0
+        ahead = sum(
+            _beats_native(cell, cells)
+            for cells in table.cells
+            if (cell := cells[column]) is not None
+        )
+        bound = LEAST if 2 * ahead > len(members) else SLOWER
+        factor = nearest_factor(members[0], off, NEAR)
+        if abs(off) >= bound and factor:
+            yield about_cells(
+                Sentence(
+                    "All {n} values of {metric} on {system} are off by a factor near "
+                    "{factor} ({exactly:.4g}) from the other systems here.",
+                    n=len(members),
+                    metric=members[0].metric,
+                    system=members[0].where,
+                    factor=factor,
+                    exactly=math.exp(abs(off)),
+                ),
+                members,
+                ratio=math.exp(off),
+                factor=factor,
+            )
+
+
 def _cells_off(table: Table, off: Floats, study: StudyFacts) -> Iterator[Doubt]:
     sample = next(cell for row in table.cells for cell in row if cell)
     floor = math.sqrt(2) * study.noise.of_kind(sample)
+    # With two rows and few systems, a network or disk that is slow in one direction
+    # only looks like a slip.
+    few = len(table.rows) == 2 and len(table.columns) < 4
     rows: dict[int, list[tuple[CellFact, float]]] = defaultdict(list)
     for row, column in np.argwhere(np.abs(np.nan_to_num(off)) >= LEAST):
         cell, distance = table.cells[row][column], float(off[row, column])
+        if cell is None:
+            continue
         scale = spread_without(table.logs, off, (row, column), floor)
-        enough = max(CLEARLY * scale, _least(table, row, column))
+        least = SLOWER if few and not _is_sure(cell, table.cells[row]) else LEAST
         near = min(max(NEAR, 2.5 * scale), FARTHEST)
-        if cell and abs(distance) >= enough and nearest_factor(cell, distance, near):
+        enough = max(CLEARLY * scale, least)
+        if abs(distance) >= enough and nearest_factor(cell, distance, near):
             rows[row].append((cell, distance))
     for members in rows.values():
         yield from _told_apart(members)
 
 
-def _least(table: Table, row: int, column: int) -> float:
-    """With two rows and few systems, a network or disk that is slow in one direction
-    only looks like a slip."""
-    cell = table.cells[row][column]
-    few = len(table.rows) == 2 and len(table.columns) < 4
-    if cell is None or not few or cell.component in STEADY:
-        return LEAST
-    return LEAST if _beats_native(cell, _natives(table.cells[row])) else SLOWER
-
-
 def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:
     """A single row: only how the systems lie beside each other can be judged."""
     members = [cell for cell in table.cells[0] if cell]
-    if len(table.rows) > 1 or len(members) < 2 or is_extreme(members[0]):
+    if len(table.rows) > 1 or len(members) < 2 or members[0].is_extreme:
         return
     logs = np.log([cell.mean for cell in members])
-    natives = _natives(members)
     for index, cell in enumerate(members):
         others = np.delete(logs, index)
         off = logs[index] - float(np.median(others))
         width = float(np.quantile(np.abs(others - np.median(others)), 0.9))
-        sure = cell.component in STEADY or _beats_native(cell, natives)
-        if abs(off) >= max(LEAST if sure else SLOWER, CLEARLY * width / 1.645):
+        least = LEAST if _is_sure(cell, members) else SLOWER
+        if abs(off) >= max(least, CLEARLY * width / 1.645):
             yield cell, off
 
 
@@ -132,97 +166,53 @@ STEADY: Final = frozenset({"CPU", "memory", "power"})
 """Components in which no system is ten times slower than another one."""
 
 
-def _natives(row: Sequence[CellFact | None]) -> Mapping[str, float]:
-    """What the native machine of each host reads in a row."""
-    return {each.host: each.mean for each in row if each and each.is_native}
+def _is_sure(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
+    """Whether no setting explains that it is far from the others of its row."""
+    return cell.component in STEADY or _beats_native(cell, row)
 
 
-def _beats_native(cell: CellFact, natives: Mapping[str, float]) -> bool:
+def _beats_native(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
     """Whether a guest is more than twice as fast as its host: no setting does that."""
-    if cell.is_native or cell.better == "neither" or cell.host not in natives:
+    natives = [
+        other.mean
+        for other in row
+        if other and other.is_native and other.host == cell.host
+    ]
+    if cell.is_native or cell.better == "neither" or not natives:
         return False
     if cell.scenario in INSIDE:  # memory carries it, not the wire of its host
         return False
-    ratio = cell.mean / natives[cell.host]
+    ratio = cell.mean / natives[-1]
     return ratio > 2 if cell.better == "higher" else ratio < 0.5
 
 
 def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
     """Two cells that point at each other are one doubt."""
+    doubts: list[tuple[tuple[CellFact, ...], float, str]] = []
     if len(members) == 2 and members[0][1] * members[1][1] < 0:
-        cells = tuple(cell for cell, _ in members)
-        other = Sentence("the other one, and one of both is wrong")
-        yield _doubt(cells, members[0][1], other)
-        return
-    for cell, distance in members:
-        predicted = Sentence("what the other systems and cases predict")
-        yield _doubt((cell,), distance, predicted)
-
-
-def _doubt(cells: tuple[CellFact, ...], off: float, where: str) -> Doubt:
-    cell = cells[0]
-    factor = nearest_factor(cell, off, FARTHEST)
-    return about_cells(
-        Sentence(
-            "{name} reads {mean:g} {unit}: off by a factor near {factor} "
-            "({exactly:.4g}) from {where}.",
-            name=cell.name,
-            mean=cell.mean,
-            unit=cell.unit,
+        (one, off), (other, _) = members
+        where: str = Sentence("the other one, and one of both is wrong")
+        doubts.append(((one, other), off, where))
+    else:
+        where = Sentence("what the other systems and cases predict")
+        doubts += [((cell,), off, where) for cell, off in members]
+    for cells, off, where in doubts:
+        cell = cells[0]
+        factor = nearest_factor(cell, off, FARTHEST)
+        yield about_cells(
+            Sentence(
+                "{name} reads {mean:g} {unit}: off by a factor near {factor} "
+                "({exactly:.4g}) from {where}.",
+                name=cell.name,
+                mean=cell.mean,
+                unit=cell.unit,
+                factor=factor,
+                exactly=math.exp(abs(off)),
+                where=where,
+            ),
+            cells,
+            value=cell.mean,
+            expected=cell.mean / math.exp(off),
+            ratio=math.exp(off),
             factor=factor,
-            exactly=math.exp(abs(off)),
-            where=where,
-        ),
-        cells,
-        value=cell.mean,
-        expected=cell.mean / math.exp(off),
-        ratio=math.exp(off),
-        factor=factor,
-    )
-
-
-def _columns_off(table: Table) -> Iterator[Doubt]:
-    """A system that is off by the same factor in all its cases."""
-    columns = [
-        [each for each in cells if each] for cells in zip(*table.cells, strict=True)
-    ]
-    places: dict[str, list[int]] = defaultdict(list)
-    for column, members in enumerate(columns):
-        places[members[0].host].append(column)
-    natives = {
-        row: _natives(cells) for row, cells in zip(table.rows, table.cells, strict=True)
-    }
-    for column, members in enumerate(columns):
-        others = [each for each in places[members[0].host] if each != column]
-        if len(members) < 2 or not others or is_extreme(members[0]):
-            continue
-        off = _shift(table.logs[:, column], table.logs[:, others[:SIBLINGS]])
-        ahead = sum(_beats_native(cell, natives[cell.case]) for cell in members)
-        bound = LEAST if 2 * ahead > len(members) else SLOWER
-        factor = nearest_factor(members[0], off, NEAR)
-        if abs(off) >= bound and factor:
-            yield _column_doubt(members, off, factor)
-
-
-def _column_doubt(members: Sequence[CellFact], off: float, factor: str) -> Doubt:
-    return about_cells(
-        Sentence(
-            "All {n} values of {metric} on {system} are off by a factor near {factor} "
-            "({exactly:.4g}) from the other systems here.",
-            n=len(members),
-            metric=members[0].metric,
-            system=members[0].where,
-            factor=factor,
-            exactly=math.exp(abs(off)),
-        ),
-        members,
-        ratio=math.exp(off),
-        factor=factor,
-    )
-
-
-def _shift(own: Floats, others: Floats) -> float:
-    """The median log ratio to the middle of the others; 0 where nothing is shared."""
-    distances = own - nanmedian(others, axis=1)
-    known = distances[~np.isnan(distances)]
-    return float(np.median(known)) if known.size >= 2 else 0.0
+        )

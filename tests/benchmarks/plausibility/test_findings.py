@@ -5,8 +5,7 @@ import pytest
 
 from benchmarks.plausibility.checking import RULES, check
 from benchmarks.plausibility.facts import StudyFacts
-from benchmarks.plausibility.findings import Finding, Subject, subjects
-from benchmarks.plausibility.registry import rule
+from benchmarks.plausibility.findings import Finding, Subject, rule, subjects
 from tests.benchmarks.plausibility.cast import cell, run, sample
 
 DOUBT = Finding(

@@ -3,8 +3,13 @@ import warnings
 import numpy as np
 import pytest
 
-from benchmarks.plausibility.curves import number
-from benchmarks.plausibility.tables import nanmedian, residuals, spread_without, tables
+from benchmarks.plausibility.tables import (
+    nanmedian,
+    number,
+    residuals,
+    spread_without,
+    tables,
+)
 from tests.benchmarks.plausibility.cast import cell
 
 NAN = float("nan")

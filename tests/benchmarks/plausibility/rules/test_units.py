@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.plausibility.unit_factors import nearest_factor
+from benchmarks.plausibility.slips import nearest_factor
 from tests.benchmarks.plausibility.cast import cell, findings, run, sample
 
 CASES = {"read L1": 14500, "write L1": 17100, "read RAM": 3100, "write RAM": 2440}
@@ -112,6 +112,10 @@ def test_a_cell_that_takes_other_speeds_by_itself_has_no_slip():
 
     assert flagged(cell(*speeds, 590.0 * 8)) == []
     assert flagged(cell(*speeds, 590.0 * 1000, id="slip")) == [["slip"]]
+
+
+def test_two_halves_of_the_runs_far_apart_say_of_none_that_it_is_off():
+    assert findings("unit-slip", cell(1.0, 1.0, 100.0, 100.0)) == []
 
 
 def test_a_start_whose_time_grew_as_its_rate_fell_ran_at_another_speed():

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from benchmarks.plausibility.precision import TYPICAL, Noise, observed_noise, precision
+from benchmarks.plausibility.facts import TYPICAL, Noise, observed_noise, precision
 from tests.benchmarks.plausibility.cast import cell
 
 
