@@ -7,23 +7,27 @@ from django.utils.translation import ngettext
 
 from benchmarks.analysis.paths import Asymmetry, Ends
 from benchmarks.comparing.network import Matrix, NetworkMetric, Path
-from benchmarks.comparing.table import Fact
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.table_cells import row_figure
 
 
+def all_paths(metric: NetworkMetric) -> list[Path]:
+    """Return the paths of all settings."""
+    return [path for matrix in metric.matrices for path in matrix.paths.values()]
+
+
 def setting_name(matrix: Matrix) -> str:
     """Return under which setting a matrix was measured."""
-    return ", ".join(_fact(each) for each in matrix.setting) or _("As measured")
-
-
-def _fact(fact: Fact) -> str:
-    if fact.name == "tuned" and fact.value in {"no", "off"}:
-        return _("before tuning")
-    if fact.name == "tuned" and fact.value in {"yes", "on"}:
-        return _("after tuning")
-    return wording.fact_text(fact) if fact.value else _("not stated")
+    tuned = dict.fromkeys(("no", "off"), _("before tuning"))
+    tuned |= dict.fromkeys(("yes", "on"), _("after tuning"))
+    names = []
+    for fact in matrix.setting:
+        if fact.name == "tuned" and fact.value in tuned:
+            names.append(tuned[fact.value])
+        else:
+            names.append(wording.fact_text(fact) if fact.value else _("not stated"))
+    return ", ".join(names) or _("As measured")
 
 
 def ends_text(ends: Ends) -> str:
@@ -61,9 +65,9 @@ def _path(path: Path, asymmetry: Asymmetry | None) -> str:
     unit = path.cell.case.unit
     value = wording.quantity(path.value, unit, whole=True)
     value = value or row_figure(path.figure, unit)
-    runs = wording.runs_text(path.cell.n)
-    parts = [f"{value}, {medium_name(path)}, {runs}."]
-    parts.extend(filter(None, [wording.said(path.figure.reason)]))
+    parts = [f"{value}, {medium_name(path)}, {wording.runs_text(path.cell.n)}."]
+    if reason := wording.said(path.figure.reason):
+        parts.append(reason)
     if asymmetry:
         words = (ends_text(asymmetry.larger), _times(asymmetry.factor))
         parts.append(_("%s carries %s times what comes back.") % words)
@@ -72,13 +76,38 @@ def _path(path: Path, asymmetry: Asymmetry | None) -> str:
 
 def sentences(metric: NetworkMetric) -> Iterator[str]:
     """Say what the setting changed, which directions differ, how near the wire is."""
-    if len(metric.matrices) == 2:
+    if len(metric.matrices) == 2 and metric.better in ("higher", "lower"):
         yield from _change(metric, *metric.matrices)
     if metric.better == "higher":
-        told = [_asymmetry(matrix) for matrix in reversed(metric.matrices)]
-        yield from [each for each in told if each][:1]
-        yield from _wire(metric)
-    yield from _doubts(metric)
+        uneven = [matrix for matrix in metric.matrices if matrix.asymmetries]
+        if uneven:
+            yield _asymmetry(uneven[-1])
+        # How much of the wire the best path has, for the last setting.
+        paths = metric.matrices[-1].paths
+        shares = {
+            ends: path.share for ends, path in paths.items() if path.share is not None
+        }
+        if shares:
+            best = max(shares, key=shares.__getitem__)
+            worst = min(shares, key=shares.__getitem__)
+            yield _(
+                "The wire carries %(rate)s: %(best)s has %(most)d %% of it, %(worst)s "
+                "%(least)d %%."
+            ) % {
+                "rate": wording.quantity(paths[best].line_rate, metric.unit),
+                "best": ends_text(best),
+                "most": round(100 * shares[best]),
+                "worst": ends_text(worst),
+                "least": round(100 * shares[worst]),
+            }
+    flags = [path.flags for path in all_paths(metric)]
+    flagged = sum(map(bool, flags))
+    if flagged:
+        yield ngettext(
+            "%(n)s of %(all)s paths is flagged: read it with the doubts below.",
+            "%(n)s of %(all)s paths are flagged: read them with the doubts below.",
+            flagged,
+        ) % {"n": flagged, "all": len(flags)}
 
 
 def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Iterator[str]:
@@ -87,26 +116,26 @@ def _change(metric: NetworkMetric, before: Matrix, after: Matrix) -> Iterator[st
         for ends, path in after.paths.items()
         if (change := change_of(before.paths.get(ends), path)) is not None
     }
-    if not changes or metric.better not in ("higher", "lower"):
+    if not changes:
         return
+    is_rate = metric.better == "higher"
     ranked = sorted(changes, key=changes.__getitem__)
-    if metric.better == "lower":
+    if not is_rate:
         ranked.reverse()
-    better, worse = ranked[-1], ranked[0]
+    worst, best = ranked[0], ranked[-1]
+    gains = [
+        changes[ends] >= 1 if is_rate else changes[ends] <= 1 for ends in (best, worst)
+    ]
     words = {
         "setting": setting_name(after),
         "n": len(changes),
-        "best": ends_text(better),
-        "gain": _times(changes[better]),
-        "worst": ends_text(worse),
-        "loss": _times(changes[worse]),
+        "best": ends_text(best),
+        "gain": _times(changes[best]),
+        "worst": ends_text(worst),
+        "loss": _times(changes[worst]),
     }
-    said = change_text(*(_is_gain(metric, changes[each]) for each in (better, worse)))
-    yield _sentence(said % words, [*before.paths.values(), *after.paths.values()])
-
-
-def _is_gain(metric: NetworkMetric, factor: float) -> bool:
-    return factor >= 1 if metric.better == "higher" else factor <= 1
+    paths = [*before.paths.values(), *after.paths.values()]
+    yield _sentence(change_text(*gains) % words, paths)
 
 
 def change_text(is_best_gain: bool, is_worst_gain: bool) -> str:
@@ -134,12 +163,13 @@ def change_of(before: Path | None, after: Path) -> float | None:
 
 
 def _asymmetry(matrix: Matrix) -> str:
-    if not matrix.asymmetries:
-        return ""
-    first = matrix.asymmetries[0]
+    first, *others = matrix.asymmetries
     path, back = matrix.paths[first.larger], matrix.paths[first.larger[::-1]]
     unit = path.cell.case.unit
-    words = {
+    text = _(
+        "Asymmetric: %(setting)s, %(path)s is %(factor)s times as fast as the way "
+        "back (%(more)s against %(less)s, %(medium)s)"
+    ) % {
         "setting": setting_name(matrix),
         "path": ends_text(first.larger),
         "factor": _times(first.factor),
@@ -147,53 +177,18 @@ def _asymmetry(matrix: Matrix) -> str:
         "less": wording.quantity(back.value, unit),
         "medium": medium_name(path),
     }
-    said = _(
-        "Asymmetric: %(setting)s, %(path)s is %(factor)s times as fast as the way "
-        "back (%(more)s against %(less)s, %(medium)s)"
-    )
-    others = len(matrix.asymmetries) - 1
-    more = ngettext(
-        "; %(n)s other pair differs by more than a quarter.",
-        "; %(n)s other pairs differ by more than a quarter.",
-        others,
-    )
-    end = more % {"n": others} if others else "."
-    return _sentence(said % words + end, [path, back])
-
-
-def _wire(metric: NetworkMetric) -> Iterator[str]:
-    """Say how much of the wire the best path has, for the last setting."""
-    paths = metric.matrices[-1].paths.values()
-    rated = [path for path in paths if path.share is not None]
-    if not rated:
-        return
-    best = max(rated, key=lambda path: path.share or 0.0)
-    worst = min(rated, key=lambda path: path.share or 0.0)
-    yield _(
-        "The wire carries %(rate)s: %(best)s has %(most)d %% of it, %(worst)s "
-        "%(least)d %%."
-    ) % {
-        "rate": wording.quantity(best.line_rate, metric.unit),
-        "best": ends_text(best.ends),
-        "most": round(100 * (best.share or 0.0)),
-        "worst": ends_text(worst.ends),
-        "least": round(100 * (worst.share or 0.0)),
-    }
-
-
-def _doubts(metric: NetworkMetric) -> Iterator[str]:
-    paths = [path for matrix in metric.matrices for path in matrix.paths.values()]
-    flagged = sum(bool(path.flags) for path in paths)
-    if flagged:
-        yield ngettext(
-            "%(n)s of %(all)s paths is flagged: read it with the doubts below.",
-            "%(n)s of %(all)s paths are flagged: read them with the doubts below.",
-            flagged,
-        ) % {"n": flagged, "all": len(paths)}
+    end = "."
+    if others:
+        end = ngettext(
+            "; %(n)s other pair differs by more than a quarter.",
+            "; %(n)s other pairs differ by more than a quarter.",
+            len(others),
+        ) % {"n": len(others)}
+    return _sentence(text + end, [path, back])
 
 
 def _sentence(text: str, paths: Sequence[Path]) -> str:
     """Begin with a capital, and say so where nothing was measured twice."""
-    single = all(path.cell.n == 1 for path in paths)
-    said = text[:1].upper() + text[1:]
-    return " ".join([said, _("Single runs.")]) if single else said
+    capital = text[:1].upper() + text[1:]
+    is_single = all(path.cell.n == 1 for path in paths)
+    return f"{capital} {_('Single runs.')}" if is_single else capital
