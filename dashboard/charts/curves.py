@@ -1,14 +1,19 @@
-"""The chart of a sweep as a Plotly figure: plain values in, a dict out.
-
-Colours are the page's, as in `charts`.
-"""
+"""The curves of a sweep or a trend, with their intervals. PURE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any, Final
+from typing import Final
 
-from dashboard.charts.figures import SERIES, SYMBOLS, WHOLE, plain
+from dashboard.charts.chart import (
+    Axis,
+    Chart,
+    Panel,
+    Points,
+    Rule,
+    Stroke,
+    series_colour,
+    symbol_at,
+)
 
 HEIGHT_PX: Final = 400
 MOST_TICKS: Final = 9
@@ -42,82 +47,62 @@ def sweep_plot(
     titles: tuple[str, str],
     is_log: tuple[bool, bool],
     line_at: float | None = None,
-) -> dict[str, Any]:
+) -> Chart:
     """Return lines over an axis; ``line_at`` is drawn across (1: native speed)."""
-    across = {"x0": 0, "x1": 1, "xref": "paper", "y0": line_at, "y1": line_at}
-    return {
-        "data": [_curve(curve) for curve in curves],
-        "layout": {
-            "height": HEIGHT_PX,
-            "hovermode": "closest",
-            "showlegend": True,
-            "xaxis": _axis(titles[0], is_log[0]) | _ticks(ticks),
-            "yaxis": _axis(titles[1], is_log[1]) | _height(is_log[1]),
-            "legend": {
-                "orientation": "h",
-                "x": 0,
-                "y": 1.02,
-                "yanchor": "bottom",
-                "entrywidth": 1,
-                "entrywidthmode": "fraction",
-            },
-            "shapes": []
-            if line_at is None
-            else [{"type": "line", "name": "native", "layer": "below", **across}],
-        },
-    }
-
-
-def _axis(title: str, is_log: bool) -> dict[str, Any]:
-    return {
-        "type": "log" if is_log else "linear",
-        "title": {"text": plain(title)},
-        "automargin": True,
-        "fixedrange": True,
-    }
-
-
-def _height(is_log: bool) -> dict[str, Any]:
-    """A linear axis begins at 0, or a small difference would look large."""
-    return {
-        "showgrid": True,
-        **({"dtick": "D2", "tickformat": WHOLE} if is_log else {"rangemode": "tozero"}),
-    }
-
-
-def _ticks(ticks: Sequence[tuple[float, str]]) -> dict[str, Any]:
     every = -(-len(ticks) // MOST_TICKS) or 1
-    shown = ticks[::every]
-    return {
-        "tickvals": [amount for amount, _ in shown],
-        "ticktext": [plain(text) for _, text in shown],
-    }
+    across = Axis(
+        title=titles[0],
+        scale="log" if is_log[0] else "linear",
+        ticks=tuple(ticks[::every]),
+    )
+    native = [] if line_at is None else [Rule(at=line_at, axis="y", kind="native")]
+    return _plot(curves, across, titles[1], is_log=is_log[1], rules=native)
 
 
-def _curve(curve: Curve) -> dict[str, Any]:
-    at = curve.series
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": plain(curve.name),
-        "x": [mark.x for mark in curve.marks],
-        "y": [mark.y for mark in curve.marks],
-        "text": [plain(mark.text) for mark in curve.marks],
-        "hovertemplate": "%{text}<extra></extra>",
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [_reach(mark.high, mark.y) for mark in curve.marks],
-            "arrayminus": [_reach(mark.low, mark.y) for mark in curve.marks],
-            "thickness": 1.5,
-            "width": 4,
-        },
-        "marker": {"symbol": SYMBOLS[at % len(SYMBOLS)], "size": 9},
-        "line": {"width": 2, "dash": "dash" if curve.is_native else "solid"},
-        "meta": {"series": at % SERIES + 1},
-    }
+def trend_plot(
+    curves: Sequence[Curve], changes: Sequence[tuple[float, str]], title: str
+) -> Chart:
+    """Return lines over time, and where a change was found, with its factor.
+
+    Time is counted in milliseconds since 1970.
+    """
+    found = [Rule(at=at, axis="x", kind="change", label=text) for at, text in changes]
+    return _plot(curves, Axis(scale="date"), title, is_log=False, rules=found)
 
 
-def _reach(end: float | None, middle: float) -> float:
-    """How far a bar reaches; a point without an interval has a bar of no length."""
-    return abs(end - middle) if end is not None and isfinite(end) else 0.0
+def _plot(
+    curves: Sequence[Curve],
+    across: Axis,
+    title: str,
+    *,
+    is_log: bool,
+    rules: Sequence[Rule],
+) -> Chart:
+    # A linear axis begins at 0, or a small difference would look large.
+    upwards = Axis(
+        title=title,
+        scale="log" if is_log else "linear",
+        tick_step="1-2-5" if is_log else None,
+        has_full_ticks=is_log,
+        is_from_zero=not is_log,
+    )
+    panel = Panel(
+        x=across,
+        y=upwards,
+        series=tuple(
+            Points(
+                name=curve.name,
+                x=[mark.x for mark in curve.marks],
+                y=[mark.y for mark in curve.marks],
+                low=[mark.low for mark in curve.marks],
+                high=[mark.high for mark in curve.marks],
+                texts=[mark.text for mark in curve.marks],
+                colour=series_colour(curve.series),
+                symbol=symbol_at(curve.series),
+                line=Stroke(dash="dash" if curve.is_native else ""),
+            )
+            for curve in curves
+        ),
+        rules=tuple(rules),
+    )
+    return Chart(panels=(panel,), height=HEIGHT_PX, legend="lines", has_legend=True)

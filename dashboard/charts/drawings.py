@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dashboard import wording
+from dashboard.charts.chart import Chart
 from dashboard.kit import figures
 
 NONE: Final = wording.NONE
@@ -20,7 +21,7 @@ class Drawing:
     slug: str
     title: str
     note: str
-    figure: dict[str, Any]
+    figure: Chart | dict[str, Any]
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     is_cut: bool = False

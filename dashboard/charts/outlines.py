@@ -1,14 +1,15 @@
-"""What stands where a chart will be: its room, a picture of it, its buttons.
+"""What stands where a chart will be: its room, a picture of it, its buttons. PURE.
 
-PURE: a Plotly figure in; how high it is, the same as SVG, its series and what can be
-done with it out. Plotly comes only when a chart is looked at, and nothing moves then.
+A chart in; how high it is, a picture of it, its series and what can be done with it
+out. Plotly comes only when a chart is looked at, and nothing moves then.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, Final
 
+from dashboard.charts.chart import Axis, Bars, Chart
+from dashboard.charts.plotly import figure
 from dashboard.charts.vector.plot import can_plot, plot
 
 PX_A_REM: Final = 16
@@ -38,7 +39,7 @@ class Group:
 class Outline:
     """A chart's height, in a wide place and in a narrow one, and its buttons.
 
-    ``picture`` is an SVG without Plotly, empty where there is none of this kind.
+    ``picture`` is what stands there until Plotly has come.
     """
 
     height: float
@@ -63,67 +64,51 @@ class Outline:
         return sum(len(group.entries) for group in self.groups) >= FEW
 
 
-def outline(figure: Mapping[str, Any]) -> Outline:
-    """Return what a figure will take of the page."""
-    traces, layout = figure["data"], figure["layout"]
-    height = layout["height"]
-    names = layout["yaxis"].get("tickvals", ())
-    is_tokened = layout.get("meta", {}).get("tokens")
-    labels = 0 if is_tokened else len(names) * LABEL_PX
+def outline(chart: Chart | dict[str, Any]) -> Outline:
+    """Return what a chart will take of the page."""
+    if isinstance(chart, dict):  # until the charts of a cell are neutral as well
+        return _of_figure(chart)
+    labels = 0 if chart.names_colours else len(chart.panels[0].y.ticks) * LABEL_PX
+    groups: dict[str, list[Entry]] = {}
+    for at, series in chart.listed:
+        group = "" if isinstance(series, Bars) else series.group
+        groups.setdefault(group, []).append(Entry(at, series.name))
+    drawn = figure(chart)
     return Outline(
-        height=height,
-        narrow_height=height + labels,
-        groups=_groups(traces, layout.get("showlegend")),
-        is_zoomable=any(_zoomable(traces, layout)),
-        picture=_picture(figure),
+        height=chart.height,
+        narrow_height=chart.height + labels,
+        groups=tuple(Group(name, tuple(entries)) for name, entries in groups.items()),
+        is_zoomable=is_zoomable(chart),
+        picture=plot(drawn, chart.title) if can_plot(drawn) else "",
     )
 
 
-def _picture(figure: Mapping[str, Any]) -> str:
-    """Return a figure as SVG, told by its axes: its heading stands beside it."""
-    axes = [figure["layout"].get(name, {}) for name in ("xaxis", "yaxis")]
-    titles = [axis.get("title", {}).get("text", "") for axis in axes]
-    alt = ", ".join(_plain(title) for title in titles if title)
-    return plot(figure, alt) if can_plot(figure) else ""
+def _of_figure(drawn: dict[str, Any]) -> Outline:
+    listed = [
+        Entry(at, unescape(trace["name"]))
+        for at, trace in enumerate(drawn["data"])
+        if trace.get("name") and trace.get("showlegend") is not False
+    ]
+    height = drawn["layout"]["height"]
+    is_told = drawn["layout"]["showlegend"]
+    groups = (Group("", tuple(listed)),) if listed and is_told else ()
+    return Outline(height, height, groups, True, "")
 
 
-def _groups(
-    traces: Sequence[Mapping[str, Any]], is_told: bool | None
-) -> tuple[Group, ...]:
-    """Return what a legend would name: nothing where there is but one thing to see."""
-    groups: dict[str, list[Entry]] = {}
-    for at, trace in enumerate(traces):
-        if trace.get("name") and trace.get("showlegend") is not False:
-            name = _plain(trace.get("legendgrouptitle", {}).get("text", ""))
-            groups.setdefault(name, []).append(Entry(at, _plain(trace["name"])))
-    if is_told is None:
-        is_told = sum(map(len, groups.values())) > 1
-    found = [Group(name, tuple(entries)) for name, entries in groups.items()]
-    return tuple(found) if is_told else ()
-
-
-def _plain(text: str) -> str:
-    return unescape(text.replace("<br>", " "))
-
-
-def _zoomable(
-    traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]
-) -> Iterator[bool]:
-    """Tell of each axis whether a part of it can be looked at.
+def is_zoomable(chart: Chart) -> bool:
+    """Tell whether a part of some axis can be looked at.
 
     Bars are compared by their length, rows by their place: neither is cut off.
     """
-    bars = {
-        "xaxis" if trace.get("orientation") == "h" else _axis(trace.get("yaxis", "y"))
-        for trace in traces
-        if trace["type"] == "bar"
-    }
-    for name, axis in layout.items():
-        if name.startswith(("xaxis", "yaxis")) and name not in bars:
-            is_rows = "range" in axis and "tickvals" in axis
-            yield not is_rows or axis.get("type") == "log"
+    for panel in chart.panels:
+        bars = [each for each in panel.series if isinstance(each, Bars)]
+        has_upright = any(each.is_upright for each in bars)
+        free = [] if bars and not has_upright else [panel.x]
+        free += [] if has_upright else [panel.y]
+        if not all(map(_is_of_rows, free)):
+            return True
+    return False
 
 
-def _axis(name: str) -> str:
-    """Return what a layout calls an axis that a trace calls ``y2``."""
-    return f"{name[0]}axis{name[1:]}"
+def _is_of_rows(axis: Axis) -> bool:
+    return axis.scale == "category"

@@ -9,7 +9,7 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.template.loader import get_template
 
-from dashboard.charts.figures import SYMBOLS
+from dashboard.charts.chart import SYMBOLS
 from dashboard.charts.outlines import LABEL_PX
 
 DASHBOARD = Path(__file__).parents[2] / "dashboard"

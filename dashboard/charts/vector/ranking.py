@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.analysis.factor_effects.effects import Effect
-from dashboard.charts.effect_bars import Scale
+from dashboard.charts.effects import Scale
 from dashboard.charts.vector import pen
 
 LABELS: Final = 190

@@ -10,7 +10,9 @@ from benchmarks.comparing.profile import NO_SPEED, Profile, Share
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import COMPONENTS, rank
 from dashboard import wording
+from dashboard.charts.chart import Chart as ChartOnScreen
 from dashboard.charts.drawings import Drawing
+from dashboard.charts.plotly import figure
 from dashboard.charts.vector.panels import Mean, Row, panels
 from dashboard.charts.vector.plot import plot
 from dashboard.charts.vector.ratios import Band, Ratio, ratios
@@ -120,12 +122,15 @@ def drawn(drawing: Drawing, name: str, at: int) -> tuple[tuple[Chart, ...], Tabl
     """
     title = f"{name}: {drawing.title}"
     table = plain_table(title, drawing.head, drawing.rows, numbers_from=1)
-    values = [x for trace in drawing.figure["data"] for x in trace["x"]]
+    if not isinstance(drawing.figure, ChartOnScreen):
+        return (), table
+    figured = figure(drawing.figure)
+    values = [x for trace in figured["data"] for x in trace["x"]]
     if len(values) - values.count(None) < 2:
         return (), table
     alt = _("%(title)s: %(rows)s") % {
         "title": title,
         "rows": "; ".join(row[0] for row in drawing.rows[:MOST_ROWS]),
     }
-    svg = plot(drawing.figure, alt)
+    svg = plot(figured, alt)
     return (Chart(f"{title}. {drawing.note}", alt, svg, of=(at,)),), table

@@ -20,9 +20,10 @@ from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.coruns import drawings
 from dashboard.charts.drawings import NONE
-from dashboard.charts.effect_bars import scale_of
+from dashboard.charts.effects import scale_of
 from dashboard.charts.energy import energy_drawing, performance_drawing
 from dashboard.charts.factor_effects import Detail, HalfNormal, detail
+from dashboard.charts.plotly import figure
 from dashboard.charts.vector.plot import plot
 from dashboard.charts.vector.ranking import Ranked, ranking
 from dashboard.exports.report.charts import drawn
@@ -121,7 +122,7 @@ def _half_normal(name: str, found: HalfNormal, at: int) -> Chart:
         "one contrast and for all together."
     ) % {"component": name}
     caption = f"{caption} {found.note}".rstrip()
-    return Chart(caption, caption, plot(found.figure, caption), (at,))
+    return Chart(caption, caption, plot(figure(found.figure), caption), (at,))
 
 
 def _contrasts_table(name: str, found: HalfNormal) -> Table:

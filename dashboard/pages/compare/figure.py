@@ -1,13 +1,13 @@
 """The compare page's chart: the ratios of its table as dots."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from benchmarks.comparing.table import CaseGroup, CaseRow, Column, ComparisonTable
 from dashboard import wording
-from dashboard.charts.figures import Dot, Series, dot_plot
+from dashboard.charts.chart import Chart
+from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.kit.table_cells import sentence
 from dashboard.wording.verdicts import told_ratio
 
@@ -17,8 +17,8 @@ RELATIVE = {"relative", "reference"}
 
 def comparison_figure(
     table: ComparisonTable, is_energy: bool = False, *, is_told: bool = True
-) -> dict[str, Any] | None:
-    """Return the table's ratios as a Plotly figure; None if it has not one.
+) -> Chart | None:
+    """Return the table's ratios as a chart; None if it has not one.
 
     ``is_told``: each dot has the sentence that hovering tells.
     """

@@ -19,6 +19,7 @@ from benchmarks.comparing.table import (
 from benchmarks.comparing.verdicts import Mark, study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
+from dashboard.charts.chart import Chart
 from dashboard.charts.outlines import Outline, outline
 from dashboard.kit.selections import (
     ENERGY,
@@ -222,7 +223,7 @@ def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
     )
 
 
-def figure_of(study: Study, query: Mapping[str, str]) -> dict[str, Any] | None:
+def figure_of(study: Study, query: Mapping[str, str]) -> Chart | None:
     """Return the same table's ratios as a chart, each judged in words."""
     judged = judged_table(study, query)
     is_readable = judged.table.ratio_count <= DRAWN_CELLS

@@ -14,6 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 from benchmarks.comparing.table import ComparisonTable
 from benchmarks.models import Study
 from dashboard import wording
+from dashboard.charts.plotly import figure
 from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import (
@@ -66,7 +67,8 @@ def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:
 def draw_comparison(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Answer with the chart of the same address, once somebody comes near it."""
     study = study_or_404(viewer_of(request), lab, slug)
-    return JsonResponse(figure_of(study, query_of(request)) or {})
+    chart = figure_of(study, query_of(request))
+    return JsonResponse(figure(chart) if chart else {})
 
 
 Export = Callable[[JudgedTable, Source], str]

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
@@ -24,6 +23,7 @@ from benchmarks.models import Study
 from benchmarks.units import Quantity
 from benchmarks.viewer import Viewer
 from dashboard import wording
+from dashboard.charts.chart import Chart
 from dashboard.charts.curves import Curve, Mark, sweep_plot
 from dashboard.kit import figures
 from dashboard.kit.addresses import MOST_CHIPS, Chip, ChipRow, unmet
@@ -168,7 +168,7 @@ class SweepPage:
         return (why,)
 
     @cached_property
-    def figure(self) -> dict[str, Any] | None:
+    def figure(self) -> Chart | None:
         """Return the chart, a curve a system; None where nothing has a number."""
         curves = []
         for line in self.lines:

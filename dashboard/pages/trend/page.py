@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
@@ -24,7 +23,8 @@ from benchmarks.models import Study
 from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.charts.curves import Curve, Mark, sweep_plot
+from dashboard.charts.chart import Chart
+from dashboard.charts.curves import Curve, Mark, sweep_plot, trend_plot
 from dashboard.kit import figures
 from dashboard.kit.addresses import MOST_CHIPS, Chip, ChipRow, unmet
 from dashboard.kit.table_cells import row_figure
@@ -105,7 +105,7 @@ class TrendPage:
         return tuple((over_time if self.is_over_time else over_versions)(self.trend))
 
     @cached_property
-    def figure(self) -> dict[str, Any] | None:
+    def figure(self) -> Chart | None:
         """Return the chart, a curve a system; None where nothing has a mean."""
         trend, places = self.trend, self._places
         curves = []
@@ -117,7 +117,7 @@ class TrendPage:
                     continue
                 x = float(places.get((series.system.hypervisor, point.version), 0))
                 if self.is_over_time and point.at:
-                    x = _in_plotly(point.at)
+                    x = _in_chart(point.at)
                 value = row_figure(point.figure, trend.case.unit)
                 runs = wording.runs_text(point.n)
                 facts = (point.version, day_text(point.at), value, runs)
@@ -129,17 +129,11 @@ class TrendPage:
         if not curves:
             return None
         unit = f"{trend.case.unit} ({wording.BETTER.get(trend.case.better, '')})"
-        figure = sweep_plot(
-            curves,
-            [(float(at), " ".join(filter(None, it))) for it, at in places.items()],
-            titles=("" if self.is_over_time else _("version"), unit),
-            is_log=(False, False),
-        )
         if self.is_over_time:
-            axis = figure["layout"]["xaxis"]
-            axis.update(type="date", tickvals=None, ticktext=None)
-            figure["layout"]["shapes"] = list(_change_lines(trend))
-        return figure
+            return trend_plot(curves, list(_changes(trend)), unit)
+        ticks = [(float(at), " ".join(filter(None, it))) for it, at in places.items()]
+        titles = (_("version"), unit)
+        return sweep_plot(curves, ticks, titles=titles, is_log=(False, False))
 
     @property
     def _places(self) -> dict[tuple[str, str], int]:
@@ -230,33 +224,18 @@ def subject_key(subject: Subject) -> str:
     return "|".join("" if value is None else str(value) for value in stated)
 
 
-def _change_lines(trend: Trend) -> Iterator[dict[str, Any]]:
-    """Yield an upright line where a change was found, with its factor."""
+def _changes(trend: Trend) -> Iterator[tuple[float, str]]:
+    """Yield when a change was found, and its factor."""
     for series in trend.series:
         for change in series.changes or ():
             if not (started := series.dated[change.at].started_at):
                 continue
-            x, factor = _in_plotly(started), ""
+            factor = ""
             if change.factor:
                 factor = f"{TIMES}\N{NO-BREAK SPACE}{figures.ratio(change.factor)}"
-            yield {
-                "type": "line",
-                "name": "change",
-                "layer": "below",
-                "label": {
-                    "text": factor,
-                    "textposition": "start",
-                    "textangle": 0,
-                    "xanchor": "left",
-                },
-                "x0": x,
-                "x1": x,
-                "y0": 0,
-                "y1": 1,
-                "yref": "paper",
-            }
+            yield _in_chart(started), factor
 
 
-def _in_plotly(moment: datetime) -> float:
-    """Return a moment as Plotly counts dates: milliseconds since 1970."""
+def _in_chart(moment: datetime) -> float:
+    """Return a moment as charts count time: milliseconds since 1970."""
     return moment.timestamp() * 1000

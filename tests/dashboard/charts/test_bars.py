@@ -1,11 +1,21 @@
 """Bars and lines as Plotly figures."""
 
-from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
+from dashboard.charts import bars as charts
+from dashboard.charts.bars import Bars, Line, Reference, Targets
+from dashboard.charts.plotly import figure
+
+
+def bar_chart(*rows, **more):
+    return figure(charts.bar_chart(*rows, **more))
+
+
+def line_chart(*lines, **more):
+    return figure(charts.line_chart(*lines, **more))
 
 
 def test_bars_have_a_line_each_and_references_cross_them_all():
     bars = [Bars("VM 1", [10, 20]), Bars("VM 2", [30, None])]
-    figure = bar_chart(
+    drawn = bar_chart(
         ["2 VMs", "3 VMs"],
         bars,
         [Reference("alone", 25)],
@@ -13,10 +23,10 @@ def test_bars_have_a_line_each_and_references_cross_them_all():
         mode="stack",
     )
 
-    assert [trace["type"] for trace in figure["data"]] == ["bar", "bar", "scatter"]
-    assert figure["data"][2]["x"] == [25, 25]
-    assert figure["data"][2]["y"] == [-0.5, 1.5]
-    assert figure["layout"]["yaxis"]["ticktext"] == ["2 VMs", "3 VMs"]
+    assert [trace["type"] for trace in drawn["data"]] == ["bar", "bar", "scatter"]
+    assert drawn["data"][2]["x"] == [25, 25]
+    assert drawn["data"][2]["y"] == [-0.5, 1.5]
+    assert drawn["layout"]["yaxis"]["ticktext"] == ["2 VMs", "3 VMs"]
 
 
 def test_bars_below_each_other_need_more_room():
@@ -30,7 +40,7 @@ def test_bars_below_each_other_need_more_room():
 
 
 def test_a_target_is_a_stroke_across_the_bar_of_its_row():
-    figure = bar_chart(
+    drawn = bar_chart(
         ["2 VMs", "3 VMs"],
         [Bars("measured", [287, 429])],
         axis_title="s",
@@ -38,44 +48,42 @@ def test_a_target_is_a_stroke_across_the_bar_of_its_row():
         targets=[Targets("alone", [214, 321]), Targets("as cores", [None, 430])],
     )
 
-    bar, alone, cores = figure["data"]
+    bar, alone, cores = drawn["data"]
     assert alone["x"] == [214, 214, None, 321, 321, None]
     assert [round(y) for y in alone["y"] if y is not None] == [0, 0, 1, 1]
     assert cores["x"] == [430, 430, None]
     assert len({str(each["line"]) for each in (alone, cores)}) == 2
-    assert len({each["meta"]["series"] for each in figure["data"]}) == 3
+    assert len({each["meta"]["series"] for each in drawn["data"]}) == 3
     assert bar["type"] == "bar"
 
 
 def test_what_follows_from_a_measurement_is_dashed_and_has_no_marks():
     line = Line("as many times one", [1, 3], [10, 30], ["", ""], is_dashed=True)
-    figure = line_chart([line], x_title="VMs", y_title="MB/s")
+    drawn = line_chart([line], x_title="VMs", y_title="MB/s")
 
-    (trace,) = figure["data"]
+    (trace,) = drawn["data"]
     assert (trace["mode"], trace["line"]["dash"]) == ("lines", "dash")
 
 
 def test_names_are_never_markup():
     name = "<b>bold</b>"
-    figure = bar_chart([name], [Bars(name, [1])], axis_title=name, mode="group")
+    drawn = bar_chart([name], [Bars(name, [1])], axis_title=name, mode="group")
     curve = line_chart([Line(name, [1], [2], [name])], x_title=name, y_title=name)
 
-    assert "<b>" not in str(figure) + str(curve)
+    assert "<b>" not in str(drawn) + str(curve)
 
 
 def test_a_window_is_tinted_and_a_point_ringed():
     line = Line("power", [0, 1], [90, 100], ["a", "b"])
-    figure = line_chart(
-        [line], x_title="s", y_title="W", window=(0.2, 0.8), marked=line
-    )
+    drawn = line_chart([line], x_title="s", y_title="W", window=(0.2, 0.8), marked=line)
 
-    (shape,) = figure["layout"]["shapes"]
+    (shape,) = drawn["layout"]["shapes"]
     assert (shape["x0"], shape["x1"]) == (0.2, 0.8)
-    assert figure["data"][-1]["marker"]["symbol"] == "circle-open"
+    assert drawn["data"][-1]["marker"]["symbol"] == "circle-open"
 
 
 def test_long_series_have_no_marks():
     times = list(range(1000))
-    figure = line_chart([Line("power", times, times, [])], x_title="s", y_title="W")
+    drawn = line_chart([Line("power", times, times, [])], x_title="s", y_title="W")
 
-    assert figure["data"][0]["mode"] == "lines"
+    assert drawn["data"][0]["mode"] == "lines"

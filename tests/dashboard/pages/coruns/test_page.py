@@ -7,6 +7,7 @@ import pytest
 from benchmarks.models import Run
 from benchmarks.studies import checking
 from dashboard.charts.drawings import NONE
+from dashboard.charts.plotly import figure
 
 PAGE = "/studies/alpha-lab/study/co-runs/"
 TOGETHER = {"scenario": "parallel", "vms": 2}
@@ -88,7 +89,7 @@ def test_every_chart_has_its_table(client, together):
         "1.250",
         "0.944",
     )
-    stacked = drawing(page, "sums").figure
+    stacked = figure(drawing(page, "sums").figure)
     assert [trace["x"] for trace in stacked["data"]] == [
         [30],
         [20],
@@ -98,11 +99,11 @@ def test_every_chart_has_its_table(client, together):
     assert stacked["layout"]["barmode"] == "stack"
     assert drawing(page, "slots").rows[0][-1] == "needs repeated co-runs"
     assert drawing(page, "curve").rows[-1][-1] == "the end is not reached"
-    assert drawing(page, "curve").figure["data"][-1]["x"] == [2]
+    assert figure(drawing(page, "curve").figure)["data"][-1]["x"] == [2]
 
 
 def test_each_vm_is_seen_against_one_alone(client, together):
-    slots = drawing(client.get(PAGE), "slots").figure["data"]
+    slots = figure(drawing(client.get(PAGE), "slots").figure)["data"]
 
     assert [trace["x"] for trace in slots] == [[30], [20], [40, 40], [52.97, 52.97]]
 
@@ -113,7 +114,7 @@ def test_the_curve_says_where_it_ends_and_what_undisturbed_vms_would_do(
     curve = drawing(client.get(PAGE), "curve")
 
     assert curve.note.startswith("The sum still rises at 2 VMs, the most that were")
-    undisturbed = curve.figure["data"][1]
+    undisturbed = figure(curve.figure)["data"][1]
     assert undisturbed["line"]["dash"] == "dash"
     assert undisturbed["x"] == [1, pytest.approx(1.3 * 50 / 40)]  # cut above the curve
     assert undisturbed["y"] == [40, pytest.approx(65)]
@@ -143,7 +144,7 @@ def test_lines_are_promised_only_where_there_are_some(
     sums = drawing(client.get(PAGE), "sums")
 
     assert "what one alone does is not known" in sums.note
-    assert len(sums.figure["data"]) == 2
+    assert len(figure(sums.figure)["data"]) == 2
 
 
 def test_work_for_the_cpu_is_drawn_against_both_targets(client, load_study):
@@ -159,7 +160,7 @@ def test_work_for_the_cpu_is_drawn_against_both_targets(client, load_study):
         "429.78\xa0s",
         "0.999",
     )
-    assert [trace["type"] for trace in targets.figure["data"]] == ["bar"] + [
+    assert [trace["type"] for trace in figure(targets.figure)["data"]] == ["bar"] + [
         "scatter"
     ] * 3
     assert "3 VMs at once take 2.005 times as long" in page.content.decode()
@@ -180,7 +181,7 @@ def test_a_sum_without_its_slots_is_not_drawn_as_a_small_one(client, load_study)
 
     page = client.get(address, {"case": case.pk})
 
-    bars = drawing(page, "sums").figure["data"]
+    bars = figure(drawing(page, "sums").figure)["data"]
     assert sum(bar["x"][0] or 0 for bar in bars) == pytest.approx(5452.74)
 
 
@@ -217,7 +218,7 @@ def test_times_without_a_known_target_are_still_said_and_drawn(client, load_stud
         "4 VMs at once take 2.025 times as long as one VM alone; "
         "what the cores would allow is not known."
     ) in page.content.decode()
-    bars = drawing(page, "times").figure["data"]
+    bars = figure(drawing(page, "times").figure)["data"]
     assert [bar["x"] for bar in bars] == [[200, 405], [200, 200]]
 
 

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.models import RunEnergy
 from benchmarks.power import integration
 from benchmarks.power.logs import keep_power
+from dashboard.charts import plotly
 from tests.power_logs import clock_of, piece
 
 PAGE = "/studies/alpha-lab/study/energy/"
@@ -83,7 +84,7 @@ def test_every_figure_stands_in_the_table_twin(client, works, upload):
     assert native[7:10] == ("30\xa0s", "120\xa0W", "80\xa0W")
     assert xen[3] == "1.250"
     assert native[12] == "lab meter 2"
-    assert [trace["name"] for trace in drawing.figure["data"]] == [
+    assert [trace["name"] for trace in plotly.figure(drawing.figure)["data"]] == [
         "J per operation",
         "of it above idle",
     ]
@@ -96,7 +97,7 @@ def test_power_is_drawn_around_the_chosen_work_with_its_window(client, works, up
 
     page = client.get(PAGE, {"work": f"{works[2]}-{meter}"}).context["page"].logged
 
-    (band,) = page.power.figure["layout"]["shapes"]
+    (band,) = plotly.figure(page.power.figure)["layout"]["shapes"]
     assert (band["x0"], band["x1"]) == (10, 40)
     assert page.power.rows[0][2] == "4,500\xa0J"
     assert page.chosen.run_id == works[2]
@@ -146,7 +147,9 @@ def test_what_was_not_measured_is_said_and_left_out(text, client, works, upload)
 def test_a_gap_breaks_the_line_of_power(client, works, upload):
     upload(piece([each for each in READINGS if not 131 < each[0] < 137]))
 
-    line = client.get(PAGE).context["page"].logged.power.figure["data"][0]
+    line = plotly.figure(client.get(PAGE).context["page"].logged.power.figure)["data"][
+        0
+    ]
 
     assert line["y"].count(None) == 1
 

@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.models import Run, System
+from dashboard.charts import plotly
 
 PAGE = "/studies/alpha-lab/study/energy/"
 UOC = "/studies/alpha-lab/uoc-2012-kvm/energy/"
@@ -71,7 +72,7 @@ def test_the_wait_is_taken_off_at_the_power_in_the_address(client, uoc):
     ssd = sysbench.rows[1]
     assert ssd[0] == "Storage HDD, Swap SSD"
     assert ssd[6:] == ("44,021\xa0J", "1.153", "0.842", "0.934", "reversed")
-    assert [trace["name"] for trace in sysbench.figure["data"]][-1] == (
+    assert [trace["name"] for trace in plotly.figure(sysbench.figure)["data"]][-1] == (
         "total less the wait at 110 W"
     )
 
@@ -94,7 +95,7 @@ def test_power_stands_against_performance(client, uoc):
 def test_a_log_is_drawn_with_the_window_of_its_work(client, metered):
     page = client.get(PAGE).context["page"]
 
-    (band,) = page.power.figure["layout"]["shapes"]
+    (band,) = plotly.figure(page.power.figure)["layout"]["shapes"]
     assert (band["x0"], band["x1"]) == (10, 40)
     row = page.power.rows[0]
     assert row[1:3] == ("10 s to 40 s", "3,580\xa0J")

@@ -5,8 +5,17 @@ import math
 import pytest
 
 from benchmarks.analysis.factor_effects.effects import Effect
-from dashboard.charts.effect_bars import Scale, Span, scale_of
-from dashboard.charts.factor_effects import Contrast, Line, half_normal_plot, line_plot
+from dashboard.charts import effects
+from dashboard.charts.effects import Contrast, Line, Scale, Span, scale_of
+from dashboard.charts.plotly import figure
+
+
+def line_plot(*given, **more):
+    return figure(effects.line_plot(*given, **more))
+
+
+def half_normal_plot(*given, **more):
+    return figure(effects.half_normal_plot(*given, **more))
 
 
 def effect(factor, margin=None, wide=None):
@@ -48,19 +57,19 @@ def test_bands_are_what_chance_alone_may_do():
 
 
 def test_a_line_plot_has_a_line_for_each_level():
-    figure = line_plot(
+    drawn = line_plot(
         ["Ubuntu, 32-bit", "Ubuntu, 64-bit"],
         [Line("absent", (0.3, 1.0)), Line("installed", (0.9, None))],
         axis_title="Efficiency",
     )
 
-    assert [trace["name"] for trace in figure["data"]] == ["absent", "installed"]
-    assert figure["data"][1]["y"] == [0.9, None]
-    assert figure["layout"]["xaxis"]["ticktext"] == [
+    assert [trace["name"] for trace in drawn["data"]] == ["absent", "installed"]
+    assert drawn["data"][1]["y"] == [0.9, None]
+    assert drawn["layout"]["xaxis"]["ticktext"] == [
         "Ubuntu<br>32-bit",
         "Ubuntu<br>64-bit",
     ]
-    assert figure["layout"]["yaxis"]["type"] == "log"
+    assert drawn["layout"]["yaxis"]["type"] == "log"
 
 
 def test_native_speed_is_in_sight_of_efficiencies_however_low():
@@ -74,18 +83,18 @@ def test_native_speed_is_in_sight_of_efficiencies_however_low():
 
 
 def test_names_are_no_markup_and_words_are_never_cut():
-    figure = line_plot(
+    drawn = line_plot(
         ["<b>installed</b>"] * 4, [Line("<i>", (1.0,) * 4)], axis_title="<u>"
     )
 
-    layout = figure["layout"]
+    layout = drawn["layout"]
     assert layout["xaxis"]["ticktext"][0] == "&lt;b&gt;installed&lt;/b&gt;"
-    assert figure["data"][0]["name"] == "&lt;i&gt;"
+    assert drawn["data"][0]["name"] == "&lt;i&gt;"
     assert layout["yaxis"]["title"]["text"] == "&lt;u&gt;"
 
 
 def test_the_half_normal_plot_names_what_is_beyond_chance():
-    figure = half_normal_plot(
+    drawn = half_normal_plot(
         [
             Contrast("Tools", 2.0, 2.1, True, "told"),
             Contrast("Bits", 1.01, 0.1, False, "told"),
@@ -96,17 +105,17 @@ def test_the_half_normal_plot_names_what_is_beyond_chance():
         other_title="Quantile",
     )
 
-    line, quiet, named = figure["data"]
+    line, quiet, named = drawn["data"]
     assert line["x"] == [1, pytest.approx(1.05**2.1)]
     assert line["y"] == [0, 2.1]
     assert (named["text"], named["mode"]) == (["Tools"], "markers+text")
     assert (quiet["x"], quiet["y"], quiet["mode"]) == ([1.01], [0.1], "markers")
-    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [1.1, 1.3]
+    assert [shape["x0"] for shape in drawn["layout"]["shapes"]] == [1.1, 1.3]
 
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_an_empty_half_of_it_is_not_drawn(is_named):
-    figure = half_normal_plot(
+    drawn = half_normal_plot(
         [Contrast("Tools", 2.0, 2.1, is_named, "told")],
         chance=1.05,
         margins=(),
@@ -114,4 +123,4 @@ def test_an_empty_half_of_it_is_not_drawn(is_named):
         other_title="",
     )
 
-    assert len(figure["data"]) == 2  # the line of chance, and one half
+    assert len(drawn["data"]) == 2  # the line of chance, and one half

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from benchmarks.models import Study
+from dashboard.charts.plotly import figure
 from tests.dashboard.markup import unbroken
 
 PAGE = "/studies/alpha-lab/study/factor-effects/"
@@ -134,7 +135,7 @@ def test_contrasts_that_share_native_runs_say_where_they_are_drawn(client, load_
     plot = page.context["page"].detail.half_normal
     told = {
         text.split(":")[0]: text
-        for trace in plot.figure["data"]
+        for trace in figure(plot.figure)["data"]
         for text in trace.get("customdata", ())
     }
     assert told["Bits"].startswith("Bits: \xd7\xa01.46, drawn at \xd7\xa01.1")

@@ -5,7 +5,9 @@ from math import log10
 
 import pytest
 
-from dashboard.charts.figures import FARTHEST, Dot, Series, dot_plot, plain
+from dashboard.charts import plotly
+from dashboard.charts.dots import FARTHEST, Dot, Series, dot_plot
+from dashboard.charts.plotly import plain
 
 TWO = [Series("32-bit", "Xen, full"), Series("64-bit", "Xen, full")]
 PAYLOADS = [
@@ -23,7 +25,8 @@ def dot(row=0, series=0, ratio=0.247):
 
 
 def figure(dots, rows=("write", "read"), series=TWO):
-    return dot_plot(rows, series, dots, axis_title="Ratio")
+    drawn = dot_plot(rows, series, dots, axis_title="Ratio")
+    return drawn and plotly.figure(drawn)
 
 
 def test_it_draws_nothing_out_of_nothing():
@@ -91,7 +94,8 @@ def test_ratios_near_1_have_ticks_to_be_read_by():
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_names_are_shown_and_never_read_as_markup(name):
     dots = [Dot(0, 0, 0.5, name, name)]
-    drawn = dot_plot([name], [Series(name, name)], dots, axis_title="Ratio")
+    chart = dot_plot([name], [Series(name, name)], dots, axis_title="Ratio")
+    drawn = plotly.figure(chart)
 
     trace, layout = drawn["data"][0], drawn["layout"]
     shown = [trace["name"], trace["legendgrouptitle"]["text"]]

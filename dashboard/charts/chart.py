@@ -1,0 +1,257 @@
+"""What a chart shows, whoever draws it. PURE: frozen plain values.
+
+Three pens draw it: `plotly` for the screen, `sketch` for what stands in a page before
+Plotly has come and in a report's page, `paper` for PDF and files. Texts are as people
+wrote them, with a line end where a line ends: each pen escapes for its own language.
+Colours are the style sheet's tokens (``series-1``, ``ink``), so that a chart follows
+the reader's light or dark theme.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+SYMBOLS: Final = (
+    "circle",
+    "square",
+    "diamond",
+    "triangle-up",
+    "cross",
+    "x",
+    "triangle-down",
+    "pentagon",
+    "star",
+    "hexagon",
+)
+SERIES: Final = 7
+STROKE: Final = "line-ns"
+"""An upright stroke as a mark."""
+FRAME_PX: Final = 96
+"""What the names and the title of the axes take of a chart's height."""
+FLAT_PX: Final = 360
+
+Numbers = Sequence[float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """What places mean, across or upwards.
+
+    ``ends`` are values (None: as wide as the series need); the first may be the
+    greater. ``ticks`` are values with their names; an empty name is the value itself.
+    """
+
+    title: str = ""
+    scale: Literal["linear", "log", "date", "category"] = "linear"
+    ends: tuple[float, float] | None = None
+    ticks: tuple[tuple[float, str], ...] = ()
+    tick_step: float | Literal["1-2-5"] | None = None
+    most_ticks: int | None = None
+    has_full_ticks: bool = False
+    """Each tick is written in full: left alone, Plotly writes 2 and 5 for 20 and 50."""
+    suffix: str = ""
+    is_from_zero: bool = False
+    has_grid: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stroke:
+    """How a line looks; ``colour`` is empty for that of its series."""
+
+    width: float = 2
+    dash: Literal["", "dash", "dot"] = ""
+    is_stepped: bool = False
+    colour: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The number that hovering tells of a point, as a format of Python writes it.
+
+    It stands after the point's text, or after its series' name; or before a ``unit``.
+    """
+
+    axis: Literal["x", "y"]
+    spec: str = ""
+    unit: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points:
+    """Marks at places, joined by a line, or the line alone (no ``symbol``).
+
+    A line stops where a place is None. ``low`` and ``high`` are the ends of intervals
+    along ``along`` (None: there is none); ``values`` what the points stand for that are
+    drawn elsewhere. Hovering tells ``texts``, or the ``reading``, or nothing at all;
+    ``names`` are what points are called, written beside them if ``side`` says where.
+    """
+
+    name: str = ""
+    group: str = ""
+    x: Numbers
+    y: Numbers
+    colour: str | tuple[str, ...] = "ink"
+    symbol: str | tuple[str, ...] = ""
+    size: float = 9
+    opacity: float = 1
+    line: Stroke | None = None
+    low: Numbers = ()
+    high: Numbers = ()
+    along: Literal["x", "y"] = "y"
+    interval_width: float = 1.5
+    values: Sequence[float] = ()
+    texts: Sequence[str] = ()
+    reading: Reading | None = None
+    names: Sequence[str] = ()
+    side: Literal["", "left", "right"] = ""
+    is_listed: bool = True
+    """Whether the legend names it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """A bar for each place: across from the left, or upright from the bottom.
+
+    ``base`` is where they begin; ``widths`` are those of upright ones.
+    """
+
+    name: str
+    places: Sequence[float]
+    values: Numbers
+    colour: str
+    is_upright: bool = False
+    is_open: bool = False
+    base: float = 0
+    widths: Sequence[float] = ()
+    texts: Sequence[str] = ()
+    reading: Reading | None = None
+    is_listed: bool = True
+
+
+@dataclass(frozen=True)
+class Box:
+    """Least, quartiles and greatest of a row."""
+
+    row: float
+    low: float
+    q1: float
+    median: float
+    q3: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A straight line at a value of an axis, through the field or between ``ends``.
+
+    ``kind`` is what it stands for: native speed, a margin, a change, ...
+    """
+
+    at: float
+    axis: Literal["x", "y"]
+    kind: str = ""
+    ends: tuple[float, float] | None = None
+    label: str = ""
+    stroke: Stroke | None = None
+    is_above: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """A tint from one value of an axis to another, through the field or ``ends``."""
+
+    axis: Literal["x", "y"]
+    low: float
+    high: float
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """Words above the field, or ``beside`` a line at its top, to its left or right."""
+
+    text: str
+    x: float
+    anchor: Literal["left", "middle"] = "middle"
+    beside: Literal["", "left", "right"] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One field with its axes."""
+
+    x: Axis
+    y: Axis
+    series: tuple[Points | Bars | Box, ...] = ()
+    bands: tuple[Band, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    notes: tuple[Note, ...] = ()
+    title: str = ""
+    """Written above the field where panels stand side by side."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """One field or several: below each other, or ``across`` of them side by side.
+
+    ``height`` is in pixels. ``gap`` is the part of the height between panels;
+    ``has_legend`` None: where there is more than one name.
+    """
+
+    panels: tuple[Panel, ...]
+    height: float
+    bars: Literal["", "stack", "group"] = ""
+    legend: Literal["beside", "above", "lines"] = "beside"
+    """``lines``: above, each name in a line of its own."""
+    has_legend: bool | None = None
+    names_colours: bool = False
+    """Marks of one series may differ in colour, and names stay beside their rows.
+
+    Else a series has one colour, its marks an outline, and on a phone the names of
+    rows stand above them.
+    """
+    gap: float = 0
+    shares_x: bool = False
+    across: int = 1
+
+    @property
+    def series(self) -> Iterator[Points | Bars | Box]:
+        """All series of all panels, in the order in which they are drawn."""
+        return (each for panel in self.panels for each in panel.series)
+
+    @property
+    def title(self) -> str:
+        """What its axes say."""
+        panel = self.panels[0]
+        return ", ".join(filter(None, (panel.x.title, panel.y.title)))
+
+    @property
+    def listed(self) -> list[tuple[int, Points | Bars]]:
+        """Return the series that a legend names, each with its place among all."""
+        named = [
+            (at, each)
+            for at, each in enumerate(self.series)
+            if not isinstance(each, Box) and each.name and each.is_listed
+        ]
+        has_legend = len(named) > 1 if self.has_legend is None else self.has_legend
+        return named if has_legend else []
+
+
+def series_colour(at: int) -> str:
+    """Return the colour of a series by its place."""
+    return f"series-{at % SERIES + 1}"
+
+
+def symbol_at(at: int) -> str:
+    """Return the mark of a series by its place."""
+    return SYMBOLS[at % len(SYMBOLS)]
+
+
+def row_axis(rows: Sequence[str]) -> Axis:
+    """Return an axis with a line for each row, the first one on top."""
+    return Axis(
+        scale="category",
+        ends=(len(rows) - 0.5, -0.5),
+        ticks=tuple(enumerate(rows)),
+        has_grid=False,
+    )

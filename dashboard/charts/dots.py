@@ -1,0 +1,144 @@
+"""Ratios as dots on a log axis, a line for each case. PURE."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log10
+from textwrap import wrap
+from typing import Final
+
+from dashboard.charts.chart import (
+    FRAME_PX,
+    Axis,
+    Band,
+    Chart,
+    Panel,
+    Points,
+    Rule,
+    row_axis,
+    series_colour,
+    symbol_at,
+)
+from dashboard.kit.figures import number
+
+TICKS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
+# Where all ratios are near 1 and the axis would have a tick or two.
+FINE_TICKS: Final = (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8)
+FEWEST_TICKS: Final = 3
+# A ratio farther from 1 is most likely a slip of a unit; it is shown as an arrow on
+# the edge, or all others would be squeezed into one line.
+FARTHEST: Final = 64.0
+WIDE: Final = 80
+ROW_PX: Final = 26
+LANE_PX: Final = 1.8
+LANES: Final = 0.62  # the share of a row's height over which its dots are spread
+PADDING: Final = 0.04
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One ratio: the row it lies in, its series, and what hovering tells."""
+
+    row: int
+    series: int
+    ratio: float
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Series:
+    """Dots of one system; those of one group share a colour, each has its own mark."""
+
+    name: str
+    group: str
+
+
+def dot_plot(
+    rows: Sequence[str],
+    series: Sequence[Series],
+    dots: Sequence[Dot],
+    *,
+    axis_title: str,
+) -> Chart | None:
+    """Return ratios on a log axis, one line a row; None when there is nothing to draw.
+
+    A tint under every other row lets the eye keep its line.
+    """
+    if not dots:
+        return None
+    used = sorted({dot.series for dot in dots})
+    groups = list(dict.fromkeys(series[at].group for at in used))
+    points = []
+    for lane, at in enumerate(used):
+        group = series[at].group
+        siblings = [other for other in used if series[other].group == group]
+        points.append(
+            _points(
+                [dot for dot in dots if dot.series == at],
+                series[at],
+                colour=series_colour(groups.index(group)),
+                symbol=symbol_at(siblings.index(at)),
+                # Two series of a row never lie on one spot.
+                offset=LANES * (lane / max(len(used) - 1, 1) - 0.5)
+                if len(used) > 1
+                else 0.0,
+            )
+        )
+    count = len(rows)
+    panel = Panel(
+        x=_ratio_axis([dot.ratio for dot in dots], axis_title),
+        y=row_axis(rows),
+        series=tuple(points),
+        bands=tuple(
+            Band(axis="y", low=at - 0.5, high=at + 0.5) for at in range(0, count, 2)
+        ),
+        # Plotly has no line above the grid that ends on the paper.
+        rules=(
+            Rule(
+                at=1, axis="x", kind="native", ends=(-0.5, count - 0.5), is_above=True
+            ),
+        ),
+    )
+    height = FRAME_PX + count * round(ROW_PX + LANE_PX * len(used))
+    return Chart(panels=(panel,), height=height)
+
+
+def _points(
+    dots: Sequence[Dot], series: Series, *, colour: str, symbol: str, offset: float
+) -> Points:
+    def mark(ratio: float) -> str:
+        if ratio < 1 / FARTHEST:
+            return "triangle-left-open"
+        return "triangle-right-open" if ratio > FARTHEST else symbol
+
+    return Points(
+        name=series.name,
+        group=series.group,
+        x=[min(max(dot.ratio, 1 / FARTHEST), FARTHEST) for dot in dots],
+        y=[dot.row + offset for dot in dots],
+        colour=colour,
+        symbol=tuple(mark(dot.ratio) for dot in dots),
+        values=[dot.ratio for dot in dots],
+        texts=[hover(dot) for dot in dots],
+    )
+
+
+def hover(dot: Dot) -> str:
+    """Return the text beside a dot: its system, then its sentence, in short lines."""
+    first, colon, rest = dot.text.partition(": ")
+    lines = wrap(rest, WIDE) if len(rest) > WIDE else [rest]
+    return "\n".join(filter(None, [dot.title, first + colon, *lines]))
+
+
+def _ratio_axis(ratios: Sequence[float], title: str) -> Axis:
+    low = log10(max(min(*ratios, 0.9), 1 / FARTHEST))
+    high = log10(min(max(*ratios, 1.1), FARTHEST))
+    room = (high - low) * PADDING
+    seen = sum(low <= log10(tick) <= high for tick in TICKS)
+    ticks = TICKS if seen >= FEWEST_TICKS else FINE_TICKS
+    return Axis(
+        title=title,
+        scale="log",
+        ends=(10 ** (low - room), 10 ** (high + room)),
+        ticks=tuple((tick, number(tick)) for tick in ticks),
+    )

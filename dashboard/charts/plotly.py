@@ -1,0 +1,325 @@
+"""Charts as Plotly figures: a neutral chart in, a dict for ``json_script`` out. PURE.
+
+Plotly reads texts as markup, so every name is escaped here. Colours are left to the
+page: a trace says which series of the style sheet it is, or names a token.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from math import isfinite, log10
+from typing import Any, Final
+
+from dashboard.charts.chart import (
+    STROKE,
+    Axis,
+    Band,
+    Bars,
+    Box,
+    Chart,
+    Note,
+    Numbers,
+    Panel,
+    Points,
+    Reading,
+    Rule,
+    Stroke,
+)
+
+BESIDE_PX: Final = 10
+DASHES: Final = {"dash": "4px,3px", "dot": "1px,3px"}
+WHOLE: Final = ",~r"
+BAR_GAP: Final = 0.3
+BOX_WIDTH: Final = 0.62
+
+
+def plain(text: str) -> str:
+    """Return a text that Plotly shows as it is.
+
+    Line breaks are the only markup: for bold, Plotly sets a style attribute, which the
+    content security policy forbids.
+    """
+    return escape(text, quote=False).replace("\n", "<br>")
+
+
+def figure(chart: Chart) -> dict[str, Any]:
+    """Return a chart as a Plotly figure."""
+    count = len(chart.panels)
+    share = (1 - chart.gap * (count - 1)) / max(count, 1)
+    data: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {"height": chart.height, "hovermode": "closest"}
+    shapes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    for at, panel in enumerate(chart.panels):
+        number = str(at + 1) if at else ""
+        x, y = "x" if chart.shares_x else f"x{number}", f"y{number}"
+        layout[f"yaxis{number}"] = _axis(panel.y, chart, is_upright=True)
+        if not (chart.shares_x and at):
+            layout[f"xaxis{number}"] = _axis(panel.x, chart, is_upright=False)
+        if count > 1:
+            top = 1 - at * (share + chart.gap)
+            layout[f"yaxis{number}"]["domain"] = [max(top - share, 0), top]
+            if not chart.shares_x:
+                layout[f"xaxis{number}"]["anchor"] = y
+        own = {} if not at else {"yaxis": y} | ({} if x == "x" else {"xaxis": x})
+        data += [_trace(series, chart) | own for series in panel.series]
+        shapes += _shapes(panel, chart, x, y)
+        notes += [_note(note, x, y) for note in panel.notes]
+    if chart.shares_x:
+        layout["xaxis"] |= {"anchor": "free", "position": 0}
+    # The page paints the shapes of a chart whose series are numbered, so it wants some.
+    if shapes or not chart.names_colours:
+        layout["shapes"] = shapes
+    if notes:
+        layout["annotations"] = notes
+    return {"data": data, "layout": layout | _frame(chart)}
+
+
+def _frame(chart: Chart) -> dict[str, Any]:
+    """Return how bars stand beside each other, and what the legend is like."""
+    frame: dict[str, Any] = {}
+    is_across = any(
+        isinstance(each, Bars) and not each.is_upright for each in chart.series
+    )
+    if chart.bars:
+        frame["barmode"] = chart.bars
+    if is_across:
+        frame["bargap"] = BAR_GAP
+    if chart.legend != "beside":
+        legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+        if chart.legend == "lines":
+            legend |= {"entrywidth": 1, "entrywidthmode": "fraction"}
+        # Of stacked bars Plotly would name the last one first.
+        frame["legend"] = legend | ({"traceorder": "normal"} if is_across else {})
+    if chart.has_legend is not None:
+        frame["showlegend"] = chart.has_legend
+    if chart.names_colours:
+        frame["meta"] = {"tokens": True}
+    return frame
+
+
+def _axis(axis: Axis, chart: Chart, *, is_upright: bool) -> dict[str, Any]:
+    is_log, is_category = axis.scale == "log", axis.scale == "category"
+    ends = [log10(end) if is_log else end for end in axis.ends or ()]
+    names = [plain(name) for _value, name in axis.ticks]
+    step = "D2" if axis.tick_step == "1-2-5" else axis.tick_step
+    stated = {
+        "title": {"text": plain(axis.title)} if axis.title else None,
+        "type": axis.scale if is_log or axis.scale == "date" else None,
+        "range": ends or None,
+        "tickvals": [value for value, _name in axis.ticks] or None,
+        "ticktext": names if any(names) else None,
+        "tickangle": 0 if is_category and not is_upright else None,
+        "automargin": True if is_category else None,
+        "dtick": step,
+        "nticks": axis.most_ticks,
+        "tickformat": WHOLE if axis.has_full_ticks else None,
+        "ticksuffix": axis.suffix or None,
+        "rangemode": "tozero" if axis.is_from_zero else None,
+        "showgrid": _grid(axis, chart, is_upright=is_upright),
+        "fixedrange": True,
+    }
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _grid(axis: Axis, chart: Chart, *, is_upright: bool) -> bool | None:
+    """Tell of a grid: a numbered chart has one across if it says so, else Plotly."""
+    if chart.names_colours:
+        return None if axis.has_grid else False
+    return True if is_upright and axis.has_grid else None
+
+
+def _trace(series: Points | Bars | Box, chart: Chart) -> dict[str, Any]:
+    if isinstance(series, Box):
+        return _box(series)
+    trace = _bars(series, chart) if isinstance(series, Bars) else _points(series, chart)
+    if series.name:
+        trace["name"] = plain(series.name)
+    if not series.is_listed:
+        trace["showlegend"] = False
+    if not chart.names_colours:
+        trace["meta"] = {"series": int(str(series.colour).removeprefix("series-"))}
+    return trace
+
+
+def _bars(bars: Bars, chart: Chart) -> dict[str, Any]:
+    across, upwards = bars.values, bars.places
+    trace: dict[str, Any] = {"type": "bar"}
+    if bars.is_upright:
+        across, upwards = upwards, across
+        trace |= {"width": list(bars.widths), "textposition": "none"}
+    else:
+        trace["orientation"] = "h"
+    trace |= {"x": list(across), "y": list(upwards)}
+    trace["marker"] = {"color": _token(bars.colour)}
+    if not chart.names_colours:
+        trace["marker"] = {"size": 0}
+    return trace | _hover(bars.name, bars.texts, bars.reading)
+
+
+def _points(points: Points, chart: Chart) -> dict[str, Any]:
+    parts = {"lines": points.line, "markers": points.symbol, "text": points.side}
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "+".join(name for name, is_drawn in parts.items() if is_drawn),
+        "x": list(points.x),
+        "y": list(points.y),
+        **_hover(points.name, points.texts, points.reading),
+    }
+    if points.group:
+        trace["legendgroup"] = plain(points.group)
+        trace["legendgrouptitle"] = {"text": plain(points.group)}
+    if points.values:
+        trace["customdata"] = list(points.values)
+    if points.names:
+        trace |= {
+            "text": [plain(name) for name in points.names],
+            "customdata": [plain(text) for text in points.texts],
+            "textposition": f"middle {points.side or 'left'}",
+            "hovertemplate": "%{customdata}<extra></extra>",
+        }
+    if marker := _marker(points, chart):
+        trace["marker"] = marker
+    if points.line:
+        trace["line"] = _line(points.line, points, chart)
+    if points.low:
+        trace |= _intervals(points, chart)
+    return trace
+
+
+def _marker(points: Points, chart: Chart) -> dict[str, Any]:
+    named = {"color": _token(points.colour)} if chart.names_colours else {}
+    if not points.symbol:
+        # The page scales the size of every mark of a numbered chart.
+        return {} if named else {"size": 1}
+    symbol = points.symbol
+    if symbol == STROKE:
+        return {"symbol": symbol, "size": points.size, "line": {"width": 3, **named}}
+    faded = points.opacity != 1 and not points.low
+    return {
+        "symbol": symbol if isinstance(symbol, str) else list(symbol),
+        "size": points.size,
+        **named,
+        **({"opacity": points.opacity} if faded else {}),
+    }
+
+
+def _line(line: Stroke, points: Points, chart: Chart) -> dict[str, Any]:
+    said: dict[str, Any] = {"width": line.width}
+    if line.dash:
+        said["dash"] = line.dash
+    if line.is_stepped:
+        said["shape"] = "hv"
+    if chart.names_colours:
+        said["color"] = _token(line.colour or points.colour)
+    return said
+
+
+def _intervals(points: Points, chart: Chart) -> dict[str, Any]:
+    middles = points.x if points.along == "x" else points.y
+    bars = {
+        "type": "data",
+        "symmetric": False,
+        "array": _reaches(points.high, middles),
+        "arrayminus": _reaches(points.low, middles),
+        "thickness": points.interval_width,
+        "width": 4 * points.interval_width - 2,
+    }
+    if chart.names_colours:
+        bars["color"] = _token(points.colour)
+    faded = {"opacity": points.opacity} if points.opacity != 1 else {}
+    return {f"error_{points.along}": bars} | faded
+
+
+def _reaches(ends: Numbers, middles: Numbers) -> list[float]:
+    """Return how far bars reach; a point without an interval has one of no length."""
+    return [
+        abs(end - middle)
+        if end is not None and middle is not None and isfinite(end)
+        else 0.0
+        for end, middle in zip(ends, middles, strict=True)
+    ]
+
+
+def _hover(name: str, texts: Sequence[str], reading: Reading | None) -> dict[str, Any]:
+    if not texts and reading is None:
+        return {"hoverinfo": "skip"}
+    told = {"text": [plain(text) for text in texts]} if texts else {}
+    shown = "%{text}" if texts else plain(name)
+    if reading is not None:
+        spec = f":{reading.spec}" if reading.spec else ""
+        number = f"%{{{reading.axis}{spec}}}"
+        is_bare = reading.unit is not None
+        shown = (
+            f"{number} {plain(reading.unit or '')}" if is_bare else f"{shown}: {number}"
+        )
+    return {**told, "hovertemplate": f"{shown}<extra></extra>"}
+
+
+def _box(box: Box) -> dict[str, Any]:
+    return {
+        "type": "box",
+        "orientation": "h",
+        "y": [box.row],
+        "q1": [box.q1],
+        "median": [box.median],
+        "q3": [box.q3],
+        "lowerfence": [box.low],
+        "upperfence": [box.high],
+        "width": BOX_WIDTH,
+        "line": {"color": "--line-strong", "width": 1.5},
+        "fillcolor": "--sunken",
+        "hoverinfo": "skip",
+    }
+
+
+def _token(colour: str | tuple[str, ...]) -> str | list[str]:
+    if isinstance(colour, str):
+        return f"--{colour}"
+    return [f"--{each}" for each in colour]
+
+
+def _shapes(panel: Panel, chart: Chart, x: str, y: str) -> Iterator[dict[str, Any]]:
+    for band in panel.bands:
+        ends = {f"{band.axis}0": band.low, f"{band.axis}1": band.high}
+        tint = {"type": "rect", "name": "band", "layer": "below", "line": {"width": 0}}
+        yield tint | ends | _through(band)
+    for rule in panel.rules:
+        shape: dict[str, Any] = {"type": "line"}
+        if chart.names_colours:
+            shape |= {"xref": x, "yref": f"{y} domain", "y0": 0, "y1": 1}
+        else:
+            shape |= {"name": rule.kind, **_through(rule)}
+        shape |= {f"{rule.axis}0": rule.at, f"{rule.axis}1": rule.at}
+        if not rule.is_above:
+            shape["layer"] = "below"
+        elif not chart.names_colours:
+            # Above the grid, and below what was measured.
+            shape["layer"] = "between"
+        if rule.label:
+            place = {"textposition": "start", "textangle": 0, "xanchor": "left"}
+            shape["label"] = {"text": plain(rule.label), **place}
+        if rule.stroke:
+            dash = DASHES.get(rule.stroke.dash)
+            line = {"color": _token(rule.stroke.colour), "width": rule.stroke.width}
+            shape["line"] = line | ({"dash": dash} if dash else {})
+        yield shape
+
+
+def _through(mark: Band | Rule) -> dict[str, Any]:
+    """Return where a mark begins and ends along the other axis: the field's ends."""
+    other = "y" if mark.axis == "x" else "x"
+    if mark.ends:
+        return {f"{other}0": mark.ends[0], f"{other}1": mark.ends[1]}
+    return {f"{other}0": 0, f"{other}1": 1, f"{other}ref": "paper"}
+
+
+def _note(note: Note, x: str, y: str) -> dict[str, Any]:
+    place: dict[str, Any] = {"y": 1, "yanchor": "bottom"}
+    if note.anchor == "left":
+        place["xanchor"] = "left"
+    if note.beside:
+        shift = BESIDE_PX if note.beside == "right" else -BESIDE_PX
+        anchor = "left" if note.beside == "right" else "right"
+        place |= {"yanchor": "top", "xanchor": anchor, "xshift": shift}
+    refs = {"xref": x, "yref": f"{y} domain", "showarrow": False}
+    return {"text": plain(note.text), "x": note.x, **place, **refs}
