@@ -1,6 +1,6 @@
 """/comparisons/: every cell beside its baseline, one flat row each."""
 
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -19,14 +19,14 @@ from api.kit.views import ApiView
 from benchmarks.analysis.verdicts import EvidenceLevel, Verdict
 from benchmarks.comparing.row import NOT_YET
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
-from benchmarks.comparing.table import SCENARIOS
+from benchmarks.comparing.table import COMPONENTS, SCENARIOS
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Efficiency, Study, System
+from benchmarks.parsing.contract import Better
 from benchmarks.studies.lists import find_study
 
-COMPONENTS = ("CPU", "memory", "disk", "network", "power", "application")
-BETTER = ("higher", "lower", "neither")
+BETTER = get_args(Better)
 STATES = (*Efficiency.State.values, NOT_YET)
 DOUBTS = ("bimodal", "periodic", "drift", "first_run")
 VERDICTS = [verdict.name.lower() for verdict in Verdict]
@@ -212,10 +212,14 @@ class ComparisonsView(ApiView):
         responses=ComparisonSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
-        study = self._study()
+        name = self.query.get("study")
+        study = find_study(self.viewer, name) if name else None
         reference = self._reference(study)
-        cells = compared_cells(self.viewer, study=study, filters=self._filters())
-        page = self.cut(cells)
+        filters = self.looked_up(LOOKUPS)
+        if self.query.get("state") == NOT_YET:
+            del filters["efficiency__state"]
+            filters["efficiency__isnull"] = True
+        page = self.cut(compared_cells(self.viewer, study=study, filters=filters))
         system = reference.system if reference else None
         studies = {cell.study_id: cell.study for cell in page}
         verdicts = {pk: study_verdicts(each, system) for pk, each in studies.items()}
@@ -224,10 +228,6 @@ class ComparisonsView(ApiView):
             for cell in page
         ]
         return self.answer_page(rows, ComparisonSerializer)
-
-    def _study(self) -> Study | None:
-        name = self.query.get("study")
-        return find_study(self.viewer, name) if name else None
 
     def _reference(self, study: Study | None) -> Reference | None:
         baseline = self.query.get("baseline", "native")
@@ -238,10 +238,3 @@ class ComparisonsView(ApiView):
         if system is None:
             raise NotFoundError("system", baseline)
         return Reference.of(study, system)
-
-    def _filters(self) -> dict[str, Any]:
-        filters = self.looked_up(LOOKUPS)
-        if self.query.get("state") == NOT_YET:
-            del filters["efficiency__state"]
-            filters["efficiency__isnull"] = True
-        return filters

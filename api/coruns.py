@@ -7,12 +7,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.comparisons import BETTER, COMPONENTS, FigureSerializer
+from api.comparisons import BETTER, FigureSerializer
 from api.kit.fields import NULLABLE, Choice
 from api.kit.queries import ToolParameter
 from api.kit.views import StudyQuery, StudyView
 from benchmarks.comparing.coruns import TOGETHER, study_coruns
-from benchmarks.comparing.table import SCENARIOS
+from benchmarks.comparing.table import COMPONENTS, SCENARIOS
 
 LOOKUPS = {
     "component": "case__component",

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.comparisons import BETTER, COMPONENTS
+from api.comparisons import BETTER
 from api.kit.fields import Choice
 from api.kit.views import StudyQuery, StudyView
 from benchmarks.analysis.factor_effects.design import Factor, Term
@@ -26,7 +26,7 @@ from benchmarks.comparing.factor_effects import (
     Subject,
     study_effects,
 )
-from benchmarks.comparing.table import SCENARIOS
+from benchmarks.comparing.table import COMPONENTS, SCENARIOS
 
 CHANCE = ("replicated", "contrasts", "residual", "unjudged", "constant")
 STRENGTHS = ("clear", "possible", "none", "unjudged")

@@ -7,9 +7,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.comparisons import COMPONENTS
 from api.kit.views import StudyView
 from benchmarks.comparing.profile import study_profile
+from benchmarks.comparing.table import COMPONENTS
 
 
 class ShareSerializer(serializers.Serializer[Any]):

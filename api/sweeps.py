@@ -7,10 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.comparisons import BETTER, COMPONENTS, NONE_YET, VERDICTS
+from api.comparisons import BETTER, NONE_YET, VERDICTS
 from api.kit.fields import NULLABLE
 from api.kit.views import StudyView
 from benchmarks.comparing.sweeps import study_sweeps
+from benchmarks.comparing.table import COMPONENTS
 
 COURSES = ("keeps", "parts", "joins", "slower")
 
