@@ -100,9 +100,14 @@ class EffectSerializer(serializers.Serializer[Effect]):
 
 
 class AliasSerializer(serializers.Serializer[Alias]):
-    """An effect that is not shown: it cannot be told from its ``partners``."""
+    """An effect that is not shown: it cannot be told from its ``partners``.
+
+    ``levels`` are those of the factor that are meant, where its others are shown;
+    empty: the whole effect.
+    """
 
     factors = serializers.SerializerMethodField()
+    levels = serializers.ListField(child=serializers.CharField())
     partners = serializers.SerializerMethodField()
 
     def get_factors(self, row: Alias) -> list[list[str]]:

@@ -220,7 +220,7 @@ def notes(analysis: Analysis) -> list[str]:
         _native(found),
         _higher(found),
         _aliases(found.aliases),
-        _pooled(found.pooled_interactions),
+        _pooled(found),
         *_left_out(analysis),
     )
     return [each for each in possible if each]
@@ -255,20 +255,30 @@ def _aliases(aliases: Iterable[Alias]) -> str:
 
 
 def _alias(alias: Alias) -> str:
+    term = term_name(alias.term)
+    if alias.levels:
+        names = [level_name(alias.term[0], level) for level in alias.levels]
+        term = _("%(term)s: %(levels)s alone") % {
+            "term": term,
+            "levels": ", ".join(names),
+        }
     if not alias.partners:
-        return term_name(alias.term)
+        return term
     return _("%(term)s (from %(partners)s)") % {
-        "term": term_name(alias.term),
+        "term": term,
         "partners": _listed(alias.partners),
     }
 
 
-def _pooled(terms: Iterable[Term]) -> str:
-    if not (listed := _listed(terms)):
+def _pooled(found: FactorEffects) -> str:
+    if not (listed := _listed(found.pooled_interactions)):
         return ""
-    return _("Taken for chance, because too little else measures it: %(terms)s.") % {
-        "terms": listed
-    }
+    text = (
+        _("Left out to measure chance, which still could not be measured: %(terms)s.")
+        if found.kind == "unjudged"
+        else _("Taken for chance, because too little else measures it: %(terms)s.")
+    )
+    return text % {"terms": listed}
 
 
 def _left_out(analysis: Analysis) -> Iterable[str]:

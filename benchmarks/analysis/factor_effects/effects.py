@@ -113,7 +113,8 @@ class FactorEffects:
 
     ``kind`` says what measured chance: repeated runs, the other contrasts, what the
     model leaves over, or nothing. ``pooled_interactions`` are those that could be told
-    but were needed to measure chance.
+    but were needed to measure chance; of an ``unjudged`` design even that was too
+    little.
     """
 
     kind: Kind

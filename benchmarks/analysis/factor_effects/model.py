@@ -30,10 +30,15 @@ LevelPairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A term that is not shown, for it cannot be told from its partners."""
+    """A term that is not shown, for it cannot be told from its partners.
+
+    ``levels`` are those of a factor that are meant, where others are shown; empty: the
+    whole term.
+    """
 
     term: Term
     partners: tuple[Term, ...]
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +169,22 @@ def _directions(term: Term) -> Iterator[tuple[LevelPairs, Array]]:
 
 
 def aliased_mains(mains: Model) -> tuple[Alias, ...]:
-    """Name the factors whose levels were never changed apart from other factors'."""
+    """Name the factors whose levels were never changed apart from other factors'.
+
+    Of three levels two may well be compared, and the third alone is another factor's.
+    """
     null = _null_space(mains.matrix)
-    return tuple(
-        Alias(term, _partners(mains, null, term, mains.terms))
-        for term in mains.terms
-        if np.abs(null[:, mains.places[term]]).max() > NOTHING
-    )
+    shown = {(each.term, each.levels) for each in estimates(mains)}
+    aliased = []
+    for term in mains.terms:
+        if np.abs(null[:, mains.places[term]]).max() > NOTHING:
+            partners = _partners(mains, null, term, mains.terms)
+            changes = [levels for levels, _ in _directions(term)]
+            hidden = [levels for levels in changes if (term, levels) not in shown]
+            is_part = len(hidden) < len(changes)
+            names = tuple(level for ((level, _),) in hidden) if is_part else ()
+            aliased.append(Alias(term, partners, names))
+    return tuple(aliased)
 
 
 def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:

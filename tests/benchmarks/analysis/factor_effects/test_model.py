@@ -87,6 +87,22 @@ def test_factors_that_sum_up_to_another_one_are_aliased_and_not_estimated():
     assert list(estimates(model)) == []
 
 
+def test_of_three_levels_only_the_one_that_is_aliased_is_not_shown():
+    """The third level of A comes with B or with C, and neither without it."""
+    systems = [
+        {"A": "1", "B": "no", "C": "no"},
+        {"A": "2", "B": "no", "C": "no"},
+        {"A": "3", "B": "yes", "C": "no"},
+        {"A": "3", "B": "no", "C": "yes"},
+    ]
+    model = mains(systems)
+
+    (effect,) = estimates(model)
+    assert (label(effect.term), effect.levels) == ("A", (("2", "1"),))
+    hidden = {label(each.term): each.levels for each in aliased_mains(model)}
+    assert hidden == {"A": ("3",), "B": (), "C": ()}
+
+
 def test_an_alias_elsewhere_does_not_hide_what_can_be_told():
     systems = [
         {"A": a, "B": b, "C": c, "bits": bits}

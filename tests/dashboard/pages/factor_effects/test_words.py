@@ -1,13 +1,17 @@
 """Effects in words."""
 
+import math
+
 import pytest
 
-from benchmarks.analysis.factor_effects.design import Factor
+from benchmarks.analysis.factor_effects.design import Factor, Observation
 from benchmarks.analysis.factor_effects.effects import Effect
+from benchmarks.comparing.factor_effects import Analysis
 from dashboard.wording.factor_effects import (
     change,
     factor_name,
     level_name,
+    notes,
     setting,
     times,
 )
@@ -65,3 +69,47 @@ def test_a_main_effect_says_from_which_level_to_which():
     assert change(Effect((TOOLS,), (("installed", "absent"),), 0.3)) == (
         "absent → installed"
     )
+
+
+def analysis_of(*responses):
+    """An analysis of systems of three storages, two swaps and two networks."""
+    names = ("storage", "swap", "network")
+    observations = [
+        Observation(dict(zip(names, levels.split(), strict=False)), log)
+        for levels, log in responses
+    ]
+    return Analysis("disk", (), tuple(observations), {})
+
+
+def test_a_note_names_the_level_that_cannot_be_told_and_no_other():
+    """The third storage comes with a swap or with a network, and neither without it."""
+    analysis = analysis_of(
+        ("disk off slow", 0.1),
+        ("ssd off slow", 0.2),
+        ("nvme on slow", 0.3),
+        ("nvme off fast", 0.4),
+    )
+
+    (note,) = notes(analysis)
+    hidden, *others = note.partition(": ")[2].split("; ")
+    assert "nvme" in hidden
+    assert not {"disk", "ssd"} & set(hidden.replace(":", "").split())
+    assert not any(level in each for each in others for level in ("on", "fast", "off"))
+
+
+def test_nothing_is_taken_for_chance_where_chance_was_not_measured():
+    four = [("disk off", 0.1), ("disk on", 0.2), ("ssd off", 0.3), ("ssd on", 0.5)]
+    twelve = [
+        (f"{storage} {swap}", math.sin(place))
+        for place, (storage, swap) in enumerate(
+            (storage, swap) for storage in ("a", "b", "c", "d") for swap in "xyz"
+        )
+    ]
+    unjudged, judged = analysis_of(*four), analysis_of(*twelve)
+
+    assert (unjudged.found.kind, judged.found.kind) == ("unjudged", "residual")
+    assert unjudged.found.pooled_interactions
+    assert judged.found.pooled_interactions
+    assert "aken for chance" in "".join(notes(judged))
+    assert "aken for chance" not in "".join(notes(unjudged))
+    assert any("could not be measured" in note for note in notes(unjudged))
