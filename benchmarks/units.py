@@ -204,6 +204,15 @@ def convert(value: float, from_: str, to: str) -> float:
         ) from None
 
 
+def whole_size(size: int, prefixes: str = "GMK") -> str:
+    """So many bytes by the largest of these prefixes that leaves a whole number."""
+    for prefix in prefixes:
+        factor = _BINARY[f"{prefix}i"]
+        if size >= factor and size % factor == 0:
+            return f"{size // factor} {prefix}iB"
+    return f"{size} B"
+
+
 def _described(unit: Unit) -> str:
     name = f'"{unit.symbol}"' if unit.symbol else Sentence("no unit")
     return Sentence("{name} ({dimension})", name=name, dimension=unit.dimension)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from benchmarks.parsing.contract import Better, Metric, Tool
 from benchmarks.parsing.drafts import (
     Draft,
-    Parameter,
     ParsedRun,
     Parser,
     finished,
@@ -61,7 +60,6 @@ COLUMNS = {
 # What tells lines of one kind apart.
 TELLING = ("fact", "phase", "percent", "share", "doubt")
 BEGIN = frozenset({"banner", "csv"})
-COUNTS = ("requests", "failed requests", "non-2xx responses")
 # What comes behind the line that tells whether connections were kept.
 BEHIND = frozenset({"moved", "rate", "each", "transfer", "timesTotal"})
 # What must be 0, and the code of the mark if it is not.
@@ -78,59 +76,69 @@ TOLD = {
     "status": template("{n} answers were not 2xx."),
 }
 Lines = dict[str, Found]
+# The group of a percentile's rank and of its time, and how many decimals that has.
+PERCENTILES: dict[str, tuple[str, str, int | None]] = {
+    "percent": ("percent", "at", None),
+    "cell": ("share", "ms", 3),
+}
+# What is read from a line of its own; counts have no unit.
+NUMBERS = {
+    "complete": ("requests", ""),
+    "failed": ("failed requests", ""),
+    "status": ("non-2xx responses", ""),
+    "duration": ("test duration", "s"),
+    "rate": ("request rate", "1/s"),
+    "each": ("time per request", "ms"),
+    "across": ("time per request overall", "ms"),
+}
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start, and for each table of percentiles."""
-    runs: list[Lines] = [{}]
+    reports: list[Lines] = [{}]
     for line in LINES(output):
         key = line.kind + "".join(line[group] for group in TELLING)
-        if key in runs[-1] or (line.kind in BEGIN and runs[-1]):
-            keep(runs, {})
-        runs[-1][key] = line
-    return finished(
-        [_run(lines) for lines in runs], Sentence("ab completed no request.")
-    )
-
-
-def _run(lines: Lines) -> Draft:
-    run = Draft()
-    run.attempt(_read, run, lines)
-    return run
+        if key in reports[-1] or (line.kind in BEGIN and reports[-1]):
+            keep(reports, {})
+        reports[-1][key] = line
+    runs = [Draft() for _ in reports]
+    for run, lines in zip(runs, reports, strict=True):
+        run.attempt(_read, run, lines)
+    return finished(runs, Sentence("ab completed no request."))
 
 
 def _read(run: Draft, lines: Lines) -> None:
-    _read_head(lines, run)
-    _check(lines, run)
-    complete = lines.get("complete")
+    run.facts.update(
+        (line["fact"].casefold(), line["told"].strip())
+        for line in lines.values()
+        if line.kind == "fact"
+    )
+    if banner := lines.get("banner"):
+        run.tool_version = banner["version"]
+    if path := lines.get("path"):
+        run.parameters["path"] = path["path"]
+    if concurrency := lines.get("concurrency"):
+        run.parameters["concurrency"] = concurrency.whole("concurrency")
+    if kept := lines.get("keep"):
+        # The line is there with -k only.
+        run.parameters["keep_alive"] = True
+        run.facts["keep-alive requests"] = kept.whole("keep")
+    _mark_doubts(run, lines)
+
+    complete, moved = lines.get("complete"), lines.get("moved")
     if "csv" in lines:
-        _read_csv(lines, run)
+        _add_percentiles(run, lines, "cell")
+        if run and "cell100" not in lines:
+            run.mark("cut", Sentence("The table of percentiles ends before 100 %."))
     elif complete and complete.whole("complete") and lines.keys() & BEHIND:
-        if (moved := lines.get("moved")) and moved.whole("moved") == 0:
+        if moved and moved.whole("moved") == 0:
             run.mark("errors", Sentence("No server sent a byte: nothing was answered."))
-            return
-        _read_counts(lines, run)
-        _read_rates(lines, run)
-        _read_times(lines, run)
+        else:
+            _read_results(run, lines)
+            _add_percentiles(run, lines, "percent")
 
 
-def _read_head(lines: Lines, run: Draft) -> None:
-    for key, line in lines.items():
-        if line.kind == "fact":
-            run.facts[line["fact"].casefold()] = line["told"].strip()
-        elif key == "banner":
-            run.tool_version = line["version"]
-        elif key == "path":
-            run.parameters["path"] = line["path"]
-        elif key == "concurrency":
-            run.parameters["concurrency"] = line.whole("concurrency")
-        elif key == "keep":
-            # The line is there with -k only.
-            run.parameters["keep_alive"] = True
-            run.facts["keep-alive requests"] = line.whole("keep")
-
-
-def _check(lines: Lines, run: Draft) -> None:
+def _mark_doubts(run: Draft, lines: Lines) -> None:
     for kind, code in DOUBTS.items():
         if (line := lines.get(kind)) and (count := line.whole(kind)):
             why = lines.get("why")
@@ -138,89 +146,59 @@ def _check(lines: Lines, run: Draft) -> None:
             run.mark(code, Sentence(TOLD[kind], n=count, why=told))
     for line in lines.values():
         if line.kind == "doubt":
-            told = Sentence(
+            scattered = Sentence(
                 "ab does not trust its {which} times: they scatter.",
                 which=line["doubt"],
             )
-            run.mark("unreliable", told)
-    if line := lines.get("trouble"):
-        run.mark(
-            "failed",
-            Sentence("ab printed: {trouble}.", trouble=line["trouble"].strip()),
-        )
+            run.mark("unreliable", scattered)
+    if trouble := lines.get("trouble"):
+        printed = trouble["trouble"].strip()
+        run.mark("failed", Sentence("ab printed: {trouble}.", trouble=printed))
     if "complete" in lines and "rate" not in lines:
         run.mark("cut", Sentence("The text ends before the rates of ab."))
 
 
-def _read_counts(lines: Lines, run: Draft) -> None:
-    kinds = ("complete", "failed", "status")
-    for metric, kind in zip(COUNTS, kinds, strict=True):
-        if line := lines.get(kind):
-            run.add(metric, line.whole(kind), "")
+def _read_results(run: Draft, lines: Lines) -> None:
+    for kind in (kind for kind in NUMBERS if kind in lines):
+        (metric, unit), line = NUMBERS[kind], lines[kind]
+        run.add(metric, line.number(kind) if unit else line.whole(kind), unit)
+
+    duration, moved = lines.get("duration"), lines.get("moved")
+    if transfer := lines.get("transfer"):
+        rate = transfer.number("transfer")
+        unit = "kB/s" if transfer["unit"] == "kb/s" else "KiB/s"
+        if unit == "KiB/s" and duration and moved:
+            # Old versions print 10^3 B under the same name: the bytes and the time
+            # show it, beyond what the two decimals of the rate and the three of the
+            # time leave open.
+            seconds, total = duration.number("duration"), moved.number("moved")
+            slack = 6 * seconds + 0.005 * total
+            thousands = rate * seconds
+            if abs(thousands * 1000 - total) < slack < abs(thousands * 1024 - total):
+                unit = "kB/s"
+        run.add("transfer rate", rate, unit)
+
+    rows = {phase: lines.get(f"times{phase}") for phase in PHASES}
+    for phase, row in ((phase, row) for phase, row in rows.items() if row):
+        times = row.numbers("times", 0)
+        if row.is_open("times") or len(times) not in COLUMNS:
+            raise row.refused(Sentence("this row is cut or has other columns."))
+        if min(times) < 0:
+            raise row.refused(Sentence("a time of this row is negative."))
+        for which, value in zip(COLUMNS[len(times)], times, strict=True):
+            # 0 is less than the whole millisecond that ab prints.
+            if which != "sd" and value:
+                run.add(f"{phase.casefold()} time {which}", value, "ms")
 
 
-def _read_rates(lines: Lines, run: Draft) -> None:
-    if line := lines.get("duration"):
-        run.add("test duration", line.number("duration"), "s")
-    if line := lines.get("rate"):
-        run.add("request rate", line.number("rate"), "1/s")
-    if line := lines.get("each"):
-        run.add("time per request", line.number("each"), "ms")
-    if line := lines.get("across"):
-        run.add("time per request overall", line.number("across"), "ms")
-    if line := lines.get("transfer"):
-        run.add("transfer rate", line.number("transfer"), _transfer_unit(lines))
-
-
-def _transfer_unit(lines: Lines) -> str:
-    """KiB/s, unless the bytes and the time show the 10^3 B of old versions."""
-    rate, time, moved = (lines.get(kind) for kind in ("transfer", "duration", "moved"))
-    if rate and rate["unit"] == "kb/s":
-        return "kB/s"
-    if not (rate and time and moved):
-        return "KiB/s"
-    seconds, total = time.number("duration"), moved.number("moved")
-    # What the two decimals of the rate and the three of the time leave open.
-    slack = 6 * seconds + 0.005 * total
-    told = rate.number("transfer") * seconds
-    is_decimal = abs(told * 1000 - total) < slack < abs(told * 1024 - total)
-    return "kB/s" if is_decimal else "KiB/s"
-
-
-def _read_times(lines: Lines, run: Draft) -> None:
-    for phase in PHASES:
-        if line := lines.get(f"times{phase}"):
-            _read_phase(line, phase.casefold(), run)
+def _add_percentiles(run: Draft, lines: Lines, kind: str) -> None:
+    rank, time, decimals = PERCENTILES[kind]
     for line in lines.values():
-        if line.kind == "percent":
-            _add_percentile(line.whole("percent"), line.number("at"), line, run)
-
-
-def _read_phase(line: Found, phase: str, run: Draft) -> None:
-    numbers = line.numbers("times", 0)
-    if line.is_open("times") or len(numbers) not in COLUMNS:
-        raise line.refused(Sentence("this row is cut or has other columns."))
-    if min(numbers) < 0:
-        raise line.refused(Sentence("a time of this row is negative."))
-    for which, value in zip(COLUMNS[len(numbers)], numbers, strict=True):
-        # 0 is less than the whole millisecond that ab prints.
-        if which != "sd" and value:
-            run.add(f"{phase} time {which}", value, "ms")
-
-
-def _read_csv(lines: Lines, run: Draft) -> None:
-    for line in lines.values():
-        if line.kind == "cell":
-            _add_percentile(line.whole("share"), line.number("ms", 3), line, run)
-    if run and "cell100" not in lines:
-        run.mark("cut", Sentence("The table of percentiles ends before 100 %."))
-
-
-def _add_percentile(percent: int, value: float, line: Found, run: Draft) -> None:
-    if percent > 100:
-        raise line.refused(Sentence("there is no such percentile."))
-    case: dict[str, Parameter] = {"percentile": percent}
-    run.add("response time percentile", value, "ms", **case)
+        if line.kind == kind:
+            percent, value = line.whole(rank), line.number(time, decimals)
+            if percent > 100:
+                raise line.refused(Sentence("there is no such percentile."))
+            run.add("response time percentile", value, "ms", percentile=percent)
 
 
 def _metric(name: str, unit: str, better: Better) -> Metric:
@@ -249,7 +227,11 @@ TOOL = Tool(
             for which in ("min", "mean", "median", "max")
         ),
         _metric("test duration", "s", "lower"),
-        *(_metric(count, "", "neither") for count in COUNTS),
+        *(
+            _metric(name, unit, "neither")
+            for name, unit in NUMBERS.values()
+            if not unit
+        ),
     ),
     aliases=("ApacheBench", "Apache Bench"),
     labels=("concurrency {concurrency}", "p{percentile}"),

@@ -36,10 +36,11 @@ LINES = Scanner(
 )
 _ERRORS = re.compile(r"with (\d{1,18}) ERRORS", re.ASCII)
 _SYSTEM = re.compile(r", on ([^,\n]+)", re.ASCII)
+NOT_VALID = Sentence("NOT VALID for comparison of different systems.")
 
 
 @dataclass(slots=True)
-class _Summary:
+class Summary:
     """What is printed before the last row, by the number of processes."""
 
     weighted: dict[int, list[Found]] = field(default_factory=dict)
@@ -51,78 +52,65 @@ class _Summary:
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of the program: its last row ends it."""
     runs: list[Draft] = []
-    summary = _Summary()
+    summary = Summary()
     for line in LINES(output):
-        if line.kind == "summary" and line.whole("processes") in summary.parts:
-            # The last row of the summary before is missing.
-            summary = _Summary()
+        run = summary.run
+        if line.kind == "summary":
+            # A second table of so many processes: the last row of the first is missing.
+            is_next = line.whole("processes") in summary.parts
+            summary = Summary() if is_next else summary
         elif line.kind == "weighted":
             summary.weighted.setdefault(line.whole("on"), []).append(line)
         elif line.kind == "part":
             summary.parts[line.whole("processes_part")] = line
-            _count_errors(line["judged_part"], summary.run)
-        elif line.kind == "last":
-            keep(runs, _run(line, summary))
-            summary = _Summary()
+            _count_errors(line["judged_part"], run)
+        elif line.kind == "version":
+            run.tool_version = line["version"].strip("$ ").removeprefix("Revision: ")
+        elif line.kind == "validity":
+            summary.is_judged = True
+            if line["validity"] == "NOT VALID":
+                run.mark("not_valid", NOT_VALID)
+        elif line.kind == "criterion":
+            reason = Sentence("Not reached: {criterion}.", criterion=line["criterion"])
+            run.mark("not_valid", reason)
+        elif line.kind == "error":
+            printed = Sentence('b_eff_io printed "{error}".', error=line["error"])
+            run.mark("errors", printed)
         else:
-            _doubt(line, summary)
+            _read_last(line, summary)
+            keep(runs, run)
+            summary = Summary()
     nothing = Sentence("b_eff_io did not print its last row, which is the result.")
     return finished([*runs, summary.run], nothing)
 
 
-def _doubt(line: Found, summary: _Summary) -> None:
-    run = summary.run
-    if line.kind == "version":
-        run.tool_version = line["version"].strip("$ ").removeprefix("Revision: ")
-    elif line.kind == "validity":
-        summary.is_judged = True
-        if line["validity"] == "NOT VALID":
-            run.mark(
-                "not_valid", Sentence("NOT VALID for comparison of different systems.")
-            )
-    elif line.kind == "criterion":
-        run.mark(
-            "not_valid",
-            Sentence("Not reached: {criterion}.", criterion=line["criterion"]),
-        )
-    elif line.kind == "error":
-        run.mark("errors", Sentence('b_eff_io printed "{error}".', error=line["error"]))
-
-
-def _run(last: Found, summary: _Summary) -> Draft:
-    run = summary.run
+def _read_last(last: Found, summary: Summary) -> None:
+    run, judged = summary.run, last["judged_last"]
     if last.is_open("judged_last") and not summary.is_judged:
         raise last.refused(
             Sentence("the text ends within this line, before it says if VALID.")
         )
-    if "NOT VALID" in last["judged_last"]:
-        run.mark(
-            "not_valid", Sentence("NOT VALID for comparison of different systems.")
-        )
-    _count_errors(last["judged_last"], run)
-    if system := _SYSTEM.match(last["judged_last"]):
+    if "NOT VALID" in judged:
+        run.mark("not_valid", NOT_VALID)
+    _count_errors(judged, run)
+    if system := _SYSTEM.match(judged):
         run.facts["system"] = system[1]
+
     best = last.whole("processes_last")
     for processes in dict.fromkeys([*summary.weighted, *summary.parts, best]):
         line, kind = last, "last"
         if processes != best and processes in summary.parts:
             line, kind = summary.parts[processes], "part"
-        _read(processes, line, kind, summary)
-    return run
-
-
-def _read(processes: int, line: Found, kind: str, summary: _Summary) -> None:
-    run = summary.run
-    run.parameters = {
-        "processes": processes,
-        "memory_per_process": f"{line.whole(f'memory_{kind}')} MiB",
-        "scheduled_time": f"{line.number(f'minutes_{kind}'):g} min",
-    }
-    for row in summary.weighted.get(processes, ()):
-        rate = row.number("rate")
-        run.add("weighted bandwidth", rate, "MB/s", operation=row["way"])
-    if line.whole(f"processes_{kind}") == processes:
-        run.add("b_eff_io", line.number(f"rate_{kind}"), "MB/s")
+        run.parameters = {
+            "processes": processes,
+            "memory_per_process": f"{line.whole(f'memory_{kind}')} MiB",
+            "scheduled_time": f"{line.number(f'minutes_{kind}'):g} min",
+        }
+        for row in summary.weighted.get(processes, ()):
+            rate = row.number("rate")
+            run.add("weighted bandwidth", rate, "MB/s", operation=row["way"])
+        if line.whole(f"processes_{kind}") == processes:
+            run.add("b_eff_io", line.number(f"rate_{kind}"), "MB/s")
 
 
 def _count_errors(text: str, run: Draft) -> None:

@@ -68,41 +68,23 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for line in LINES(output):
         if line.kind == "version":
             version = line["version"]
-        elif line.kind in {"csv", "old"}:
-            keep(runs, _csv(line, version))
-    return finished(
-        runs or _rounded(LINES(output)), Sentence("Bonnie++ printed no result.")
-    )
-
-
-def _rounded(lines: Iterator[Found]) -> list[Draft]:
-    """The runs of a text without CSV: copied without it, or cut before it."""
-    runs = _tables(lines)
-    for run in runs:
-        if run:
-            run.mark(
-                "table_only",
-                Sentence(
+        elif line.kind == "csv":
+            keep(runs, _of_csv(line))
+        elif line.kind == "old":
+            keep(runs, _of_old_csv(line, version))
+    if not runs:
+        runs = _of_tables(LINES(output))
+        for run in runs:
+            if run:
+                rounded = Sentence(
                     "The CSV below the table is not there: the numbers are rounded,"
                     " and tests may be missing."
-                ),
-            )
-    return runs
+                )
+                run.mark("table_only", rounded)
+    return finished(runs, Sentence("Bonnie++ printed no result."))
 
 
-def _csv(line: Found, version: str) -> Draft:
-    if line.kind == "old":
-        fields = line["old"].strip().split(",")
-        if line.is_open("old") and fields[-1]:
-            raise line.refused(
-                Sentence("the text ends within this line: upload its end.")
-            )
-        size, _, chunk = fields[1].partition(":")
-        _head(run := Draft(tool_version=version), size, chunk, "")
-        _results(line, fields[2:14], IO, run)
-        run.parameters["files"] = fields[14]
-        _results(line, fields[15:], FILES, run)
-        return run
+def _of_csv(line: Found) -> Draft:
     fields = line["fields"].rstrip().split(",")
     start = CSV_HEADS.get(line["format"])
     if start is None or len(fields) != start + 41:
@@ -110,81 +92,78 @@ def _csv(line: Found, version: str) -> Draft:
             Sentence("these are not the fields of CSV {format}.", format=line["format"])
         )
     run = Draft(tool_version=line["bonnie"])
-    _head(run, fields[3], fields[4], fields[1])
-    _results(line, fields[start : start + 12], IO, run)
-    _latencies(line, fields[start + 29 : start + 35], IO, run)
+    _read_sizes(run, fields[3], fields[4])
+    if fields[1].isdecimal():
+        run.parameters["concurrency"] = int(fields[1][:9])
+    _read_rates(line, fields[start : start + 12], IO, run)
+    _read_latencies(line, fields[start + 29 : start + 35], IO, run)
     run.parameters["files"] = "/".join(filter(None, fields[start + 12 : start + 17]))
-    _results(line, fields[start + 17 : start + 29], FILES, run)
-    _latencies(line, fields[start + 35 :], FILES, run)
+    _read_rates(line, fields[start + 17 : start + 29], FILES, run)
+    _read_latencies(line, fields[start + 35 :], FILES, run)
     return run
 
 
-def _head(run: Draft, size: str, chunk: str, concurrency: str) -> None:
+def _of_old_csv(line: Found, version: str) -> Draft:
+    """A row of version 1.03, which has neither its version nor latencies."""
+    fields = line["old"].strip().split(",")
+    if line.is_open("old") and fields[-1]:
+        raise line.refused(Sentence("the text ends within this line: upload its end."))
+    size, _, chunk = fields[1].partition(":")
+    run = Draft(tool_version=version)
+    _read_sizes(run, size, chunk)
+    _read_rates(line, fields[2:14], IO, run)
+    run.parameters["files"] = fields[14]
+    _read_rates(line, fields[15:], FILES, run)
+    return run
+
+
+def _read_sizes(run: Draft, size: str, chunk: str) -> None:
     for name, text in (("size", size), ("chunk", chunk)):
         if found := _SIZE.fullmatch(text):
             unit = SIZES[found[2].lower()] if found[2] else "MiB"
             run.parameters[name] = f"{found[1]} {unit}"
-    if concurrency.isdecimal():
-        run.parameters["concurrency"] = int(concurrency[:9])
 
 
-def _results(
-    line: Found,
-    cells: list[str],
-    tests: Tests,
-    run: Draft,
-    unit: str = "K/sec",
+def _read_rates(
+    line: Found, cells: list[str], tests: Tests, run: Draft, unit: str = "K/sec"
 ) -> None:
+    """A rate and its CPU for each of six tests; ``unit`` is what their heading says."""
+    _forget_sizes(run, tests)
     for (metric, case), rate, cpu in zip(tests, cells[::2], cells[1::2], strict=True):
         if rate.startswith("+"):
             run.mark(
                 "too_fast", Sentence("A test was too fast to be measured (+++++).")
             )
+        elif rate and metric != "throughput":
+            run.add(metric, line.amount_of(rate), "1/s", **case)
         elif rate:
-            value, its_unit = _rate(line, metric, rate, unit)
-            run.add(metric, value, its_unit, **_case(run, metric, case))
+            suffix = rate[-1] if rate[-1] in UNITS else ""
+            if not suffix and unit != "K/sec":
+                raise line.refused(
+                    Sentence(
+                        '"{text}" says not whether it is in KiB/s or MiB/s.', text=rate
+                    )
+                )
+            value = line.amount_of(rate.removesuffix(suffix))
+            run.add(metric, value, UNITS[suffix or "k"], **case)
         if cpu and not cpu.startswith("+"):
-            share = _positive(line, cpu)
-            run.add("CPU utilization", share, "%", **_case(run, metric, case))
+            run.add("CPU utilization", line.amount_of(cpu), "%", **case)
 
 
-def _case(run: Draft, metric: str, case: dict[str, Parameter]) -> dict[str, Parameter]:
-    if metric == "file rate":
+def _read_latencies(line: Found, cells: list[str], tests: Tests, run: Draft) -> None:
+    _forget_sizes(run, tests)
+    for (_, case), cell in zip(tests, cells, strict=True):
+        if cell:
+            if not (found := _LATENCY.fullmatch(cell)):
+                raise line.refused(Sentence('"{cell}" is no latency.', cell=cell))
+            run.add("latency max", float(found[1]), found[2], **case)
+
+
+def _forget_sizes(run: Draft, tests: Tests) -> None:
+    """The many small files do not depend on the size of the large one."""
+    if tests is FILES:
         run.parameters.pop("size", None)
         run.parameters.pop("chunk", None)
-    return case
-
-
-def _rate(line: Found, metric: str, text: str, unit: str) -> tuple[float, str]:
-    if metric != "throughput":
-        return _positive(line, text), "1/s"
-    found = _RATE.fullmatch(text)
-    number, suffix = (found[1], found[2]) if found else (text, "")
-    if not suffix and unit != "K/sec":
-        raise line.refused(
-            Sentence('"{text}" says not whether it is in KiB/s or MiB/s.', text=text)
-        )
-    return _positive(line, number), UNITS[suffix or "k"]
-
-
-def _positive(line: Found, text: str) -> float:
-    if (value := line.number_of(text)) < 0:
-        raise line.refused(Sentence("{text} cannot be: it is negative.", text=text))
-    return value
-
-
-def _latencies(
-    line: Found,
-    cells: list[str],
-    tests: Tests,
-    run: Draft,
-) -> None:
-    for (metric, case), cell in zip(tests, cells, strict=True):
-        if not cell:
-            continue
-        if not (found := _LATENCY.fullmatch(cell)):
-            raise line.refused(Sentence('"{cell}" is no latency.', cell=cell))
-        run.add("latency max", float(found[1]), found[2], **_case(run, metric, case))
 
 
 @dataclass(slots=True)
@@ -203,6 +182,12 @@ class Table:
         self.start = line.text.find("/sec") - 2
         self.row = self.first - 1
 
+    def is_row(self, line: Found) -> bool:
+        """The first row below a heading; another one only if it has every cell."""
+        cells = line["row"].split()[-12:]
+        is_whole = len(cells) == 12 and all(map(_CELL.fullmatch, cells))
+        return self.row < self.first or is_whole
+
     def next_run(self, runs: list[Draft]) -> Draft:
         """The run of the next row. bon_csv2txt has the rows of several runs."""
         self.row += 1
@@ -210,8 +195,22 @@ class Table:
             keep(runs, Draft(tool_version=runs[-1].tool_version))
         return runs[min(self.row, len(runs) - 1)]
 
+    def read_row(self, line: Found, run: Draft) -> None:
+        """The name (or size, or number of files) of a row, and its cells."""
+        cells = _cells(line, self.start, "row", 2)
+        is_whole = len(line["row"].split()) >= 13
+        name = line["row"] if is_whole else line.text[: self.start]
+        head = name.split()[: -12 if is_whole else None]
+        if self.tests is IO:
+            size, _, chunk = (head or [""])[-1].partition(":")
+            _read_sizes(run, size, chunk)
+        elif head:
+            run.parameters["files"] = run.facts["files"] = head[-1]
+        _read_rates(line, cells, self.tests, run, self.unit)
 
-def _tables(lines: Iterator[Found]) -> list[Draft]:
+
+def _of_tables(lines: Iterator[Found]) -> list[Draft]:
+    """The runs of a text without CSV: copied without it, or cut before it."""
     runs = [Draft()]
     table = Table()
     for line in lines:
@@ -227,56 +226,33 @@ def _tables(lines: Iterator[Found]) -> list[Draft]:
             table.begin(line)
         elif line.kind == "latency" and table.unit and table.row >= 0:
             cells = _cells(line, table.start - 2, "latency", 1)
-            _latencies(line, cells, table.tests, runs[table.row])
-        elif line.kind == "row" and table.unit and _is_row(line, table):
-            _row(line, table, table.next_run(runs))
+            _read_latencies(line, cells, table.tests, runs[table.row])
+        elif line.kind == "row" and table.unit and table.is_row(line):
+            table.read_row(line, table.next_run(runs))
     return runs
-
-
-def _is_row(line: Found, table: Table) -> bool:
-    """The first row below a heading; another one only if it has every cell."""
-    cells = line["row"].split()[-12:]
-    is_whole = len(cells) == 12 and all(map(_CELL.fullmatch, cells))
-    return table.row < table.first or is_whole
-
-
-def _row(line: Found, table: Table, run: Draft) -> None:
-    cells = _cells(line, table.start, "row", 2)
-    is_whole = len(line["row"].split()) >= 13
-    name = line["row"] if is_whole else line.text[: table.start]
-    head = name.split()[: -12 if is_whole else None]
-    if table.tests is IO:
-        size, _, chunk = (head or [""])[-1].partition(":")
-        _head(run, size, chunk, "")
-    elif head:
-        run.parameters["files"] = run.facts["files"] = head[-1]
-    _results(line, cells, table.tests, run, table.unit)
 
 
 def _cells(line: Found, start: int, group: str, each: int) -> list[str]:
     """The cells of six tests, by their places if some of them were not done."""
     if line.is_open(group):
         raise line.refused(Sentence("the text ends within this line: upload its end."))
-    tokens = line[group].split()
-    if len(tokens) >= 6 * each:
-        return tokens[-6 * each :]
-    return _placed(line, start, each)
+    words = line[group].split()
+    if len(words) >= 6 * each:
+        return words[-6 * each :]
 
-
-def _placed(line: Found, start: int, each: int) -> list[str]:
-    """The cells by where they end: every tenth place, later if a number is too wide."""
+    # By where they end: every tenth place, later if a number is too wide.
     tokens = list(re.finditer(r"\S+", line.text[start:]))
     cells = [""] * (6 * each)
     shift = 0
     for index in range(0, len(tokens), each):
-        group = [token[0] for token in tokens[index : index + each]]
+        group_of_test = [token[0] for token in tokens[index : index + each]]
         column, over = divmod(tokens[index : index + each][-1].end() - shift, 10)
-        is_placed = 1 <= column <= 6 and over <= max(0, len(group[0]) - 5)
-        if not is_placed or len(group) != each or cells[(column - 1) * each]:
+        is_placed = 1 <= column <= 6 and over <= max(0, len(group_of_test[0]) - 5)
+        if not is_placed or len(group_of_test) != each or cells[(column - 1) * each]:
             raise line.refused(
                 Sentence("its columns do not stand below their heading.")
             )
-        cells[(column - 1) * each : column * each] = group
+        cells[(column - 1) * each : column * each] = group_of_test
         shift += over
     return cells
 

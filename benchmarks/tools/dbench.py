@@ -33,49 +33,42 @@ LINES = Scanner(
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each line of throughput."""
     runs = [Draft()]
-    per_client = False
+    is_over = per_client = False
     for line in LINES(output):
-        if line.kind in {"banner", "load"} and runs[-1].facts.get("finished"):
+        if is_over and line.kind in {"banner", "load", "result"}:
             keep(runs, Draft())
+            is_over = False
+        run = runs[-1]
         if line.kind in {"banner", "load", "client"}:
             per_client = line.kind == "client"
-        if line.kind == "result" and runs[-1].facts.get("finished"):
-            keep(runs, Draft())
-        if line.kind != "operation" or not per_client:
-            _read(line, runs[-1])
-    for run in runs:
-        run.facts.pop("finished", None)
+        if line.kind == "banner":
+            run.tool_version = line["version"]
+        elif line.kind == "load":
+            run.facts["load"] = line["load"]
+            run.facts["seconds"] = line.whole("seconds")
+            run.facts["warmup seconds"] = line.whole("warmup")
+        elif line.kind == "operation" and not per_client:
+            run.facts[f"{line['name']} mean ms"] = line.number("mean")
+            run.facts[f"{line['name']} max ms"] = line.number("max", decimals=3)
+        elif line.kind == "failed":
+            printed = Sentence('dbench printed "{text}".', text=line.text.strip())
+            run.mark("failed", printed)
+        elif line.kind == "result":
+            _read_result(line, run)
+            is_over = True
     return finished(
         runs, Sentence("dbench printed no throughput: it did not come to its end.")
     )
-
-
-def _read(line: Found, run: Draft) -> None:
-    if line.kind == "banner":
-        run.tool_version = line["version"]
-    elif line.kind == "load":
-        run.facts["load"] = line["load"]
-        run.facts["seconds"] = line.whole("seconds")
-        run.facts["warmup seconds"] = line.whole("warmup")
-    elif line.kind == "operation":
-        run.facts[f"{line['name']} mean ms"] = line.number("mean")
-        run.facts[f"{line['name']} max ms"] = line.number("max", decimals=3)
-    elif line.kind == "failed":
-        run.mark("failed", Sentence('dbench printed "{text}".', text=line.text.strip()))
-    elif line.kind == "result":
-        _read_result(line, run)
 
 
 def _read_result(line: Found, run: Draft) -> None:
     is_whole = line["unit"] or (line["procs"] and not line["clients"])
     if line["rest"].strip() or not (is_whole or line["nominal"]):
         raise line.refused(Sentence("this line is cut."))
-    # Version 3 had one client in each process.
-    run.parameters |= {
-        name: int(line[name] or line["procs"])
-        for name in ("clients", "procs")
-        if line["procs"]
-    }
+    if line["procs"]:
+        # Version 3 had one client in each process.
+        run.parameters["clients"] = int(line["clients"] or line["procs"])
+        run.parameters["procs"] = int(line["procs"])
     if sync := line["sync"].replace("(", "").replace(")", "").split():
         run.parameters["sync"] = " and ".join(each for each in sync if each != "sync")
     if line["nominal"]:
@@ -85,7 +78,6 @@ def _read_result(line: Found, run: Draft) -> None:
     run.add("throughput", line.number("rate"), "MB/s")
     if line["unit"]:
         run.add("latency max", line.number("latency"), "ms")
-    run.facts["finished"] = True
 
 
 TOOL = Tool(

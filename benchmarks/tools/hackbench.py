@@ -10,7 +10,7 @@ as ``Running with 10*40 (== 400) tasks.``
 
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.scanning import Scanner
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -32,33 +32,25 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for line in LINES(output):
         if line.kind in {"header", "old"} or (line.kind == "time" and runs[-1]):
             keep(runs, Draft())
-        _read(line, runs[-1])
+        run = runs[-1]
+        if line.kind == "time":
+            run.add("time", line.number("time", decimals=3), "s")
+        elif line.kind == "each":
+            run.parameters["messages"] = line.whole("messages")
+            run.parameters["message size"] = f"{line.whole('size')} B"
+        elif line.kind == "failed":
+            printed = Sentence('hackbench printed "{text}".', text=line.text.strip())
+            run.mark("failed", printed)
+        else:
+            old = "old_" if line.kind == "old" else ""
+            if not old:
+                run.parameters["mode"] = line["mode"].casefold()
+            for name in ("groups", "descriptors"):
+                run.parameters[name] = line.whole(f"{old}{name}")
+            run.facts["tasks"] = line.whole(f"{old}tasks")
     return finished(
         runs, Sentence("hackbench printed no time: it did not come to its end.")
     )
-
-
-def _read(line: Found, run: Draft) -> None:
-    if line.kind == "time":
-        run.add("time", line.number("time", decimals=3), "s")
-    elif line.kind == "header":
-        run.parameters["mode"] = line["mode"].casefold()
-        _read_groups(line, "", run)
-    elif line.kind == "old":
-        _read_groups(line, "old_", run)
-    elif line.kind == "each":
-        run.parameters["messages"] = line.whole("messages")
-        run.parameters["message size"] = f"{line.whole('size')} B"
-    else:
-        run.mark(
-            "failed", Sentence('hackbench printed "{text}".', text=line.text.strip())
-        )
-
-
-def _read_groups(line: Found, prefix: str, run: Draft) -> None:
-    for name in ("groups", "descriptors"):
-        run.parameters[name] = line.whole(f"{prefix}{name}")
-    run.facts["tasks"] = line.whole(f"{prefix}tasks")
 
 
 TOOL = Tool(

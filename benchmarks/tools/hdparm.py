@@ -37,9 +37,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "row":
             runs[-1].attempt(_read, line, runs[-1])
         elif line.kind == "failed" or line["trouble"].strip():
-            runs[-1].mark(
-                "failed", Sentence('hdparm printed "{text}".', text=line.text.strip())
-            )
+            printed = Sentence('hdparm printed "{text}".', text=line.text.strip())
+            runs[-1].mark("failed", printed)
         else:
             # What is said before the first device is named belongs to it.
             if runs[-1] or runs[-1].facts:
@@ -50,13 +49,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 def _read(line: Found, run: Draft) -> None:
     case = {"offset": f"{line['offset']} GiB"} if line["offset"] else {}
-    run.add(
-        METRICS[line["what"]],
-        line.number("rate"),
-        UNITS[line["unit"]],
-        operation="read",
-        **case,
-    )
+    unit = UNITS[line["unit"]]
+    run.add(METRICS[line["what"]], line.number("rate"), unit, operation="read", **case)
 
 
 TOOL = Tool(

@@ -59,43 +59,34 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             summary[line["key"]] = line
         elif line.kind == "end" and summary is not None:
             keep(runs, Draft())
-            runs[-1].attempt(_read_summary, summary, runs[-1])
+            runs[-1].attempt(_read, summary, runs[-1])
             summary = None
     return finished(runs, Sentence("HPCC printed no whole summary section."))
 
 
-def _read_summary(summary: dict[str, Found], run: Draft) -> None:
-    run.tool_version = ".".join(
-        summary[f"Version{part}"]["value"]
-        for part in ("Major", "Minor", "Micro")
-        if f"Version{part}" in summary
-    )
+def _read(summary: dict[str, Found], run: Draft) -> None:
+    versions = (summary.get(f"Version{part}") for part in ("Major", "Minor", "Micro"))
+    run.tool_version = ".".join(line["value"] for line in versions if line)
     if processes := summary.get("CommWorldProcs"):
         run.parameters["processes"] = processes.whole("value")
+
     for key, line in summary.items():
-        _read(key, line, summary, run)
-    _check(summary, run)
+        test, _, kind = key.rpartition("_")
+        if (
+            kind not in KINDS
+            or not test
+            or (value := line.number_of(line["value"])) < 0
+        ):
+            continue
+        metric, unit = KINDS[kind]
+        case: dict[str, Parameter] = {"test": test}
+        if metric == "memory bandwidth":
+            case["operation"] = kind.casefold()
+        alone = test.removeprefix("Star").removeprefix("Single")
+        if size := summary.get(SIZES.get(alone, f"{alone}_N")):
+            case["size"] = size.whole("value")
+        run.add(metric, value * UPDATES if kind == "GUPs" else value, unit, **case)
 
-
-def _read(key: str, line: Found, summary: dict[str, Found], run: Draft) -> None:
-    test, _, kind = key.rpartition("_")
-    if kind not in KINDS or not test:
-        return
-    if (value := line.number_of(line["value"])) < 0:
-        return
-    metric, unit = KINDS[kind]
-    if kind == "GUPs":
-        value *= UPDATES
-    parameters: dict[str, Parameter] = {"test": test}
-    if metric == "memory bandwidth":
-        parameters["operation"] = kind.casefold()
-    alone = test.removeprefix("Star").removeprefix("Single")
-    if size := summary.get(SIZES.get(alone, f"{alone}_N")):
-        parameters["size"] = size.whole("value")
-    run.add(metric, value, unit, **parameters)
-
-
-def _check(summary: dict[str, Found], run: Draft) -> None:
     success = summary.get("Success")
     if success is None or success["value"] != "1":
         run.mark(
@@ -103,9 +94,8 @@ def _check(summary: dict[str, Found], run: Draft) -> None:
         )
     for key, line in summary.items():
         if key.endswith("_Errors") and line.number("value") > 0:
-            run.mark(
-                "errors", Sentence("{key} is {value}.", key=key, value=line["value"])
-            )
+            counted = Sentence("{key} is {value}.", key=key, value=line["value"])
+            run.mark("errors", counted)
 
 
 TOOL = Tool(

@@ -26,22 +26,26 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     runs = [Draft()]
     checks: list[int] = [0]
     for line in LINES(output):
+        run = runs[-1]
         if line.kind == "banner":
             keep(runs, Draft(tool_version=line["version"]))
             keep(checks, 0)
         elif line.kind == "row":
-            runs[-1].attempt(_read, line, runs[-1])
-        elif line.kind == "residual":
-            checks[-1] += 1
-            _check(line["check"] == "FAILED", runs[-1])
+            run.attempt(_read, line, run)
+        elif line.kind == "skipped":
+            skipped = Sentence("HPL skipped {skipped} tests.", skipped=line["skipped"])
+            run.mark("skipped", skipped)
+        elif line.kind == "error":
+            run.mark("failed", Sentence("{said}", said=line["error"].strip()))
         else:
-            _doubt(line, runs[-1])
+            checks[-1] += line.kind == "residual"
+            if line["check"] == "FAILED" or line["failed"] not in {"", "0"}:
+                failed = Sentence("A residual check of HPL FAILED.")
+                run.mark("residual_check", failed)
     for run, done in zip(runs, checks, strict=True):
         if run and not done:
-            run.mark(
-                "unchecked",
-                Sentence("HPL printed no residual check: is the output cut?"),
-            )
+            unchecked = Sentence("HPL printed no residual check: is the output cut?")
+            run.mark("unchecked", unchecked)
     return finished(runs, Sentence("HPL printed no result row."))
 
 
@@ -53,22 +57,6 @@ def _read(line: Found, run: Draft) -> None:
     if "e" not in line["rate"].casefold():
         raise line.refused(Sentence("the rate has no exponent: is the line cut?"))
     run.add("performance", line.number("rate"), "Gflop/s", variant=variant, **sizes)
-
-
-def _doubt(line: Found, run: Draft) -> None:
-    if line.kind == "tests":
-        _check(line["failed"] != "0", run)
-    elif line.kind == "skipped":
-        run.mark(
-            "skipped", Sentence("HPL skipped {skipped} tests.", skipped=line["skipped"])
-        )
-    else:
-        run.mark("failed", Sentence("{said}", said=line["error"].strip()))
-
-
-def _check(failed: bool, run: Draft) -> None:
-    if failed:
-        run.mark("residual_check", Sentence("A residual check of HPL FAILED."))
 
 
 TOOL = Tool(

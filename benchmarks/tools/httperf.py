@@ -50,6 +50,7 @@ NUMBERS = {
     "request": (("request", "request rate", "1/s"),),
     "time": (("response", "reply time", "ms"), ("transfer", "transfer time", "ms")),
     "net": (("net", "network throughput", "KiB/s"),),
+    "sessions": (("session", "session rate", "1/s"),),
     "lifetime": (("lifetime", "session lifetime", "s"),),
 }
 OPTIONS = {"rate": "rate", "num-conns": "connections", "num-calls": "calls"}
@@ -90,15 +91,35 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _read(line: Found, run: Run) -> None:
+    draft = run.draft
     if line.kind == "command":
-        _read_options(line, run.draft)
+        _read_options(line, draft)
     elif line.kind == "total":
         run.replies = line.whole("replies")
-        _read_total(line, run)
-    elif line.kind in {"errors", "more", "status"}:
-        _read_trouble(line, run)
+        if run.replies:
+            draft.add("test duration", line.number("duration"), "s")
+            draft.add("requests", line.whole("requests"), "")
+            draft.add("replies", run.replies, "")
+        if 0 < run.replies < line.whole("requests"):
+            unanswered = Sentence(
+                "Only {replies} of {requests} requests were replied.",
+                replies=run.replies,
+                requests=line["requests"],
+            )
+            draft.mark("errors", unanswered)
+    elif line.kind == "errors":
+        run.has_errors = True
+        errors = line.whole("errors")
+        if run.replies:
+            draft.add("errors", errors, "")
+        if errors:
+            told = f"{line['errors']} ({line['why'].strip()})"
+            counted = Sentence("httperf counted errors: {told}.", told=told)
+            draft.mark("errors", counted)
+    elif line.kind in {"more", "status"}:
+        _mark_trouble(line, draft)
     elif run.replies:
-        _read_numbers(line, run.draft)
+        _read_numbers(line, draft)
 
 
 def _read_options(line: Found, draft: Draft) -> None:
@@ -112,62 +133,38 @@ def _read_options(line: Found, draft: Draft) -> None:
         parts = [f"{line.number_of(each):g}" for each in session.split(",")]
         draft.parameters["wsess"] = ",".join(parts)
     for option, name in OPTIONS.items():
+        # A session makes its own connections and calls, whatever their options say.
         if option in given and not (session and option != "rate"):
-            asked = line.number_of(given[option])
-            draft.parameters[name] = int(asked) if asked.is_integer() else asked
+            value = line.number_of(given[option])
+            draft.parameters[name] = int(value) if value.is_integer() else value
     draft.parameters.update({name: given[name] for name in SHAPES if name in given})
     draft.facts.update({name: given[name] for name in FACTS if name in given})
 
 
-def _read_total(line: Found, run: Run) -> None:
-    if not run.replies:
+def _mark_trouble(line: Found, draft: Draft) -> None:
+    """What the client lacked, or what the server answered instead."""
+    if line.kind == "more":
+        counts = line["more"].split()
+        if any(count.isdigit() and int(count) for count in counts):
+            limits = Sentence(
+                "The client met its limits: {told}.", told=line["more"].strip()
+            )
+            draft.mark("client_limit", limits)
         return
-    run.draft.add("test duration", line.number("duration"), "s")
-    for count in ("requests", "replies"):
-        run.draft.add(count, line.whole(count), "")
-    if run.replies < line.whole("requests"):
-        run.draft.mark(
-            "errors",
-            Sentence(
-                "Only {replies} of {requests} requests were replied.",
-                replies=run.replies,
-                requests=line["requests"],
-            ),
-        )
-
-
-def _read_trouble(line: Found, run: Run) -> None:
-    if line.kind == "errors":
-        run.has_errors = True
-        if run.replies:
-            run.draft.add("errors", line.whole("errors"), "")
-        if line.whole("errors"):
-            told = f"{line['errors']} ({line['why'].strip()})"
-            run.draft.mark(
-                "errors", Sentence("httperf counted errors: {told}.", told=told)
+    for answer in line["status"].split():
+        status, _, count = answer.partition("=")
+        if status in {"4xx", "5xx"} and line.number_of(count) > 0:
+            refusals = Sentence(
+                "{count} replies were {status}.", count=count, status=status
             )
-    elif line.kind == "more":
-        if any(each.isdigit() and int(each) for each in line["more"].split()):
-            told = line["more"].strip()
-            run.draft.mark(
-                "client_limit",
-                Sentence("The client met its limits: {told}.", told=told),
-            )
-    else:
-        for each in line["status"].split():
-            status, _, count = each.partition("=")
-            if status in {"4xx", "5xx"} and line.number_of(count) > 0:
-                run.draft.mark(
-                    "http_errors",
-                    Sentence(
-                        "{count} replies were {status}.", count=count, status=status
-                    ),
-                )
+            draft.mark("http_errors", refusals)
 
 
 def _read_numbers(line: Found, draft: Draft) -> None:
     for group, metric, unit in NUMBERS.get(line.kind, ()):
-        _add(line, group, metric, unit, draft)
+        # What is printed as 0.0 is below the resolution of the tool.
+        if value := line.number(group, 1):
+            draft.add(metric, value, unit)
     if line.kind == "cpu":
         for mode in ("user", "system"):
             draft.add(f"client CPU {mode}", line.number(mode), "s")
@@ -175,23 +172,13 @@ def _read_numbers(line: Found, draft: Draft) -> None:
         if line.whole("samples"):
             draft.add("reply rate", line.number("reply"), "1/s")
         else:
-            draft.mark(
-                "too_short",
-                Sentence("It ran less than 5 s: the reply rate has no sample."),
-            )
-    elif line.kind == "sessions":
-        _add(line, "session", "session rate", "1/s", draft)
-        if line["done"] != line["all"]:
-            told = f"{line['done']} of {line['all']}"
-            draft.mark(
-                "errors", Sentence("Only {told} sessions were completed.", told=told)
-            )
-
-
-def _add(line: Found, group: str, metric: str, unit: str, draft: Draft) -> None:
-    """What is printed as 0.0 is below the resolution of the tool."""
-    if value := line.number(group, 1):
-        draft.add(metric, value, unit)
+            short = Sentence("It ran less than 5 s: the reply rate has no sample.")
+            draft.mark("too_short", short)
+    elif line.kind == "sessions" and line["done"] != line["all"]:
+        told = f"{line['done']} of {line['all']}"
+        draft.mark(
+            "errors", Sentence("Only {told} sessions were completed.", told=told)
+        )
 
 
 def _metric(name: str, unit: str, better: Better) -> Metric:

@@ -12,6 +12,7 @@ is summarized.
 """
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from statistics import fmean
 
 from benchmarks.parsing.contract import Metric, Tool
@@ -43,6 +44,11 @@ GROUPS = {
     "mean": "window_mean",
 }
 ON = {"activated", "active"}
+WINDOWS: dict[str, tuple[str, Callable[[Iterable[float]], float]]] = {
+    "least": ("min", min),
+    "most": ("max", max),
+    "mean": ("mean", fmean),
+}
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -69,39 +75,33 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         run.mark(
             "cut", Sentence("The last reading has no state: it is cut, and left out.")
         )
-    _summarize(run, log)
-    return finished([run], Sentence("The BMC gave no power reading."))
 
-
-def _summarize(run: Draft, log: dict[str, Summary]) -> None:
     log["now"].add_to(run, "power", "W")
     if samples := len(log["now"].samples):
         run.facts["samples"] = samples
     # The window's own mean of means, least of its leasts, most of its mosts.
-    for kind, which in (("least", min), ("most", max), ("mean", fmean)):
+    for kind, (name, chosen) in WINDOWS.items():
         if windows := log[kind].samples:
-            name = {"least": "min", "most": "max"}.get(kind, kind)
-            run.add(f"window power {name}", which(windows), "W")
+            run.add(f"window power {name}", chosen(windows), "W")
+    return finished([run], Sentence("The BMC gave no power reading."))
 
 
 def _read(
-    state: Found, block: dict[str, Found], run: Draft, log: dict[str, Summary]
+    line: Found, block: dict[str, Found], run: Draft, log: dict[str, Summary]
 ) -> None:
-    said = state["state"].strip().rstrip(".").casefold()
-    if said not in ON:
-        if state.is_open("state"):
-            raise state.refused(Sentence("the text ends within this line."))
-        run.mark(
-            "deactivated",
-            Sentence(
-                'The BMC says that its power reading is "{said}": left out.', said=said
-            ),
+    """A whole reading: its state, which is printed last, and the lines before it."""
+    state = line["state"].strip().rstrip(".").casefold()
+    if state not in ON:
+        line.refuse_open("state")
+        off = Sentence(
+            'The BMC says that its power reading is "{said}": left out.', said=state
         )
+        run.mark("deactivated", off)
         return
     if "now" not in block:
-        raise state.refused(Sentence("the reading that ends here has no beginning."))
-    for kind, line in block.items():
-        if watts := line.number(GROUPS[kind]):
+        raise line.refused(Sentence("the reading that ends here has no beginning."))
+    for kind, reading in block.items():
+        if watts := reading.number(GROUPS[kind]):
             log[kind].take(watts)
         elif kind == "now":
             run.mark("not_measured", Sentence("There are readings of 0 W: left out."))

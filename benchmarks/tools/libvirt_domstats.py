@@ -9,8 +9,6 @@ first sample of a log to its last. Times are ns, memory is KiB. ``delay`` is the
 virtual CPU waited for a real one: what the guest calls steal.
 """
 
-from collections.abc import Mapping
-
 from benchmarks.parsing.contract import Component, Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
 from benchmarks.parsing.scanning import Found, Scanner
@@ -48,6 +46,7 @@ COUNTERS = {
     "net.rx.drop": ("network receive drops", ""),
     "net.tx.drop": ("network send drops", ""),
 }
+COMPONENTS: dict[str, Component] = {"block": "disk", "net": "network"}
 PARAMETERS = {"vcpu": "vCPU", "block": "disk", "net": "interface"}
 
 
@@ -136,19 +135,6 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     return finished([run], Sentence("virsh domstats told nothing of a machine."))
 
 
-def _metric(name: str, unit: str) -> Metric:
-    component: Mapping[str, Component] = {"block": "disk", "net": "network"}
-    group = next(key for key, known in COUNTERS.items() if known[0] == name)
-    return Metric(
-        name=name,
-        unit={"ns": "s"}.get(unit, unit),
-        better="lower" if unit else "neither",
-        component=component.get(group.partition(".")[0], "CPU"),
-        # A difference: 0 is a machine that did nothing, or did not wait.
-        zero_allowed=True,
-    )
-
-
 TOOL = Tool(
     slug="libvirt-domstats",
     title="libvirt domstats",
@@ -159,7 +145,17 @@ TOOL = Tool(
             for name in GAUGES.values()
             for metric in summary_metrics(name, "KiB", "memory")
         ),
-        *(_metric(name, unit) for name, unit in COUNTERS.values()),
+        *(
+            Metric(
+                name=name,
+                unit={"ns": "s"}.get(unit, unit),
+                better="lower" if unit else "neither",
+                component=COMPONENTS.get(key.partition(".")[0], "CPU"),
+                # A difference: 0 is a machine that did nothing, or did not wait.
+                zero_allowed=True,
+            )
+            for key, (name, unit) in COUNTERS.items()
+        ),
     ),
     aliases=("virsh domstats", "domstats"),
     labels=("{domain}", "vCPU {vCPU}", "{disk}", "{interface}"),

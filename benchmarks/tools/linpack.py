@@ -14,7 +14,14 @@ Java one a single line ``Mflops/s: ... Time: ... Norm Res: ... Precision: ...``.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 
@@ -53,9 +60,8 @@ class Table:
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each array size that was solved."""
     tables = [Table()]
-    precision: dict[str, str] = {}
+    precision: dict[str, Parameter] = {}
     for line in LINES(output):
-        table = tables[-1]
         if line.kind == "banner":
             precision = {"precision": line["precision"].casefold()}
         elif line.kind == "title" and not line["final"]:
@@ -63,14 +69,23 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 "precision": line["title"].casefold(),
                 "variant": line["rolling"].casefold(),
             }
-        elif line.kind in {"size", "order", "java"}:
-            keep(tables, _opened(line, precision))
-        elif line.kind in {"head", "classic"}:
-            table.unit = UNITS[(line["unit"] or line["flops"]).upper()]
-        elif line.kind == "row":
-            table.last = line
+        elif line.kind == "java":
+            # Its one row does not tell the order of its system.
+            run = Draft(parameters={"variant": "java"})
+            run.add("performance", line.number("java"), "Mflop/s")
+            run.add("time", line.number("java_time"), "s")
+            keep(tables, Table(run))
+        elif line.kind == "order":
+            n = line.whole("order")
+            keep(tables, Table(Draft(parameters={"n": n, **precision})))
+        elif line.kind == "size":
+            # The array is twice as wide as the system that is solved in it.
+            size = line.whole("size")
+            run = Draft(parameters={"n": size // 2, **precision})
+            run.facts["array size"] = size
+            keep(tables, Table(run))
         else:
-            _read(line, table)
+            _read(line, tables[-1])
     for table in tables:
         table.draft.attempt(_close, table)
     return finished(
@@ -78,67 +93,48 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     )
 
 
-def _opened(line: Found, precision: dict[str, str]) -> Table:
-    if line.kind == "java":
-        return _of_java(line)
-    table = Table()
-    if line.kind == "size":
-        size = line.whole("size")
-        table.draft.facts["array size"] = size
-        table.draft.parameters.update(n=size // 2)
-    else:
-        table.draft.parameters.update(n=line.whole("order"))
-    table.draft.parameters.update(precision)
-    return table
-
-
-def _of_java(line: Found) -> Table:
-    """The one row of the Java program, which does not tell the order of its system."""
-    table = Table()
-    table.draft.parameters["variant"] = "java"
-    table.draft.add("performance", line.number("java"), "Mflop/s")
-    table.draft.add("time", line.number("java_time"), "s")
-    return table
-
-
 def _read(line: Found, table: Table) -> None:
-    if line.kind == "variant" and not line["variant"].startswith("Average"):
-        table.draft.parameters["variant"] = line["variant"].casefold()
+    run = table.draft
+    if line.kind in {"head", "classic"}:
+        table.unit = UNITS[(line["unit"] or line["flops"]).upper()]
+    elif line.kind == "row":
+        table.last = line
+    elif line.kind == "variant" and not line["variant"].startswith("Average"):
+        run.parameters["variant"] = line["variant"].casefold()
     elif line.kind == "lead":
-        table.draft.parameters["leading_dimension"] = line.whole("lead")
+        run.parameters["leading_dimension"] = line.whole("lead")
     elif line.kind == "compiled":
-        table.draft.facts[line["what"].casefold()] = line["flags"].strip()
+        run.facts[line["what"].casefold()] = line["flags"].strip()
     elif line.kind == "times" and table.unit:
-        table.draft.add("performance", line.number("flop"), table.unit)
+        run.add("performance", line.number("flop"), table.unit)
     elif line.kind == "title":
         # The program's own summary of all its rows.
-        table.draft.parameters.pop("leading_dimension", None)
+        run.parameters.pop("leading_dimension", None)
         unit = UNITS[line["final_unit"].upper()]
-        table.draft.add("performance", line.number("final"), unit)
+        run.add("performance", line.number("final"), unit)
 
 
 def _close(table: Table) -> None:
     """The last row is the result."""
+    run = table.draft
     if not (row := table.last):
-        if "array size" in table.draft.facts and not table.draft:
-            size = table.draft.facts["array size"]
-            told = Sentence("It printed no row for {size}.", size=size)
-            table.draft.mark("unfinished", told)
+        if "array size" in run.facts and not run:
+            size = run.facts["array size"]
+            unsolved = Sentence("It printed no row for {size}.", size=size)
+            run.mark("unfinished", unsolved)
         return
     if not table.unit:
         raise row.refused(Sentence("no line above it says what its columns are."))
-    table.draft.add("performance", row.number("rate", decimals=3), table.unit)
-    table.draft.facts["repetitions"] = row.whole("reps")
+    run.add("performance", row.number("rate", decimals=3), table.unit)
+    run.facts["repetitions"] = row.whole("reps")
     if (time := row.number("time")) < LONG_ENOUGH_S:
-        table.draft.mark(
-            "unfinished",
-            Sentence(
-                "The last row took {time:g} s: LINPACK goes on until a row "
-                "takes {least} s, so rows may be missing.",
-                time=time,
-                least=LONG_ENOUGH_S,
-            ),
+        short = Sentence(
+            "The last row took {time:g} s: LINPACK goes on until a row "
+            "takes {least} s, so rows may be missing.",
+            time=time,
+            least=LONG_ENOUGH_S,
         )
+        run.mark("unfinished", short)
 
 
 TOOL = Tool(

@@ -39,49 +39,40 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     header: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()
     for line in LINES(output):
+        if line.kind == "cut":
+            raise line.refused(Sentence("this row is not whole."))
+        row = line["number"], line["method"] or line["total_method"]
+        if line.kind == "header" or row in seen:
+            keep(runs, Draft())
+            seen.clear()
+        if line.kind == "header":
+            header.clear()
         if line.kind in {"row", "total"}:
-            row = line["number"], line["method"] or line["total_method"]
-            if row in seen:
-                keep(runs, Draft())
-                seen.clear()
             seen.add(row)
             _read(line, runs[-1], header)
-        elif line.kind == "cut":
-            raise line.refused(Sentence("this row is not whole."))
         else:
-            if line.kind == "header":
-                header.clear()
-                keep(runs, Draft())
-                seen.clear()
-            _read_header(line, header)
+            names = ("threads", "block", "count")
+            header.update({name: line.whole(name) for name in names if line[name]})
     return finished(runs, Sentence("mbw printed no copy."))
-
-
-def _read_header(line: Found, header: dict[str, int]) -> None:
-    for name in ("threads", "block", "count"):
-        if line.kind == name or (name == "threads" and line[name]):
-            header[name] = line.whole(name)
 
 
 def _read(line: Found, run: Draft, header: dict[str, int]) -> None:
     if count := header.get("count"):
         run.facts["runs"] = count
-    prefix = "total_" if line.kind == "total" else ""
-    method = line[f"{prefix}method"]
-    parameters: dict[str, Parameter] = {
-        "method": method,
-        "size": f"{line.number(f'{prefix}size'):.15g} MiB",
-    }
+    total = "total_" if line.kind == "total" else ""
+    method = line[f"{total}method"]
+    size = f"{line.number(f'{total}size'):.15g} MiB"
+    case: dict[str, Parameter] = {"method": method, "size": size}
     if (block := header.get("block")) and method == BLOCKS:
-        parameters["block"] = f"{block} B"
+        case["block"] = f"{block} B"
     if threads := header.get("threads"):
-        parameters["threads"] = threads
-    if prefix:
-        run.add("total copy rate", line.number("total"), "MiB/s", **parameters)
+        case["threads"] = threads
+    if total:
+        run.add("total copy rate", line.number("total"), "MiB/s", **case)
     elif line["number"] == "AVG":
         run.facts[f"mean {method} MiB/s"] = line.number("rate")
     else:
-        run.add("copy rate", line.number("rate"), "MiB/s", **parameters)
+        run.add("copy rate", line.number("rate"), "MiB/s", **case)
 
 
 TOOL = Tool(

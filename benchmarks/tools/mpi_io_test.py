@@ -10,7 +10,6 @@ errors and exits with 0: they stand on lines of their own, which may come before
 first line.
 """
 
-import math
 from typing import Final
 
 from benchmarks.errors import shorten
@@ -18,6 +17,7 @@ from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
+from benchmarks.units import whole_size
 
 LINES = Scanner(
     head=r"nr_procs = (?P<processes>\S+?), nr_iter = (?P<iterations>\S+?), "
@@ -32,7 +32,6 @@ LINES = Scanner(
     mismatch=r"(?P<mismatch>[^\n]{0,80}?\b(?:MPI_ERR_\w+|MPI_A(?:bort|BORT)))\b",
 )
 MOST_ERRORS: Final = 5
-PREFIXES: Final = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -41,7 +40,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     errors: dict[str, None] = {}
     for line in LINES(output):
         if line.kind == "head":
-            keep(runs, _run(line))
+            keep(runs, _begun(line))
             _mark(errors, runs[-1])
             errors = {}
         elif line.kind in {"error", "mismatch"}:
@@ -49,70 +48,54 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 errors[line[line.kind]] = None
         elif not runs:
             raise line.refused(Sentence('no line "nr_procs = ..." stands above it.'))
+        elif line.kind == "failed":
+            other = Sentence("The correctness test failed: other data were read.")
+            runs[-1].mark("failed", other)
+        elif line.kind == "total":
+            _check_total(line["total"], runs[-1])
+        elif line.kind == "times":
+            for which in ("min", "max", "mean"):
+                fact = f"{line['timed'].casefold()} time {which} s"
+                runs[-1].facts[fact] = line.number(which)
         else:
-            _read(line, runs[-1])
-    if not runs:
-        runs.append(Draft())
+            way = line["way"].casefold()
+            runs[-1].add("bandwidth", line.number("rate"), "MB/s", operation=way)
+    runs = runs or [Draft()]
     _mark(errors, runs[-1])
     return finished(runs, Sentence("mpi-io-test printed no bandwidth."))
 
 
-def _mark(errors: dict[str, None], run: Draft) -> None:
-    for error in errors:
-        run.mark(
-            "errors",
-            Sentence(
-                'mpi-io-test printed "{error}".', error=shorten(error.strip(), 100)
-            ),
-        )
-
-
-def _run(line: Found) -> Draft:
+def _begun(line: Found) -> Draft:
+    processes, block = line.whole("processes"), line.whole("block")
     run = Draft()
-    run.parameters["processes"] = line.whole("processes")
+    run.parameters["processes"] = processes
     run.parameters["iterations"] = line.whole("iterations")
-    run.parameters["block"] = _size(line.whole("block"))
+    run.parameters["block"] = whole_size(block)
     for name in ("files", "blocks", "distance"):
         if line[name]:
             run.parameters[name] = line.whole(name)
-    counts = [line.whole(name) for name in ("processes", "block")]
-    many = line.whole("blocks" if line["blocks"] else "iterations")
-    run.facts["bytes"] = math.prod(counts) * many
+    blocks = line.whole("blocks" if line["blocks"] else "iterations")
+    run.facts["bytes"] = processes * block * blocks
     return run
 
 
-def _size(size: int) -> str:
-    for factor, unit in PREFIXES:
-        if size >= factor and size % factor == 0:
-            return f"{size // factor} {unit}"
-    return f"{size} B"
-
-
-def _read(line: Found, run: Draft) -> None:
-    if line.kind == "failed":
-        run.mark(
-            "failed", Sentence("The correctness test failed: other data were read.")
+def _check_total(total: str, run: Draft) -> None:
+    """Its products are 32 bits wide in some versions, and its rates made of them."""
+    moved = run.facts["bytes"]
+    if "files" not in run.parameters and total != str(moved):
+        wrong = Sentence(
+            "It computed with {told} bytes, but {moved} were moved: its "
+            "bandwidths are wrong.",
+            told=total,
+            moved=moved,
         )
-    elif line.kind == "total":
-        # Its products are 32 bits wide in some versions, and its rates made of them.
-        told, moved = line["total"], run.facts["bytes"]
-        if "files" not in run.parameters and told != str(moved):
-            run.mark(
-                "wrong_total",
-                Sentence(
-                    "It computed with {told} bytes, but {moved} were moved: its "
-                    "bandwidths are wrong.",
-                    told=told,
-                    moved=moved,
-                ),
-            )
-    elif line.kind == "times":
-        for which in ("min", "max", "mean"):
-            fact = f"{line['timed'].casefold()} time {which} s"
-            run.facts[fact] = line.number(which)
-    else:
-        way = line["way"].casefold()
-        run.add("bandwidth", line.number("rate"), "MB/s", operation=way)
+        run.mark("wrong_total", wrong)
+
+
+def _mark(errors: dict[str, None], run: Draft) -> None:
+    for error in errors:
+        printed = shorten(error.strip(), 100)
+        run.mark("errors", Sentence('mpi-io-test printed "{error}".', error=printed))
 
 
 TOOL = Tool(

@@ -10,7 +10,7 @@ of their resource (pages of a size that is not printed, files, sockets).
 
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.scanning import Scanner
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -23,36 +23,31 @@ LINES = Scanner(
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each table; each container is a case of its own."""
     runs: list[Draft] = []
-    is_table = False
     for line in LINES(output):
         if line.kind == "header":
-            is_table = True
             keep(runs, Draft())
-        elif is_table and line["resource"] != "dummy":
-            if line["uid"]:
-                runs[-1].parameters["container"] = line["uid"]
-            _read(line, runs[-1])
-    return finished(runs, Sentence("There are no beancounters."))
-
-
-def _read(line: Found, run: Draft) -> None:
-    failures = line.whole("failcnt")
-    resource = line["resource"]
-    run.add("failures", failures, "", resource=resource)
-    if resource == "kmemsize":
-        run.add("kernel memory", line.whole("held"), "B")
-        run.add("kernel memory max", line.whole("maxheld"), "B")
-    if failures:
-        run.mark(
-            "limited",
-            Sentence(
+            continue
+        resource = line["resource"]
+        if not runs or resource == "dummy":
+            continue
+        run = runs[-1]
+        if line["uid"]:
+            run.parameters["container"] = line["uid"]
+        failures = line.whole("failcnt")
+        run.add("failures", failures, "", resource=resource)
+        if resource == "kmemsize":
+            run.add("kernel memory", line.whole("held"), "B")
+            run.add("kernel memory max", line.whole("maxheld"), "B")
+        if failures:
+            limited = Sentence(
                 "Container {container} hit its limit of {resource} {failures} "
                 "times since it was started.",
                 container=run.parameters.get("container", ""),
                 resource=resource,
                 failures=failures,
-            ),
-        )
+            )
+            run.mark("limited", limited)
+    return finished(runs, Sentence("There are no beancounters."))
 
 
 TOOL = Tool(

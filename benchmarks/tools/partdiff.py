@@ -51,68 +51,57 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each calculation whose residuum is printed."""
     runs = [Draft()]
     called: dict[str, Parameter] = {}
-    found: dict[str, Found] = {}
+    lines: dict[str, Found] = {}
     for line in LINES(output):
         if line.kind == "command":
-            called = _called(line)
+            # What only the command tells.
+            called = {}
+            if threads := line.whole("threads"):
+                called["threads"] = threads
+            if processes := _MPI.search(line.text):
+                called["processes"] = int(processes[1])
+            if line["term"] == "1":
+                called["accuracy"] = line["limit"]
         elif line.kind == "residuum":
             keep(runs, Draft(parameters=dict(called)))
-            runs[-1].attempt(_read, found | {"residuum": line}, runs[-1])
-            found = {}
+            runs[-1].attempt(_read, lines | {"residuum": line}, runs[-1])
+            lines = {}
         else:
-            found = {} if line.kind == "time" else found
-            found[line.kind] = line
+            lines = {} if line.kind == "time" else lines
+            lines[line.kind] = line
     return finished(
         runs, Sentence("partdiff printed no time with a residuum below it.")
     )
 
 
-def _called(line: Found) -> dict[str, Parameter]:
-    """What only the command tells."""
-    called: dict[str, Parameter] = {}
-    if threads := line.whole("threads"):
-        called["threads"] = threads
-    if processes := _MPI.search(line.text):
-        called["processes"] = int(processes[1])
-    if line["term"] == "1":
-        called["accuracy"] = line["limit"]
-    return called
-
-
-def _read(found: dict[str, Found], run: Draft) -> None:
-    if "time" not in found:
+def _read(lines: dict[str, Found], run: Draft) -> None:
+    if "time" not in lines:
         return
-    time = found["time"].number("time")
-    run.facts["residuum"] = found["residuum"].number("residuum", _BEHIND_POINT)
-    if memory := found.get("memory"):
+    time = lines["time"].number("time")
+    run.facts["residuum"] = lines["residuum"].number("residuum", _BEHIND_POINT)
+    if memory := lines.get("memory"):
         run.facts["memory MiB"] = memory.number("memory")
-    run.parameters.update(_case(found, run))
-    run.add("time", time, "s")
-
-
-def _case(found: dict[str, Found], run: Draft) -> dict[str, Parameter]:
-    """What was calculated; the iterations, if they were asked for."""
-    case: dict[str, Parameter] = {}
-    if method := found.get("method"):
+    if method := lines.get("method"):
+        # Gauß is spelled in several ways, and in several encodings.
         is_jacobi = method["method"] == "Jacobi"
-        case["method"] = "Jacobi" if is_jacobi else "Gauss-Seidel"
-    if interlines := found.get("interlines"):
-        case["interlines"] = interlines.whole("interlines")
-    if function := found.get("function"):
-        case["function"] = _function(function["function"])
+        run.parameters["method"] = "Jacobi" if is_jacobi else "Gauss-Seidel"
+    if interlines := lines.get("interlines"):
+        run.parameters["interlines"] = interlines.whole("interlines")
+    if function := lines.get("function"):
+        # f(x,y) = 2pi^2*sin(pi*x)sin(pi*y), however it is spaced.
+        text = function["function"]
+        named = text.partition("=")[2].strip() or text
+        run.parameters["function"] = "sine" if "sin(" in text else named
     is_by_iterations = True
-    if termination := found.get("termination"):
+    if termination := lines.get("termination"):
         is_by_iterations = "iteration" in termination["termination"].casefold()
-        case["termination"] = "iterations" if is_by_iterations else "accuracy"
-    if iterations := found.get("iterations"):
-        kept = case if is_by_iterations else run.facts
+        by = "iterations" if is_by_iterations else "accuracy"
+        run.parameters["termination"] = by
+    if iterations := lines.get("iterations"):
+        # They are a part of the case only if they were asked for.
+        kept = run.parameters if is_by_iterations else run.facts
         kept["iterations"] = iterations.whole("iterations")
-    return case
-
-
-def _function(text: str) -> str:
-    """``f(x,y) = 2pi^2*sin(pi*x)sin(pi*y)``, however it is spaced."""
-    return "sine" if "sin(" in text else text.partition("=")[2].strip() or text
+    run.add("time", time, "s")
 
 
 TOOL = Tool(

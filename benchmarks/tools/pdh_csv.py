@@ -57,11 +57,30 @@ _OF_THE_HOST = ("Hyper-V Hypervisor Logical Processor", "Processor", "Physical C
 class Table:
     """A header, which of its columns are read, and the run below it."""
 
-    width: int
-    columns: dict[int, dict[str, Parameter]]
+    width: int = 0
+    columns: dict[int, dict[str, Parameter]] = field(default_factory=dict)
     run: Draft = field(default_factory=Draft)
     rows: int = 0
     summaries: dict[int, Summary] = field(default_factory=dict)
+
+    def begin(self, names: list[str]) -> None:
+        """The columns of these names that are counters of CPUs."""
+        self.width = len(names)
+        for index, path in enumerate(map(_PATH.fullmatch, names)):
+            if path is None:
+                continue
+            instance, counted = path["instance"], path["object"]
+            if counted.startswith(_OF_THE_HOST) and not instance.endswith("_Total"):
+                continue
+            if counted == "Group Cpu":
+                instance = _GROUP.sub("", instance)
+            self.run.facts["host"] = path["host"]
+            self.columns[index] = {
+                "object": counted,
+                "instance": instance,
+                "counter": path["counter"],
+            }
+            self.summaries[index] = Summary()
 
     def take_alike(self, chunk: str) -> bool:
         """Rows all at once, if each is whole and its numbers are plain."""
@@ -71,12 +90,37 @@ class Table:
         picked = {index: [row[index] for row in rows] for index in self.columns}
         if any(_NOT_PLAIN.search("\n".join(["", *cells])) for cells in picked.values()):
             return False
+        # A quote within a cell would have cut it at the wrong place.
         if chunk.count('"') != 2 * self.width * len(rows):
             return False
         for index, cells in picked.items():
             self.summaries[index].take_all(map(float, cells))
         self.rows += len(rows)
         return True
+
+    def take_row(self, line: Found) -> None:
+        """A row by itself."""
+        cells = _cells(line)
+        if len(cells) != self.width and line.is_open("cells"):
+            self.run.mark("cut", CUT)
+            return
+        if len(cells) != self.width:
+            raise line.refused(
+                Sentence(
+                    "it has {cells} columns, not {width}.",
+                    cells=len(cells),
+                    width=self.width,
+                )
+            )
+        for index, summary in self.summaries.items():
+            cell = cells[index].strip()
+            # -1 is written where a counter gave nothing.
+            if cell and cell != "-1":
+                summary.take(line.amount_of(cell))
+            elif self.rows:
+                blank = Sentence("There are blank samples: left out.")
+                self.run.mark("not_measured", blank)
+        self.rows += 1
 
     def done(self) -> Draft:
         """The run, summarized."""
@@ -109,11 +153,13 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 def _take(chunk: str, tables: list[Table]) -> None:
     for line in LINES(chunk):
         if line.kind == "header":
-            keep(tables, _table(_cells(line)))
+            names = _cells(line)
+            keep(tables, Table())
+            tables[-1].begin(names)
         elif tables and line.is_open("cells") and not line["cells"].endswith('"'):
             tables[-1].run.mark("cut", CUT)
         elif tables:
-            _read(line, tables[-1])
+            tables[-1].take_row(line)
 
 
 def _cells(line: Found) -> list[str]:
@@ -124,61 +170,6 @@ def _cells(line: Found) -> list[str]:
         raise line.refused(
             Sentence("this row is cut or damaged: a quote is open.")
         ) from None
-
-
-def _table(names: list[str]) -> Table:
-    table = Table(width=len(names), columns={})
-    for index, name in enumerate(names):
-        path = _PATH.fullmatch(name)
-        if path is None or _is_a_part(path):
-            continue
-        instance = path["instance"]
-        if path["object"] == "Group Cpu":
-            instance = _GROUP.sub("", instance)
-        table.run.facts["host"] = path["host"]
-        table.columns[index] = {
-            "object": path["object"],
-            "instance": instance,
-            "counter": path["counter"],
-        }
-        table.summaries[index] = Summary()
-    return table
-
-
-def _read(line: Found, table: Table) -> None:
-    cells = _cells(line)
-    if len(cells) != table.width and line.is_open("cells"):
-        table.run.mark("cut", CUT)
-        return
-    if len(cells) != table.width:
-        raise line.refused(
-            Sentence(
-                "it has {cells} columns, not {width}.",
-                cells=len(cells),
-                width=table.width,
-            )
-        )
-    for index, summary in table.summaries.items():
-        cell = cells[index].strip()
-        # -1 is written where a counter gave nothing.
-        if cell and cell != "-1":
-            value = line.number_of(cell)
-            if value < 0:
-                raise line.refused(
-                    Sentence("{text} cannot be: it is negative.", text=cell)
-                )
-            summary.take(value)
-        elif table.rows:
-            table.run.mark(
-                "not_measured", Sentence("There are blank samples: left out.")
-            )
-    table.rows += 1
-
-
-def _is_a_part(path: re.Match[str]) -> bool:
-    """Whether it is one CPU of the machine."""
-    is_total = path["instance"].endswith("_Total")
-    return path["object"].startswith(_OF_THE_HOST) and not is_total
 
 
 TOOL = Tool(

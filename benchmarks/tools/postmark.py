@@ -46,33 +46,28 @@ SHORT = 10
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each ``Time:``."""
-    runs: list[list[Found]] = [[]]
-    drafts: list[Draft] = []
+    reports: list[list[Found]] = [[]]
     for line in LINES(output):
-        is_over = any(each.kind == "data" for each in runs[-1][-3:])
+        is_over = any(each.kind == "data" for each in reports[-1][-3:])
         if line.kind == "banner" or (line.kind == "time" and is_over):
-            keep(runs, [])
-        runs[-1].append(line)
+            keep(reports, [])
+        reports[-1].append(line)
+    runs: list[Draft] = []
     version = ""
-    for lines in runs:
+    for lines in reports:
         if lines and lines[0].kind == "banner":
             version = lines[0]["version"]
-        drafts.append(_run(lines, version))
-    return finished(drafts, Sentence("PostMark printed no result."))
-
-
-def _run(lines: list[Found], version: str) -> Draft:
-    run = Draft(tool_version=version)
-    alone = [line for line in lines if line["part"] == "Creation alone"]
-    if not alone:
-        if any(line.kind == "total" for line in lines):
+        run = Draft(tool_version=version)
+        runs.append(run)
+        alone = [line for line in lines if line["part"] == "Creation alone"]
+        if alone:
+            run.parameters["files"] = alone[0].whole("size")
+        elif any(line.kind == "total" for line in lines):
             run.mark("cut", Sentence("Its report has no number of files: it is cut."))
-        lines = [line for line in lines if line.kind == "failed"]
-    else:
-        run.parameters["files"] = alone[0].whole("size")
-    for line in lines:
-        _read(line, run)
-    return run
+        for line in lines:
+            if alone or line.kind == "failed":
+                _read(line, run)
+    return finished(runs, Sentence("PostMark printed no result."))
 
 
 def _read(line: Found, run: Draft) -> None:
@@ -80,12 +75,10 @@ def _read(line: Found, run: Draft) -> None:
         seconds = line.number("total")
         run.add("total time", seconds, "s")
         if seconds < SHORT:
-            run.mark(
-                "short",
-                Sentence(
-                    "{seconds:g} whole seconds are too short a run.", seconds=seconds
-                ),
+            short = Sentence(
+                "{seconds:g} whole seconds are too short a run.", seconds=seconds
             )
+            run.mark("short", short)
     elif line.kind == "transactions":
         run.facts["transaction seconds"] = line.number("seconds")
         run.add("transaction rate", line.number("transactions"), "1/s")
@@ -93,27 +86,19 @@ def _read(line: Found, run: Draft) -> None:
         run.facts[f"files {line['what']}"] = line.whole("count")
         run.add(RATES[line["what"]], line.number("rate"), "1/s", phase="all")
     elif line.kind == "part":
-        _read_part(line, run)
+        # "Mixed with transactions" stands below creation, and again below deletion.
+        is_deletion = "files deleted" in run.facts
+        if line["part"] != "Mixed with transactions":
+            is_deletion = line["part"] == "Deletion alone"
+        rate = RATES["deleted" if is_deletion else "created"]
+        phase = "alone" if "alone" in line["part"] else "mixed"
+        run.add(rate, line.number("part_rate"), "1/s", phase=phase)
     elif line.kind == "data":
         unit = UNITS[line["unit"] or "bytes"]
         run.add(DATA[line["way"]], line.number("data"), unit)
     elif line.kind == "failed":
-        run.mark(
-            "failed", Sentence('PostMark printed "{text}".', text=line.text.strip())
-        )
-
-
-def _read_part(line: Found, run: Draft) -> None:
-    """``Mixed with transactions`` stands below creation, and again below deletion."""
-    is_deletion = "files deleted" in run.facts
-    if line["part"] != "Mixed with transactions":
-        is_deletion = line["part"] == "Deletion alone"
-    run.add(
-        RATES["deleted" if is_deletion else "created"],
-        line.number("part_rate"),
-        "1/s",
-        phase="alone" if "alone" in line["part"] else "mixed",
-    )
+        printed = Sentence('PostMark printed "{text}".', text=line.text.strip())
+        run.mark("failed", printed)
 
 
 TOOL = Tool(

@@ -91,13 +91,24 @@ class Rows:
 
     def take(self, chunk: str) -> None:
         """Lines of the log: all at once if all are alike, else one by one."""
-        if not self._take_alike(chunk):
-            rows = list(LINES(chunk))
-            for row in rows:
-                if row.is_open("cells") and _is_cut(row, rows, len(self.names)):
-                    self.run.mark("cut", CUT)
-                elif self.times or self.has_holes or not _is_around(row):
-                    self._take_row(row)
+        if self._take_alike(chunk):
+            return
+        rows = list(LINES(chunk))
+        for row in rows:
+            if row.is_open("cells") and self._is_cut(row, rows):
+                self.run.mark("cut", CUT)
+                continue
+            # Before the first row a line may be a prompt or a word.
+            is_row = any(separator in row["cells"] for separator in ",;\t")
+            if is_row or self.times or self.has_holes:
+                self._take_row(row)
+
+    def _is_cut(self, last: Found, rows: list[Found]) -> bool:
+        # Without a line end it is whole if it has the decimals of the others.
+        cells = split(last["cells"])
+        decimals = {len(split(row["cells"])[-1].partition(".")[2]) for row in rows[-9:]}
+        is_narrow = len(cells) != len(self.names)
+        return is_narrow or "." not in cells[-1] or len(decimals) > 1
 
     def _take_alike(self, chunk: str) -> bool:
         # The times and powers of a chunk in which every row looks like its first.
@@ -120,7 +131,7 @@ class Rows:
         return True
 
     def _take_row(self, row: Found) -> None:
-        cells = _cells(row, "cells")
+        cells = split(row["cells"])
         if len(cells) != len(self.names):
             raise row.refused(
                 Sentence(
@@ -177,7 +188,12 @@ def tables_of(output: str) -> list[Rows]:
     line = position = 0
     for header in [*_HEADER.finditer(output), None]:
         end = header.start() if header else len(output)
-        line = _read(output[position:end], line, tables[-1])
+        for chunk in chunks(output[position:end]):
+            try:
+                tables[-1].take(chunk)
+            except LineError as error:
+                raise error.moved(line) from None
+            line += chunk.count("\n")
         if header:
             line += 1
             position = header.end() + 1
@@ -185,36 +201,9 @@ def tables_of(output: str) -> list[Rows]:
     return tables
 
 
-def _read(text: str, line: int, rows: Rows) -> int:
-    """Take the lines of a text; returns the number of lines that end with it."""
-    for chunk in chunks(text):
-        try:
-            rows.take(chunk)
-        except LineError as error:
-            raise error.moved(line) from None
-        line += chunk.count("\n")
-    return line
-
-
-def _is_around(line: Found) -> bool:
-    """Whether a line before the first row is a prompt or a word, not a row."""
-    return not any(separator in line["cells"] for separator in ",;\t")
-
-
-def _cells(line: Found, group: str) -> list[str]:
-    return split(line[group])
-
-
 def split(text: str) -> list[str]:
     separator = next((each for each in ";\t" if each in text), ",")
     return [cell.strip(' "\t') for cell in text.split(separator)]
-
-
-def _is_cut(last: Found, rows: list[Found], columns: int) -> bool:
-    """A last row without line end is whole if it has the decimals of the others."""
-    cells = _cells(last, "cells")
-    decimals = {len(_cells(row, "cells")[-1].partition(".")[2]) for row in rows[-9:]}
-    return len(cells) != columns or "." not in cells[-1] or len(decimals) > 1
 
 
 @cache

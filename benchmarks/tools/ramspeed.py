@@ -40,30 +40,26 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     header = Draft()
     seen: set[str] = set()
     for line in LINES(output):
-        if line.kind in {"banner", "mode", "batch"}:
-            _read_header(line, header)
-            continue
-        once = line.text.partition(":")[0]
-        is_repeated = line.kind == "mem" and any("#" in each for each in seen)
-        if once in seen and not is_repeated:
-            keep(runs, Draft())
-            seen.clear()
-        seen.add(once)
-        _read(line, runs[-1], header)
+        if line.kind == "banner":
+            header.tool_version = line["version"]
+            if line["system"]:
+                header.facts["system"] = line["system"]
+        elif line.kind == "batch":
+            header.facts["runs"] = line.whole("runs")
+        elif line.kind == "mode":
+            header.facts["GiB per pass"] = line.whole("pass")
+            if line["processes"]:
+                header.parameters["processes"] = line.whole("processes")
+        else:
+            once = line.text.partition(":")[0]
+            # A batch prints the same row for each of its numbered benchmarks.
+            is_repeated = line.kind == "mem" and any("#" in each for each in seen)
+            if once in seen and not is_repeated:
+                keep(runs, Draft())
+                seen.clear()
+            seen.add(once)
+            _read(line, runs[-1], header)
     return finished(runs, Sentence("RAMspeed printed no bandwidth."))
-
-
-def _read_header(line: Found, header: Draft) -> None:
-    if line.kind == "banner":
-        header.tool_version = line["version"]
-        if line["system"]:
-            header.facts["system"] = line["system"]
-    elif line.kind == "batch":
-        header.facts["runs"] = line.whole("runs")
-    else:
-        header.facts["GiB per pass"] = line.whole("pass")
-        if line["processes"]:
-            header.parameters["processes"] = line.whole("processes")
 
 
 def _read(line: Found, run: Draft, header: Draft) -> None:
@@ -71,27 +67,24 @@ def _read(line: Found, run: Draft, header: Draft) -> None:
     run.parameters.update(header.parameters)
     run.facts.update(header.facts)
     if line.kind == "mark":
-        block = f"{line.whole('block')} {line['prefix']}iB"
-        _add(line, "", run, operation=WAYS[line["way"]], block=block)
+        kind = line["kind"]
+        case = {
+            "type": TYPES.get(kind, kind),
+            "operation": WAYS[line["way"]],
+            "block": f"{line.whole('block')} {line['prefix']}iB",
+        }
+        run.add("bandwidth", line.number("rate"), UNITS[line["rate_unit"]], **case)
     elif line.kind == "mem":
-        kernel = line["kernel"].casefold()
-        _add(line, "mem_", run, operation=kernel)
+        kind = line["mem_kind"]
+        case = {
+            "type": TYPES.get(kind, kind),
+            "operation": line["kernel"].casefold(),
+        }
+        rate = line.number("mem_rate")
+        run.add("bandwidth", rate, UNITS[line["mem_rate_unit"]], **case)
     elif line.kind == "mean":
-        unit = UNITS[line["mean_rate_unit"]]
-        run.facts[f"mean {line['mean_of'].casefold()} {unit}"] = line.number(
-            "mean_rate"
-        )
-
-
-def _add(line: Found, group: str, run: Draft, **parameters: str) -> None:
-    kind = line[f"{group}kind"]
-    run.add(
-        "bandwidth",
-        line.number(f"{group}rate"),
-        UNITS[line[f"{group}rate_unit"]],
-        type=TYPES.get(kind, kind),
-        **parameters,
-    )
+        mean = f"mean {line['mean_of'].casefold()} {UNITS[line['mean_rate_unit']]}"
+        run.facts[mean] = line.number("mean_rate")
 
 
 TOOL = Tool(

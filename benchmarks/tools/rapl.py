@@ -11,7 +11,6 @@ no supply, no disk, no fan. The counter wraps at ``max_energy_range_uj``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -99,6 +98,92 @@ class Log:
     def __bool__(self) -> bool:
         return bool(self.joules or self.counters or self.watts)
 
+    def take_joules(self, line: Found) -> None:
+        """A row of perf."""
+        part = PARTS.get(line["part"], line["part"])
+        if line["joules"].startswith("<"):
+            uncounted = Sentence("perf could not count {part}: left out.", part=part)
+            self.run.mark("not_measured", uncounted)
+            return
+        key = (part, line["socket"])
+        self.joules[key] = self.joules.get(key, 0.0) + line.number("joules", 2)
+        if line["at"]:
+            self.elapsed_s = line.number("at")
+
+    def take_file(self, line: Found) -> None:
+        """A file of /sys."""
+        zone, content = line["zone"].rpartition("/")[2], line["content"].strip()
+        counter = self.counters.setdefault(zone, Counter(zone))
+        if line["file"] == "name":
+            counter.label = PARTS.get(content, content)
+        elif line["file"] == _RANGE:
+            counter.limit = line.whole("content")
+        else:
+            counter.take(line.whole("content"), line)
+
+    def begin_counters(self, names: str) -> None:
+        """The heading of a CSV of counters, and perhaps of the ranges they wrap at."""
+        self.names = split(names)
+        self.is_ms = self.names[0].casefold().endswith("ms")
+        columns = list(enumerate(self.names))
+        ranges = {_part(name, _RANGE): at for at, name in columns if _is(name, _RANGE)}
+        for index, name in columns:
+            if _is(name, _ENERGY):
+                part = _part(name, _ENERGY)
+                counter = Counter(PARTS.get(part, part) or "package")
+                self.counters[name] = counter
+                limit = ranges.get(part, ranges.get("", 0))
+                self.columns.append((index, limit, counter))
+
+    def take_row(self, line: Found) -> None:
+        """A row below one of the two headings."""
+        if self.watts:
+            self._take_watts(line)
+        elif self.counters and self.names:
+            self._take_counts(line)
+
+    def _take_counts(self, line: Found) -> None:
+        cells = split(line["cells"])
+        if line.is_open("cells"):
+            # Nothing tells whether the last counter has all its digits.
+            self.run.mark("cut", CUT)
+            return
+        if len(cells) != len(self.names):
+            raise line.refused(
+                Sentence(
+                    "it has {cells} columns, not {width}.",
+                    cells=len(cells),
+                    width=len(self.names),
+                )
+            )
+        time = microseconds(line, cells[0], self.is_ms)
+        if self.times and time < self.times[-1]:
+            raise line.refused(Sentence("its time is before that of the row above."))
+        self.times = [*self.times[:1], time]
+        for index, limit, counter in self.columns:
+            counter.limit = _whole(line, cells[limit]) if limit else 0
+            counter.take(_whole(line, cells[index]), line)
+
+    def begin_turbostat(self, columns: str) -> None:
+        """The heading of turbostat, which it repeats."""
+        self.names = columns.rstrip().split("\t")
+        for name in self.names:
+            if name.endswith("Watt") and name in PARTS:
+                self.watts.setdefault(PARTS[name], Summary())
+
+    def _take_watts(self, line: Found) -> None:
+        # Of all CPUs together, which has a line in the columns of one.
+        cells = line["cells"].rstrip().split("\t")
+        named = dict(zip(self.names, cells, strict=False))
+        if any(named.get(name, "-") != "-" for name in _OF_ONE_CPU):
+            return
+        if len(cells) != len(self.names) or line.is_open("cells"):
+            self.run.mark("cut", CUT)
+            return
+        for name, cell in named.items():
+            if name in PARTS:
+                self.watts[PARTS[name]].take(line.amount_of(cell))
+
     def done(self) -> Draft:
         """The run: energy, time, and the power that both make."""
         if self.times:
@@ -128,53 +213,24 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for line in LINES(output):
         if line.kind in {"stats", "counters"} and logs[-1]:
             keep(logs, Log())
-        _READERS[line.kind](line, logs[-1])
+        log = logs[-1]
+        if line.kind == "stats":
+            log.run.facts["measured"] = line.text.strip().rstrip(":")
+        elif line.kind == "joules":
+            log.take_joules(line)
+        elif line.kind == "elapsed":
+            log.elapsed_s = line.number("elapsed")
+        elif line.kind == "file":
+            log.take_file(line)
+        elif line.kind == "turbostat":
+            log.begin_turbostat(line["columns"])
+        elif line.kind == "counters":
+            log.begin_counters(line["names"])
+        else:
+            log.take_row(line)
     return finished(
         [log.done() for log in logs], Sentence("There are no joules or watts.")
     )
-
-
-def _joules(line: Found, log: Log) -> None:
-    part = PARTS.get(line["part"], line["part"])
-    if line["joules"].startswith("<"):
-        log.run.mark(
-            "not_measured",
-            Sentence("perf could not count {part}: left out.", part=part),
-        )
-        return
-    key = (part, line["socket"])
-    log.joules[key] = log.joules.get(key, 0.0) + line.number("joules", 2)
-    if line["at"]:
-        log.elapsed_s = line.number("at")
-
-
-def _elapsed(line: Found, log: Log) -> None:
-    log.elapsed_s = line.number("elapsed")
-
-
-def _file(line: Found, log: Log) -> None:
-    zone, content = line["zone"].rpartition("/")[2], line["content"].strip()
-    counter = log.counters.setdefault(zone, Counter(zone))
-    if line["file"] == "name":
-        counter.label = PARTS.get(content, content)
-    elif line["file"] == "max_energy_range_uj":
-        counter.limit = line.whole("content")
-    else:
-        counter.take(line.whole("content"), line)
-
-
-def _counters(line: Found, log: Log) -> None:
-    log.names = split(line["names"])
-    log.is_ms = log.names[0].casefold().endswith("ms")
-    columns = list(enumerate(log.names))
-    ranges = {_part(name, _RANGE): at for at, name in columns if _is(name, _RANGE)}
-    for index, name in columns:
-        if _is(name, _ENERGY):
-            part = _part(name, _ENERGY)
-            counter = Counter(PARTS.get(part, part) or "package")
-            log.counters[name] = counter
-            limit = ranges.get(part, ranges.get("", 0))
-            log.columns.append((index, limit, counter))
 
 
 def _is(name: str, ending: str) -> bool:
@@ -186,62 +242,8 @@ def _part(name: str, ending: str) -> str:
     return name[: -len(ending)].strip(" _.:-")
 
 
-def _turbostat(line: Found, log: Log) -> None:
-    log.names = line["columns"].rstrip().split("\t")
-    for name in log.names:
-        if name.endswith("Watt") and name in PARTS:
-            log.watts.setdefault(PARTS[name], Summary())
-
-
-def _row(line: Found, log: Log) -> None:
-    if log.watts:
-        _watts(line, log)
-    elif log.counters and log.names:
-        _counts(line, log)
-
-
-def _watts(line: Found, log: Log) -> None:
-    """A row of turbostat: of all CPUs together, which has a line in their columns."""
-    cells = line["cells"].rstrip().split("\t")
-    named = dict(zip(log.names, cells, strict=False))
-    if any(named.get(name, "-") != "-" for name in _OF_ONE_CPU):
-        return
-    if len(cells) != len(log.names) or line.is_open("cells"):
-        log.run.mark("cut", CUT)
-        return
-    for name, cell in named.items():
-        if name in PARTS:
-            if (watts := line.number_of(cell)) < 0:
-                raise line.refused(
-                    Sentence("{text} cannot be: it is negative.", text=cell)
-                )
-            log.watts[PARTS[name]].take(watts)
-
-
-def _counts(line: Found, log: Log) -> None:
-    cells = split(line["cells"])
-    if line.is_open("cells"):
-        # Nothing tells whether the last counter has all its digits.
-        log.run.mark("cut", CUT)
-        return
-    if len(cells) != len(log.names):
-        raise line.refused(
-            Sentence(
-                "it has {cells} columns, not {width}.",
-                cells=len(cells),
-                width=len(log.names),
-            )
-        )
-    time = microseconds(line, cells[0], log.is_ms)
-    if log.times and time < log.times[-1]:
-        raise line.refused(Sentence("its time is before that of the row above."))
-    log.times = [*log.times[:1], time]
-    for index, limit, counter in log.columns:
-        counter.limit = _whole(line, cells[limit]) if limit else 0
-        counter.take(_whole(line, cells[index]), line)
-
-
 def _whole(line: Found, cell: str) -> int:
+    # A float holds no counter of more than 15 digits: whole numbers are read as such.
     if cell.isascii() and cell.isdecimal() and len(cell) < 18:
         return int(cell)
     value = line.number_of(cell)
@@ -251,20 +253,6 @@ def _whole(line: Found, cell: str) -> int:
         )
     return int(value)
 
-
-def _new(line: Found, log: Log) -> None:
-    log.run.facts["measured"] = line.text.strip().rstrip(":")
-
-
-_READERS: Final[dict[str, Callable[[Found, Log], None]]] = {
-    "stats": _new,
-    "joules": _joules,
-    "elapsed": _elapsed,
-    "file": _file,
-    "turbostat": _turbostat,
-    "counters": _counters,
-    "row": _row,
-}
 
 TOOL = Tool(
     slug="rapl",

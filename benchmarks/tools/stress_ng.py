@@ -12,7 +12,14 @@ import re
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 
@@ -56,6 +63,45 @@ class Report:
     ops: dict[str, float] = field(default_factory=dict)
     stressor: str = ""
 
+    def add(self, metric: str, value: float, stressor: str) -> None:
+        """A number of a stressor; how many of it ran is a part of the case."""
+        if metric == OPS:
+            self.ops[stressor] = value
+        case: dict[str, Parameter] = {"stressor": stressor}
+        if instances := self.instances.get(stressor):
+            case["instances"] = instances
+        self.run.add(metric, value, "" if metric == OPS else "1/s", **case)
+
+    def read_row(self, line: Found) -> None:
+        """A row of the table, if it is one."""
+        cells = line["cells"].split()
+        if not self.columns or not all(map(_CELL.fullmatch, cells)):
+            return
+        known = [name for name in self.columns if name != "others"]
+        is_all = known == self.columns
+        if len(cells) < len(known) or (is_all and len(cells) > len(known)):
+            if line["prefix"]:
+                columns = len(known)
+                raise line.refused(
+                    Sentence("its heading has {known} columns or more.", known=columns)
+                )
+            return
+        values = line.numbers("cells", decimals=2 if is_all else -1)
+        if min(values) < 0:
+            raise line.refused(Sentence("a number of it is negative."))
+        row = dict(zip(known, values[: len(known)], strict=True))
+
+        name = line["name"].replace("_", "-")
+        if row.get("real time") == 0:
+            idle = Sentence("{name} did not run: left out.", name=name)
+            self.run.mark("not_run", idle)
+            return
+        for metric in (OPS, WALL, CPU):
+            if metric in row:
+                self.add(metric, row[metric], name)
+        if "real time" in row:
+            self.run.facts[f"{name} real time s"] = row["real time"]
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each table, or for each YAML file without its table."""
@@ -67,66 +113,66 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             reports[-1].run.tool_version = line["version"]
         else:
             _read_text(line, reports)
-    return finished(
-        _runs(reports), Sentence('stress-ng printed no metrics: call it "--metrics".')
-    )
 
-
-def _runs(reports: list[Report]) -> list[Draft]:
-    """The runs of the reports, without YAML that repeats the table beside it."""
     runs: list[Draft] = []
     table: Report | None = None
     for report, behind in zip(reports, [*reports[1:], Report()], strict=True):
-        same = table if report.is_yaml and _repeats(report, table) else None
-        if report.is_yaml and not same and report.ops == behind.ops:
+        same: Report | None = None
+        # YAML that repeats the table beside it is no run of its own.
+        if report.is_yaml and table and report.ops.items() <= table.ops.items():
+            same = table
+        elif report.is_yaml and report.ops == behind.ops:
             same = behind
         if same:
             same.run.tool_version = report.run.tool_version
         else:
             runs.append(report.run)
         table = None if report.is_yaml else report
-    return runs
-
-
-def _repeats(report: Report, table: Report | None) -> bool:
-    return table is not None and report.ops.items() <= table.ops.items()
-
-
-def _started(reports: list[Report], report: Report) -> Report:
-    keep(reports, report)
-    return report
+    return finished(
+        runs, Sentence('stress-ng printed no metrics: call it "--metrics".')
+    )
 
 
 def _read_yaml(line: Found, reports: list[Report]) -> None:
+    if line.kind == "yaml" or not reports[-1].is_yaml:
+        keep(reports, Report(is_yaml=True))
     report = reports[-1]
-    if line.kind == "yaml" or not report.is_yaml:
-        report = _started(reports, Report(is_yaml=True))
     if line.kind == "stressor":
-        report.stressor = _named(line["stressor"])
+        report.stressor = line["stressor"].replace("_", "-")
     elif line.kind == "value" and report.stressor:
         if line["key"] == "bogo-ops":
-            _add_ops(report, report.stressor, float(line.whole("value")))
+            report.add(OPS, float(line.whole("value")), report.stressor)
         elif metric := KEYS.get(line["key"]):
-            value = line.number("value", decimals=6)
-            report.run.add(metric, value, "1/s", stressor=report.stressor)
+            report.add(metric, line.number("value", decimals=6), report.stressor)
 
 
 def _read_text(line: Found, reports: list[Report]) -> None:
     report = reports[-1]
     if line.kind == "hogs" or (line.kind == "head" and (report.is_yaml or report.run)):
         instances = report.instances if line.kind == "head" else {}
-        report = _started(reports, Report(instances=instances))
+        report = Report(instances=instances)
+        keep(reports, report)
     if line.kind == "hogs":
-        report.instances = {_named(n): int(i) for i, n in _HOGS.findall(line["hogs"])}
+        hogs = _HOGS.findall(line["hogs"])
+        report.instances = {name.replace("_", "-"): int(many) for many, name in hogs}
     elif line.kind == "head":
         report.columns = _columns(line["head"], ("real", "usr+sys"))
     elif line.kind == "under" and report.columns:
         if len(order := tuple(_RATE.findall(line["under"]))) == 2:
             report.columns = _columns(" ".join(report.columns), order)
     elif line.kind == "row":
-        _read_row(line, report)
-    else:
-        _doubt(line, report.run)
+        report.read_row(line)
+    elif line.kind == "failed":
+        if line.whole("count"):
+            _mark_printed(line, report.run)
+    elif line.kind == "trouble" or line["result"]:
+        _mark_printed(line, report.run)
+
+
+def _mark_printed(line: Found, run: Draft) -> None:
+    is_doubt = line["what"] in {"metrics untrustworthy", "skipped"}
+    printed = Sentence('stress-ng printed "{text}".', text=line.text.strip())
+    run.mark("doubtful" if is_doubt else "failed", printed)
 
 
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:
@@ -139,63 +185,6 @@ def _columns(head: str, order: tuple[str, ...]) -> list[str]:
             return [*names, "others"]
         names.append(next(rates, "others") if name == "bogo ops/s" else name)
     return names
-
-
-def _read_row(line: Found, report: Report) -> None:
-    row = _row(line, report.columns)
-    name = _named(line["name"])
-    if row.get("real time") == 0:
-        report.run.mark("not_run", Sentence("{name} did not run: left out.", name=name))
-        return
-    if OPS in row:
-        _add_ops(report, name, row[OPS])
-    for metric in (each for each in (WALL, CPU) if each in row):
-        report.run.add(metric, row[metric], "1/s", **_case(report, name))
-    if "real time" in row:
-        report.run.facts[f"{name} real time s"] = row["real time"]
-
-
-def _row(line: Found, columns: list[str]) -> dict[str, float]:
-    """The numbers of a row by their columns; empty if it is no row of the table."""
-    cells = line["cells"].split()
-    if not columns or not all(map(_CELL.fullmatch, cells)):
-        return {}
-    known = [name for name in columns if name != "others"]
-    is_all = known == columns
-    if len(cells) < len(known) or (is_all and len(cells) > len(known)):
-        if line["prefix"]:
-            raise line.refused(
-                Sentence("its heading has {known} columns or more.", known=len(known))
-            )
-        return {}
-    values = line.numbers("cells", decimals=2 if is_all else -1)
-    if min(values) < 0:
-        raise line.refused(Sentence("a number of it is negative."))
-    return dict(zip(known, values[: len(known)], strict=True))
-
-
-def _add_ops(report: Report, name: str, ops: float) -> None:
-    report.ops[name] = ops
-    report.run.add(OPS, ops, "", **_case(report, name))
-
-
-def _case(report: Report, name: str) -> dict[str, str | int]:
-    instances = report.instances.get(name)
-    return {"stressor": name} | ({"instances": instances} if instances else {})
-
-
-def _named(stressor: str) -> str:
-    return stressor.replace("_", "-")
-
-
-def _doubt(line: Found, run: Draft) -> None:
-    if line.kind == "trouble" or (line.kind == "result" and line["result"]):
-        run.mark(
-            "failed", Sentence('stress-ng printed "{text}".', text=line.text.strip())
-        )
-    elif line.kind == "failed" and line.whole("count"):
-        code = "failed" if line["what"] == "failed" else "doubtful"
-        run.mark(code, Sentence('stress-ng printed "{text}".', text=line.text.strip()))
 
 
 TOOL = Tool(

@@ -86,63 +86,48 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             _read(line, reports[-1])
         elif line.kind == "trouble":
             reports[-1].trouble.append(line["trouble"])
-    return finished(_drafts(reports), Sentence("tiobench printed no rates."))
 
-
-def _drafts(reports: list[Report]) -> list[Draft]:
-    drafts: list[Draft] = []
+    runs: list[Draft] = []
     for report in reports:
-        for draft in report.drafts.values():
-            for trouble in report.trouble:
-                draft.mark(
-                    "failed", Sentence("tiobench printed: {trouble}", trouble=trouble)
-                )
-            keep(drafts, draft)
-    return drafts
+        troubles = [
+            Sentence("tiobench printed: {trouble}", trouble=trouble)
+            for trouble in report.trouble
+        ]
+        for run in report.drafts.values():
+            for trouble in troubles:
+                run.mark("failed", trouble)
+            keep(runs, run)
+    return finished(runs, Sentence("tiobench printed no rates."))
 
 
 def _read(line: Found, report: Report) -> None:
     cells = line["row"].split()
     if not any(cell.endswith("%") for cell in cells):
         return
-    percents = WIDE_PERCENTS if report.is_wide else PERCENTS
-    if [-i for i in range(len(cells), 0, -1) if cells[-i][-1] == "%"] != percents or (
-        len(cells) <= COLUMNS or line.is_open("row")
-    ):
+    percents = [-i for i in range(len(cells), 0, -1) if cells[-i][-1] == "%"]
+    is_known = percents == (WIDE_PERCENTS if report.is_wide else PERCENTS)
+    if not is_known or len(cells) <= COLUMNS or line.is_open("row"):
         raise line.refused(Sentence("this row is cut or has other columns."))
-    if report.is_wide:
-        _read_wide(cells, line, report)
-    else:
-        _read_row(cells, line, report)
 
-
-def _read_row(cells: list[str], line: Found, report: Report) -> None:
-    name = " ".join(cells[:-COLUMNS])
-    size, block, threads, *values = cells[-COLUMNS:]
-    draft = report.drafts.setdefault(name, Draft(facts={"identifier": name}))
-    case = report.case | _sizes(size, block, threads, line)
-    for (metric, unit), value in zip(METRICS, values, strict=False):
-        _add(metric, value, unit, line, draft, case)
-
-
-def _read_wide(cells: list[str], line: Found, report: Report) -> None:
-    """A row of versions up to 0.3.1: a rate and the CPU for each of four tests."""
-    name = " ".join(cells[:-11])
-    size, block, threads, *values = cells[-11:]
-    draft = report.drafts.setdefault(name, Draft(facts={"directory": name}))
-    sizes = _sizes(size, block, threads, line)
-    for index, (access, operation) in enumerate(WIDE):
-        case = {"operation": operation, "access": access} | sizes
-        _add("rate", values[2 * index], "MiB/s", line, draft, case)
-        _add("CPU", values[2 * index + 1], "%", line, draft, case)
-
-
-def _sizes(size: str, block: str, threads: str, line: Found) -> dict[str, Parameter]:
-    return {
+    width = COLUMNS + report.is_wide
+    name = " ".join(cells[:-width])
+    size, block, threads, *values = cells[-width:]
+    fact = "directory" if report.is_wide else "identifier"
+    draft = report.drafts.setdefault(name, Draft(facts={fact: name}))
+    sizes: dict[str, Parameter] = {
         "size": f"{_whole(size, line)} MiB",
         "block": f"{_whole(block, line)} B",
         "threads": _whole(threads, line),
     }
+    if not report.is_wide:
+        for (metric, unit), value in zip(METRICS, values, strict=False):
+            _add(metric, value, unit, line, draft, report.case | sizes)
+        return
+    # Versions up to 0.3.1 print a rate and the CPU for each of four tests in one row.
+    for index, (access, operation) in enumerate(WIDE):
+        case = {"operation": operation, "access": access} | sizes
+        _add("rate", values[2 * index], "MiB/s", line, draft, case)
+        _add("CPU", values[2 * index + 1], "%", line, draft, case)
 
 
 def _add(
@@ -155,14 +140,10 @@ def _add(
 ) -> None:
     value = value.removesuffix("%")
     if value.strip("#.") == "":
-        draft.mark(
-            "not_measured",
-            Sentence("A {metric} was too wide for its column.", metric=metric),
-        )
+        wide = Sentence("A {metric} was too wide for its column.", metric=metric)
+        draft.mark("not_measured", wide)
         return
-    if (number := line.number_of(value)) < 0:
-        raise line.refused(Sentence("{text} cannot be: it is negative.", text=value))
-    draft.add(metric, number, unit, **case)
+    draft.add(metric, line.amount_of(value), unit, **case)
 
 
 def _whole(cell: str, line: Found) -> int:

@@ -69,44 +69,41 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         row = (line.kind, line["item"] or line["of"] or line["field"])
         if line.kind == "head" or row in runs[-1].seen:
             keep(runs, Run())
+        run = runs[-1]
         if line.kind == "head":
-            runs[-1].draft.parameters["threads"] = line.whole("threads")
+            run.draft.parameters["threads"] = line.whole("threads")
         elif line.kind == "trouble":
-            runs[-1].draft.mark(
-                "failed",
-                Sentence('tiotest printed "{trouble}".', trouble=line["trouble"]),
-            )
+            printed = Sentence('tiotest printed "{trouble}".', trouble=line["trouble"])
+            run.draft.mark("failed", printed)
         else:
-            runs[-1].seen.add(row)
-            runs[-1].draft.attempt(READERS[line.kind], line, runs[-1])
+            run.seen.add(row)
+            run.draft.attempt(_read, line, run)
     return finished([run.draft for run in runs], Sentence("tiotest printed no rates."))
 
 
-def _read_rate(line: Found, run: Run) -> None:
-    operation = line["item"].casefold()
-    run.sizes[operation] = f"{line.number('size'):.0f} MiB"
-    case: dict[str, Parameter] = {
-        "operation": operation,
-        "size": run.sizes[operation],
-    }
-    run.draft.add("rate", line.number("rate"), "MiB/s", **case)
-    run.draft.add("time", line.number("time"), "s", **case)
-    for mode in ("user", "system"):
-        run.draft.add(f"CPU {mode}", line.number(mode), "%", **case)
-
-
-def _read_latency(line: Found, run: Run) -> None:
-    operation = line["of"].casefold()
+def _read(line: Found, run: Run) -> None:
+    if line.kind == "terse":
+        _read_terse(line, run.draft)
+        return
+    operation = (line["item"] or line["of"]).casefold()
+    if line.kind == "rate":
+        run.sizes[operation] = f"{line.number('size'):.0f} MiB"
     case: dict[str, Parameter] = {"operation": operation}
     if size := run.sizes.get(operation):
         case["size"] = size
-    for which in ("mean", "max"):
-        run.draft.add(f"latency {which}", line.number(which), "ms", **case)
-    for group, metric in SHARES.items():
-        run.draft.add(metric, line.number(group), "%", **case)
+    if line.kind == "rate":
+        run.draft.add("rate", line.number("rate"), "MiB/s", **case)
+        run.draft.add("time", line.number("time"), "s", **case)
+        for mode in ("user", "system"):
+            run.draft.add(f"CPU {mode}", line.number(mode), "%", **case)
+    else:
+        for which in ("mean", "max"):
+            run.draft.add(f"latency {which}", line.number(which), "ms", **case)
+        for group, metric in SHARES.items():
+            run.draft.add(metric, line.number(group), "%", **case)
 
 
-def _read_terse(line: Found, run: Run) -> None:
+def _read_terse(line: Found, run: Draft) -> None:
     cells = line["cells"].split(",")
     # Up to version 0.3.1 there are no latencies.
     if len(cells) not in {4, 8} or (line.is_open("cells") and len(cells[-1]) < 7):
@@ -114,29 +111,26 @@ def _read_terse(line: Found, run: Run) -> None:
     numbers = [line.number_of(cell) for cell in cells]
     if min(numbers) < 0:
         raise line.refused(Sentence("a number of this row is negative."))
-    if numbers[0] == 0:
-        return  # the test was not asked for
-    if numbers[1] == 0:
-        raise line.refused(Sentence("data were moved in no time."))
-    operation = FIELDS[line["field"]]
     amount, time, user, system, *latencies = numbers
+    if amount == 0:
+        return  # the test was not asked for
+    if time == 0:
+        raise line.refused(Sentence("data were moved in no time."))
     case: dict[str, Parameter] = {
-        "operation": operation,
+        "operation": FIELDS[line["field"]],
         "size": f"{amount:.0f} MiB",
     }
-    run.draft.add("rate", amount / time, "MiB/s", **case)
-    run.draft.add("time", time, "s", **case)
-    run.draft.add("CPU user", 100 * user / time, "%", **case)
-    run.draft.add("CPU system", 100 * system / time, "%", **case)
+    run.add("rate", amount / time, "MiB/s", **case)
+    run.add("time", time, "s", **case)
+    run.add("CPU user", 100 * user / time, "%", **case)
+    run.add("CPU system", 100 * system / time, "%", **case)
     if latencies:
         mean, longest, over2, over10 = latencies
-        run.draft.add("latency mean", mean, "ms", **case)
-        run.draft.add("latency max", longest, "ms", **case)
-        run.draft.add(SHARES["over2"], over2, "%", **case)
-        run.draft.add(SHARES["over10"], over10, "%", **case)
+        run.add("latency mean", mean, "ms", **case)
+        run.add("latency max", longest, "ms", **case)
+        run.add(SHARES["over2"], over2, "%", **case)
+        run.add(SHARES["over10"], over10, "%", **case)
 
-
-READERS = {"rate": _read_rate, "latency": _read_latency, "terse": _read_terse}
 
 TOOL = Tool(
     slug="tiotest",

@@ -13,7 +13,7 @@ the others are facts. The last line is ``end``: an output without it was cut.
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, Parser
+from benchmarks.parsing.drafts import ParsedRun, Parser
 from benchmarks.parsing.scanning import Found
 from benchmarks.parsing.virtlab_output import (
     BAND,
@@ -54,22 +54,22 @@ class Solutions(Output[Size]):
             size = line["precision"], line.whole("n")
             self.rows.setdefault(size, []).append(line)
         elif line.kind == "skipped":
-            said = Sentence("LINPACK skipped {skipped}.", skipped=line["skipped"])
-            self.draft.mark("unfinished", said)
+            skipped = Sentence("LINPACK skipped {skipped}.", skipped=line["skipped"])
+            self.draft.mark("unfinished", skipped)
         else:
-            self._judge(line)
+            self._take_verdict(line)
 
-    def _judge(self, line: Found) -> None:
-        """What the program says for or against its own numbers."""
+    def _take_verdict(self, line: Found) -> None:
+        # What the program says for or against its own numbers.
         precision, n = size = line["of"], line.whole("order")
         self.checked.add(size)
         if line["check"] == "failed":
-            said = Sentence(
+            failed = Sentence(
                 "The residual check of n = {size} in {precision} precision failed.",
                 size=n,
                 precision=precision,
             )
-            self.draft.mark("residual_check", said)
+            self.draft.mark("residual_check", failed)
         else:
             worst = line.number("worst", decimals=6)
             self.draft.facts[f"residual, {precision}, n={n}"] = worst
@@ -81,49 +81,43 @@ class Solutions(Output[Size]):
         for size, rows in self.rows.items():
             if size not in self.checked:
                 raise rows[-1].refused(Sentence("its residual was not checked."))
-            _add(self.draft, size, rows)
+            self._take_size(size, rows)
+
+    def _take_size(self, size: Size, rows: list[Found]) -> None:
+        # Warm-ups and the other clock's times are facts, no readings.
+        precision, n = size
+        name = f"{precision}, n={n}"
+        warm_ups = [row for row in rows if row["repetition"] == WARM_UP]
+        counted = [row for row in rows if row["repetition"] != WARM_UP]
+        clocks = ("external", "local")
+        clock, other = clocks if is_timed_outside(counted) else clocks[::-1]
+        for row in counted:
+            time, rate = row.number(clock), row.number(f"{clock}_rate")
+            self.draft.add("time", time, "s", precision=precision, n=n)
+            self.draft.add("performance", rate, "Mflop/s", precision=precision, n=n)
+
+        self.draft.facts[f"clock, {name}"] = CLOCKS[clock]
+        for fact, which, group in (
+            ("warm-up s", warm_ups, clock),
+            (f"{other} s", counted, other),
+            ("bound s", counted, "bound"),
+        ):
+            if times := [row[group] for row in which if row[group] != "-"]:
+                self.draft.facts[f"{fact}, {name}"] = " ".join(times)
+        if is_missed(counted):
+            untimed = Sentence(
+                "The time server did not time all of {size} to {band:.0%}: its times "
+                "are the machine's own.",
+                size=name,
+                band=BAND,
+            )
+            self.draft.mark("time_server", untimed)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of the program; each repetition is one of its readings."""
     nothing = Sentence("Virtlab LINPACK printed no result row.")
     return runs_of(output, LINES, Solutions, nothing)
-
-
-def _add(draft: Draft, size: Size, rows: list[Found]) -> None:
-    """The readings of a size; warm-ups and the other clock's times are facts."""
-    precision, n = size
-    parameters: dict[str, Parameter] = {"precision": precision, "n": n}
-    counted = [row for row in rows if row["repetition"] != WARM_UP]
-    told = "external" if is_timed_outside(counted) else "local"
-    for row in counted:
-        draft.add("time", row.number(told), "s", **parameters)
-        rate = row.number(f"{told}_rate")
-        draft.add("performance", rate, "Mflop/s", **parameters)
-    name = f"{precision}, n={n}"
-    draft.facts[f"clock, {name}"] = CLOCKS[told]
-    _keep_facts(draft, name, rows, told)
-    if is_missed(counted):
-        said = Sentence(
-            "The time server did not time all of {size} to {band:.0%}: its times are "
-            "the machine's own.",
-            size=name,
-            band=BAND,
-        )
-        draft.mark("time_server", said)
-
-
-def _keep_facts(draft: Draft, size: str, rows: list[Found], told: str) -> None:
-    warm_ups = [row for row in rows if row["repetition"] == WARM_UP]
-    counted = [row for row in rows if row["repetition"] != WARM_UP]
-    other = "local" if told == "external" else "external"
-    for name, which, clock in (
-        ("warm-up s", warm_ups, told),
-        (f"{other} s", counted, other),
-        ("bound s", counted, "bound"),
-    ):
-        if told_ones := [row[clock] for row in which if row[clock] != "-"]:
-            draft.facts[f"{name}, {size}"] = " ".join(told_ones)
 
 
 TOOL = Tool(

@@ -15,7 +15,7 @@ cut.
 from dataclasses import dataclass
 
 from benchmarks.parsing.contract import Metric, Tool
-from benchmarks.parsing.drafts import Draft, Parameter, ParsedRun, Parser
+from benchmarks.parsing.drafts import Parameter, ParsedRun, Parser
 from benchmarks.parsing.scanning import Found
 from benchmarks.parsing.virtlab_output import (
     BAND,
@@ -26,6 +26,7 @@ from benchmarks.parsing.virtlab_output import (
     runs_of,
 )
 from benchmarks.sentences import Sentence
+from benchmarks.units import whole_size
 
 LINES = kernel_lines(
     "memory",
@@ -50,49 +51,36 @@ class Sweeps(Output[Sweep]):
         self.rows.setdefault(sweep, []).append(line)
 
     def take_rows(self) -> None:
-        for sweep, rows in self.rows.items():
-            _add(self.draft, sweep, rows)
+        for (operation, kind, size), rows in self.rows.items():
+            case: dict[str, Parameter] = {
+                "operation": operation,
+                "type": TYPES.get(kind, kind),
+                SIZES.get(operation, "array"): whole_size(size, "MK"),
+            }
+            rate = "external_rate" if is_timed_outside(rows) else "local_rate"
+            for row in rows:
+                self.draft.add("bandwidth", row.number(rate), "MB/s", **case)
+                if row["check"] == "WRONG":
+                    wrong = Sentence(
+                        "{operation} of {kind} numbers left wrong ones in memory.",
+                        operation=operation,
+                        kind=kind,
+                    )
+                    self.draft.mark("wrong_result", wrong)
         if missed := sum(map(is_missed, self.rows.values())):
-            said = Sentence(
+            untimed = Sentence(
                 "The time server did not time all of {n} cases to {band:.0%}: their "
                 "times are the machine's own.",
                 n=missed,
                 band=BAND,
             )
-            self.draft.mark("time_server", said)
+            self.draft.mark("time_server", untimed)
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of the program; each repetition is one of its readings."""
     nothing = Sentence("Virtlab memory printed no result row.")
     return runs_of(output, LINES, Sweeps, nothing)
-
-
-def _add(draft: Draft, sweep: Sweep, rows: list[Found]) -> None:
-    """The readings of a case, by the clock that timed all of them."""
-    operation, kind, size = sweep
-    parameters: dict[str, Parameter] = {
-        "operation": operation,
-        "type": TYPES.get(kind, kind),
-        SIZES.get(operation, "array"): _size(size),
-    }
-    told = "external_rate" if is_timed_outside(rows) else "local_rate"
-    for row in rows:
-        draft.add("bandwidth", row.number(told), "MB/s", **parameters)
-        if row["check"] == "WRONG":
-            said = Sentence(
-                "{operation} of {kind} numbers left wrong ones in memory.",
-                operation=operation,
-                kind=kind,
-            )
-            draft.mark("wrong_result", said)
-
-
-def _size(size: int) -> str:
-    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size >= factor and size % factor == 0:
-            return f"{size // factor} {unit}"
-    return f"{size} B"
 
 
 TOOL = Tool(

@@ -83,6 +83,35 @@ class Log:
         self.watts.extend(int(power) / TENTHS for _, _, power, _ in found)
         return True
 
+    def take_packet(self, line: Found) -> None:
+        """A packet by itself."""
+        cells = [cell.strip() for cell in line["cells"].split(",")]
+        if len(cells) != line.whole("fields"):
+            raise line.refused(
+                Sentence(
+                    "this packet is damaged: it names {fields} fields and has {cells}.",
+                    fields=line["fields"],
+                    cells=len(cells),
+                )
+            )
+        power = dict(zip(self.names, cells, strict=False)).get("W", OFF)
+        value = 0.0 if power == OFF else line.number_of(power)
+        if value < 0 or not value.is_integer():
+            raise line.refused(Sentence("W is {power}: no whole tenths.", power=power))
+        if not value:
+            what = Sentence("power switched off") if power == OFF else "0 W"
+            unmeasured = Sentence("There are packets with {what}: left out.", what=what)
+            self.run.mark("not_measured", unmeasured)
+            self.has_holes = True
+            return
+        self.watts.append(value / TENTHS)
+        if line["at"]:
+            self.times.append(round(line.number("at") * 1_000_000))
+            if self.times[-1] < max(self.times[-2:]):
+                raise line.refused(
+                    Sentence("its time is before that of the packet above.")
+                )
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each logging."""
@@ -119,36 +148,7 @@ def _take(chunk: str, logs: list[Log]) -> None:
                 raise line.refused(Sentence("this packet is cut."))
             logs[-1].run.mark("cut", CUT)
         else:
-            _read(line, logs[-1])
-
-
-def _read(line: Found, log: Log) -> None:
-    cells = [cell.strip() for cell in line["cells"].split(",")]
-    if len(cells) != line.whole("fields"):
-        raise line.refused(
-            Sentence(
-                "this packet is damaged: it names {fields} fields and has {cells}.",
-                fields=line["fields"],
-                cells=len(cells),
-            )
-        )
-    power = dict(zip(log.names, cells, strict=False)).get("W", OFF)
-    value = 0.0 if power == OFF else line.number_of(power)
-    if value < 0 or not value.is_integer():
-        raise line.refused(Sentence("W is {power}: no whole tenths.", power=power))
-    if not value:
-        what = Sentence("power switched off") if power == OFF else "0 W"
-        log.run.mark(
-            "not_measured",
-            Sentence("There are packets with {what}: left out.", what=what),
-        )
-        log.has_holes = True
-        return
-    log.watts.append(value / TENTHS)
-    if line["at"]:
-        log.times.append(round(line.number("at") * 1_000_000))
-        if log.times[-1] < max(log.times[-2:]):
-            raise line.refused(Sentence("its time is before that of the packet above."))
+            logs[-1].take_packet(line)
 
 
 TOOL = Tool(

@@ -75,15 +75,21 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _read(run: Run) -> None:
-    _check(run)
+    _mark_doubts(run.draft, run.lines)
     total = run.lines.get("total")
     if total is None or total.whole("requests") == 0:
         return
-    _read_head(run)
+    if line := run.lines.get("begin"):
+        run.draft.facts |= {"planned": line["planned"], "url": line["url"]}
+        # What is asked for is a part of the case, who is asked is not.
+        path = line["url"].partition("://")[2].partition("/")[2]
+        run.draft.parameters["path"] = f"/{path}"
+    if line := run.lines.get("load"):
+        for name in ("threads", "connections"):
+            run.draft.parameters[name] = line.whole(name)
     run.draft.add("requests", total.whole("requests"), "")
     _add_time(total, "duration", "test duration", run.draft)
     _read_rates(run)
-    _read_latency(run)
     for title, lines in run.spectra:
         case: dict[str, Parameter] = {}
         if "Uncorrected" in title:
@@ -94,29 +100,19 @@ def _read(run: Run) -> None:
             _add_time(line, "at", "latency percentile", run.draft, **case)
 
 
-def _read_latency(run: Run) -> None:
-    """The mean, and what stands in the third column: wrk2 prints the 99th percentile
-    there, again in its distribution if it prints one."""
-    if not (line := run.lines.get("latency")):
-        return
-    _add_time(line, "mean", "latency mean", run.draft)
-    columns = run.lines.get("columns")
-    third = columns["third"] if columns else "Max"
-    if third == "Max":
-        _add_time(line, "max", "latency max", run.draft)
-    elif third == "99%" and not run.spectra:
-        _add_time(line, "max", "latency percentile", run.draft, percentile=99)
-
-
-def _read_head(run: Run) -> None:
-    if line := run.lines.get("begin"):
-        run.draft.facts |= {"planned": line["planned"], "url": line["url"]}
-        # What is asked for is a part of the case, who is asked is not.
-        path = line["url"].partition("://")[2].partition("/")[2]
-        run.draft.parameters["path"] = f"/{path}"
-    if line := run.lines.get("load"):
-        for name in ("threads", "connections"):
-            run.draft.parameters[name] = line.whole(name)
+def _mark_doubts(draft: Draft, lines: dict[str, Found]) -> None:
+    if line := lines.get("trouble"):
+        printed = Sentence("wrk printed: {trouble}.", trouble=line["trouble"])
+        draft.mark("failed", printed)
+    if line := lines.get("socket"):
+        errors = Sentence("Socket errors: {socket}.", socket=line["socket"].strip())
+        draft.mark("errors", errors)
+    if line := lines.get("status"):
+        count = line.whole("status")
+        refusals = Sentence("{count} answers were neither 2xx nor 3xx.", count=count)
+        draft.mark("http_errors", refusals)
+    if "total" in lines and "transfer" not in lines:
+        draft.mark("cut", Sentence("The text ends before the rates of wrk."))
 
 
 def _read_rates(run: Run) -> None:
@@ -124,7 +120,7 @@ def _read_rates(run: Run) -> None:
         run.draft.add("request rate", line.number("rate", 2), "1/s")
     if line := run.lines.get("transfer"):
         value, prefix = line.number("transfer"), line["prefix"]
-        if prefix == "P":
+        if prefix == "P":  # there is no unit for it
             value, prefix = value * PEBI, "T"
         run.draft.add("transfer rate", value, SIZES[prefix])
     line = run.lines.get("thread")
@@ -134,25 +130,16 @@ def _read_rates(run: Run) -> None:
         value = line.number("thread") * FACTORS[line["thread_unit"]]
         run.draft.add("thread request rate", value, "1/s")
 
-
-def _check(run: Run) -> None:
-    if line := run.lines.get("trouble"):
-        run.draft.mark(
-            "failed", Sentence("wrk printed: {trouble}.", trouble=line["trouble"])
-        )
-    if line := run.lines.get("socket"):
-        run.draft.mark(
-            "errors",
-            Sentence("Socket errors: {socket}.", socket=line["socket"].strip()),
-        )
-    if line := run.lines.get("status"):
-        count = line.whole("status")
-        run.draft.mark(
-            "http_errors",
-            Sentence("{count} answers were neither 2xx nor 3xx.", count=count),
-        )
-    if "total" in run.lines and "transfer" not in run.lines:
-        run.draft.mark("cut", Sentence("The text ends before the rates of wrk."))
+    if line := run.lines.get("latency"):
+        _add_time(line, "mean", "latency mean", run.draft)
+        columns = run.lines.get("columns")
+        third = columns["third"] if columns else "Max"
+        if third == "Max":
+            _add_time(line, "max", "latency max", run.draft)
+        elif third == "99%" and not run.spectra:
+            # wrk2 has the 99th percentile in the column of wrk's maximum, and once more
+            # in its distribution if it prints one.
+            _add_time(line, "max", "latency percentile", run.draft, percentile=99)
 
 
 def _add_time(
@@ -162,11 +149,10 @@ def _add_time(
 
 
 def _metric(name: str, unit: str) -> Metric:
-    higher = unit.endswith("/s")
     return Metric(
         name=name,
         unit=unit,
-        better="higher" if higher else "lower",
+        better="higher" if unit.endswith("/s") else "lower",
         component="application",
     )
 

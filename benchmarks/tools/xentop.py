@@ -17,7 +17,7 @@ from itertools import chain, pairwise
 
 from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished
-from benchmarks.parsing.scanning import Found, LineError, Scanner
+from benchmarks.parsing.scanning import LineError, Scanner
 from benchmarks.parsing.telemetry import CUT, Summary, lines_of, summary_metrics
 from benchmarks.sentences import Sentence
 
@@ -50,8 +50,29 @@ class Log:
     run: Draft = field(default_factory=Draft)
     domains: dict[str, Domain] = field(default_factory=dict)
 
-    def take(self, rows: list[Row]) -> None:
-        """A table, unless it is the first of a call: every CPU at 0."""
+    def read(self, table: str) -> None:
+        """A table: all at once if it holds nothing else, row by row otherwise."""
+        alike = _ALIKE.findall(table)
+        if alike and len(alike) == lines_of(table):
+            self._take(
+                [
+                    (name, int(seconds), float(cpu), int(memory))
+                    for name, seconds, cpu, memory in alike
+                ]
+            )
+            return
+        rows: list[Row] = []
+        for line in LINES(table):
+            if line.is_open("memory"):
+                self.run.mark("cut", CUT)
+                continue
+            memory = line.whole("memory")
+            row = line["name"], line.whole("seconds"), line.number("cpu"), memory
+            rows.append(row)
+        self._take(rows)
+
+    def _take(self, rows: list[Row]) -> None:
+        # The first table of a call has no time before it: every CPU is at 0.
         is_first = all(cpu == 0 for _, _, cpu, _ in rows)
         for name, seconds, cpu, memory in rows:
             domain = self.domains.get(name)
@@ -79,9 +100,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     log = Log()
     headers = chain(map(re.Match.span, _TABLE.finditer(output)), [(len(output), 0)])
     for (_, start), (end, _) in pairwise(headers):
-        table = output[start:end]
         try:
-            log.take(_alike(table) or _rows(table, log.run))
+            log.read(output[start:end])
         except LineError as error:
             raise error.moved(output.count("\n", 0, start)) from None
     return finished(
@@ -91,32 +111,6 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             "times: call it with -i 2 or more."
         ),
     )
-
-
-def _alike(table: str) -> list[Row]:
-    """The rows of a table that holds nothing else; else none."""
-    found = _ALIKE.findall(table)
-    if len(found) != lines_of(table):
-        return []
-    return [
-        (name, int(seconds), float(cpu), int(memory))
-        for name, seconds, cpu, memory in found
-    ]
-
-
-def _rows(table: str, run: Draft) -> list[Row]:
-    rows: list[Row] = []
-    for line in LINES(table):
-        if line.is_open("memory"):
-            run.mark("cut", CUT)
-        else:
-            rows.append(_row(line))
-    return rows
-
-
-def _row(line: Found) -> Row:
-    memory = line.whole("memory")
-    return line["name"], line.whole("seconds"), line.number("cpu"), memory
 
 
 TOOL = Tool(

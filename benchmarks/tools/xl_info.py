@@ -30,30 +30,27 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line["name"] in hosts[-1]:
             keep(hosts, {})
         hosts[-1][line["name"]] = line
-    return finished(
-        [_run(host) for host in hosts],
-        Sentence("xl info told no total_memory and free_memory."),
-    )
 
-
-def _run(host: dict[str, Found]) -> Draft:
-    facts = {name: line["value"].strip() for name, line in host.items()}
-    numbered = ".".join(filter(None, map(facts.get, ("xen_major", "xen_minor"))))
-    version = facts.get("xen_version") or numbered + facts.get("xen_extra", "")
-    run = Draft(tool_version=version, facts={**facts})
-    if all(name in host for name in MEMORY):
-        total, free = (_mebibytes(host[name]) for name in MEMORY)
-        if free > total:
-            raise host["free_memory"].refused(
-                Sentence("of {total} MiB, {free} are not free.", total=total, free=free)
-            )
-        run.add("memory in use", total - free, "MiB")
-    return run
+    runs: list[Draft] = []
+    for host in hosts:
+        facts = {name: line["value"].strip() for name, line in host.items()}
+        numbered = ".".join(filter(None, map(facts.get, ("xen_major", "xen_minor"))))
+        version = facts.get("xen_version") or numbered + facts.get("xen_extra", "")
+        run = Draft(tool_version=version, facts={**facts})
+        if all(name in host for name in MEMORY):
+            total, free = (_mebibytes(host[name]) for name in MEMORY)
+            if free > total:
+                more = Sentence(
+                    "of {total} MiB, {free} are not free.", total=total, free=free
+                )
+                raise host["free_memory"].refused(more)
+            run.add("memory in use", total - free, "MiB")
+        runs.append(run)
+    return finished(runs, Sentence("xl info told no total_memory and free_memory."))
 
 
 def _mebibytes(line: Found) -> int:
-    if line.is_open("value"):
-        raise line.refused(Sentence("the text ends within this line."))
+    line.refuse_open("value")
     text = line["value"].strip()
     if not text.isdecimal() or len(text) > 15:
         raise line.refused(Sentence("this is no whole number of MiB."))
