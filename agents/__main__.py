@@ -3,7 +3,7 @@
 import argparse
 import importlib
 import sys
-from typing import Any, List, Optional
+from typing import List, Optional
 
 from agents import exits
 from agents.errors import AgentError
@@ -50,10 +50,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
-    return _run(module, parser.parse_args(words[1:]))
-
-
-def _run(module: Any, options: argparse.Namespace) -> int:
+    options = parser.parse_args(words[1:])
     try:
         return int(module.run(options))
     except AgentError as error:

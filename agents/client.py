@@ -6,7 +6,7 @@
     for done in client.upload(runs):
         print(done, "of", len(runs))
 
-Uploading twice is safe: a run is known by its key. What can pass by itself (a server
+Uploading twice is safe: a run is known by its key. What may pass by itself (a server
 that restarts, a full queue) is tried again; everything else raises `RefusedError`, with
 the sentence in which the server says what to do.
 """
@@ -14,14 +14,51 @@ the sentence in which the server says what to do.
 import gzip
 import http.client
 import json
+import os
 import random
+import re
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any, Dict, Iterable, Iterator, List, Optional
 
-from agents.trust import trusted
+_CONTEXTS: List[Any] = []
+_HASHED = re.compile(r"[0-9a-f]{8}\.\d+")
+
+
+def trusted() -> Any:
+    """Return an SSL context of the certificates this machine trusts, for all alike.
+
+    Python reads the whole of them anew for every connection that is given none: 25 ms
+    and a megabyte, which a daemon pays with each run that it sends.
+    """
+    import ssl
+
+    if not _CONTEXTS:
+        # Named by their hashes, they are read one by one when a server shows one.
+        folder = folder_of(ssl.get_default_verify_paths()) or None
+        _CONTEXTS.append(ssl.create_default_context(capath=folder))
+    return _CONTEXTS[0]
+
+
+def folder_of(paths: Any) -> str:
+    """Return the folder of all trusted certificates by their hashes; empty without one.
+
+    It must have as many as the file that OpenSSL would read, and nobody may have named
+    another file or folder (``SSL_CERT_FILE``, ``SSL_CERT_DIR``).
+    """
+    named = (paths.openssl_cafile_env, paths.openssl_capath_env)
+    if not (paths.cafile and paths.capath) or any(map(os.environ.get, named)):
+        return ""
+    try:
+        with open(paths.cafile, "rb") as file:
+            wanted = sum(line.startswith(b"-----BEGIN") for line in file)
+        found = sum(map(bool, map(_HASHED.fullmatch, os.listdir(paths.capath))))
+    except OSError:
+        return ""
+    return str(paths.capath) if 0 < wanted <= found else ""
+
 
 Document = Dict[str, Any]
 
@@ -72,7 +109,10 @@ class Client:
         self.url = url.rstrip("/") + "/api/v1/"
         self.token = token
         self.patience_s = patience_s
-        self._opener = urllib.request.build_opener(*_handlers(self.url))
+        handlers: List[Any] = [_NoRedirections]
+        if url.startswith("https:"):  # the certificates are read once, if at all
+            handlers.append(urllib.request.HTTPSHandler(context=trusted()))
+        self._opener = urllib.request.build_opener(*handlers)
 
     def create_study(self, study: Document) -> Document:
         """Create a study; one that is there already with these words is fine."""
@@ -102,7 +142,8 @@ class Client:
 
     def get(self, path: str, **query: Any) -> Document:
         """Read one answer, for example ``get("runs/", study="my-study")``."""
-        return self.request("GET", _with_query(path, query))
+        asked = path + "?" + urllib.parse.urlencode(query) if query else path
+        return self.request("GET", asked)
 
     def get_all(self, path: str, **query: Any) -> Iterator[Document]:
         """Read a list to its end, page by page."""
@@ -154,18 +195,11 @@ class Client:
             with self._opener.open(request, timeout=TIMEOUT_S) as response:
                 return _json_object(response.read())
         except urllib.error.HTTPError as error:
-            with error:
-                answer = _json_object(_rest_of(error))
-            if error.code not in PASSING:
-                raise RefusedError(error.code, answer) from None
-            sentence = "the server answered HTTP %d" % error.code
-            raise PassingError(
-                sentence, _seconds(error.headers.get("Retry-After"))
-            ) from None
+            raise _told_by(error) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
-            said = getattr(reason, "strerror", None) or str(reason)
-            raise PassingError(said or type(error).__name__) from None
+            sentence = getattr(reason, "strerror", None) or str(reason)
+            raise PassingError(sentence or type(error).__name__) from None
 
     def _request(
         self, method: str, path: str, body: Optional[bytes], content_type: str
@@ -176,21 +210,12 @@ class Client:
             request.add_header("Authorization", "Token " + self.token)
         if body is not None:
             request.add_header("Content-Type", content_type)
-            # Compress what gains by it. The server takes a body packed to 1 % for a
-            # bomb.
             packed = gzip.compress(body, 6)
-            worthwhile = len(body) // 90 < len(packed) < len(body)
-            request.data, encoding = (packed, "gzip") if worthwhile else (body, "")
-            if encoding:
-                request.add_header("Content-Encoding", encoding)
+            # The server takes a body that was packed to 1 % for a bomb.
+            if len(body) // 90 < len(packed) < len(body):
+                request.data = packed
+                request.add_header("Content-Encoding", "gzip")
         return request
-
-
-def _handlers(url: str) -> List[Any]:
-    """Return what our requests go through: certificates are read once, if at all."""
-    if not url.startswith("https:"):
-        return [_NoRedirections]
-    return [_NoRedirections, urllib.request.HTTPSHandler(context=trusted())]
 
 
 def _batches(runs: Iterable[Document]) -> Iterator[List[bytes]]:
@@ -207,12 +232,21 @@ def _batches(runs: Iterable[Document]) -> Iterator[List[bytes]]:
         yield lines
 
 
-def _rest_of(error: urllib.error.HTTPError) -> bytes:
-    """Read an error's text; it may break off, and the status says enough."""
+def _told_by(error: urllib.error.HTTPError) -> Exception:
+    """Return the PassingError or the RefusedError that an answer stands for."""
+    with error:
+        try:
+            text = error.read()
+        except (OSError, http.client.HTTPException):
+            text = b""  # it broke off: the status says enough
+    if error.code not in PASSING:
+        return RefusedError(error.code, _json_object(text))
     try:
-        return error.read()
-    except (OSError, http.client.HTTPException):
-        return b""
+        wait_s = float(error.headers.get("Retry-After") or 0)
+    except ValueError:  # a date, as proxies send it
+        wait_s = 0.0
+    sentence = "the server answered HTTP %d" % error.code
+    return PassingError(sentence, min(max(wait_s, 0.0), MOST_WAIT_S))
 
 
 def _json_object(text: bytes) -> Document:
@@ -221,14 +255,3 @@ def _json_object(text: bytes) -> Document:
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}
-
-
-def _seconds(header: Optional[str]) -> float:
-    try:
-        return min(max(float(header or 0), 0.0), MOST_WAIT_S)
-    except ValueError:
-        return 0
-
-
-def _with_query(path: str, query: Document) -> str:
-    return path + "?" + urllib.parse.urlencode(query) if query else path

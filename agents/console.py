@@ -1,8 +1,15 @@
-"""What the agent says: progress on a terminal, plain lines with the time in a log."""
+"""What a command is given and what it says: numbers within limits, lines for people.
 
+Progress stands on one line of a terminal; in a log each line has its time.
+"""
+
+import argparse
 import os
 import sys
 import time
+from typing import Callable, TypeVar
+
+Number = TypeVar("Number", int, float)
 
 
 class Console:
@@ -36,7 +43,11 @@ class Console:
         if not self.is_terminal:
             self.say(text)
         elif not self.is_quiet:
-            shown = text[: _columns() - 1]
+            try:
+                columns = os.get_terminal_size(sys.stderr.fileno()).columns
+            except (OSError, ValueError):
+                columns = 80
+            shown = text[: columns - 1]
             sys.stderr.write("\r" + shown.ljust(self._width))
             sys.stderr.flush()
             self._width = len(shown)
@@ -47,8 +58,32 @@ class Console:
             self._width = 0
 
 
-def _columns() -> int:
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError):
-        return 80
+def whole(least: int, most: int = 10**15) -> Callable[[str], int]:
+    """Return what reads a whole number for argparse."""
+
+    def read(text: str) -> int:
+        return int(_within(text, int(text), least, most))
+
+    return _named(read, "whole number")
+
+
+def seconds(least: float, most: float = 1e6) -> Callable[[str], float]:
+    """Return what reads a time for argparse."""
+
+    def read(text: str) -> float:
+        return _within(text, float(text), least, most)
+
+    return _named(read, "number of seconds")
+
+
+def _within(text: str, number: float, least: float, most: float) -> float:
+    if not least <= number <= most:  # nor is what is no number at all
+        said = "%s is not from %.10g to %.10g" % (text, least, most)
+        raise argparse.ArgumentTypeError(said)
+    return number
+
+
+def _named(read: Callable[[str], Number], name: str) -> Callable[[str], Number]:
+    """Let argparse say what is expected where a text is no number."""
+    read.__name__ = name
+    return read

@@ -1,8 +1,14 @@
-"""The agent's own folder: who it is enrolled with, and its spool."""
+"""The agent's own folder: who it is enrolled with, its spool, and who measures now.
 
+While a tool runs, `watch` sends nothing: sending would be measured. That silence is a
+lock of the operating system, so that it ends with the process that holds it, however
+that ends. Without such locks (Windows) nobody waits for anybody.
+"""
+
+import importlib
 import json
 import os
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 from urllib.parse import urlsplit
 
 from agents.errors import AgentError, NotEnrolledError
@@ -60,8 +66,7 @@ def load_enrolment() -> Enrolment:
     path = enrolment_path()
     try:
         with open(path, "rb") as file:
-            stored = json.loads(file.read().decode())
-        return _checked(stored)
+            return _checked(json.loads(file.read().decode()))
     except FileNotFoundError:
         raise NotEnrolledError(
             "This agent is not enrolled: there is no %s. Say: enroll --server URL "
@@ -69,6 +74,18 @@ def load_enrolment() -> Enrolment:
         ) from None
     except (OSError, ValueError, TypeError) as error:
         raise NotEnrolledError("%s cannot be read: %s" % (path, error)) from None
+
+
+def _checked(stored: Any) -> Enrolment:
+    if not isinstance(stored, dict):
+        raise ValueError("it is no object")
+    known = {name: stored.get(name, "") for name in Enrolment._fields}
+    wrong = [name for name, value in known.items() if not isinstance(value, str)]
+    if wrong or not known["server"]:
+        raise ValueError("%s is no text" % wrong[0] if wrong else "it names no server")
+    if not is_address(known["server"]):
+        raise ValueError(_NO_ADDRESS % ("server", known["server"]))
+    return Enrolment(**known)
 
 
 def is_address(server: str) -> bool:
@@ -91,13 +108,36 @@ def open_spool() -> Any:
         raise AgentError("%s: %s" % (spool_folder(), error.strerror)) from None
 
 
-def _checked(stored: Any) -> Enrolment:
-    if not isinstance(stored, dict):
-        raise ValueError("it is no object")
-    known = {name: stored.get(name, "") for name in Enrolment._fields}
-    wrong = [name for name, value in known.items() if not isinstance(value, str)]
-    if wrong or not known["server"]:
-        raise ValueError("%s is no text" % wrong[0] if wrong else "it names no server")
-    if not is_address(known["server"]):
-        raise ValueError(_NO_ADDRESS % ("server", known["server"]))
-    return Enrolment(**known)
+class Quiet:
+    """Held by `run` while it measures; several may hold it at once."""
+
+    def __enter__(self) -> "Quiet":
+        self._file = _lock("LOCK_SH")
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def is_quiet() -> bool:
+    """Say whether somebody measures now."""
+    file = _lock("LOCK_EX")
+    if file is not None:
+        file.close()
+    return file is None
+
+
+def _lock(kind: str) -> Optional[Any]:
+    """Return the locked file, or None if others hold it."""
+    os.makedirs(home(), mode=0o700, exist_ok=True)
+    file = open(os.path.join(home(), "measuring"), "ab")  # noqa: SIM115 - held open
+    try:
+        locks = importlib.import_module("fcntl")
+        locks.flock(file, getattr(locks, kind) | locks.LOCK_NB)
+    except ImportError:
+        pass
+    except OSError:
+        file.close()
+        return None
+    return file

@@ -1,4 +1,6 @@
-"""Send what waits in a spool, and decide what an answer means for a run.
+"""Send what waits in a spool: once for a person, again and again for `watch`.
+
+What an answer means for a run:
 
 | answer | the run |
 |---|---|
@@ -7,15 +9,23 @@
 | 401, 403 | waits: the token is at fault, not the run |
 | any other 4xx | goes to rejected/ with the reason |
 | anything else (a portal's page, a redirection) | waits: it was not our server |
+
+`ask_health` and `ask_token` store nothing: is it our server, and is the token good.
 """
 
 import json
 import random
-from typing import Callable, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
+from agents import exits
 from agents.client import Client, PassingError, RefusedError
+from agents.console import Console
+from agents.errors import ServerAwayError, ServerRefusedError
+from agents.home import Enrolment, is_quiet
 from agents.spool import POWER, Spool
+from agents.stopping import Stop
 
+FULL = 0.9
 SHORTEST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
 _TOKENS_FAULT = (401, 403)
@@ -99,15 +109,106 @@ def _refused(spool: Spool, key: str, refused: RefusedError) -> str:
             "the server answered HTTP %d; a redirection is not followed, enroll with "
             "the address it leads to" % refused.status
         )
+    reason = "%s\n" % refused
+    if refused.fields:
+        reason += json.dumps(refused.fields, indent=1, sort_keys=True) + "\n"
     try:
-        spool.reject(key, _reason(refused))
+        spool.reject(key, reason)
     except OSError as error:
         raise _StopError("cannot lay aside %s: %s" % (key, error)) from error
     return str(refused)
 
 
-def _reason(refused: RefusedError) -> str:
-    lines: List[str] = [str(refused)]
-    if refused.fields:
-        lines.append(json.dumps(refused.fields, indent=1, sort_keys=True))
-    return "\n".join(lines) + "\n"
+def deliver_and_say(
+    enrolment: Enrolment, spool: Spool, console: Console, noun: str = "run"
+) -> int:
+    """Send all that waits; say what became of it, and return the exit code."""
+    client = Client(enrolment.server, enrolment.token)
+    delivery = deliver(spool, client, console.progress)
+    if delivery.sent:
+        console.say("%s on the server." % counted(delivery.sent, noun, "is", "are"))
+    if delivery.rejected:
+        refused = counted(delivery.rejected, noun, "was", "were")
+        console.complain("%s refused; see: spool rejected" % refused)
+    if delivery.trouble:
+        waiting = counted(delivery.left, noun, "waits", "wait")
+        console.complain("%s in the spool: %s" % (waiting, delivery.trouble))
+    if delivery.rejected or delivery.token_refused:
+        return exits.REFUSED
+    return exits.LATER if delivery.trouble else exits.DONE
+
+
+def counted(number: int, noun: str, singular: str, plural: str) -> str:
+    """Return "1 piece is" or "2 pieces are"."""
+    if number == 1:
+        return "1 %s %s" % (noun, singular)
+    return "%d %ss %s" % (number, noun, plural)
+
+
+def ask_health(client: Client) -> Dict[str, Any]:
+    """Return the server's health; raise ServerAwayError if it is none of ours."""
+    try:
+        health = client.attempt("GET", "health/")
+    except PassingError as passing:
+        raise ServerAwayError("%s: %s" % (client.url, passing)) from None
+    except RefusedError:
+        health = {}
+    if "status" not in health or "version" not in health:
+        raise ServerAwayError("%s is not a Virtlab server." % client.url)
+    return health
+
+
+def ask_token(client: Client) -> None:
+    """Raise ServerRefusedError unless the token may upload.
+
+    An upload of nothing is sent: the token is looked at first, then the emptiness is
+    refused, so nothing is stored.
+    """
+    try:
+        client.attempt("POST", "runs/", b"{}")
+    except PassingError as passing:
+        raise ServerAwayError("%s: %s" % (client.url, passing)) from None
+    except RefusedError as refused:
+        if refused.status in _TOKENS_FAULT:
+            raise ServerRefusedError(refused.detail) from None
+
+
+class Watch:
+    """Sends a spool's runs until it is stopped."""
+
+    def __init__(
+        self, spool: Spool, client: Client, report: Report, every_s: float = 5.0
+    ) -> None:
+        self.spool, self.client = spool, client
+        self.report, self.every_s = report, every_s
+        self.failures = 0
+        self.said = ""
+
+    def go_on_until(self, stop: Stop) -> None:
+        """Look and send, again and again."""
+        while not stop.wait(self.look()):
+            pass
+
+    def look(self) -> float:
+        """Send what waits; return how long to wait before the next look."""
+        if not self.spool.waiting() or is_quiet():
+            self._say("")
+            return self.every_s
+        delivery = deliver(self.spool, self.client, self.report)
+        if not delivery.trouble:
+            self.failures = 0
+            self._say("")
+            return self.every_s
+        # Progress shows that the server is there: only failing from the start counts.
+        self.failures = 0 if delivery.sent else self.failures + 1
+        sentence = "%d wait: %s" % (delivery.left, delivery.trouble)
+        full = self.spool.bytes_held() / self.spool.most_bytes
+        if full >= FULL:
+            sentence += " THE SPOOL IS FULL TO %.0f %%." % (full * 100)
+        self._say(sentence)
+        return pause_s(self.failures, delivery.wait_s)
+
+    def _say(self, sentence: str) -> None:
+        if sentence and sentence != self.said:
+            self.report(sentence)
+        self.said = sentence

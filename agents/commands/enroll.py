@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
-    from agents.servers import ask_health, ask_token
+    from agents.sending import ask_health, ask_token
 
     server = options.server.rstrip("/")
     if not is_address(server):
@@ -50,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
     console.say("Virtlab %s answers." % ask_health(client)["version"])
     ask_token(client)
     if enrolment.time_server:
-        from agents.timing.asking import NoTimeError, open_asking
-        from agents.timing.stamps import take_stamp
+        from agents.timing.asking import NoTimeError, open_asking, take_stamp
 
         try:
             with open_asking(enrolment.time_server) as asking:

@@ -8,7 +8,7 @@ import json
 
 from agents import exits
 from agents.console import Console
-from agents.toolbox import PROGRAMS
+from agents.measuring.runners import PROGRAMS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

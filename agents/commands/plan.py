@@ -19,9 +19,8 @@ import socket
 from typing import Any, Dict, List
 
 from agents import exits
-from agents.console import Console
-from agents.describing import add_system_arguments, described_system, own_clock
-from agents.limits import seconds, whole
+from agents.console import Console, seconds, whole
+from agents.documents import add_system_arguments, described_system, own_clock
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,13 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
-    from agents.delivering import deliver_and_say
     from agents.home import load_enrolment, open_spool
     from agents.measuring.bracket import TimePath
-    from agents.planning.asking import PlanServer
-    from agents.planning.following import Follower
-    from agents.planning.working import Slot
+    from agents.planning.barrier import PlanServer
+    from agents.planning.following import Follower, Slot
     from agents.platform_facts import gather_platform
+    from agents.sending import deliver_and_say
 
     enrolment, console = load_enrolment(), Console()
     facts, spool = gather_platform(), open_spool()
@@ -78,7 +76,7 @@ def _prepare(work: List[Dict[str, Any]], time_server: str, console: Console) -> 
     """Say now what is missing, and compile now what is compiled."""
     from agents.errors import UsageError
     from agents.measuring.runners import steps_of
-    from agents.planning.working import wishes_of
+    from agents.planning.following import wishes_of
 
     for each in work:
         try:

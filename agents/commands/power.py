@@ -16,10 +16,9 @@ minutes: kill -9 loses nothing, and what was not measured stays a gap.
 import argparse
 import os
 
-from agents.console import Console
+from agents.console import Console, seconds
 from agents.errors import UsageError
-from agents.limits import seconds
-from agents.power.source import Source
+from agents.power.meters import Source
 
 SOURCES = ("rapl", "ipmi", "watts-up", "csv")
 
@@ -88,11 +87,11 @@ def _source(options: argparse.Namespace) -> Source:
 def _made(kind: str, path: str) -> Source:
     """Load what reads this meter, and no other."""
     if kind == "rapl":
-        from agents.power.rapl import Rapl
+        from agents.power.meters import Rapl
 
         return Rapl(path)
     if kind == "ipmi":
-        from agents.power.ipmi import IpmiDcmi
+        from agents.power.meters import IpmiDcmi
 
         return IpmiDcmi()
     if kind == "watts-up":

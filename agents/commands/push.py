@@ -21,7 +21,7 @@ from typing import Dict
 
 from agents import exits
 from agents.console import Console
-from agents.describing import (
+from agents.documents import (
     add_describing_arguments,
     described_run,
     described_system,
@@ -44,10 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.delivering import deliver_and_say
     from agents.documents import upload
     from agents.home import load_enrolment, open_spool
     from agents.platform_facts import gather_platform
+    from agents.sending import deliver_and_say
 
     enrolment = load_enrolment()
     study = study_of(options, enrolment.study)

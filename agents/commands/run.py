@@ -17,8 +17,8 @@ import uuid
 from typing import Any, Dict, List
 
 from agents import exits
-from agents.console import Console
-from agents.describing import (
+from agents.console import Console, whole
+from agents.documents import (
     add_describing_arguments,
     described_run,
     described_system,
@@ -26,7 +26,6 @@ from agents.describing import (
     study_of,
 )
 from agents.errors import UsageError
-from agents.limits import whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,12 +72,11 @@ def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.delivering import deliver_and_say
-    from agents.home import load_enrolment, open_spool
+    from agents.home import Quiet, load_enrolment, open_spool
     from agents.measuring.bracket import TimePath
     from agents.measuring.rounds import Job, run_rounds
     from agents.platform_facts import gather_platform
-    from agents.quiet import Quiet
+    from agents.sending import deliver_and_say
 
     enrolment = load_enrolment()
     steps = _steps(options, enrolment.time_server)

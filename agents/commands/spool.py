@@ -41,8 +41,8 @@ def _list(spool: Any) -> int:
 
 
 def _send(spool: Any) -> int:
-    from agents.delivering import deliver_and_say
     from agents.home import load_enrolment
+    from agents.sending import deliver_and_say
 
     return deliver_and_say(load_enrolment(), spool, Console())
 

@@ -8,9 +8,8 @@ asks for no token: whoever reaches the port can ask for the time.
 import argparse
 
 from agents import exits
-from agents.console import Console
+from agents.console import Console, whole
 from agents.errors import AgentError
-from agents.limits import whole
 from agents.timing.protocol import PORT
 
 

@@ -7,8 +7,7 @@ the server while nothing waits. SIGTERM and Ctrl-C end it after the run being se
 import argparse
 
 from agents import exits
-from agents.console import Console
-from agents.limits import seconds
+from agents.console import Console, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from agents.client import Client
     from agents.home import load_enrolment, open_spool
+    from agents.sending import Watch
     from agents.stopping import Stop
-    from agents.watching import Watch
 
     enrolment = load_enrolment()
     stop = Stop()

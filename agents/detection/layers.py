@@ -7,21 +7,39 @@ machine is `qemu-tcg > xen-pv`.
 
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from agents.detection import containers, xen
-from agents.detection.finding import Finding
 from agents.detection.signatures import (
     CLOCKSOURCES,
     FIRMWARE,
+    FIRST_PID_NAMESPACE,
+    GROUPS,
+    MANAGERS,
     MICROSOFT,
+    OWN_GROUPS,
     SIGNATURES,
     SYSTEMD,
 )
 
 Evidence = Dict[str, Any]
 
-UNKNOWN = "unknown-hypervisor"
+_SOME_HYPERVISOR = "unknown-hypervisor"
 _BASES = ("0x40000000", "0x40000100", "0x40000200", "0x40000300")
 _LEAVES_OF_A_BASE = 0x100
+_SOME_CONTAINER = "container"
+# What gVisor's kernel calls itself; a distribution's 4.4.0 has a suffix.
+_GVISOR_KERNEL = "4.4.0"
+DOM0_UUID = "00000000-0000-0000-0000-000000000000"
+_KINDS = {"PV": "xen-pv", "PVH": "xen-pvh", "HVM": "xen-hvm"}
+
+
+class Finding(NamedTuple):
+    """A layer's name and the sentence that says why it is believed."""
+
+    layer: str
+    ground: str
+
+    @property
+    def is_xen(self) -> bool:
+        return self.layer.startswith("xen-")
 
 
 class Judgement(NamedTuple):
@@ -50,17 +68,25 @@ class Judgement(NamedTuple):
 
 def judge(evidence: Evidence) -> Judgement:
     """Derive the layers from all evidence, and say where it contradicts itself."""
-    findings = _hypervisors(evidence) + containers.found(evidence)
+    findings = _hypervisors(evidence) + containers_of(evidence)
     layers = tuple(finding.layer for finding in findings)
     grounds = [finding.ground for finding in findings]
     if not evidence.get("leaves"):
         grounds.append("CPUID could not be asked.")
-    conflicts = (
-        _hidden_bit(evidence)
-        + _firmware_against(evidence, layers)
-        + _clock_against(evidence, layers)
-        + containers.quarrel(evidence)
-    )
+    conflicts = []
+    signed = signatures(evidence)
+    if signed and evidence.get("cpuid1_ecx31") == 0:
+        conflicts.append(
+            "CPUID signs %s but hides the hypervisor bit." % signed[0].strip()
+        )
+    conflicts += _firmware_against(evidence, layers)
+    for name in _clocks(evidence):
+        if layers and not set(CLOCKSOURCES[name]) & set(layers):
+            words = (name, layers[-1])
+            conflicts.append(
+                "The kernel offers the clock %s, which is not of %s." % words
+            )
+    conflicts += container_quarrel(evidence)
     return Judgement(layers, tuple(grounds), tuple(conflicts))
 
 
@@ -83,14 +109,13 @@ def signatures(evidence: Evidence) -> List[str]:
 
 def _hypervisors(evidence: Evidence) -> List[Finding]:
     by_cpuid = _by_cpuid(evidence)
-    by_kernel = xen.found(evidence, by_cpuid is not None and by_cpuid.is_xen)
+    by_kernel = place_on_xen(evidence, by_cpuid is not None and by_cpuid.is_xen)
     if by_kernel:
         below = by_cpuid if by_cpuid and not by_cpuid.is_xen else None
         if by_kernel.layer == "xen-dom0":  # it sees the firmware of what Xen runs on
             below = below or _by_firmware(evidence)
         return [below, by_kernel] if below else [by_kernel]
-    weaker = _by_firmware(evidence) or _by_clock(evidence) or _by_others(evidence)
-    surest = by_cpuid or weaker
+    surest = by_cpuid or _by_firmware(evidence) or _by_software(evidence)
     return [surest] if surest else []
 
 
@@ -107,13 +132,10 @@ def _by_cpuid(evidence: Evidence) -> Optional[Finding]:
         ground = "CPUID signs %s behind Hyper-V's signature." % text.strip()
     if layer == "kvm" and _firmware(evidence)[1][:1] == ("virtualbox",):
         return Finding("virtualbox", ground + " VirtualBox wears it for its guests.")
-    if layer == "hyper-v" and _is_root_partition(evidence):
+    is_root_partition = bool((evidence.get("hyperv_privileges") or 0) & 1)
+    if layer == "hyper-v" and is_root_partition:
         return Finding("hyper-v-root", ground + " This is the root partition.")
     return Finding(layer, ground)
-
-
-def _is_root_partition(evidence: Evidence) -> bool:
-    return bool((evidence.get("hyperv_privileges") or 0) & 1)
 
 
 def _firmware(evidence: Evidence) -> Tuple[str, Tuple[str, ...]]:
@@ -141,27 +163,17 @@ def _clocks(evidence: Evidence) -> List[str]:
     return [name for name in sorted(set(offered.split())) if name in CLOCKSOURCES]
 
 
-def _by_clock(evidence: Evidence) -> Optional[Finding]:
+def _by_software(evidence: Evidence) -> Optional[Finding]:
+    """Return what the kernel or systemd knows, or that there is something at all."""
     for name in _clocks(evidence):
         return Finding(CLOCKSOURCES[name][0], "The kernel offers the clock %s." % name)
-    return None
-
-
-def _by_others(evidence: Evidence) -> Optional[Finding]:
     named = SYSTEMD.get(str(evidence.get("systemd-detect-virt")))
     if named:
         return Finding(named, "systemd-detect-virt says so.")
     if evidence.get("hypervisor_flag") or evidence.get("cpuid1_ecx31"):
-        return Finding(UNKNOWN, "The CPU says that a hypervisor runs, but not which.")
+        ground = "The CPU says that a hypervisor runs, but not which."
+        return Finding(_SOME_HYPERVISOR, ground)
     return None
-
-
-def _hidden_bit(evidence: Evidence) -> List[str]:
-    texts = signatures(evidence)
-    if texts and evidence.get("cpuid1_ecx31") == 0:
-        signed = "CPUID signs %s but hides the hypervisor bit." % texts[0].strip()
-        return [signed]
-    return []
 
 
 def _firmware_against(evidence: Evidence, layers: Tuple[str, ...]) -> List[str]:
@@ -169,16 +181,108 @@ def _firmware_against(evidence: Evidence, layers: Tuple[str, ...]) -> List[str]:
     if not goes_with:
         return []
     if not set(goes_with) & set(layers):
-        said = " > ".join(layers) or "nothing of the kind"
-        return ['The firmware says "%s", the rest %s.' % (text, said)]
-    if evidence.get("leaves") and not _by_cpuid(evidence) and not xen.speaks(evidence):
+        rest = " > ".join(layers) or "nothing of the kind"
+        return ['The firmware says "%s", the rest %s.' % (text, rest)]
+    if (
+        evidence.get("leaves")
+        and not _by_cpuid(evidence)
+        and not speaks_of_xen(evidence)
+    ):
         return ['The firmware says "%s", CPUID shows no hypervisor.' % text]
     return []
 
 
-def _clock_against(evidence: Evidence, layers: Tuple[str, ...]) -> List[str]:
-    return [
-        "The kernel offers the clock %s, which is not of %s." % (name, layers[-1])
-        for name in _clocks(evidence)
-        if layers and not set(CLOCKSOURCES[name]) & set(layers)
-    ]
+def speaks_of_xen(evidence: Evidence) -> bool:
+    """Say whether this kernel knows that it runs on Xen."""
+    kind = (evidence.get("sys_hypervisor") or {}).get("type")
+    # Kernels before /sys/hypervisor have /proc/xen; nobody else has.
+    return kind == "xen" or isinstance(evidence.get("proc_xen"), list)
+
+
+def place_on_xen(evidence: Evidence, is_signed: bool) -> Optional[Finding]:
+    """Return the guest's or dom0's place on Xen. A kernel before 4.13 does not say
+    which kind of guest it is; then CPUID's signature tells HVM from PV."""
+    if not speaks_of_xen(evidence):
+        return None
+    shown = evidence.get("sys_hypervisor") or {}
+    if "control_d" in (evidence.get("xen_cap") or "") or shown.get("uuid") == DOM0_UUID:
+        return Finding("xen-dom0", "The kernel runs on Xen and is its dom0.")
+    assumed = "xen-hvm" if is_signed else "xen-pv"
+    layer = _KINDS.get(str(shown.get("guest_type")), assumed)
+    return Finding(layer, "The kernel is a %s guest of Xen." % layer[4:].upper())
+
+
+def containers_of(evidence: Evidence) -> List[Finding]:
+    """Return the container, and the kernel in user space within it, if there are."""
+    claims = _claims(evidence)
+    named = [claim for claim in claims if claim.layer != _SOME_CONTAINER]
+    inner = (named or claims)[:1]
+    if evidence.get("kernel") == _GVISOR_KERNEL and not evidence.get("clocksource"):
+        inner.append(Finding("gvisor", "The kernel is gVisor's."))
+    return inner
+
+
+def container_quarrel(evidence: Evidence) -> List[str]:
+    """Say so if two managers claim the container, or if a mark speaks against the rest.
+
+    The file /.dockerenv also stays behind in a machine booted from a container's image.
+    """
+    named = sorted({claim.layer for claim in _claims(evidence)} - {_SOME_CONTAINER})
+    if len(named) > 1:
+        return ["It is a container of %s." % " and of ".join(named)]
+    is_first = evidence.get("pid_namespace") == FIRST_PID_NAMESPACE
+    surer = _by_environment(evidence) + _by_group(evidence)
+    if named and is_first and not surer and _by_markers(evidence):
+        return ["Marked as %s, but its processes are the machine's own." % named[0]]
+    return []
+
+
+def _claims(evidence: Evidence) -> List[Finding]:
+    claims = _by_environment(evidence) + _by_markers(evidence) + _by_group(evidence)
+    if evidence.get("pid_namespace") not in (None, FIRST_PID_NAMESPACE):
+        ground = "Processes are numbered apart from the machine's."
+        claims.append(Finding(_SOME_CONTAINER, ground))
+    systemd = evidence.get("systemd-detect-virt -c")
+    if systemd not in (None, "none", ""):
+        layer = MANAGERS.get(str(systemd), _SOME_CONTAINER)
+        claims.append(Finding(layer, "systemd-detect-virt says %s." % systemd))
+    return claims
+
+
+def _by_environment(evidence: Evidence) -> List[Finding]:
+    claims = []
+    for line in evidence.get("pid1_env_container") or []:
+        name, _, value = line.partition("=")
+        if name == "container" and value:
+            ground = "Process 1 was told container=%s." % value
+            claims.append(Finding(MANAGERS.get(value, _SOME_CONTAINER), ground))
+    manager = evidence.get("container_manager")
+    if manager:
+        ground = "/run/host/container-manager says %s." % manager
+        claims.append(Finding(MANAGERS.get(manager, _SOME_CONTAINER), ground))
+    return claims
+
+
+def _by_markers(evidence: Evidence) -> List[Finding]:
+    claims = []
+    if evidence.get("dockerenv"):
+        claims.append(Finding("docker", "There is /.dockerenv."))
+    if evidence.get("containerenv"):
+        claims.append(Finding("podman", "There is /run/.containerenv."))
+    if evidence.get("proc_vz") and not evidence.get("proc_bc"):
+        claims.append(Finding("openvz", "There is /proc/vz and no /proc/bc."))
+    return claims
+
+
+def _by_group(evidence: Evidence) -> List[Finding]:
+    """Read process 1's control groups: systemd's own and the one of version 2."""
+    for line in str(evidence.get("cgroup1") or "").splitlines():
+        _, _, rest = line.partition(":")
+        controller, _, path = rest.partition(":")
+        for part, layer in GROUPS:
+            if part in path:
+                return [Finding(layer, "Process 1 is in the group %s." % path)]
+        is_main = controller in ("", "name=systemd")
+        if is_main and path and not (path == "/" or path.startswith(OWN_GROUPS[1:])):
+            return [Finding(_SOME_CONTAINER, "Process 1 is in the group %s." % path)]
+    return []

@@ -1,4 +1,4 @@
-"""A kernel's program: compiled where it will run, or taken from inside the agent.
+"""Our kernels: compiled where they will run, or taken from inside the agent; and run.
 
 A program is kept in the agent's folder under a checksum of all that made it, so that
 another compiler, other flags or other sources give another program.
@@ -11,12 +11,15 @@ import platform
 import shutil
 import subprocess
 import sys
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional
+from urllib.parse import urlsplit
 
+from agents.detection.facts import memory_fields
 from agents.errors import UsageError
-from agents.files import write_durably
+from agents.files import text_of, write_durably
 from agents.home import home
 from agents.programs import ended
+from agents.timing.protocol import PORT
 
 COMPILERS = ("cc", "gcc", "clang", "tcc")
 FLAGS = ("-O2", "-std=c99")
@@ -27,6 +30,8 @@ SOURCES = {
 # Windows has its sockets, and C libraries before glibc 2.17 their clocks, apart.
 _LIBRARIES = (["-lws2_32"],) if os.name == "nt" else ([], ["-lrt"])
 _PATIENCE_S = 120.0
+# The rest is left to the system, so that nothing is swapped.
+_SHARE_OF_FREE_MEMORY = 0.8
 _INTEL = {"x86_64", "amd64", "i386", "i486", "i586", "i686", "x86"}
 
 
@@ -70,7 +75,12 @@ def compiled(kernel: str, compiler: str, bits: int = 0) -> str:
     """Return the path of a program of our sources, from an earlier time or made now."""
     sources = sources_of(kernel)
     flags = [*FLAGS, *(["-m%d" % bits] if bits else [])]
-    folder = os.path.join(_store(), _key(sources, compiler, flags))
+    known = os.stat(compiler)
+    parts = [compiler, str(known.st_size), str(known.st_mtime), *flags]
+    digest = hashlib.sha256("\n".join(parts).encode())
+    for name in sorted(sources):
+        digest.update(sources[name])
+    folder = os.path.join(_store(), digest.hexdigest()[:16])
     program = os.path.join(folder, _file_name(kernel))
     if os.path.isfile(program):
         return program
@@ -114,45 +124,31 @@ def machine_name(bits: int = 0) -> str:
 
 def compiler_argv(compiler: str, flags: List[str], source: str, to: str) -> List[str]:
     """Return how a program is compiled; it prints the compiler's name and flags."""
-    told = " ".join([os.path.basename(compiler), *flags])
-    defined = ['-DVIRTLAB_FLAGS="%s"' % told, '-DVIRTLAB_BUILT="where it ran"']
+    words = " ".join([os.path.basename(compiler), *flags])
+    defined = ['-DVIRTLAB_FLAGS="%s"' % words, '-DVIRTLAB_BUILT="where it ran"']
     return [compiler, *flags, *defined, "-o", to, source]
 
 
 def _compile(compiler: str, flags: List[str], source: str, to: str) -> None:
-    said = ""
+    printed = ""
     for libraries in _LIBRARIES:
         argv = [*compiler_argv(compiler, flags, source, to), *libraries]
-        code, said = _said(argv)
+        try:
+            code, printed, _ = ended(argv, _PATIENCE_S, is_joined=True)
+        except OSError as error:
+            code, printed = 1, str(error)
+        except subprocess.TimeoutExpired:
+            code, printed = 1, "no end within %.0f s" % _PATIENCE_S
         if code == 0:
             return
-    raise CannotCompileError(_why(compiler, flags, said))
-
-
-def _why(compiler: str, flags: List[str], said: str) -> str:
-    lines = [line for line in said.splitlines() if line.strip()] or ["no reason given"]
+    lines = [line for line in printed.splitlines() if line.strip()]
+    lines = lines or ["no reason given"]
     wrong = next((line for line in lines if "error" in line), lines[-1]).rstrip(".")
-    advice = "apt install gcc-multilib" if "-m32" in flags else "apt install libc6-dev"
-    words = " ".join([compiler, *flags])
-    return "%s does not compile our kernels: %s. Try: %s" % (words, wrong, advice)
-
-
-def _said(argv: List[str]) -> Tuple[int, str]:
-    try:
-        return ended(argv, _PATIENCE_S, is_joined=True)[:2]
-    except OSError as error:
-        return 1, str(error)
-    except subprocess.TimeoutExpired:
-        return 1, "no end within %.0f s" % _PATIENCE_S
-
-
-def _key(sources: Dict[str, bytes], compiler: str, flags: List[str]) -> str:
-    known = os.stat(compiler)
-    parts = [compiler, str(known.st_size), str(known.st_mtime), *flags]
-    digest = hashlib.sha256("\n".join(parts).encode())
-    for name in sorted(sources):
-        digest.update(sources[name])
-    return digest.hexdigest()[:16]
+    package = "gcc-multilib" if "-m32" in flags else "libc6-dev"
+    raise CannotCompileError(
+        "%s does not compile our kernels: %s. Try: apt install %s"
+        % (" ".join([compiler, *flags]), wrong, package)
+    )
 
 
 def _store() -> str:
@@ -161,3 +157,44 @@ def _store() -> str:
 
 def _file_name(kernel: str) -> str:
     return "virtlab-" + kernel + (".exe" if os.name == "nt" else "")
+
+
+def linpack_argv(
+    sizes: str, budget_s: int, bits: int = 0, time_server: str = ""
+) -> List[str]:
+    """Return LINPACK's words; compiles it if need be."""
+    argv = [program_of("linpack", bits), "--budget-s", str(budget_s)]
+    if sizes:
+        argv += ["--sizes", sizes]
+    return argv + _common(time_server)
+
+
+def memory_argv(seconds: float, bits: int = 0, time_server: str = "") -> List[str]:
+    """Return the memory benchmark's words; each of its rows takes so many seconds."""
+    argv = [program_of("memory", bits), "--seconds", "%g" % seconds]
+    return argv + _common(time_server)
+
+
+def studies_address(time_server: str) -> str:
+    """Return HOST:PORT where the studies' protocol is spoken; nothing for HTTP, UDP."""
+    parts = urlsplit(time_server if "://" in time_server else "tcp://" + time_server)
+    if parts.scheme != "tcp" or not parts.hostname:
+        return ""
+    host = "[%s]" % parts.hostname if ":" in parts.hostname else parts.hostname
+    return "%s:%d" % (host, parts.port or PORT)
+
+
+def free_bytes() -> int:
+    """Return how much memory a kernel may take; 0 if the system does not tell."""
+    known = memory_fields(text_of("/proc/meminfo") or "")
+    free = known.get("MemAvailable") or known.get("MemFree") or 0
+    return int(free * _SHARE_OF_FREE_MEMORY)
+
+
+def _common(time_server: str) -> List[str]:
+    words = []
+    if free_bytes():
+        words += ["--most-bytes", str(free_bytes())]
+    if time_server and studies_address(time_server):
+        words += ["--time-server", studies_address(time_server)]
+    return words

@@ -1,17 +1,21 @@
 """One measured run: stamps from outside, load and steal around it, and its facts."""
 
+import os
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from agents.detection.facts import memory_fields
+from agents.files import text_of
 from agents.measuring.execution import Execution, execute, locale_of
 from agents.measuring.runners import Step
-from agents.measuring.surroundings import changes, look_around, unfitness
 from agents.programs import plain_environment
-from agents.timing.asking import NoTimeError, open_asking
+from agents.timing.asking import NoTimeError, Stamp, open_asking, take_stamp
 from agents.timing.intervals import ClocksDifferError, clock_report
-from agents.timing.stamps import Stamp, take_stamp
 
 SETTLE_S = 0.5  # long enough to see in the counters whether others are at work
+BUSY_SHARE = 0.15
+STEAL_SHARE = 0.02
+LEAST_MEMORY_SHARE = 0.1
 
 
 class Measured(NamedTuple):
@@ -74,35 +78,76 @@ def measure(
     first, silence = pass_gate(path)
     execution = execute(step.argv, step.limit_s, folder, is_enough)
     last, later_silence = stamp_or_silence(path) if first else (None, "")
-    clock = _clock(first, last, path.shortest_us, silence or later_silence)
+    clock: Dict[str, Any] = {"unknown": silence or later_silence}
+    if first and last:
+        try:
+            clock = clock_report(first, last, path.shortest_us)
+        except ClocksDifferError as error:
+            clock = {"unknown": str(error)}
     warnings = warnings + clock.get("suspicions", [])
-    around = changes(before, look_around())
     facts = {
-        "execution": dict(_execution_facts(execution), **around),
+        "execution": dict(
+            argv=execution.argv,
+            environment=locale_of(plain_environment()),
+            local_us=execution.local_us,
+            **{"exit code": execution.exit_code},
+            **changes(before, look_around()),
+        ),
         "clock": clock,
         "warnings": warnings,
     }
     return Measured(execution, facts, warnings)
 
 
-def _execution_facts(execution: Execution) -> Dict[str, Any]:
-    return {
-        "argv": execution.argv,
-        "environment": locale_of(plain_environment()),
-        "local_us": execution.local_us,
-        "exit code": execution.exit_code,
-    }
+class Surroundings(NamedTuple):
+    """Counters at one moment; None where the system does not tell."""
+
+    ticks: Optional[List[int]]
+    load: Optional[float]
+    memory_share: Optional[float]
 
 
-def _clock(
-    first: Optional[Stamp],
-    last: Optional[Stamp],
-    shortest_us: Optional[int],
-    silence: str,
-) -> Dict[str, Any]:
-    if first is None or last is None:
-        return {"unknown": silence}
-    try:
-        return clock_report(first, last, shortest_us)
-    except ClocksDifferError as error:
-        return {"unknown": str(error)}
+def look_around(root: str = "/") -> Surroundings:
+    """Read /proc/stat, /proc/loadavg and /proc/meminfo."""
+    # user nice system idle iowait irq softirq steal; guests' time is in user.
+    lines = (text_of(os.path.join(root, "proc/stat")) or "").splitlines()
+    counted = next((line for line in lines if line.startswith("cpu ")), "")
+    ticks = [int(number) for number in counted.split()[1:9]]
+    load = text_of(os.path.join(root, "proc/loadavg"))
+    memory = memory_fields(text_of(os.path.join(root, "proc/meminfo")) or "")
+    free, whole = memory.get("MemAvailable"), memory.get("MemTotal")
+    return Surroundings(
+        ticks=ticks if len(ticks) == 8 else None,
+        load=float(load.split()[0]) if load else None,
+        memory_share=free / whole if free is not None and whole else None,
+    )
+
+
+def changes(before: Surroundings, after: Surroundings) -> Dict[str, Any]:
+    """Return how much of all CPUs' time was busy and stolen in between."""
+    found = {"load before": before.load, "load after": after.load}
+    if before.ticks and after.ticks and len(before.ticks) == len(after.ticks):
+        # Lengths are equal: Python 3.6 has no zip(strict=True) to say so.
+        spent = [late - early for early, late in zip(before.ticks, after.ticks)]
+        whole = sum(spent)
+        if whole > 0:
+            found["busy share"] = 1 - (spent[3] + spent[4]) / whole
+            found["steal share"] = spent[7] / whole
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def unfitness(before: Surroundings, now: Surroundings) -> List[str]:
+    """Say what speaks against measuring now, from a short time of doing nothing.
+
+    The load average would still remember the run before.
+    """
+    found = []
+    shares = changes(before, now)
+    if shares.get("busy share", 0.0) > BUSY_SHARE:
+        found.append("The machine is busy: %.0f %%." % (shares["busy share"] * 100))
+    if shares.get("steal share", 0.0) > STEAL_SHARE:
+        stolen = shares["steal share"] * 100
+        found.append("Its host takes %.0f %% of its time for others." % stolen)
+    if now.memory_share is not None and now.memory_share < LEAST_MEMORY_SHARE:
+        found.append("Only %.0f %% of memory is free." % (now.memory_share * 100))
+    return found

@@ -17,6 +17,12 @@ MOST_OUTPUT_BYTES = 7 * 1024 * 1024  # the server takes 8 MiB in one piece
 _LOOK_AGAIN_S = 1.0
 _SIGNAL_OF_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG
 _LOCALE = ("LC_ALL", "LANGUAGE")
+# The library by which a program dies with us; Linux only. It is loaded here because
+# nothing may be loaded between fork and exec.
+try:
+    _LIBRARY: Any = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
+except (OSError, TypeError):
+    _LIBRARY = None
 
 
 class Execution(NamedTuple):
@@ -83,42 +89,26 @@ def _awaited(
     limit_s: float,
     is_enough: Optional[Callable[[], bool]],
 ) -> bool:
-    """Wait for the end; kill the whole group at the limit or when we are ended."""
+    """Wait for the end; kill the whole group at the limit or when we are ended.
+
+    Return whether that was the limit.
+    """
     ends_at = time.monotonic() + limit_s
     try:
         while time.monotonic() < ends_at:
-            left_s = ends_at - time.monotonic()
-            if _has_ended(program, min(left_s, _LOOK_AGAIN_S) if is_enough else left_s):
+            left_s = max(0.0, ends_at - time.monotonic())
+            try:
+                program.wait(min(left_s, _LOOK_AGAIN_S) if is_enough else left_s)
                 return False
-            if is_enough and is_enough():
-                _kill(program)
-                return False
+            except subprocess.TimeoutExpired:
+                if is_enough and is_enough():
+                    _kill(program)
+                    return False
         _kill(program)
         return True
     except BaseException:
         _kill(program)
         raise
-
-
-def _has_ended(program: "subprocess.Popen[bytes]", within_s: float) -> bool:
-    try:
-        program.wait(timeout=max(0.0, within_s))
-        return True
-    except subprocess.TimeoutExpired:
-        return False
-
-
-def _c_library() -> Any:
-    """Return the library by which a program dies with us; Linux only."""
-    if not sys.platform.startswith("linux"):
-        return None
-    try:
-        return ctypes.CDLL(None)
-    except (OSError, TypeError):
-        return None
-
-
-_LIBRARY = _c_library()
 
 
 def _die_with_us() -> None:

@@ -49,7 +49,9 @@ def run_round(this: Round, job: Job, spool: Spool, console: Console) -> int:
     """Run each step; keep its output unless it warms up; return how many failed."""
     failed = 0
     for place, step in enumerate(job.steps):
-        console.progress(_shown(this, step, place + 1, len(job.steps)))
+        which = "warm-up" if this.is_warm_up else "%d of %d" % this[:2]
+        words = (which, place + 1, len(job.steps), step.tool, step.name)
+        console.progress("%s, step %d of %d: %s %s" % words)
         measured = measure(step, job.path)
         for warning in measured.warnings:
             console.say("%s %s: %s" % (step.tool, step.name, warning))
@@ -71,21 +73,17 @@ def document_of(
         "sequence": this.steps_before + place + 1,
         "step": step.name,
     }
+    argv = version_argv(step.tool)
+    version = (output_of(argv) if argv else None) or ""
     facts = dict(job.facts, order=order, **printable(measured.facts))
     given = dict(
         job.given,
         tool=step.tool,
-        tool_version=_version(step.tool),
+        tool_version=version.partition("\n")[0].strip()[:100],
         started_at=measured.execution.started_at,
     )
     text = decoded(measured.execution.output)
     return upload(text, job.study, job.system, facts, given)
-
-
-def _version(tool: str) -> str:
-    argv = version_argv(tool)
-    printed = (output_of(argv) if argv else None) or ""
-    return printed.partition("\n")[0].strip()[:100]
 
 
 def failure_of(step: Step, measured: Measured) -> str:
@@ -93,8 +91,3 @@ def failure_of(step: Step, measured: Measured) -> str:
     last = decoded(measured.execution.output).strip().splitlines()[-3:]
     problem = "%s %s %s" % (step.tool, step.name, measured.execution.problem)
     return "\n  ".join([problem + "; nothing of it is sent.", *last])
-
-
-def _shown(this: Round, step: Step, place: int, steps: int) -> str:
-    which = "warm-up" if this.is_warm_up else "%d of %d" % this[:2]
-    return "%s, step %d of %d: %s %s" % (which, place, steps, step.tool, step.name)

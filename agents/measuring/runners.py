@@ -1,14 +1,16 @@
-"""How each tool is run: exact arguments, nothing that a shell would change.
+"""Benchmark programs: their packages, and how each is run.
+
+Exact arguments, nothing that a shell would change.
 
 A step is one start of one program; its output is one upload. The fio steps are the
 studies' Iometer pattern: block sizes x reading and writing x sequential and random.
 """
 
-from typing import Callable, Dict, List, NamedTuple
+import shutil
+from typing import Callable, Dict, List, NamedTuple, Optional
 
 from agents.errors import UsageError
-from agents.kernels.running import linpack_argv, memory_argv
-from agents.toolbox import PROGRAMS
+from agents.kernels.building import linpack_argv, memory_argv
 
 FIO_BLOCKS = ("4k", "32k", "256k", "1m", "4m")
 FIO_PATTERNS = ("read", "write", "randread", "randwrite")
@@ -27,6 +29,65 @@ _VERSIONS = {
     "stress-ng": "--version",
     "sysbench": "--version",
 }
+
+
+class Program(NamedTuple):
+    """A tool that Virtlab can read, its program, and its package in Debian."""
+
+    tool: str
+    program: str
+    package: str
+
+    @property
+    def path(self) -> Optional[str]:
+        return shutil.which(self.program)
+
+    @property
+    def advice(self) -> str:
+        """Say how to install it on Debian or Ubuntu."""
+        if not self.package:
+            return "build it from source"
+        return "apt install " + self.package
+
+
+class Kernel(Program):
+    """One of our own, whose program is compiled where it runs."""
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> Optional[str]:
+        """Return its compiler, or where its program came with."""
+        from agents.kernels.building import find_compiler, prebuilt_program
+
+        kernel = self.tool.partition("-")[2]
+        inside = "inside the agent" if prebuilt_program(kernel) else None
+        return find_compiler() or inside
+
+
+PROGRAMS = (
+    Program("ab", "ab", "apache2-utils"),
+    Program("bonnie", "bonnie++", "bonnie++"),
+    Program("dbench", "dbench", "dbench"),
+    Program("fio", "fio", "fio"),
+    Program("hackbench", "hackbench", "rt-tests"),
+    Program("hdparm", "hdparm", "hdparm"),
+    Program("hpcc", "hpcc", "hpcc"),
+    Program("httperf", "httperf", "httperf"),
+    Program("iozone", "iozone", "iozone3 (non-free)"),
+    Program("iperf", "iperf", "iperf"),
+    Program("iperf3", "iperf3", "iperf3"),
+    Program("mbw", "mbw", "mbw"),
+    Program("netperf", "netperf", "netperf (non-free)"),
+    Program("postmark", "postmark", "postmark"),
+    Program("ramspeed", "ramsmp", ""),
+    Program("stress-ng", "stress-ng", "stress-ng"),
+    Program("sysbench", "sysbench", "sysbench"),
+    Program("tiotest", "tiotest", ""),
+    Kernel("virtlab-linpack", "cc", "gcc"),
+    Kernel("virtlab-memory", "cc", "gcc"),
+    Program("wrk", "wrk", "wrk"),
+)
 
 
 class Wishes(NamedTuple):

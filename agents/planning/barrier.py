@@ -1,18 +1,24 @@
-"""The barrier: slots of a co-run start at one moment of the time server's clock.
+"""A plan on the server, and its barrier: slots of a co-run start at one moment.
 
-The server names the moment when the last slot has arrived. Each slot maps it to its own
+Every question to the server may be asked again.
+
+The server names the moment, by the time server's clock, when the last slot has
+arrived. Each slot maps it to its own
 clock by stamps, the last of them half a second before; they show, too, how fast that
 clock runs, so that one which lies starts in time all the same.
 """
 
+import hashlib
 import random
 import time
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
+from agents.client import Client, RefusedError, UnreachableError
+from agents.errors import ServerAwayError, ServerRefusedError
+from agents.home import home
 from agents.measuring.bracket import TimePath, stamp_or_silence
-from agents.planning.asking import PlanServer
-from agents.timing.clocks import monotonic_us
-from agents.timing.stamps import Stamp
+from agents.timing.asking import Stamp
+from agents.timing.clocks import monotonic_us, own_clocks
 
 STAMP_AGES_US = 1000000
 LAST_LOOK_US = 500000
@@ -21,7 +27,46 @@ SPIN_US = 3000
 # Who comes later than this has missed the start: what follows would be no co-run.
 MOST_LATE_US = 100000
 
+Answer = Dict[str, Any]
 Report = Callable[[str], None]
+
+
+def instance() -> str:
+    """Return what tells this guest from its clones, which have its name."""
+    return hashlib.sha256((own_clocks().name + home()).encode()).hexdigest()[:16]
+
+
+class PlanServer:
+    """One plan on the server."""
+
+    def __init__(self, client: Client, plan: int) -> None:
+        self.client, self.plan = client, plan
+
+    def join(self, name: str, system: Any) -> Answer:
+        """Take the slot of a guest; the same one whenever it asks."""
+        said = {"name": name, "system": system, "instance": instance()}
+        return self._ask("plans/%d/slots/" % self.plan, said)
+
+    def next_part(self, slot: int) -> Answer:
+        """Ask for the next step: run, wait or over."""
+        return self._ask("plans/%d/next/" % self.plan, {"slot": slot})
+
+    def meet(self, part: Answer, **said: Any) -> Answer:
+        """Arrive at a barrier: wait, start, stop or released."""
+        said["attempt"] = part["attempt"]
+        return self._ask("plan-parts/%d/meet/" % part["id"], said)
+
+    def finish(self, part: int, said: Dict[str, Any]) -> Answer:
+        """Report an end: keep, discard or held."""
+        return self._ask("plan-parts/%d/finish/" % part, said)
+
+    def _ask(self, path: str, said: Dict[str, Any]) -> Answer:
+        try:
+            return self.client.request("POST", path, said)
+        except RefusedError as refused:
+            raise ServerRefusedError(refused.detail) from None
+        except UnreachableError as error:
+            raise ServerAwayError("%s. Start again to go on." % error) from None
 
 
 class ReleasedError(Exception):
@@ -55,7 +100,12 @@ class Gate:
         """Ask until the moment is known."""
         while True:
             stamp = refreshed(stamp, path)
-            answer = self.server.meet(self.part, limit_s=self.limit_s, **_shown(stamp))
+            clock: Dict[str, Any] = {}
+            if stamp is not None:  # what the time server's clock shows now
+                passed_us = monotonic_us() - stamp.local_monotonic_us
+                now_us = stamp.server_monotonic_us + passed_us
+                clock = {"clock": stamp.clock, "now_us": now_us}
+            answer = self.server.meet(self.part, limit_s=self.limit_s, **clock)
             if answer["state"] == "start":
                 return stamp, answer["starts_at_us"]
             if answer["state"] != "wait":
@@ -107,14 +157,6 @@ def refreshed(
     if stamp is not None and monotonic_us() - stamp.local_monotonic_us < age_us:
         return stamp
     return stamp_or_silence(path)[0] or stamp
-
-
-def _shown(stamp: Optional[Stamp]) -> Dict[str, Any]:
-    """Return what the time server's clock shows now."""
-    if stamp is None:
-        return {}
-    passed_us = monotonic_us() - stamp.local_monotonic_us
-    return {"clock": stamp.clock, "now_us": stamp.server_monotonic_us + passed_us}
 
 
 class Window(NamedTuple):

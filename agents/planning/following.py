@@ -1,15 +1,90 @@
-"""The follower's loop: ask, wait, work, report; and what a former life left behind."""
+"""The follower of a plan: asks for a step, waits, does it, and reports its end.
 
+What was measured is no run of the plan's before the server has said keep. Until then it
+stands in a file beside the spool, so that a follower that was killed asks again when it
+is started again:
+
+    plan-<plan>-slot-<slot>.json     one slot's part, its report and its uploads
+"""
+
+import json
+import os
 import random
 import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from agents.console import Console
-from agents.planning.asking import PlanServer
-from agents.planning.barrier import ReleasedError
-from agents.planning.keeping import Held, Keeping
-from agents.planning.working import Part, Slot, work
+from agents.errors import UsageError
+from agents.files import forget, text_of, write_durably
+from agents.home import Quiet, home
+from agents.measuring.bracket import Measured, TimePath, measure, stamp_or_silence
+from agents.measuring.execution import execute
+from agents.measuring.rounds import Job, Round, document_of, failure_of
+from agents.measuring.runners import Step, Wishes, steps_of
+from agents.planning.barrier import (
+    Gate,
+    MissedError,
+    PlanServer,
+    ReleasedError,
+    Window,
+    window_of,
+)
 from agents.sending import deliver
 from agents.spool import Spool
+
+Part = Dict[str, Any]
+Report = Callable[[str], None]
+_RUN = ("scenario", "vms", "slot", "load", "corun", "session")
+MOST_BYTES = 64 * 1024 * 1024
+
+
+class Slot(NamedTuple):
+    """What all parts of one slot have in common."""
+
+    study: str
+    system: Any
+    facts: Dict[str, Any]
+    path: TimePath
+    clock: str
+    time_server: str
+
+
+class Held(NamedTuple):
+    """The end of a part, as it is reported, and the uploads of its run."""
+
+    part: int
+    report: Dict[str, Any]
+    documents: List[Dict[str, Any]]
+
+
+class Keeping:
+    """The file of one slot."""
+
+    def __init__(self, plan: int, slot: int) -> None:
+        self.path = os.path.join(home(), "plan-%d-slot-%d.json" % (plan, slot))
+
+    def hold(self, held: Held) -> None:
+        """Write it down for good."""
+        os.makedirs(home(), mode=0o700, exist_ok=True)
+        write_durably(self.path, json.dumps(held._asdict()).encode())
+
+    def held(self) -> Optional[Held]:
+        """Return what a former life left, if anything whole."""
+        text = text_of(self.path, MOST_BYTES)
+        try:
+            return Held(**json.loads(text)) if text else None
+        except (ValueError, TypeError):
+            return None
+
+    def keep(self, held: Held, spool: Spool) -> None:
+        """Hand the uploads to the spool: saved twice under one key they are one."""
+        for document in held.documents:
+            spool.save(document)
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget it."""
+        forget(self.path)
 
 
 class Follower:
@@ -41,7 +116,11 @@ class Follower:
                 self._pause(answer["wait_s"])
 
     def _do(self, part: Part) -> None:
-        self._say(_shown(part))
+        which = "warm-up" if part["is_warm_up"] else "repetition %(repetition)d" % part
+        sentence = "step %d, %s: " % (part["position"] + 1, which)
+        sentence += "%(tool)s %(program)s (%(scenario)s" % part
+        sentence += ", slot %(slot)s of %(vms)d)" % part if part["vms"] > 1 else ")"
+        self._say(sentence)
         try:
             held = work(part, self.slot, self.server, self._say)
         except ReleasedError as released:
@@ -67,10 +146,7 @@ class Follower:
             self.keeping.drop()
             return
         self.keeping.keep(held, self.spool)
-        self._send()
-
-    def _send(self) -> None:
-        """Send what waits; what cannot be sent now waits in the spool."""
+        # What cannot be sent now waits in the spool.
         delivery = deliver(self.spool, self.server.client, lambda _: None)
         if delivery.trouble:
             self.console.complain("%d wait: %s" % (delivery.left, delivery.trouble))
@@ -85,10 +161,106 @@ class Follower:
         time.sleep(wait_s * random.uniform(0.7, 1.3))
 
 
-def _shown(part: Part) -> str:
-    which = "warm-up" if part["is_warm_up"] else "repetition %d" % part["repetition"]
-    what = "%s %s" % (part["tool"], part["program"])
-    scenario = part["scenario"]
-    if part["vms"] > 1:
-        scenario += ", slot %s of %d" % (part["slot"], part["vms"])
-    return "step %d, %s: %s (%s)" % (part["position"] + 1, which, what, scenario)
+def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
+    """Do a part and return its end. Raises ReleasedError where nobody is to start."""
+    try:
+        step = step_of(part, slot.time_server)
+    except UsageError as error:
+        return _ended(part, "hopeless", reason=str(error))
+    gate = Gate(server, part, step.limit_s, report)
+    try:
+        with Quiet():
+            if part["role"] == "load":
+                return _load(part, step, slot, gate)
+            measured = measure(step, slot.path, pass_gate=gate)
+    except MissedError as error:
+        return _ended(part, "missed", reason=str(error))
+    for warning in measured.warnings:
+        report("%s %s: %s" % (step.tool, step.name, warning))
+    if measured.execution.problem:
+        return _ended(part, "failed", reason=failure_of(step, measured)[:2000])
+    window = _window(measured)
+    documents = []
+    if not part["is_warm_up"]:
+        documents.append(_document(part, step, slot, measured, window))
+    keys = [document["key"] for document in documents]
+    return _ended(part, "done", window, documents, keys=keys)
+
+
+def step_of(part: Part, time_server: str) -> Step:
+    """Return the program that a part names; raise UsageError if it cannot be run."""
+    steps = steps_of(part["tool"], wishes_of(part["options"], time_server))
+    found = [step for step in steps if step.name == part["program"]]
+    if not found:
+        raise UsageError(
+            "This agent's runner of %s has no program %s: update the agent."
+            % (part["tool"], part["program"])
+        )
+    return found[0]
+
+
+def wishes_of(options: Dict[str, Any], time_server: str) -> Wishes:
+    """Return a plan's options as runners take them; files are written where we are."""
+    known = {name: each for name, each in options.items() if name in Wishes._fields}
+    wishes = Wishes(folder=os.getcwd(), time_server=time_server)
+    return wishes._replace(**known)
+
+
+def _document(
+    part: Part, step: Step, slot: Slot, measured: Measured, window: Optional[Window]
+) -> Dict[str, Any]:
+    given = {name: part[name] for name in _RUN}
+    given["clock"] = slot.clock
+    facts = dict(
+        slot.facts,
+        plan={name: part[name] for name in ("step", "attempt", "position", "role")},
+    )
+    if window:
+        facts["elapsed_s"] = (window.ended_us - window.began_us) / 1e6
+    job = Job([step], slot.path, slot.study, slot.system, facts, given)
+    this = Round(part["repetition"], part["repetitions"], part["sequence"] - 1)
+    document = document_of(this, step, 0, measured, job)
+    if window:
+        seconds, rest = divmod(window.began_wall_us, 1000000)
+        text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        document["started_at"] = "%s.%06dZ" % (text, rest)
+    return document
+
+
+def _load(part: Part, step: Step, slot: Slot, gate: Gate) -> Held:
+    """Run a program again and again until told to stop."""
+
+    def is_enough() -> bool:
+        return bool(gate.server.meet(part)["state"] != "start")
+
+    first = measure(step, slot.path, pass_gate=gate, is_enough=is_enough)
+    window, rounds, execution = _window(first), 1, first.execution
+    while not is_enough():
+        if execution.problem:
+            return _ended(part, "failed", reason=failure_of(step, first)[:2000])
+        execution = execute(step.argv, step.limit_s, is_enough=is_enough)
+        rounds += 1
+    last, _ = stamp_or_silence(slot.path)
+    if window and last:
+        window = window._replace(ended_us=last.server_monotonic_us)
+    return _ended(part, "done", window, rounds=rounds)
+
+
+def _window(measured: Measured) -> Optional[Window]:
+    execution = measured.execution
+    return window_of(measured.facts["clock"], execution.began_us, execution.local_us)
+
+
+def _ended(
+    part: Part,
+    outcome: str,
+    window: Optional[Window] = None,
+    documents: Optional[List[Dict[str, Any]]] = None,
+    **more: Any,
+) -> Held:
+    report = dict(more, attempt=part["attempt"], outcome=outcome)
+    if window:
+        report.update(
+            began_us=window.began_us, ended_us=window.ended_us, bound_us=window.bound_us
+        )
+    return Held(part["id"], report, documents or [])

@@ -7,18 +7,16 @@ import uuid
 from agents import exits
 from agents.client import Client
 from agents.console import Console
-from agents.delivering import deliver_and_say
 from agents.errors import AgentError, UsageError
 from agents.home import Enrolment, home, open_spool
 from agents.measuring.bracket import TimePath
-from agents.power.companion import Companion
 from agents.power.journal import save_abandoned
-from agents.power.recording import Recorder, watts_between
-from agents.power.source import MissedError, Source
+from agents.power.meters import MissedError, Source
+from agents.power.recording import Companion, Recorder, watts_between
+from agents.sending import Watch, deliver_and_say
 from agents.spool import POWER, Spool
 from agents.stopping import Stop
 from agents.timing.asking import NoTimeError
-from agents.watching import Watch
 
 
 def journals() -> str:
@@ -39,10 +37,10 @@ def look(source: Source, console: Console) -> int:
     finally:
         source.close()
         stop.close()
-    for at, name in enumerate(source.channels):
-        since = before.values[at] if before else 0.0
+    for place, name in enumerate(source.channels):
+        since = before.values[place] if before else 0.0
         unit = "J in %g s" % source.every_s if before else "W"
-        console.result("%-24s %.3f %s" % (name, reading.values[at] - since, unit))
+        console.result("%-24s %.3f %s" % (name, reading.values[place] - since, unit))
     console.result(
         "power                    %.3f W"
         % (watts_between(source, before, reading) or 0.0)
@@ -59,7 +57,9 @@ def record(
 ) -> int:
     """Record until told to stop; what killed recorders left goes first."""
     spool = open_spool()
-    recover(spool, console)
+    saved = save_abandoned(journals(), spool)
+    if saved:
+        console.say("%d pieces of a log that was cut off are kept." % saved)
     source.open()
     stop = Stop()
     stop.listen_to_signals()
@@ -80,13 +80,6 @@ def record(
     return _sent(options, enrolment, spool, console)
 
 
-def recover(spool: Spool, console: Console) -> None:
-    """Save what a killed recorder left."""
-    saved = save_abandoned(journals(), spool)
-    if saved:
-        console.say("%d pieces of a log that was cut off are kept." % saved)
-
-
 def send_csv(
     source: Source,
     host: str,
@@ -95,9 +88,14 @@ def send_csv(
     console: Console,
 ) -> int:
     """Send a log that something else wrote, by its clock as this machine's."""
+    from agents.documents import decoded
     from agents.power.replay import log_of_text, pieces_of, rows_of
 
-    text = _text(options.path)
+    try:
+        with open(options.path, "rb") as file:
+            text = decoded(file.read())
+    except OSError as error:
+        raise UsageError("%s: %s" % (options.path, error.strerror)) from None
     rows = rows_of(text, options.started_at, options.clock_ahead)
     try:
         stamp = TimePath(enrolment.time_server or enrolment.server).stamp()
@@ -126,13 +124,3 @@ def _sent(
     if options.later:
         return exits.DONE
     return deliver_and_say(enrolment, spool, console, "piece")
-
-
-def _text(path: str) -> str:
-    from agents.documents import decoded
-
-    try:
-        with open(path, "rb") as file:
-            return decoded(file.read())
-    except OSError as error:
-        raise UsageError("%s: %s" % (path, error.strerror)) from None

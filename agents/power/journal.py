@@ -13,13 +13,13 @@ import json
 import os
 import re
 import uuid
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from agents.errors import SpoolFullError
 from agents.files import forget, names_in
-from agents.power.source import Reading, Source
+from agents.power.meters import Reading, Source
 from agents.spool import POWER, Spool
-from agents.timing.stamps import Stamp
+from agents.timing.asking import Stamp
 
 MOST_SAMPLES = 300
 MOST_READ_BYTES = 16 * 1024 * 1024
@@ -40,7 +40,7 @@ class Log(NamedTuple):
 
 def log_of(source: Source, host: str, axis: str = "monotonic", log: str = "") -> Log:
     """Return a new log of a source."""
-    meter = {"name": source.name, "kind": source.kind}  # type: Dict[str, Any]
+    meter: Dict[str, Any] = {"name": source.name, "kind": source.kind}
     if source.gain_error is not None:
         meter["gain_error"] = source.gain_error
     return Log(
@@ -124,28 +124,25 @@ def document_of(content: bytes) -> Optional[Dict[str, Any]]:
     The same lines make the same document under the same key. A last line that was cut
     off is left out.
     """
-    lines = list(_lines(content))
+    lines: List[Any] = []
+    for line in content.split(b"\n"):
+        try:
+            lines.append(json.loads(line.decode()))
+        except ValueError:
+            continue
     head = lines[0] if lines else {}
     samples = [line for line in lines if isinstance(line, list)]
     if not samples:
         return None
-    told = [line for line in lines[1:] if isinstance(line, dict)]
-    notes = [line["note"] for line in told if "note" in line]
+    remarks = [line for line in lines[1:] if isinstance(line, dict)]
+    notes = [line["note"] for line in remarks if "note" in line]
     document = dict(
         head,
         key=str(uuid.uuid5(uuid.UUID(head["log"]), "piece %d" % head["number"])),
-        stamps=[line["stamp"] for line in told if "stamp" in line],
+        stamps=[line["stamp"] for line in remarks if "stamp" in line],
         samples=samples,
     )
     return dict(document, facts={"notes": notes}) if notes else document
-
-
-def _lines(content: bytes) -> Iterator[Any]:
-    for line in content.split(b"\n"):
-        try:
-            yield json.loads(line.decode())
-        except ValueError:
-            continue
 
 
 def _save(path: str, spool: Spool) -> bool:

@@ -1,17 +1,78 @@
-"""Reads a meter again and again and keeps what it says, piece by piece."""
+"""Reads a meter again and again and keeps what it says, piece by piece.
 
+A thread beside it takes the time server's stamps and sends the spool, so that no server
+that hangs delays a reading; the readings' own thread only collects the stamps.
+"""
+
+import threading
 import time
-from typing import Optional
+from itertools import compress
+from typing import Callable, List, Optional
 
 from agents.console import Console
 from agents.errors import SpoolFullError
-from agents.power.companion import Companion
-from agents.power.journal import MOST_SAMPLES, Journal, Log, log_of
-from agents.power.source import CounterLostError, MissedError, Reading, Source
+from agents.measuring.bracket import TimePath
+from agents.power.journal import MOST_SAMPLES, Journal, log_of
+from agents.power.meters import CounterLostError, MissedError, Reading, Source
+from agents.sending import Watch
 from agents.spool import Spool
 from agents.stopping import Stop
+from agents.timing.asking import NoTimeError, Stamp
 
+STAMP_EVERY_S = 30.0
+STAMP_RETRY_S = 5.0
 RETRY_S = 1.0
+PATIENCE_S = 10.0
+
+
+class Companion:
+    """Takes a stamp now and then, and watches the spool if it is given one."""
+
+    def __init__(
+        self, path: TimePath, watch: Optional[Watch], report: Callable[[str], None]
+    ) -> None:
+        self.path, self.watch, self.report = path, watch, report
+        self._stamps: List[Stamp] = []
+        self._silence = ""
+        self._stop = Stop()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stamps(self) -> List[Stamp]:
+        """Return the stamps taken since the last time this was asked."""
+        taken = []
+        while self._stamps:
+            taken.append(self._stamps.pop(0))
+        return taken
+
+    def stop(self) -> None:
+        """End the thread, if it can be ended, and take a last stamp."""
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+        if not self._thread.is_alive():
+            self._stop.close()
+            self._stamp()
+
+    def _go_on(self) -> None:
+        pause_s = 0.0
+        while not self._stop.wait(pause_s):
+            pause_s = self._stamp()
+            if self.watch is not None:
+                self.watch.look()
+
+    def _stamp(self) -> float:
+        """Take a stamp; return how long to wait before the next one."""
+        try:
+            self._stamps.append(self.path.stamp())
+        except NoTimeError as error:
+            if str(error) != self._silence:
+                self._silence = str(error)
+                self.report("No stamp, so the log waits for one: %s" % error)
+            return STAMP_RETRY_S
+        self._silence = ""
+        return STAMP_EVERY_S
 
 
 class Recorder:
@@ -32,7 +93,7 @@ class Recorder:
         self.readings = 0
         self._missed = ""
         self._last: Optional[Reading] = None
-        self._journal = Journal(folder, self._log())
+        self._journal = Journal(folder, log_of(source, host))
 
     def go_on_until(self, stop: Stop, seconds: float = 0.0) -> None:
         """Read until told to stop, or for so long."""
@@ -53,36 +114,33 @@ class Recorder:
         self._keep_stamps()
         self._journal.save(self.spool)
 
-    def _log(self) -> Log:
-        return log_of(self.source, self.host)
-
     def _read(self) -> bool:
         """Keep one reading; say whether there was one."""
         try:
             reading = self.source.read()
         except MissedError as missed:
-            self._say_missed(str(missed))
+            if str(missed) != self._missed:
+                self._missed = str(missed)
+                self._journal.note(self._missed)
+                self.console.say("No reading: %s. Trying again." % missed)
             return False
         except CounterLostError as lost:
             self.console.say(str(lost))
             self._journal.note(str(lost))
             self._journal.save(self.spool)
-            self._journal = Journal(self.folder, self._log())
+            self._journal = Journal(self.folder, log_of(self.source, self.host))
             return True
         if self._missed:
             self._missed = ""
             self.console.say("The meter reads again.")
         self._journal.add(reading)
-        self._show(reading)
+        if self.console.is_terminal:
+            watts = watts_between(self.source, self._last, reading)
+            shown = "" if watts is None else "%.1f W, " % watts
+            self.console.progress("%s%d readings" % (shown, self.readings + 1))
         self._last = reading
         self.readings += 1
         return True
-
-    def _say_missed(self, sentence: str) -> None:
-        if sentence != self._missed:
-            self._missed = sentence
-            self._journal.note(sentence)
-            self.console.say("No reading: %s. Trying again." % sentence)
 
     def _keep_stamps(self) -> None:
         for stamp in self.companion.stamps():
@@ -99,22 +157,16 @@ class Recorder:
             self.console.complain(str(error))
             return Journal(self.folder, self._journal.log, self._journal.number + 1)
 
-    def _show(self, reading: Reading) -> None:
-        if self.console.is_terminal:
-            watts = watts_between(self.source, self._last, reading)
-            told = "" if watts is None else "%.1f W, " % watts
-            self.console.progress("%s%d readings" % (told, self.readings + 1))
-
 
 def watts_between(
     source: Source, before: Optional[Reading], reading: Reading
 ) -> Optional[float]:
     """Return the power that a reading tells, of a counter since the one before."""
-    counted = [at for at, name in enumerate(source.channels) if name in source.total]
-    now = sum(reading.values[at] for at in counted)
+    is_counted = [name in source.total for name in source.channels]
+    now = sum(compress(reading.values, is_counted))
     if source.measures == "power":
         return now
     if before is None or reading.moment_us <= before.moment_us:
         return None
-    then = sum(before.values[at] for at in counted)
+    then = sum(compress(before.values, is_counted))
     return (now - then) / (reading.moment_us - before.moment_us) * 1e6

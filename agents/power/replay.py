@@ -12,7 +12,7 @@ from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from agents.errors import UsageError
 from agents.power.journal import Log, log_of
-from agents.power.source import Source
+from agents.power.meters import Source
 
 MOST_SAMPLES = 2000
 _FIRST_DATE_S = 1e9  # the year 2001: no log counts so many seconds from its own start
@@ -42,24 +42,24 @@ def rows_of(text: str, started_at: str = "", ahead_s: float = 0.0) -> List[Row]:
 
     ``ahead_s`` is how far the log's clock was ahead of this machine's.
     """
-    told = list(_rows(text))
-    if not told:
+    lines = list(_rows(text))
+    if not lines:
         raise UsageError("There is no row of a time and watts.")
     since_us = 0
-    if told[0][1] < _FIRST_DATE_S * 1e6:
+    if lines[0][1] < _FIRST_DATE_S * 1e6:
         if not started_at:
             raise UsageError(
                 "The times count from the log's own start: say when that was with "
                 "--started-at 2026-03-14T09:26:53+01:00"
             )
-        since_us = moment_us(started_at) - told[0][1]
-    found: List[Row] = []
-    for line, moment, watts in told:
+        since_us = moment_us(started_at) - lines[0][1]
+    rows: List[Row] = []
+    for line, moment, watts in lines:
         row = Row(moment + since_us - round(ahead_s * 1e6), watts)
-        if found and row.moment_us <= found[-1].moment_us:
+        if rows and row.moment_us <= rows[-1].moment_us:
             raise UsageError("Line %d: its time is not after the row before." % line)
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def moment_us(text: str) -> int:
@@ -67,8 +67,11 @@ def moment_us(text: str) -> int:
     found = _DATE.match(text)
     if found is None:
         raise UsageError('"%s" is no moment such as 2026-03-14T09:26:53+01:00' % text)
-    parts = [int(found.group(each)) for each in range(1, 7)]
-    seconds = calendar.timegm((*parts, 0, 0, 0)) - _zone_s(found.group(8))
+    seconds = calendar.timegm((*map(int, found.group(1, 2, 3, 4, 5, 6)), 0, 0, 0))
+    zone = (found.group(8) or "Z").replace(":", "")
+    if zone != "Z":
+        ahead_s = int(zone[1:3]) * 3600 + int(zone[3:5]) * 60
+        seconds -= ahead_s if zone[0] == "+" else -ahead_s
     part = (found.group(7) or ".0").replace(",", ".")
     return seconds * 1000000 + round(float("0" + part) * 1e6)
 
@@ -100,29 +103,22 @@ def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
-        cells = _cells(line)
-        moment = _moment_of(cells[0], units)
+        separator = next((sign for sign in ";\t" if sign in line), ",")
+        cells = [cell.strip(' "\t') for cell in line.split(separator)]
+        if _DATE.match(cells[0]):
+            moment: Optional[int] = moment_us(cells[0])
+        else:
+            count = _number(cells[0])
+            moment = None if count is None else round(count * units.microseconds)
         if moment is None and number == 1:
             is_ms = re.search(r"ms\W?$", cells[0].lower())
-            told = re.search(r"milli|kilo|m(?=w)|k(?=w)", "".join(cells[1:2]).lower())
-            scale = {"m": 1e-3, "k": 1e3}[told.group()[0]] if told else 1.0
+            prefix = re.search(r"milli|kilo|m(?=w)|k(?=w)", "".join(cells[1:2]).lower())
+            scale = {"m": 1e-3, "k": 1e3}[prefix.group()[0]] if prefix else 1.0
             units = _Units(1e3 if is_ms else 1e6, scale)
             continue
         if moment is None or len(cells) < 2:
             raise UsageError("Line %d is no row of a time and watts." % number)
         yield number, moment, _watts_of(cells[1], units, number)
-
-
-def _cells(line: str) -> List[str]:
-    separator = next((each for each in ";\t" if each in line), ",")
-    return [cell.strip(' "\t') for cell in line.split(separator)]
-
-
-def _moment_of(cell: str, units: _Units) -> Optional[int]:
-    if _DATE.match(cell):
-        return moment_us(cell)
-    number = _number(cell)
-    return None if number is None else round(number * units.microseconds)
 
 
 def _watts_of(cell: str, units: _Units, line: int) -> Optional[float]:
@@ -139,12 +135,3 @@ def _number(cell: str) -> Optional[float]:
     if not re.match(r"\d{1,15}(?:[.,]\d{1,9})?$", cell):
         return None
     return float(cell.replace(",", "."))
-
-
-def _zone_s(zone: Optional[str]) -> int:
-    if zone in (None, "Z"):
-        return 0
-    assert zone is not None
-    digits = zone.replace(":", "")
-    ahead_s = int(digits[1:3]) * 3600 + int(digits[3:5]) * 60
-    return ahead_s if zone[0] == "+" else -ahead_s

@@ -13,7 +13,7 @@ import select
 import time
 from typing import Any, List, NamedTuple, Optional
 
-from agents.power.source import MissedError, Reading, Source, SourceError
+from agents.power.meters import MissedError, Reading, Source, SourceError
 from agents.timing.clocks import monotonic_us
 
 DEVICE = "/dev/ttyUSB0"
@@ -175,17 +175,14 @@ def packet_of(count: bytes, fields: bytes) -> Optional[Packet]:
         return None
     if not all(cell == OFF or re.match(rb"-?\d{1,9}$", cell) for cell in cells):
         return None
-    told = [None if cell == OFF else int(cell) for cell in cells[:3]]
     watts, volts, amperes = (
-        None if each is None else each / _SCALES[at] for at, each in enumerate(told)
+        None if cell == OFF else int(cell) / scale
+        for cell, scale in zip(cells, _SCALES)
     )
-    packet = Packet(watts, volts, amperes)
-    return packet if _is_possible(packet) else None
-
-
-def _is_possible(packet: Packet) -> bool:
-    if packet.watts is None:
-        return True
-    if packet.volts is None or packet.amperes is None:
-        return packet.watts >= 0
-    return 0 <= packet.watts <= 1.1 * packet.volts * packet.amperes + _SLACK_W
+    if watts is not None:
+        most_w = float("inf")
+        if volts is not None and amperes is not None:
+            most_w = 1.1 * volts * amperes + _SLACK_W
+        if not 0 <= watts <= most_w:
+            return None
+    return Packet(watts, volts, amperes)

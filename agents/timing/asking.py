@@ -1,16 +1,23 @@
-"""Ask a time server, over TCP, UDP or HTTP; each is a function from nonce to time."""
+"""Ask a time server, over TCP, UDP or HTTP; each is a function from nonce to time.
+
+A stamp is an instant on its clock and on ours, with the round trip between them.
+"""
 
 import http.client
 import json
 import socket
-from typing import Any, Callable, Optional
+import uuid
+from typing import Any, Callable, List, NamedTuple, Optional
 from urllib.parse import urlsplit
 
+from agents.timing.clocks import Clocks, own_clocks
 from agents.timing.protocol import PORT, Told, stamp_request, told
 
 PATIENCE_S = 2.0
 LONGEST_REPLY = 512
 MOST_LATE_REPLIES = 32
+EXCHANGES = 8
+ENOUGH_FAILURES = 3  # then nobody is there, and each costs a time-out
 
 
 class NoTimeError(Exception):
@@ -45,6 +52,63 @@ def open_asking(address: str, patience_s: float = PATIENCE_S) -> Asking:
         return way(parts, patience_s)
     except (OSError, ValueError) as error:  # ValueError: a port that is no number
         raise NoTimeError("%s does not answer: %s" % (address, error)) from error
+
+
+class Stamp(NamedTuple):
+    """The exchange with the shortest round trip of several.
+
+    ``local`` times are the middle between asking and hearing.
+    """
+
+    clock: str
+    server_wall_us: int
+    server_monotonic_us: int
+    local_wall_us: int
+    local_monotonic_us: int
+    round_trip_us: int
+    exchanges: int
+
+
+def take_stamp(
+    asking: Asking, clocks: Optional[Clocks] = None, exchanges: int = EXCHANGES
+) -> Stamp:
+    """Ask several times and keep the exchange with the shortest round trip.
+
+    Raises NoTimeError if none of them was answered.
+    """
+    local = clocks or own_clocks()
+    stamps: List[Stamp] = []
+    for number in range(exchanges):
+        stamp = _exchange(asking, local)
+        if stamp is not None:
+            stamps.append(stamp)
+        elif not stamps and number + 1 >= ENOUGH_FAILURES:
+            break
+    if not stamps:
+        raise NoTimeError("The time server answered none of our questions.")
+    best = min(stamps, key=lambda stamp: stamp.round_trip_us)
+    return best._replace(exchanges=len(stamps))
+
+
+def _exchange(asking: Asking, local: Clocks) -> Optional[Stamp]:
+    wall_us, before_us = local.wall_us(), local.monotonic_us()
+    try:
+        answer = asking.ask(uuid.uuid4().hex[:16])
+    except OSError:
+        return None
+    after_us = local.monotonic_us()
+    if answer is None:
+        return None
+    half_us = (after_us - before_us) // 2
+    return Stamp(
+        clock=answer.clock,
+        server_wall_us=answer.wall_us,
+        server_monotonic_us=answer.monotonic_us,
+        local_wall_us=wall_us + half_us,
+        local_monotonic_us=before_us + half_us,
+        round_trip_us=after_us - before_us,
+        exchanges=1,
+    )
 
 
 def _over_tcp(parts: Any, patience_s: float) -> Asking:
@@ -84,25 +148,24 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
     return Asking(ask, sock.close)
 
 
-def _http_connection(parts: Any, patience_s: float) -> http.client.HTTPConnection:
-    place = (parts.hostname, parts.port)
-    if parts.scheme == "http":
-        return http.client.HTTPConnection(*place, timeout=patience_s)
-    from agents.trust import trusted
-
-    return http.client.HTTPSConnection(*place, timeout=patience_s, context=trusted())
-
-
 def _over_http(parts: Any, patience_s: float) -> Asking:
     """Ask Virtlab's server itself, over one connection that stays open."""
-    connection = _http_connection(parts, patience_s)
+    place = (parts.hostname, parts.port)
+    if parts.scheme == "http":
+        connection = http.client.HTTPConnection(*place, timeout=patience_s)
+    else:
+        from agents.client import trusted
+
+        connection = http.client.HTTPSConnection(
+            *place, timeout=patience_s, context=trusted()
+        )
     connection.connect()
     connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(nonce: str) -> Optional[Told]:
         try:
-            place = "%s/api/v1/time/?nonce=%s" % (parts.path.rstrip("/"), nonce)
-            connection.request("GET", place, headers={"Accept": "application/json"})
+            path = "%s/api/v1/time/?nonce=%s" % (parts.path.rstrip("/"), nonce)
+            connection.request("GET", path, headers={"Accept": "application/json"})
             answer = json.loads(connection.getresponse().read().decode())
             if answer["nonce"] != nonce:
                 return None

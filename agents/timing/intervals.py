@@ -10,7 +10,7 @@ path did.
 
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from agents.timing.stamps import Stamp
+from agents.timing.asking import Stamp
 
 RESOLUTION_US = 1
 OFFSET_LIMIT_US = 50000

@@ -12,8 +12,7 @@ import time
 
 sys.path.insert(0, "virtlab-agent.pyz")
 
-from agents.timing.asking import open_asking
-from agents.timing.stamps import Stamp, take_stamp
+from agents.timing.asking import Stamp, open_asking, take_stamp
 
 SETTINGS = 5
 GOOD_S = 0.01

@@ -6,7 +6,7 @@ import pytest
 
 from agents.__main__ import COMMANDS
 from agents.client import Client
-from agents.watching import Watch
+from agents.sending import Watch
 from bench.stage import AWAY, LIMIT_BYTES, TOKEN, bare_bytes, staged
 
 LIMIT_IDLE = 0.001

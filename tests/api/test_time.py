@@ -4,10 +4,9 @@ import time
 
 import pytest
 
-from agents.timing.asking import open_asking
+from agents.timing.asking import open_asking, take_stamp
 from agents.timing.clocks import own_clocks
 from agents.timing.intervals import interval_of, offset_of
-from agents.timing.stamps import take_stamp
 from api import time as time_module
 
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from agents import checkup
+from agents.commands import doctor as checkup
 from agents.home import Enrolment, open_spool, save_enrolment
 from bench.stage import TOKEN
 
@@ -85,11 +85,10 @@ def test_refused_runs_are_worth_knowing(doctor, enrolled):
 
 
 def test_a_clock_that_is_off_is_worth_knowing(enrolled, monkeypatch):
-    from agents.timing import stamps
-    from agents.timing.stamps import Stamp
+    from agents.timing.asking import Stamp
 
     off = Stamp("c", 1_000_000, 0, 1_060_000, 0, 400, 8)
-    monkeypatch.setattr(stamps, "take_stamp", lambda _: off)
+    monkeypatch.setattr(checkup, "take_stamp", lambda _: off)
 
     finding = checkup._clock("udp://127.0.0.1:9")
 

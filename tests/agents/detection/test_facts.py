@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.detection import cpus, disks, kernels, networks
-from agents.detection.facts import facts_of_linux, gather_facts, stated
+from agents.detection import facts
+from agents.detection.facts import gather_facts, stated
 
 DOCS = Path(__file__).parents[3] / "docs" / "agents.md"
 
@@ -69,7 +69,7 @@ def root(tmp_path):
 
 
 def test_it_counts_sockets_cores_and_threads(root):
-    found = cpus.facts(str(root))
+    found = facts.cpu_facts(str(root))
 
     assert (found["sockets"], found["cores"], found["threads"]) == (2, 4, 8)
     assert (found["smt"], found["numa nodes"]) == ("on", 2)
@@ -80,7 +80,7 @@ def test_it_counts_sockets_cores_and_threads(root):
 
 
 def test_a_kb_of_meminfo_is_1024_bytes(root):
-    found = cpus.facts(str(root))
+    found = facts.cpu_facts(str(root))
 
     assert (found["memory bytes"], found["huge pages"]) == (65536 * 1024, 3)
     assert found["transparent huge pages"] == "madvise"
@@ -91,20 +91,20 @@ def test_a_kb_of_meminfo_is_1024_bytes(root):
     [("1", None, "off"), ("0", None, "on"), (None, "1", "on"), (None, "0", "off")],
 )
 def test_intel_says_no_turbo_and_others_say_boost(no_turbo, boost, said):
-    assert cpus.turbo(no_turbo, boost) == said
-    assert cpus.turbo(None, None) is None
+    assert facts.turbo(no_turbo, boost) == said
+    assert facts.turbo(None, None) is None
 
 
-def test_a_cpu_without_topology_has_no_invented_sockets():
-    blocks = cpus.cpu_blocks("processor\t: 0\nmodel name\t: old\n")
+def test_a_cpu_without_topology_has_no_invented_sockets(root):
+    (root / "proc/cpuinfo").write_text("processor\t: 0\nmodel name\t: old\n")
 
-    topology = cpus._topology(blocks)
+    found = facts.cpu_facts(str(root))
 
-    assert topology == {"sockets": None, "cores": None, "threads": 1}
+    assert (found["sockets"], found["cores"], found["threads"]) == (None, None, 1)
 
 
 def test_it_reads_kernel_clock_mitigations_and_hypervisor(root):
-    found = stated(kernels.facts(str(root)))
+    found = stated(facts.kernel_facts(str(root)))
 
     assert found["distribution"] == "Debian GNU/Linux 12"
     assert found["mitigations"] == {"meltdown": "Mitigation: PTI"}
@@ -113,19 +113,19 @@ def test_it_reads_kernel_clock_mitigations_and_hypervisor(root):
 
 
 def test_guest_time_is_not_counted_twice(root):
-    assert kernels.facts(str(root))["steal"] == {
+    assert facts.kernel_facts(str(root))["steal"] == {
         "stolen ticks": 67,
         "all ticks": 1000,
     }
-    assert kernels.steal("cpu 1 2 3 4\n") is None
+    assert facts.steal("cpu 1 2 3 4\n") is None
 
 
 def test_the_command_line_is_kept_only_where_it_tunes(root):
-    assert kernels.facts(str(root))["kernel tuning"] == "mitigations=off nosmt"
+    assert facts.kernel_facts(str(root))["kernel tuning"] == "mitigations=off nosmt"
 
 
 def test_it_reads_disks_and_leaves_out_what_the_kernel_makes_up(root):
-    found = disks.facts(str(root))
+    found = facts.disk_facts(str(root))
 
     assert list(found) == ["sda"]
     assert found["sda"]["bytes"] == 2048 * 512
@@ -137,7 +137,7 @@ def test_it_reads_disks_and_leaves_out_what_the_kernel_makes_up(root):
 
 
 def test_it_reads_networks_and_a_speed_below_zero_is_none(root):
-    found = networks.facts(str(root))
+    found = facts.network_facts(str(root))
 
     assert sorted(found) == ["eth0", "veth1"]
     assert (found["eth0"]["speed Mbit/s"], found["eth0"]["driver"]) == (1000, "e1000e")
@@ -148,11 +148,11 @@ def test_it_reads_the_offloads_that_matter():
     printed = "Features for eth0:\nrx-checksumming: on [fixed]\nrx-fcs: off\n"
     printed += "\ttx-checksum-ipv4: on\ntcp-segmentation-offload: off\n"
 
-    assert networks.offloads(printed) == {
+    assert facts.offloads(printed) == {
         "rx-checksumming": "on",
         "tcp-segmentation-offload": "off",
     }
-    assert networks.offloads(None) == {}
+    assert facts.offloads(None) == {}
 
 
 def test_what_is_not_known_is_left_out_at_every_depth():
@@ -167,6 +167,9 @@ def test_the_facts_of_this_machine_are_json_of_documented_names(root):
 
     assert json.loads(json.dumps(found)) == found
     assert found["threads"] >= 1
-    made = facts_of_linux(str(root))
-    for name in {*found, *made, *made["disks"]["sda"], *made["networks"]["eth0"]}:
+    names = {*found, *gather_facts(str(root))}
+    names |= {*facts.cpu_facts(str(root)), *facts.kernel_facts(str(root))}
+    names |= {*facts.disk_facts(str(root))["sda"]}
+    names |= {*facts.network_facts(str(root))["eth0"]}
+    for name in names:
         assert f"`{name}`" in documented, name

@@ -9,8 +9,8 @@ import pytest
 
 from agents import build
 from agents.errors import UsageError
-from agents.kernels import building, running
-from agents.toolbox import PROGRAMS
+from agents.kernels import building
+from agents.measuring.runners import PROGRAMS
 
 KERNELS = [each for each in PROGRAMS if each.tool.startswith("virtlab-")]
 
@@ -148,14 +148,14 @@ def test_a_machine_has_one_name(monkeypatch, machine, bits, name):
     ],
 )
 def test_only_tcp_speaks_the_studies_protocol(told, address):
-    assert running.studies_address(told) == address
+    assert building.studies_address(told) == address
 
 
 def test_the_words_of_a_kernel(at_home, monkeypatch):
-    monkeypatch.setattr(running, "free_bytes", lambda: 7_000_000)
+    monkeypatch.setattr(building, "free_bytes", lambda: 7_000_000)
 
-    linpack = running.linpack_argv("50,100", 60, time_server="tcp://beta")
-    memory = running.memory_argv(0.1)
+    linpack = building.linpack_argv("50,100", 60, time_server="tcp://beta")
+    memory = building.memory_argv(0.1)
 
     assert linpack[1:] == [
         *("--budget-s", "60", "--sizes", "50,100"),

@@ -3,8 +3,7 @@
 import pytest
 
 from agents.errors import UsageError
-from agents.measuring.runners import RUNNERS, Wishes, steps_of, version_argv
-from agents.toolbox import PROGRAMS
+from agents.measuring.runners import PROGRAMS, RUNNERS, Wishes, steps_of, version_argv
 
 
 @pytest.fixture(autouse=True)

@@ -14,9 +14,9 @@ from agents.planning.barrier import (
     wait_for,
     window_of,
 )
-from agents.timing import stamps
+from agents.timing import asking
+from agents.timing.asking import Stamp
 from agents.timing.clocks import Clocks, own_clocks
-from agents.timing.stamps import Stamp
 
 TRUE = own_clocks()
 
@@ -33,7 +33,7 @@ def lie(monkeypatch):
 
         clocks = Clocks("guest", TRUE.wall_us, lying_us)
         sleep = time.sleep
-        monkeypatch.setattr(stamps, "own_clocks", lambda: clocks)
+        monkeypatch.setattr(asking, "own_clocks", lambda: clocks)
         monkeypatch.setattr(barrier, "monotonic_us", lying_us)
         monkeypatch.setattr(barrier.time, "sleep", lambda s: sleep(s / pace))
 

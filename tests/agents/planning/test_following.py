@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.measuring.bracket import TimePath
-from agents.planning.following import Follower
-from agents.planning.keeping import Held, Keeping
-from agents.planning.working import Slot
+from agents.planning.following import Follower, Held, Keeping, Slot
 from bench.stage import PART
 
 REAL = Path(__file__).parents[2] / "data" / "hackbench" / "process.txt"

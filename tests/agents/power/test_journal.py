@@ -8,9 +8,9 @@ import pytest
 
 from agents.errors import SpoolFullError
 from agents.power.journal import Journal, document_of, log_of, save_abandoned
-from agents.power.source import Reading, Source
+from agents.power.meters import Reading, Source
 from agents.spool import POWER, Spool
-from agents.timing.stamps import Stamp
+from agents.timing.asking import Stamp
 
 STAMP = Stamp("clock", 1, 2, 3, 4, 5, 8)
 

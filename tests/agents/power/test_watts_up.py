@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.power import watts_up
-from agents.power.source import MissedError, SourceError
+from agents.power.meters import MissedError, SourceError
 from agents.power.watts_up import Packet, WattsUp, packet_of
 from tests.agents.power.conftest import packet
 

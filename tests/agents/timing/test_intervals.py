@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agents.timing.asking import Asking, NoTimeError
+from agents.timing.asking import Asking, NoTimeError, Stamp, take_stamp
 from agents.timing.clocks import Clocks
 from agents.timing.intervals import (
     ClocksDifferError,
@@ -14,7 +14,6 @@ from agents.timing.intervals import (
     suspicions,
 )
 from agents.timing.protocol import Told
-from agents.timing.stamps import Stamp, take_stamp
 
 
 class World:

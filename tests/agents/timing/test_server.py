@@ -8,9 +8,8 @@ from itertools import pairwise
 import pytest
 
 from agents.timing import server as server_module
-from agents.timing.asking import NoTimeError, open_asking
+from agents.timing.asking import NoTimeError, open_asking, take_stamp
 from agents.timing.intervals import interval_of, offset_of
-from agents.timing.stamps import take_stamp
 from bench.stage import KeepingServer
 from tests.agents.conftest import serving, telling_time
 

@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from agents.measuring import runners
-from agents.measuring.runners import Wishes
-from agents.toolbox import Program
+from agents.measuring.runners import Program, Wishes
 from benchmarks.analysis.planning import (
     KNOWN,
     MOST_STEPS,

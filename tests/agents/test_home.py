@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agents.quiet import Quiet, is_quiet
-from agents.watching import Watch
+from agents.home import Quiet, is_quiet
+from agents.sending import Watch
 
 ROOT = Path(__file__).parents[2]
 HOLDER = """
     import time
-    from agents.quiet import Quiet
+    from agents.home import Quiet
 
     with Quiet():
         print("held", flush=True)

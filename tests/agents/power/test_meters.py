@@ -1,10 +1,18 @@
-"""RAPL from a powercap tree: all zones, wraps, and what forbids reading."""
+"""Meters inside a machine: RAPL from a powercap tree, IPMI DCMI through an ipmitool."""
+
+from pathlib import Path
 
 import pytest
 
-from agents.power import rapl
-from agents.power.rapl import Rapl
-from agents.power.source import CounterLostError, MissedError, SourceError
+from agents.power import meters
+from agents.power.meters import (
+    CounterLostError,
+    IpmiDcmi,
+    MissedError,
+    Rapl,
+    SourceError,
+    watts_of,
+)
 from bench.stage import LIMIT_UJ
 
 
@@ -17,7 +25,7 @@ def clock(monkeypatch):
         now["us"] += 500_000
         return now["us"]
 
-    monkeypatch.setattr(rapl, "monotonic_us", look)
+    monkeypatch.setattr(meters, "monotonic_us", look)
     return now
 
 
@@ -76,7 +84,7 @@ def test_counters_of_root_say_what_to_do(powercap, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     # Root, who runs these tests in a container, may read whatever its mode says.
-    monkeypatch.setattr(rapl, "open", refuse, raising=False)
+    monkeypatch.setattr(meters, "open", refuse, raising=False)
 
     with pytest.raises(SourceError, match=r"by root only.*chmod a\+r"):
         Rapl(str(powercap.folder)).open()
@@ -87,3 +95,52 @@ def test_a_counter_that_is_gone_is_missed(source, powercap):
 
     with pytest.raises(MissedError, match="cannot be read"):
         source.read()
+
+
+DATA = Path(__file__).parents[2] / "data" / "ipmi-dcmi"
+ACTIVATED = (DATA / "ipmitool-activated.txt").read_text()
+DEACTIVATED = (DATA / "ipmitool-deactivated.txt").read_text()
+NO_BMC = (DATA / "no-bmc.txt").read_text()
+
+
+def test_a_reading_is_the_instantaneous_power(ipmitool):
+    ipmitool(ACTIVATED)
+    source = IpmiDcmi()
+
+    source.open()
+
+    assert source.read().values == [332.0]
+
+
+def test_a_deactivated_reading_is_none_whatever_it_says(ipmitool):
+    ipmitool(DEACTIVATED)
+
+    with pytest.raises(MissedError, match="deactivated"):
+        IpmiDcmi().read()
+
+
+def test_0_watts_are_no_reading():
+    with pytest.raises(MissedError, match="does not measure"):
+        watts_of(ACTIVATED.replace("332 Watts", "  0 Watts"))
+
+
+def test_a_machine_without_a_controller_says_what_is_needed(ipmitool):
+    ipmitool(NO_BMC, code=1)
+
+    with pytest.raises(SourceError, match=r"Could not open device.*modprobe"):
+        IpmiDcmi().open()
+
+
+def test_a_missing_ipmitool_is_named_with_its_package(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(SourceError, match="apt install ipmitool"):
+        IpmiDcmi().open()
+
+
+@pytest.mark.parametrize("lines", range(1, 8))
+def test_an_answer_that_is_cut_off_is_missed(lines):
+    cut = "".join(ACTIVATED.splitlines(keepends=True)[:lines])
+
+    with pytest.raises(MissedError):
+        watts_of(cut)
