@@ -19,7 +19,7 @@ XEN_PAGE = f"/studies/alpha-lab/{XEN}/"
 # The question of each step, and what the reader must find on its page.
 STEPS = [
     ("What does Xen cost in memory?", "Component: Memory"),
-    ("Why is there no verdict?", "no verdict: single run"),
+    ("Why is there no verdict?", "not assessed: single run"),
     ("Which settings moved the network?", "Guest tools installed"),
     ("Would you have seen this mistake?", "off by a factor near 10"),
     ("What if a disk has two speeds?", "Two speeds"),
@@ -82,7 +82,7 @@ def test_the_keyboard_alone_walks_there_and_back(chromium, site):
         press_through(page, "Tab Tab Enter", "Why is there no verdict?")
         press_through(page, "Tab Tab Tab Enter", "")
         assert "tour" not in browsing.query(page)
-        expect(page.locator("h1")).to_contain_text("no verdict: single run")
+        expect(page.locator("h1")).to_contain_text("not assessed: single run")
 
 
 def press_through(page, keys, question):

@@ -69,7 +69,7 @@ def test_one_finds_why_a_verdict_is_refused(visit):
     link.click()
 
     expect(page).to_have_url(re.compile(f"/cells/{cell.pk}/$"))
-    expect(page.locator("h1")).to_contain_text("no verdict: single run")
+    expect(page.locator("h1")).to_contain_text("not assessed: single run")
     assert visit.errors == []
 
 

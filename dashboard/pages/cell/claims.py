@@ -1,5 +1,6 @@
 """One sentence that may be quoted, or the reason why there is none."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -16,8 +17,66 @@ from benchmarks.models import Cell
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.addresses import address
-from dashboard.pages.cell.quoting import NAME, quoted_of
+from dashboard.kit.figures import for_files, ratio
 from dashboard.wording import Text, states
+
+NAME: Final = "quoted"
+NUMBER = r"(\d{1,9}(?:\.\d{1,12})?(?:e-\d{1,3})?)"
+COUNT = r"([1-9]\d{0,8})"
+VERDICT = "(slower|faster|equivalent|undetermined)"
+FORM = re.compile("_".join([*[NUMBER] * 3, *[COUNT] * 2, VERDICT]), re.ASCII)
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """The numbers of a claim, as its sentence writes them."""
+
+    ratio: str
+    low: str
+    high: str
+    n: int
+    baseline_n: int
+    verdict: str
+
+    def __str__(self) -> str:
+        """Return it as it stands in an address."""
+        parts = (self.ratio, self.low, self.high, self.n, self.baseline_n, self.verdict)
+        return "_".join(map(str, parts))
+
+
+def quoted_of(row: ComparisonRow) -> Quoted | None:
+    """Return what a claim about this cell quotes now; None where nothing may be."""
+    judged = row.shown.judgement
+    if (
+        judged is None
+        or row.shown.ratio is None
+        or judged.low is None
+        or judged.high is None
+    ):
+        return None
+    return Quoted(
+        _plain(row.shown.ratio),
+        _plain(judged.low),
+        _plain(judged.high),
+        n=row.shown.n,
+        baseline_n=row.shown.baseline_n or 0,
+        verdict=judged.verdict,
+    )
+
+
+def _plain(value: float) -> str:
+    with for_files():
+        return ratio(value).replace(",", "")
+
+
+def quoted_in(text: str) -> Quoted | None:
+    """Read it from an address; None for anything else that may stand there."""
+    found = FORM.fullmatch(text)
+    if found is None:
+        return None
+    told, low, high, n, baseline_n, verdict = found.groups()
+    return Quoted(told, low, high, int(n), int(baseline_n), verdict)
+
 
 SAYINGS: Final[Mapping[str, Text]] = {
     "slower": gettext_lazy("it is slower by more than %(margin)s\N{NO-BREAK SPACE}%%"),
@@ -53,7 +112,7 @@ def cell_claim(found: Evidence, *, page: str, baseline: str) -> Claim | Refusal:
 
     ``page`` is the address of the cell's page without a query, ``baseline`` the id of
     the chosen system. The link carries the numbers, so that the page can say later
-    whether they still stand (`dashboard.pages.cell.quoting`).
+    whether they still stand (`dashboard.pages.cell.claims`).
     """
     query = {"baseline": baseline, NAME: str(quoted_of(found.row) or "")}
     return claim(

@@ -1,220 +1,265 @@
 """The charts of a cell with their words, each with the same numbers as a table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.intervals import LEAST_RUNS, hodges_lehmann
+from benchmarks.analysis.intervals import (
+    LEAST_RUNS,
+    MeanInterval,
+    hodges_lehmann,
+    mean_interval,
+)
+from benchmarks.analysis.shape import MIN_RUNS
+from benchmarks.comparing.evidence import CellSamples
 from benchmarks.models import Cell
+from dashboard import wording
 from dashboard.charts.drawings import NONE, Drawing, number
-from dashboard.kit.figures import brief
-from dashboard.pages.cell.distributions import (
+from dashboard.kit import figures
+from dashboard.pages.cell.charts import (
     QUANTILES,
+    Side,
+    Speed,
+    Strand,
     bins_of,
     described,
     ecdf,
     histogram,
+    order,
     quantiles,
     spanned,
+    strip,
 )
-from dashboard.pages.cell.order import order
-from dashboard.pages.cell.side import Side
-from dashboard.pages.cell.strip import strip
 
 ROWS_SHOWN = 500
 MOST_PAIRED = 1_000  # runs: half a million pairs
+FAINT_RUNS = 2
+TOKENS = ("--series-2", "--series-1")
 
 
-def cell_charts(sides: Sequence[Side], cells: Sequence[Cell]) -> tuple[Drawing, ...]:
-    """Return what can be drawn honestly: single samples not at all, and of single runs
-    their iterations only.
-    """
-    if not any(side.has_iterations or len(side.strands) > 1 for side in sides):
-        return ()
-    charts = [_strip(sides, cells)]
-    if any(len(side.strands) > 1 for side in sides):
-        charts += [_order(sides)]
-        charts += [_histogram(sides), _ecdf(sides)] if described(sides) else []
-    return tuple(charts)
+def has_single_figure(cell: Cell) -> bool:
+    """Whether one figure may stand for the cell's runs."""
+    return not cell.shape_codes
 
 
-def _strip(sides: Sequence[Side], cells: Sequence[Cell]) -> Drawing:
-    columns = [_summary(side, cell) for side, cell in zip(sides, cells, strict=True)]
-    names = [name for name, _value in columns[0]]
-    values = [[value for _name, value in column] for column in columns]
-    return Drawing(
-        slug="strip",
-        title=_("Every sample"),
-        note=" ".join(_strip_words(sides)),
-        figure=strip(sides, _value_title(sides)) or {},
-        head=("", *(side.name for side in sides)),
-        rows=tuple(zip(names, *values, strict=True)),
-    )
-
-
-def _strip_words(sides: Sequence[Side]) -> list[str]:
-    words = [_("Each dot is a sample, each line of dots a run, the first on top.")]
-    if any(side.outliers for side in sides):
-        words.append(_("Rings are outliers: labelled, never deleted."))
-    if any(side.outliers and _is_ring_of_means(side) for side in sides):
-        words.append(_("Where a run has several samples its ring is at their mean."))
-    if any(side.speeds for side in sides):
-        words.append(_("Tall lines are the two speeds."))
-    if any(side.box for side in sides):
-        words.append(_("The box has the quartiles and the median of the runs."))
-    if any(side.mean for side in sides):
-        words.append(_("The diamond is the mean with its 95 % interval."))
-    return words
-
-
-def _is_ring_of_means(side: Side) -> bool:
-    return side.is_of_run_means and side.has_iterations
-
-
-def _summary(side: Side, cell: Cell) -> list[tuple[str, str]]:
-    low, q1, median, q3, high = side.box or (
-        cell.minimum,
-        None,
-        None,
-        None,
-        cell.maximum,
-    )
-    mean = side.mean
-    interval = f"{brief(mean.low)} \N{EN DASH} {brief(mean.high)}" if mean else NONE
+def speeds_of(cell: Cell) -> list[Speed]:
+    """Return the two speeds of a cell in words and numbers; none where it has one."""
+    modes: list[dict[str, Any]] = (cell.shape or {}).get("modes", [])
+    if len(modes) < 2:
+        return []
+    centres = figures.told_apart(*(mode["centre"] for mode in modes))
     return [
-        (_("Runs"), str(cell.n)),
-        (_("Samples"), str(cell.sample_count)),
-        (_("Smallest run"), _said(low, side)),
-        (_("Lower quartile"), _said(q1, side)),
-        (_("Median"), _said(median, side)),
-        (_("Upper quartile"), _said(q3, side)),
-        (_("Largest run"), _said(high, side)),
-        (_("Mean"), _said(mean.mean if mean else None, side)),
-        (_("95 % interval of the mean"), interval),
-        (_("Hodges-Lehmann, from 10 runs on"), _said(_paired(side, cell), side)),
-        (_("Two speeds"), ", ".join(speed.label for speed in side.speeds) or NONE),
-        (_("Outliers"), _outliers(side)),
+        Speed(
+            _("%(centre)s (%(percent)s\N{NO-BREAK SPACE}%%)")
+            % {
+                "centre": wording.quantity(centre, cell.case.unit),
+                "percent": figures.number(100 * mode["share"], ".0f"),
+            },
+            mode["centre"],
+            mode["count"],
+        )
+        for mode, centre in zip(modes, centres, strict=True)
     ]
 
 
-def _paired(side: Side, cell: Cell) -> float | None:
+def cell_charts(
+    cells: Sequence[Cell], samples: Sequence[CellSamples]
+) -> tuple[Drawing, ...]:
+    """Return what can be drawn honestly of a cell and its baseline, if it has one.
+
+    Single samples are not drawn at all, and of single runs their iterations only.
+    """
+    names = (_("this cell"), _("baseline"))
+    sides = [
+        _side(cell, found, name, token)
+        for cell, found, name, token in zip(cells, samples, names, TOKENS, strict=False)
+    ]
+    if not any(side.has_iterations or len(side.strands) > 1 for side in sides):
+        return ()
+    unit = next((side.unit for side in sides if side.unit), "") or _("value")
+    charts = [_strip(sides, cells, unit)]
+    if any(len(side.strands) > 1 for side in sides):
+        charts += [_order(sides, unit)]
+        if described(sides):
+            charts += [_histogram(sides, unit), _ecdf(sides, unit)]
+    return tuple(charts)
+
+
+def _side(cell: Cell, samples: CellSamples, name: str, token: str) -> Side:
+    """Return what the charts draw of a cell."""
+    stored = cell.shape or {}
+    # Of more samples than are here the places in the stored shape would be others.
+    shape = stored if stored.get("n") == len(samples.series) else {}
+    speeds = speeds_of(cell)
+    quartiles = (cell.minimum, cell.q1, cell.median, cell.q3, cell.maximum)
+    box = None
+    if cell.n >= MIN_RUNS and not speeds and None not in quartiles:
+        low, q1, median, q3, high = (value or 0.0 for value in quartiles)
+        box = (low, q1, median, q3, high)
+    mean: MeanInterval | None = None
+    if cell.mean is not None and cell.m2 is not None and has_single_figure(cell):
+        mean = mean_interval(cell.n, cell.mean, cell.m2, cell.resolution)
+    return Side(
+        name=name,
+        token=token,
+        unit=cell.case.unit,
+        strands=tuple(
+            Strand(_("run %(n)s") % {"n": run.run_id}, run.session, run.values)
+            for run in samples.runs
+        ),
+        series=samples.series,
+        speeds=tuple(speeds) if shape else (),
+        outliers=tuple(shape.get("outliers", ())),
+        period=shape.get("period"),
+        is_first_apart="first_run" in cell.shape_codes.split(","),
+        box=box,
+        mean=mean,
+        mean_label=_("mean"),
+        is_faint=cell.n == FAINT_RUNS,
+    )
+
+
+def _strip(sides: Sequence[Side], cells: Sequence[Cell], unit: str) -> Drawing:
+    ringed = [side for side in sides if side.outliers]
+    note = [_("Each dot is a sample, each line of dots a run, the first on top.")]
+    if ringed:
+        note.append(_("Rings are outliers: labelled, never deleted."))
+    if any(side.is_of_run_means and side.has_iterations for side in ringed):
+        note.append(_("Where a run has several samples its ring is at their mean."))
+    if any(side.speeds for side in sides):
+        note.append(_("Tall lines are the two speeds."))
+    if any(side.box for side in sides):
+        note.append(_("The box has the quartiles and the median of the runs."))
+    if any(side.mean for side in sides):
+        note.append(_("The diamond is the mean with its 95 % interval."))
+
+    columns = [_summary(side, cell) for side, cell in zip(sides, cells, strict=True)]
+    values = [column.values() for column in columns]
+    return Drawing(
+        slug="strip",
+        title=_("Every sample"),
+        note=" ".join(note),
+        figure=strip(sides, unit) or {},
+        head=("", *(side.name for side in sides)),
+        rows=tuple(zip(columns[0], *values, strict=True)),
+    )
+
+
+def _summary(side: Side, cell: Cell) -> dict[str, str]:
+    """Return what the strip shows of a side, as a column of its table."""
+    ends = (cell.minimum, None, None, None, cell.maximum)
+    low, q1, median, q3, high = side.box or ends
+    mean, texts, paired = side.mean, side.texts(), None
     is_whole = side.is_of_run_means and len(side.series) == cell.n
-    if side.box is None or not is_whole or not LEAST_RUNS <= cell.n <= MOST_PAIRED:
-        return None
-    return hodges_lehmann(side.series)
+    if side.box and is_whole and LEAST_RUNS <= cell.n <= MOST_PAIRED:
+        paired = hodges_lehmann(side.series)
+    return {
+        _("Runs"): str(cell.n),
+        _("Samples"): str(cell.sample_count),
+        _("Smallest run"): number(low, side.unit),
+        _("Lower quartile"): number(q1, side.unit),
+        _("Median"): number(median, side.unit),
+        _("Upper quartile"): number(q3, side.unit),
+        _("Largest run"): number(high, side.unit),
+        _("Mean"): number(mean.mean if mean else None, side.unit),
+        _("95 % interval of the mean"): spanned(mean.low, mean.high) if mean else NONE,
+        _("Hodges-Lehmann, from 10 runs on"): number(paired, side.unit),
+        _("Two speeds"): ", ".join(speed.label for speed in side.speeds) or NONE,
+        _("Outliers"): "; ".join(f"{at + 1}. {texts[at]}" for at in side.outliers)
+        or NONE,
+    }
 
 
-def _outliers(side: Side) -> str:
-    texts = side.texts()
-    return "; ".join(f"{at + 1}. {texts[at]}" for at in side.outliers) or NONE
-
-
-def _said(value: float | None, side: Side) -> str:
-    return number(value, side.unit)
-
-
-def _order(sides: Sequence[Side]) -> Drawing:
+def _order(sides: Sequence[Side], unit: str) -> Drawing:
     drawn = [side for side in sides if len(side.series) > 1]
+    has_iterations = any(side.has_iterations for side in drawn)
+    note = [_("Left to right as they were done.")]
+    note += [
+        _("Marks of one form are %(period)s runs apart in %(side)s.")
+        % {"period": side.period, "side": side.name}
+        for side in drawn
+        if side.period
+    ]
+    if has_iterations:
+        note.append(_("Thin lines part the runs."))
+    if any(len({strand.session for strand in side.strands}) > 1 for side in drawn):
+        note.append(_("Dashed lines part the sessions."))
+
     rows = [row for side in drawn for row in _ordered_rows(side)]
-    title = _("sample") if any(side.has_iterations for side in drawn) else _("run")
+    title = _("sample") if has_iterations else _("run")
     return Drawing(
         slug="order",
         title=_("Run order"),
-        note=" ".join([_("Left to right as they were done."), *_order_words(drawn)]),
-        figure=order(drawn, _value_title(sides), title, _("first run")) or {},
+        note=" ".join(note),
+        figure=order(drawn, unit, title, _("first run")) or {},
         head=("", _("Number"), _("Value"), _("Session"), _("Speed")),
         rows=tuple(rows[:ROWS_SHOWN]),
         is_cut=len(rows) > ROWS_SHOWN,
     )
 
 
-def _order_words(sides: Sequence[Side]) -> list[str]:
-    words = [
-        _("Marks of one form are %(period)s runs apart in %(side)s.")
-        % {"period": side.period, "side": side.name}
-        for side in sides
-        if side.period
-    ]
-    if any(side.has_iterations for side in sides):
-        words.append(_("Thin lines part the runs."))
-    if any(len({strand.session for strand in side.strands}) > 1 for side in sides):
-        words.append(_("Dashed lines part the sessions."))
-    return words
-
-
-def _ordered_rows(side: Side) -> list[tuple[str, ...]]:
+def _ordered_rows(side: Side) -> Iterator[tuple[str, ...]]:
     sessions = [strand.session for strand in side.strands]
     if not side.is_of_run_means:
-        sessions = [each.session for each in side.strands for _value in each.values]
+        sessions = [run.session for run in side.strands for _value in run.values]
     labels = [speed.label for speed in side.speeds] or [NONE]
-    each = zip(side.series, sessions, side.speed_of(), strict=True)
-    return [
-        (side.name, str(at), _said(value, side), session or NONE, labels[speed])
-        for at, (value, session, speed) in enumerate(each, start=1)
-    ]
+    points = zip(side.series, sessions, side.speed_of(), strict=True)
+    for place, (value, session, speed) in enumerate(points, start=1):
+        text = number(value, side.unit)
+        yield side.name, str(place), text, session or NONE, labels[speed]
 
 
-def _histogram(sides: Sequence[Side]) -> Drawing:
+def _histogram(sides: Sequence[Side], unit: str) -> Drawing:
     drawn = described(sides)
-    bins = bins_of(drawn)
-    return Drawing(
-        slug="histogram",
-        title=_("Histogram"),
-        note=_distribution_note(sides, drawn),
-        figure=histogram(drawn, _value_title(sides), _("number")) or {},
-        head=(_("Bin"), *(side.name for side in drawn)),
-        rows=tuple(
-            (spanned(low, high), *map(str, counts))
-            for (low, high), *counts in zip(
-                pairwise(bins.edges), *bins.counts, strict=True
-            )
-        ),
-    )
-
-
-def _distribution_note(sides: Sequence[Side], drawn: Sequence[Side]) -> str:
-    words = [_counted(side) for side in drawn]
-    if len(set(words)) == 1:
-        words = words[:1]
+    counted = [
+        _("One count is one run.")
+        if side.is_of_run_means
+        else _("One count is one sample: there are too few runs.")
+        for side in drawn
+    ]
+    if len(set(counted)) == 1:
+        note = counted[:1]
     else:
-        words = [
-            f"{side.name}: {said}" for side, said in zip(drawn, words, strict=True)
-        ]
+        parts = zip(drawn, counted, strict=True)
+        note = [f"{side.name}: {text}" for side, text in parts]
     if any(side.speeds for side in drawn):
-        words.append(
+        note.append(
             _("Two speeds have a colour each; the dashed lines are their medians.")
         )
     if missing := [side.name for side in sides if side not in drawn]:
         names = ", ".join(missing)
-        words.append(_("Too few runs to draw: %(names)s.") % {"names": names})
-    return " ".join(words)
+        note.append(_("Too few runs to draw: %(names)s.") % {"names": names})
+
+    bins = bins_of(drawn)
+    counts = zip(pairwise(bins.edges), *bins.counts, strict=True)
+    return Drawing(
+        slug="histogram",
+        title=_("Histogram"),
+        note=" ".join(note),
+        figure=histogram(drawn, unit, _("number")) or {},
+        head=(_("Bin"), *(side.name for side in drawn)),
+        rows=tuple((spanned(*ends), *map(str, numbers)) for ends, *numbers in counts),
+    )
 
 
-def _counted(side: Side) -> str:
-    if side.is_of_run_means:
-        return _("One count is one run.")
-    return _("One count is one sample: there are too few runs.")
-
-
-def _ecdf(sides: Sequence[Side]) -> Drawing:
+def _ecdf(sides: Sequence[Side], unit: str) -> Drawing:
     drawn = described(sides)
-    columns = [[_said(value, side) for value in quantiles(side)] for side in drawn]
-    words = [_("How many percent of the values are at most so large.")]
+    columns = [
+        [number(value, side.unit) for value in quantiles(side)] for side in drawn
+    ]
+    note = [_("How many percent of the values are at most so large.")]
     if len(drawn) > 1:
-        words.append(_("Where the two lines lie apart, the sides differ."))
+        note.append(_("Where the two lines lie apart, the sides differ."))
     return Drawing(
         slug="ecdf",
         title=_("Cumulative distribution (ECDF)"),
-        note=" ".join(words),
-        figure=ecdf(drawn, _value_title(sides), _("share")) or {},
+        note=" ".join(note),
+        figure=ecdf(drawn, unit, _("share")) or {},
         head=(_("Share"), *(side.name for side in drawn)),
         rows=tuple(
             (f"{share} %", *values)
             for share, *values in zip(QUANTILES, *columns, strict=True)
         ),
     )
-
-
-def _value_title(sides: Sequence[Side]) -> str:
-    return next((side.unit for side in sides if side.unit), "") or _("value")

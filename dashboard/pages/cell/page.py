@@ -1,13 +1,24 @@
-"""What the page of a cell shows."""
+"""What the page of a cell shows and says: its answer, both sides, how sure it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.clocks import (
+    CLOCKS,
+    figures_trust,
+    report_of,
+    run_trust,
+    trust_unmeasured,
+)
 from benchmarks.analysis.intervals import LEAST_RUNS, WELCH_RUNS, hodges_lehmann_ratio
+from benchmarks.analysis.judgement import Judgement
+from benchmarks.analysis.shape import MIN_RUNS
+from benchmarks.comparing.cell_figures import shape_sentence
 from benchmarks.comparing.evidence import (
     CellSamples,
     Evidence,
@@ -18,8 +29,9 @@ from benchmarks.comparing.evidence import (
 )
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.errors import NotFoundError
-from benchmarks.models import Cell, Study, System
+from benchmarks.models import Cell, Run, Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_row
+from benchmarks.sentences import in_unit
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.drawings import Drawing
@@ -27,16 +39,12 @@ from dashboard.kit import figures
 from dashboard.kit.addresses import address, id_in
 from dashboard.kit.selections import ENERGY, SPEED, shown
 from dashboard.kit.table_cells import CellView, cell_view
-from dashboard.pages.cell import words
-from dashboard.pages.cell.drawings import cell_charts
-from dashboard.pages.cell.sides import has_single_figure, side_of
-from dashboard.pages.cell.words import host_name
-from dashboard.wording import verdicts
+from dashboard.pages.cell.drawings import cell_charts, has_single_figure, speeds_of
+from dashboard.wording import states, verdicts
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 from dashboard.wording.energy import energy_sentence
 
 MOST_PAIRED = 300  # runs a side: ninety thousand pairs
-TOKENS = ("--series-2", "--series-1")
 # What others are set against: of it nothing is to be judged.
 SIDES = ("native", "reference")
 
@@ -59,7 +67,7 @@ class SideWords:
 
 @dataclass(frozen=True)
 class CellPage:
-    """Everything of a cell's page; ``advice`` says how many more runs would help."""
+    """Everything of a cell's page."""
 
     evidence: Evidence
     view: CellView
@@ -68,6 +76,7 @@ class CellPage:
     baseline: str
     comparability: ComparabilityWords | None
     width: str
+    """How many more runs would make the interval as narrow as the margin."""
     location: str
     """The ratio that a few odd runs do not move, from 10 runs a side on."""
     sides: tuple[SideWords, ...]
@@ -99,108 +108,225 @@ class CellPage:
         return row.shown.judgement is not None and not is_side
 
 
+def chosen_baseline(query: Mapping[str, str]) -> int | None:
+    """Return the id of the system that a query sets the cell against; None: native."""
+    return id_in(query["baseline"]) if query.get("baseline") else None
+
+
 def evidence_or_404(
     viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
 ) -> Evidence:
     """Return what a cell stands on, against native or the system a query names."""
     try:
-        return evidence(viewer, study, cell_id, _reference(query))
+        return evidence(viewer, study, cell_id, chosen_baseline(query))
     except NotFoundError as error:
         raise Http404(str(error)) from error
-
-
-def _reference(query: Mapping[str, str]) -> int | None:
-    return id_in(query["baseline"]) if query.get("baseline") else None
 
 
 def cell_page(
     viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
 ) -> CellPage:
     """Return the page of a cell against native, or the system that a query names."""
-    reference, show = _reference(query), shown(query)
+    reference, show = chosen_baseline(query), shown(query)
     found = evidence_or_404(viewer, study, cell_id, query)
-    found.cell.study = study
-    cells = [each for each in (found.cell, found.baseline) if each is not None]
-    samples = [found.samples, found.baseline_samples][: len(cells)]
+    row, cell, baseline = found.row, found.cell, found.baseline
+    cell.study = study
+    cells, samples = [cell], [found.samples]
+    sides = [
+        _side(cell, found.samples, found.runs, slug="own", title=_("Runs of this cell"))
+    ]
+    comparability = None
+    if baseline is not None:
+        cells.append(baseline)
+        samples.append(found.baseline_samples)
+        sides.append(
+            _side(
+                baseline,
+                found.baseline_samples,
+                found.baseline_runs,
+                slug="baseline",
+                title=_("Runs of its baseline"),
+            )
+        )
+        runs = ([value.run for value in side.runs] for side in sides)
+        compared = sides_compared(cell, baseline, *runs)
+        comparability = comparability_words(study, compared)
+    back = {
+        "scenario": row.scenario,
+        "baseline": str(reference or ""),
+        "show": "" if show == SPEED else show,
+    }
     return CellPage(
         evidence=found,
-        view=cell_view(found.row),
-        headline=words.headline(found.row, found.cell, found.baseline),
+        view=cell_view(row),
+        headline=_headline(row, cell, baseline),
         has_single_figure=all(map(has_single_figure, cells)),
-        baseline=words.baseline_text(found.row, found.cell, found.baseline),
-        comparability=_comparability(found),
+        baseline=_baseline_text(row, cell, baseline),
+        comparability=comparability,
         width=_width(found),
         location=_location(found),
-        sides=tuple(_sides(found, cells, samples)),
-        charts=_charts(cells, samples),
-        single_run=_single_run(cells),
-        is_cut=any(each.is_cut for each in samples),
-        energy=_energy(study, found.row, reference) if show == ENERGY else "",
+        sides=tuple(sides),
+        charts=cell_charts(cells, samples),
+        single_run=_single_run([side.n == 1 for side in cells]),
+        is_cut=any(side.is_cut for side in samples),
+        energy=_energy(study, row, reference) if show == ENERGY else "",
         chosen=address({"baseline": str(reference)}) if reference else "",
-        back=address(
-            {
-                "scenario": found.row.scenario,
-                "baseline": str(reference or ""),
-                "show": "" if show == SPEED else show,
-            }
-        ),
+        back=address(back),
     )
 
 
-def _energy(study: Study, row: ComparisonRow, reference: int | None) -> str:
-    system = System.objects.filter(pk=reference).first() if reference else None
-    found = energy_row(row, cell_energies(study, system).get(row.id))
-    sentence = energy_sentence(found)
-    if not (
-        found.shown.judgement and found.shown.joules and found.shown.joules.has_interval
-    ):
-        return sentence
-    verdict = verdicts.verdict_words(found.shown.judgement)
-    return _("%(sentence)s: %(verdict)s.") % {"sentence": sentence, "verdict": verdict}
+def _side(
+    cell: Cell,
+    samples: CellSamples,
+    runs: tuple[RunValue, ...],
+    *,
+    slug: str,
+    title: str,
+) -> SideWords:
+    """Return what is said of one side: its mean or what stands in its place, ..."""
+    unit, figure = cell.case.unit, ""
+    if has_single_figure(cell):
+        figure = wording.quantity(cell.mean, unit, whole=cell.sample_count == 1)
+    elif speeds := speeds_of(cell):
+        low, high = (speed.label for speed in speeds)
+        figure = _("%(low)s or %(high)s") % {"low": low, "high": high}
+    elif cell.minimum is not None and cell.maximum is not None:
+        low, high = figures.brief(cell.minimum), wording.quantity(cell.maximum, unit)
+        figure = _("%(low)s to %(high)s") % {"low": low, "high": high}
 
+    if shape := _shape_words(cell):
+        if cell.n < MIN_RUNS:
+            shape = _("of its samples: %(shape)s") % {"shape": shape}
+        shape = f"{_capital(shape)}."
+    elif samples.count < 2:
+        shape = _("Single run: it has no shape yet.")
+    else:
+        shape = _("Too few runs to look at their shape: it takes 5.")
 
-def _sides(
-    found: Evidence, cells: list[Cell], samples: list[CellSamples]
-) -> list[SideWords]:
-    titles = (_("Runs of this cell"), _("Runs of its baseline"))
-    runs = (found.runs, found.baseline_runs)
-    slugs = ("own", "baseline")
-    return [
-        SideWords(
-            slug=slugs[at],
-            title=titles[at],
-            system=", ".join([wording.system_name(cell.system), host_name(cell)]),
-            figure=words.figure_text(cell),
-            shape=words.shape_text(cell, samples[at].count),
-            clock=words.clock_text(cell, (each.run for each in runs[at])),
-            runs=runs[at],
-            further=max(cell.n - len(runs[at]), 0),
-            readings=f"{_address(cell)}runs/",
-        )
-        for at, cell in enumerate(cells)
-    ]
-
-
-def _address(cell: Cell) -> str:
     place = [cell.study.lab.slug, cell.study.slug, cell.pk]
-    return reverse("dashboard:cell", args=place)
+    return SideWords(
+        slug=slug,
+        title=title,
+        system=", ".join([wording.system_name(cell.system), _host_name(cell)]),
+        figure=figure,
+        shape=shape,
+        clock=_clock_text(cell, (value.run for value in runs)),
+        runs=runs,
+        further=max(cell.n - len(runs), 0),
+        readings=f"{reverse('dashboard:cell', args=place)}runs/",
+    )
 
 
-def _charts(cells: list[Cell], samples: list[CellSamples]) -> tuple[Drawing, ...]:
-    names = (_("this cell"), _("baseline"))
-    sides = [
-        side_of(cell, each, names[at], TOKENS[at])
-        for at, (cell, each) in enumerate(zip(cells, samples, strict=True))
-    ]
-    return cell_charts(sides, cells)
+def _host_name(cell: Cell) -> str:
+    host = cell.system.host
+    return host.title or host.slug
 
 
-def _single_run(cells: list[Cell]) -> str:
-    """Say what a side that was measured once cannot tell; nothing if none was."""
-    once = [cell.n == 1 for cell in cells]
-    if not any(once):
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _shape_words(cell: Cell) -> str:
+    """Return what was found in the runs, no percentage parted from its sign."""
+    found = in_unit(shape_sentence(cell.shape or {}), cell.case.unit)
+    return wording.said(found).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
+    """Return the answer in one sentence: how much of native, and how sure."""
+    label = row.case.label
+    is_acronym = label[1:2].isupper()  # "CPU load, read", but "block read"
+    words = {
+        "platform": _host_name(cell) if cell.system.is_native else cell.system.platform,
+        "case": (label[:1] if is_acronym else label[:1].lower())
+        + label[1:].replace(" · ", ", "),
+    }
+    if not has_single_figure(cell):
+        sentence = _("%(shape)s; no single figure, not assessed")
+        words["said"] = sentence % {"shape": _shape_words(cell)}
+    elif baseline is not None and not has_single_figure(baseline):
+        sentence = _("no single figure, not assessed; the baseline has %(shape)s")
+        words["said"] = sentence % {"shape": _shape_words(baseline)}
+    if "said" in words:
+        return _capital(_("%(case)s on %(platform)s: %(said)s.") % words)
+
+    seen = row.shown
+    if seen.scaling is not None:
+        answer = _("All VMs on %(platform)s reach %(ratio)s of one machine in %(case)s")
+    elif seen.relative is not None:
+        answer = _("%(platform)s reaches %(ratio)s of the reference in %(case)s")
+    elif seen.efficiency is not None:
+        answer = _("%(platform)s reaches %(ratio)s of native in %(case)s")
+    else:
+        words["value"] = wording.quantity(seen.value, seen.unit)
+        words["why"] = states.state_meaning(seen.state) or wording.said(seen.reason)
+        return _capital(_("%(case)s on %(platform)s: %(value)s; %(why)s.") % words)
+    words["ratio"] = figures.ratio(seen.ratio or 0.0)
+    return f"{answer % words}{_how_sure(seen.judgement)}."
+
+
+def _how_sure(judgement: Judgement | None) -> str:
+    """Return how the headline goes on: the verdict, or why there is none."""
+    if judgement is None:
         return ""
-    if all(once):
+    if judgement.is_assessed or judgement.label.startswith("indicative"):
+        return f": {verdicts.verdict_words(judgement)}"
+    if judgement.label == "single run":
+        return _("; not assessed: single run")
+    reason = wording.said(judgement.sentences[0]) if judgement.sentences else ""
+    why = reason[:1].lower() + reason[1:].rstrip(".")
+    return _("; not assessed: %(why)s") % {"why": why}
+
+
+def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
+    """Return which baseline this is and why it is this one."""
+    state = row.shown.state
+    parts = [f"{states.state_name(state)}: {states.state_meaning(state)}."]
+    if baseline is not None and baseline.study_id != cell.study_id:
+        title = baseline.study.title
+        parts.append(_("It comes from the study “%(title)s”.") % {"title": title})
+    if baseline is None and row.shown.baseline_value is not None:
+        parts.append(_("Its runs are not yours to see."))
+    if state != "paired":  # what a pair is was just said
+        parts.append(wording.said(row.shown.reason))
+    return _capital(" ".join(filter(None, parts)))
+
+
+def _clock_text(cell: Cell, runs: Iterable[Run]) -> str:
+    """Return whose clock timed a side, and how far it may be trusted.
+
+    A clock that was measured is told by the first run whose trust is the cell's: it
+    is the one that decides.
+    """
+    is_virtual = not cell.system.is_native
+    known: dict[str, Any] = {
+        "is_virtual": is_virtual,
+        "margin": cell.study.equivalence_margin_percent / 100,
+    }
+    for run in runs:
+        if report_of(run.facts) is None:
+            continue
+        if figures_trust(run.clock, run.facts, **known) != cell.clock_trust:
+            continue
+        if trust := run_trust(run.clock, run.facts, **known):
+            return _("%(trust)s, as run %(run)s shows: %(sentence)s") % {
+                "trust": _capital(states.trust_name(cell.clock_trust)),
+                "run": run.pk,
+                "sentence": wording.said(trust.sentence),
+            }
+    if cell.clock in CLOCKS:
+        trust = trust_unmeasured(cell.clock, 0.0, is_virtual=is_virtual)
+        return wording.said(trust.sentence)
+    if cell.clock:
+        return _("Timed by several clocks: %(clock)s.") % {"clock": cell.clock}
+    return _("Nobody stated whose clock timed these runs.")
+
+
+def _single_run(is_once: Sequence[bool]) -> str:
+    """Say what a side that was measured once cannot tell; nothing if none was."""
+    if not any(is_once):
+        return ""
+    if all(is_once):
         return _(
             "One run per side: no uncertainty estimate. Needs 5 per side, each freshly "
             "started."
@@ -211,25 +337,13 @@ def _single_run(cells: list[Cell]) -> str:
     )
 
 
-def _comparability(found: Evidence) -> ComparabilityWords | None:
-    if found.baseline is None:
-        return None
-    runs = [each.run for each in found.runs]
-    others = [each.run for each in found.baseline_runs]
-    compared = sides_compared(found.cell, found.baseline, runs, others)
-    return comparability_words(found.cell.study, compared)
-
-
 def _width(found: Evidence) -> str:
     judged = found.row.shown.judgement
     if found.baseline is None or judged is None:
         return ""
-    margin, half_width = (
-        found.cell.study.equivalence_margin_percent / 100,
-        judged.half_width,
-    )
+    margin = found.cell.study.equivalence_margin_percent / 100
     is_few = min(found.cell.n, found.baseline.n) < WELCH_RUNS
-    if is_few and half_width is not None and half_width < margin:
+    if is_few and judged.half_width is not None and judged.half_width < margin:
         return ""  # narrow already: more runs are for a verdict, as its reasons say
     return width_advice(found.cell, found.baseline, margin)
 
@@ -249,3 +363,13 @@ def _location(found: Evidence) -> str:
         "The median ratio of all pairs of runs, which a few odd runs do not move, is "
         "%(ratio)s (Hodges-Lehmann)."
     ) % {"ratio": figures.ratio(ratio)}
+
+
+def _energy(study: Study, row: ComparisonRow, reference: int | None) -> str:
+    system = System.objects.filter(pk=reference).first() if reference else None
+    metered = energy_row(row, cell_energies(study, system).get(row.id))
+    sentence, seen = energy_sentence(metered), metered.shown
+    if not (seen.judgement and seen.joules and seen.joules.has_interval):
+        return sentence
+    verdict = verdicts.verdict_words(seen.judgement)
+    return _("%(sentence)s: %(verdict)s.") % {"sentence": sentence, "verdict": verdict}

@@ -17,9 +17,8 @@ from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
-from dashboard.pages.cell.claims import cell_claim
+from dashboard.pages.cell.claims import NAME, cell_claim, quoted_in, quoted_of
 from dashboard.pages.cell.page import cell_page, evidence_or_404
-from dashboard.pages.cell.quoting import NAME, quoted_in, quoted_of
 from dashboard.pages.cell.reading import reading_of
 
 # What a sample is called by: the columns of its file, in the order of `sample_lines`.

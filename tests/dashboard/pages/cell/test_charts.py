@@ -5,16 +5,18 @@ import json
 import pytest
 
 from benchmarks.analysis.intervals import MeanInterval
-from dashboard.pages.cell.distributions import (
+from dashboard.pages.cell.charts import (
+    Side,
+    Speed,
+    Strand,
     bins_of,
     ecdf,
     histogram,
+    order,
     quantiles,
     round_numbers,
+    strip,
 )
-from dashboard.pages.cell.order import order
-from dashboard.pages.cell.side import Side, Speed, Strand
-from dashboard.pages.cell.strip import strip
 
 HDPARM = (
     108.43,

@@ -57,7 +57,7 @@ def test_its_first_line_answers_how_much_and_how_sure(text, pair):
     page = words(text(address(pair)))
 
     assert "Xen 3.3 full reaches 0.247 of native in network throughput, write" in page
-    assert "no verdict: single run." in page
+    assert "not assessed: single run." in page
 
 
 def test_it_shows_the_arithmetic_and_the_runs_of_both_sides(text, pair):
@@ -121,7 +121,7 @@ def test_two_speeds_are_shown_in_place_of_a_mean_and_a_verdict(text, sides):
         "two speeds, 59 MB/s (67 %) and 108 MB/s (33 %), alternating with period 3"
         in page
     )
-    assert "no single figure, no verdict" in page
+    assert "no single figure, not assessed" in page
     assert "59 MB/s (67 %) or 108 MB/s (33 %)" in page
     assert "95 % interval 0." not in page
     assert f"{cell.efficiency.ratio:.3f}" not in page
@@ -424,7 +424,7 @@ def test_the_eleven_readings_of_server_b_get_no_single_figure(text, load_study):
 
         (headline,) = (words(each) for each in re.findall(r"<h1[^>]*>.*?</h1>", page))
         assert "two speeds, 59 MB/s (64 %) and 109 MB/s (36 %)" in headline
-        assert "alternating with period 3; no single figure, no verdict" in headline
+        assert "alternating with period 3; no single figure, not assessed" in headline
         assert "59 MB/s (64 %) or 109 MB/s (36 %)" in words(page)
         assert pages.wording.quantity(cell.mean, "MB/s") not in page
         assert "one mean does not describe them" in page
