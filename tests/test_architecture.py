@@ -59,7 +59,6 @@ PURE = (
     "dashboard.charts.curves",
     "dashboard.charts.dots",
     "dashboard.charts.effects",
-    "dashboard.charts.figures",
     "dashboard.charts.outlines",
     "dashboard.charts.plotly",
     "dashboard.exports.escaping",

@@ -14,7 +14,8 @@ import numpy as np
 
 from benchmarks.analysis.intervals import MeanInterval
 from benchmarks.analysis.shape import MIN_RUNS
-from dashboard.charts.figures import SYMBOLS, plain
+from dashboard.charts.chart import SYMBOLS
+from dashboard.charts.plotly import plain
 from dashboard.kit.figures import brief, number
 
 Figure: TypeAlias = dict[str, Any]

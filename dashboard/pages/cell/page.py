@@ -18,7 +18,6 @@ from benchmarks.analysis.clocks import (
 from benchmarks.analysis.intervals import LEAST_RUNS, WELCH_RUNS, hodges_lehmann_ratio
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
-from benchmarks.comparing.cell_figures import shape_sentence
 from benchmarks.comparing.evidence import (
     CellSamples,
     Evidence,
@@ -31,7 +30,7 @@ from benchmarks.comparing.row import ComparisonRow
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Run, Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_row
-from benchmarks.sentences import in_unit
+from benchmarks.sentences import in_unit, kept_words
 from benchmarks.viewer import Viewer
 from dashboard import wording
 from dashboard.charts.drawings import Drawing
@@ -94,6 +93,14 @@ class CellPage:
     def has_ratio(self) -> bool:
         """Whether one ratio may be shown: there is one, and nothing forbids it."""
         return bool(self.view.shade) and self.has_single_figure
+
+    @property
+    def terms(self) -> list[str]:
+        """Which figures stand in the sum, in the order in which they are divided."""
+        if not self.has_ratio:
+            return ["own", "baseline"][: len(self.sides)]
+        is_time = self.evidence.row.shown.better == "lower"
+        return ["baseline", "own"] if is_time else ["own", "baseline"]
 
     @property
     def reasons(self) -> list[str]:
@@ -228,7 +235,7 @@ def _capital(text: str) -> str:
 
 def _shape_words(cell: Cell) -> str:
     """Return what was found in the runs, no percentage parted from its sign."""
-    found = in_unit(shape_sentence(cell.shape or {}), cell.case.unit)
+    found = in_unit(kept_words(cell.shape or {}), cell.case.unit)
     return wording.said(found).replace(" %", "\N{NO-BREAK SPACE}%")
 
 

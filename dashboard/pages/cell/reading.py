@@ -13,6 +13,7 @@ from benchmarks.viewer import Viewer
 from dashboard.kit.upload_text import upload_text
 from dashboard.kit.viewers import run_or_404
 
+SAMPLES_SHOWN: Final = 100
 LINES_SHOWN: Final = 120
 BEFORE: Final = 10
 # What a unit's prefix, binary or decimal, and bits for bytes make of a number.
@@ -22,6 +23,7 @@ FACTORS: Final = [
     for binary in range(-3, 4)
     for bits in (1, 8, 0.125)
 ]
+# Fewer digits would be found all over a text in some unit.
 TELLING: Final = 3
 NUMBER: Final = re.compile(r"(?<![\w.])[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
@@ -46,23 +48,19 @@ def raw_lines(
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()
-    wanted = _spellings(values)
-    lines = [
-        RawLine(first + at, row, _holds(row, wanted)) for at, row in enumerate(rows)
-    ]
-    read = next((at for at, line in enumerate(lines) if line.is_read), 0)
-    start = 0 if read < LINES_SHOWN else read - BEFORE
-    shown = tuple(lines[start : start + LINES_SHOWN])
-    return shown, len(shown) < len(lines)
-
-
-def _spellings(values: Collection[float]) -> set[str]:
-    """Return the values as they may stand in the text; a short one in its unit only."""
-    return {
+    wanted = {
         _spelling(value * factor)
         for value in values
         for factor in (FACTORS if _digits(value) >= TELLING else [1.0])
     }
+    lines = []
+    for number, row in enumerate(rows, start=first):
+        spellings = {_spelling(float(match)) for match in NUMBER.findall(row)}
+        lines.append(RawLine(number, row, is_read=not wanted.isdisjoint(spellings)))
+    read = next((at for at, line in enumerate(lines) if line.is_read), 0)
+    start = 0 if read < LINES_SHOWN else read - BEFORE
+    shown = tuple(lines[start : start + LINES_SHOWN])
+    return shown, len(shown) < len(lines)
 
 
 def _digits(value: float) -> int:
@@ -71,14 +69,8 @@ def _digits(value: float) -> int:
 
 
 def _spelling(value: float) -> str:
+    """Return a number so that a text's and a stored one are the same, if they are."""
     return f"{value:.9g}"
-
-
-def _holds(row: str, wanted: set[str]) -> bool:
-    return any(_spelling(float(each)) in wanted for each in NUMBER.findall(row))
-
-
-SAMPLES_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -101,8 +93,8 @@ def reading_of(viewer: Viewer, study: Study, cell_id: int, run_id: int) -> Readi
     if cell is None:
         raise Http404("This study has no such cell.")
     run = run_or_404(viewer, run_id)
-    found = samples_of_cell(cell).filter(run=run).order_by("sequence")
-    values = list(found.values_list("value", flat=True)[: SAMPLES_SHOWN + 1])
+    samples = samples_of_cell(cell).filter(run=run).order_by("sequence")
+    values = list(samples.values_list("value", flat=True)[: SAMPLES_SHOWN + 1])
     if not values:
         raise Http404("This cell has no such run.")
     upload = upload_text(run.upload.text, run.first_line, run.last_line)

@@ -17,7 +17,7 @@ from dashboard.kit.addresses import STUDY, address
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 from dashboard.pages.cell.card import cell_card
-from dashboard.pages.cell.claims import NAME, cell_claim, quoted_in, quoted_of
+from dashboard.pages.cell.claims import QUOTED, cell_claim, quoted_in, quoted_of
 from dashboard.pages.cell.page import cell_page, evidence_or_404
 from dashboard.pages.cell.reading import reading_of
 
@@ -48,7 +48,7 @@ def show_cell(request: HttpRequest, lab: str, slug: str, cell_id: int) -> Conten
             page=request.build_absolute_uri(request.path),
             baseline=query.get("baseline", ""),
         ),
-        "quoted": quoted_in(query.get(NAME, "")),
+        "quoted": quoted_in(query.get(QUOTED, "")),
         "now": quoted_of(page.evidence.row),
     }
     return Content("cell/cell.html", context)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.pages.cell.claims import Claim, Refusal, claim
+from dashboard.pages.cell.claims import Claim, NoClaim, claim
 from tests.comparison_rows import changed
 from tests.dashboard.exports.conftest import MEASURED, NATIVE, SLOWER, XEN
 
@@ -76,7 +76,7 @@ def test_what_is_not_assessed_is_never_a_claim():
         advice="About 5 runs a side would decide it.",
     )
 
-    assert claim(changed(MEASURED, judgement=judged)) == Refusal(
+    assert claim(changed(MEASURED, judgement=judged)) == NoClaim(
         ("3 runs are few.",), "About 5 runs a side would decide it."
     )
 
@@ -84,12 +84,12 @@ def test_what_is_not_assessed_is_never_a_claim():
 def test_without_an_interval_nothing_is_claimed():
     row = changed(MEASURED, judgement=replace(SLOWER, low=None))
 
-    assert isinstance(claim(row), Refusal)
+    assert isinstance(claim(row), NoClaim)
 
 
 @pytest.mark.parametrize("row", [NATIVE, XEN])
 def test_what_was_not_judged_is_refused_with_its_state(row):
-    assert isinstance(claim(row), Refusal)
+    assert isinstance(claim(row), NoClaim)
     assert claim(NATIVE).reasons == ("the machine without hypervisor",)
 
 
