@@ -72,7 +72,9 @@ def pasted_values(study: StudyFacts) -> Iterator[Doubt]:
             one=_place(one),
             other=where,
         )
-        same = _same_machine(one, other)
+        machines = [(c.host, c.guest_os, c.guest_bits) for c in (one, other)]
+        both_native = one.is_native and other.is_native and machines[0] == machines[1]
+        same = one.study != other.study and (one.system == other.system or both_native)
         if same:
             both = Sentence("Both studies show one measurement of this machine.")
             sentence = joined([sentence, both])
@@ -198,10 +200,3 @@ def _place(cell: CellFact) -> str:
         scenario=cell.scenario,
         slot=cell.slot,
     )
-
-
-def _same_machine(one: CellFact, other: CellFact) -> bool:
-    if one.study == other.study:
-        return False
-    machines = [(c.is_native, c.host, c.guest_os, c.guest_bits) for c in (one, other)]
-    return one.system == other.system or (one.is_native and machines[0] == machines[1])

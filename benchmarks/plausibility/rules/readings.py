@@ -85,7 +85,14 @@ def saturated_reading(study: StudyFacts) -> Iterator[Doubt]:
             severity="impossible",
             readings=[cell.mean for cell in cells],
         )
-    for cells in _alike(cell for cell in shares if _is_full(cell)):
+    # Full where it need not be; or, in a test of the CPU, without any scatter.
+    full = [
+        cell
+        for cell in shares
+        if (cell.component != "CPU" and FULL <= cell.mean <= 100)
+        or (cell.component == "CPU" and cell.n > 1 and set(cell.means) == {100.0})
+    ]
+    for cells in _alike(full):
         stuck = any(cell.component != "CPU" and cell.mean == 100 for cell in cells)
         yield about_cells(
             Sentence(
@@ -106,10 +113,3 @@ def _alike(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:
     for cell in cells:
         groups[(*cell.column, *cell.kind)].append(cell)
     return iter(groups.values())
-
-
-def _is_full(cell: CellFact) -> bool:
-    """Full where it need not be; or, in a test of the CPU, without any scatter."""
-    if cell.component == "CPU":
-        return cell.n > 1 and set(cell.means) == {100.0}
-    return FULL <= cell.mean <= 100
