@@ -27,9 +27,8 @@ from benchmarks.analysis.server_time import (
     way_of,
 )
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
-from benchmarks.models import Agent, Host, Meter, PowerChunk, Run, Sample
+from benchmarks.models import Agent, DueEnergy, Host, Meter, PowerChunk, Run, Sample
 from benchmarks.power.meters import OPERATIONS, operations_of, took_s
-from benchmarks.studies.due_work import note_due_energy
 from benchmarks.viewer import Viewer
 
 Document = Mapping[str, Any]
@@ -207,7 +206,9 @@ def _set_on_the_clock(chunk: PowerChunk, document: dict[str, Any]) -> None:
         samples = orjson.loads(each.text)["samples"]
         ends = way.seconds([samples[0][0], samples[-1][0]])
         each.first_at, each.last_at = (moment(end) for end in ends)
-        note_due_energy([chunk.meter.host_id], each.first_at, each.last_at)
+        DueEnergy.objects.create(
+            host_id=chunk.meter.host_id, begin_at=each.first_at, end_at=each.last_at
+        )
     PowerChunk.objects.bulk_update(waiting, ["first_at", "last_at"])
     chunk.refresh_from_db(fields=["first_at", "last_at"])
 

@@ -5,21 +5,53 @@ a whole study. Doing it twice changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from django.db import transaction
-from django.db.models import Max, Min, Model
+import orjson
+from django.db import connection, transaction
+from django.db.models import F, Max, Min, Model, Q
 from django.utils import timezone
 
-from benchmarks.models import DueCheck, Flag, Sample, Study
+from benchmarks.analysis.clocks import figures_trust, worst
+from benchmarks.analysis.shape import MIN_RUNS, shape_of
+from benchmarks.models import Cell, DueCheck, Flag, Sample, Study, System
+from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.platforms import NATIVE
 from benchmarks.plausibility.checking import check
 from benchmarks.plausibility.findings import Finding
+from benchmarks.sentences import stored
 from benchmarks.studies.facts import study_facts
-from benchmarks.uploads.summaries import shape_cells
 
 QUIET = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=30)
+LOOKED_AT = 1000
+SHAPE_FIELDS = ("shape", "shape_codes", "shaped_at", "clock_trust")
+
+# Run means where there are enough runs, else the iterations of the few there are.
+SERIES = f"""
+    SELECT id, CASE WHEN count(*) >= {MIN_RUNS}
+                    THEN (array_agg(mean ORDER BY place))[1:{LOOKED_AT}]
+                    ELSE string_to_array(
+                             string_agg(iterations, ',' ORDER BY place), ',')::float8[]
+               END
+    FROM (SELECT cell.id, (run.started_at, run.id) AS place,
+                 avg(sample.value) AS mean,
+                 array_to_string((array_agg(sample.value ORDER BY sample.sequence))
+                                 [1:{LOOKED_AT}], ',') AS iterations
+          {CELL_SAMPLES}
+          WHERE cell.id = ANY(%s)
+          GROUP BY cell.id, run.id) AS each
+    GROUP BY id
+"""
+CLOCKS = f"""
+    SELECT each.id, system.hypervisor, clock, stated
+    FROM (SELECT DISTINCT cell.id, cell.system_id, run.clock,
+                          run.facts->'clock' AS stated
+          {CELL_SAMPLES}
+          WHERE cell.id = ANY(%s)) AS each
+    JOIN {System._meta.db_table} AS system ON system.id = each.system_id
+"""
 
 
 def check_due_studies(quiet: timedelta = QUIET) -> int:
@@ -58,64 +90,102 @@ def _check_noted(study_id: int) -> bool:
 def check_study(study: Study) -> None:
     """Bring the shapes and flags of a study up to date."""
     shape_cells(study)
-    # Store new findings; let those go that are no longer made.
-    findings = check(study_facts(study))
-    known = {flag.fingerprint: flag for flag in study.flags.all()}
-    found = {finding.fingerprint: finding for finding in findings}
-    gone = [flag for key, flag in known.items() if key not in found]
-    undecided = [flag.pk for flag in gone if flag.status == Flag.Status.OPEN]
-    Flag.objects.filter(pk__in=undecided).delete()
-    decided = [flag.pk for flag in gone if flag.pk not in undecided]
-    Flag.objects.filter(pk__in=decided, gone_at=None).update(gone_at=timezone.now())
-    flags = [_flag(study, finding) for finding in found.values()]
+    findings = {finding.fingerprint: finding for finding in check(study_facts(study))}
+    # Flags that are no longer found go; a person's decision is kept all the same.
+    gone = study.flags.exclude(fingerprint__in=findings)
+    gone.filter(status=Flag.Status.OPEN).delete()
+    gone.filter(gone_at=None).update(gone_at=timezone.now())
     Flag.objects.bulk_create(
-        flags,
+        [
+            Flag(
+                lab_id=study.lab_id,
+                study=study,
+                rule=finding.rule,
+                severity=finding.severity,
+                sentence=finding.sentence,
+                fingerprint=finding.fingerprint,
+                evidence=dict(finding.evidence),
+                subjects=[{"kind": s.kind, "id": s.id} for s in finding.subjects],
+            )
+            for finding in findings.values()
+        ],
         update_conflicts=True,
         unique_fields=["study", "fingerprint"],
         update_fields=["severity", "sentence", "evidence", "subjects", "gone_at"],
     )
-    _link(study, found)
+    _link(study, findings)
 
 
-def _flag(study: Study, finding: Finding) -> Flag:
-    return Flag(
-        lab_id=study.lab_id,
-        study=study,
-        rule=finding.rule,
-        severity=finding.severity,
-        sentence=finding.sentence,
-        fingerprint=finding.fingerprint,
-        evidence=dict(finding.evidence),
-        subjects=[{"kind": each.kind, "id": each.id} for each in finding.subjects],
-    )
+def shape_cells(study: Study) -> None:
+    """Look again at the shape of every cell that changed since the last look."""
+    changed = study.cells.filter(~Q(shaped_at=F("updated_at")) | Q(shaped_at=None))
+    cells = {cell.pk: cell for cell in changed}
+    trust = _clock_trust(list(cells), study)
+    with connection.cursor() as cursor:
+        cursor.execute(SERIES, [list(cells)])
+        series = dict(cursor.fetchall())
+    for cell in cells.values():
+        cell.clock_trust = trust.get(cell.pk, "")
+        values = series.get(cell.pk, ())
+        cell.shaped_at = cell.updated_at
+        cell.shape, cell.shape_codes = None, ""
+        if len(values) >= MIN_RUNS:
+            shape = shape_of(values, resolution=cell.resolution)
+            cell.shape_codes = ",".join(shape.doubts)
+            cell.shape = {
+                "n": shape.n,
+                "sentence": shape.sentence,
+                "words": stored(shape.sentence),
+                "modes": [
+                    {"centre": mode.centre, "share": mode.share, "count": mode.count}
+                    for mode in shape.modes
+                ],
+                "eta_squared": shape.eta_squared,
+                "cutoff": shape.cutoff,
+                "period": shape.period,
+                "lag": shape.lag,
+                "first_run_p": shape.first_run_p,
+                "outliers": list(shape.outliers),
+            }
+    Cell.objects.bulk_update(cells.values(), SHAPE_FIELDS, batch_size=500)
 
 
-def _link(study: Study, found: Mapping[str, Finding]) -> None:
+def _clock_trust(cell_ids: Sequence[int], study: Study) -> dict[int, str]:
+    """Return the worst state of the clocks of each cell's runs."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLOCKS, [list(cell_ids)])
+        rows = cursor.fetchall()
+    states: dict[int, set[str]] = {}
+    for cell_id, hypervisor, clock, stated in rows:
+        facts = {"clock": orjson.loads(stated)} if stated else {}
+        state = figures_trust(
+            clock,
+            facts,
+            is_virtual=hypervisor != NATIVE,
+            margin=study.equivalence_margin_percent / 100,
+        )
+        states.setdefault(cell_id, set()).add(state)
+    return {cell_id: worst(several) for cell_id, several in states.items()}
+
+
+def _link(study: Study, findings: Mapping[str, Finding]) -> None:
     """Tie flags to the cells and runs they are about.
 
     A finding that names no cells is about all that its runs measured. One that names
     some beside a run doubts these alone: where p95 > max, the throughput may stand.
     """
     flags = dict(study.flags.values_list("fingerprint", "pk"))
-    runs = _subjects("run", flags, found)
-    cells = _subjects("cell", flags, found)
-    named = {flag for flag, _ in cells}
-    whole = {(flag, run) for flag, run in runs if flag not in named}
+    pairs: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    for key, finding in findings.items():
+        for subject in finding.subjects:
+            if subject.kind in {"cell", "run"}:
+                pairs[subject.kind].add((flags[key], int(subject.id)))
+    named = {flag for flag, _ in pairs["cell"]}
+    whole = {(flag, run) for flag, run in pairs["run"] if flag not in named}
     cells_of_run = _cells_of_runs(study, {run for _, run in whole})
-    cells |= {(flag, cell) for flag, run in whole for cell in cells_of_run[run]}
-    _replace(Flag.runs.through, "run_id", study, runs)
-    _replace(Flag.cells.through, "cell_id", study, cells)
-
-
-def _subjects(
-    kind: str, flags: Mapping[str, int], found: Mapping[str, Finding]
-) -> set[tuple[int, int]]:
-    return {
-        (flags[key], int(subject.id))
-        for key, finding in found.items()
-        for subject in finding.subjects
-        if subject.kind == kind
-    }
+    pairs["cell"] |= {(flag, cell) for flag, run in whole for cell in cells_of_run[run]}
+    _replace(Flag.runs.through, "run_id", study, pairs["run"])
+    _replace(Flag.cells.through, "cell_id", study, pairs["cell"])
 
 
 def _cells_of_runs(study: Study, run_ids: set[int]) -> Mapping[int, set[int]]:
@@ -125,11 +195,11 @@ def _cells_of_runs(study: Study, run_ids: set[int]) -> Mapping[int, set[int]]:
     samples = Sample.objects.filter(run__in=run_ids).values_list(
         "run_id", *(f"run__{name}" for name in place), "case_id"
     )
-    found: dict[int, set[int]] = defaultdict(set)
+    cells_of_run: dict[int, set[int]] = defaultdict(set)
     for run_id, *rest in samples.distinct():
         if (cell := by_place.get(tuple(rest))) is not None:
-            found[run_id].add(cell)
-    return found
+            cells_of_run[run_id].add(cell)
+    return cells_of_run
 
 
 def _replace(

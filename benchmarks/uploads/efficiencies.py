@@ -25,19 +25,48 @@ def normalise(touched: Sequence[Cell]) -> None:
     """Recompute the efficiency of these cells and of all that lean on them."""
     ids = {cell.pk for cell in touched}
     changed = _related(Cell.objects.filter(pk__in=ids))
-    leant_on = {group for cell in changed for group in _groups_carried(cell)}
+    # For these groups of cells a changed one is, or may be, the baseline.
+    leant_on = {_partners(cell) for cell in changed if cell.system.is_native} | {
+        _study_case(cell)
+        for cell in changed
+        if cell.system_id == cell.study.reference_system_id
+    }
+    # All that can be a baseline of the changed ones, or lean on one of them.
+    near = Q(system__host__in={cell.system.host_id for cell in changed})
+    near |= Q(study__in={cell.study_id for cell in changed})
+    around = Cell.objects.filter(
+        near,
+        lab__in={cell.lab_id for cell in changed},
+        case__in={cell.case_id for cell in changed},
+        n__gt=0,
+    )
     by_case: dict[int, list[Cell]] = {}
-    for cell in _cells_around(changed):
+    for cell in _related(around):
         by_case.setdefault(cell.case_id, []).append(cell)
-    made = []
+    efficiencies = []
     for cells in by_case.values():
         natives = [facts_of(cell) for cell in cells if cell.system.is_native]
-        made += [
+        efficiencies += [
             _efficiency_of(cell, cells, natives)
             for cell in cells
-            if cell.pk in ids or leant_on & {_partners_group(cell), _study_group(cell)}
+            if cell.pk in ids or leant_on & {_partners(cell), _study_case(cell)}
         ]
-    _store(made)
+    # Only those that differ are written: twice changes nothing.
+    stored = Efficiency.objects.in_bulk([each.cell_id for each in efficiencies])
+    Efficiency.objects.bulk_create(
+        [
+            each
+            for each in efficiencies
+            if _kept(each) != _kept(stored.get(each.cell_id))
+        ],
+        update_conflicts=True,
+        unique_fields=["cell"],
+        update_fields=[name.removesuffix("_id") for name in KEPT],
+    )
+
+
+def _kept(efficiency: Efficiency | None) -> list[Any] | None:
+    return efficiency and [getattr(efficiency, name) for name in KEPT]
 
 
 def _related(cells: QuerySet[Cell]) -> list[Cell]:
@@ -45,37 +74,16 @@ def _related(cells: QuerySet[Cell]) -> list[Cell]:
     return list(related.order_by("pk"))
 
 
-def _cells_around(changed: Sequence[Cell]) -> list[Cell]:
-    """Return all cells that can be a baseline of these, or lean on one of them."""
-    near = Q(system__host__in={cell.system.host_id for cell in changed})
-    near |= Q(study__in={cell.study_id for cell in changed})
-    cells = Cell.objects.filter(
-        near,
-        lab__in={cell.lab_id for cell in changed},
-        case__in={cell.case_id for cell in changed},
-        n__gt=0,
-    )
-    return _related(cells)
-
-
-def _partners_group(cell: Cell) -> tuple[Any, ...]:
+def _partners(cell: Cell) -> tuple[Any, ...]:
+    """The cells that a native one may be the baseline of."""
     system = cell.system
-    partners = (system.host_id, system.guest_os.casefold(), system.guest_bits)
-    return ("native", cell.lab_id, cell.case_id, *partners)
+    machine = (system.host_id, system.guest_os.casefold(), system.guest_bits)
+    return ("native", cell.lab_id, cell.case_id, *machine)
 
 
-def _study_group(cell: Cell) -> tuple[Any, ...]:
+def _study_case(cell: Cell) -> tuple[Any, ...]:
+    """The cells that one of the study's reference system may be the baseline of."""
     return ("reference", cell.study_id, cell.case_id)
-
-
-def _groups_carried(cell: Cell) -> set[tuple[Any, ...]]:
-    """Return the groups of cells for which this one is, or may be, the baseline."""
-    groups = set()
-    if cell.system.is_native:
-        groups.add(_partners_group(cell))
-    if cell.system_id == cell.study.reference_system_id:
-        groups.add(_study_group(cell))
-    return groups
 
 
 def _efficiency_of(
@@ -89,31 +97,19 @@ def _efficiency_of(
         equivalence_margin_percent=study.equivalence_margin_percent,
         max_age_days=study.baseline_max_age_days,
     )
-    if choice.state == "missing" and study.reference_system_id:
-        return _relative(cell, same_case, choice.reason)
-    baseline = next((other for other in same_case if other.pk == choice.chosen), None)
-    return _against(cell, baseline, choice.state, choice.reason)
-
-
-def _relative(cell: Cell, same_case: Sequence[Cell], reason: str) -> Efficiency:
-    """Set a cell against the reference system of a study without native runs."""
-    reference = cell.study.reference_system_id
+    reference = study.reference_system_id
+    if choice.state != "missing" or not reference:
+        baseline = next((one for one in same_case if one.pk == choice.chosen), None)
+        return _against(cell, baseline, choice.state, choice.reason)
+    # Without native runs a study is set against its reference system.
     if cell.system_id == reference:
         return _against(cell, None, State.REFERENCE, "")
     wanted = (cell.study_id, reference, *_circumstances(cell))
     for other in same_case:
         if wanted == (other.study_id, other.system_id, *_circumstances(other)):
             return _against(cell, other, State.RELATIVE, "")
-    return _against(
-        cell,
-        None,
-        State.MISSING,
-        _nor_the_reference(reason),
-    )
-
-
-def _nor_the_reference(reason: str) -> str:
-    return joined([reason, Sentence("Nor has the reference system this case.")])
+    nor = Sentence("Nor has the reference system this case.")
+    return _against(cell, None, State.MISSING, joined([choice.reason, nor]))
 
 
 def _circumstances(cell: Cell) -> tuple[Any, ...]:
@@ -121,35 +117,17 @@ def _circumstances(cell: Cell) -> tuple[Any, ...]:
 
 
 def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Efficiency:
-    made = Efficiency(cell=cell, lab_id=cell.lab_id, state=state, reason=reason)
+    efficiency = Efficiency(cell=cell, lab_id=cell.lab_id, state=state, reason=reason)
     if cell.case.better == "neither":
-        made.state, made.reason = State.UNDIRECTED, ""
+        efficiency.state, efficiency.reason = State.UNDIRECTED, ""
     elif baseline is not None:
-        made.baseline = baseline
-        made.baseline_mean, made.baseline_n = baseline.mean, baseline.n
-        made.ratio, problem = cell.ratio_to(baseline)
-        made.reason = problem or reason
-        if cell.slot == SUM != baseline.slot and made.ratio is not None:
-            made.state = State.SCALING
-    return made
-
-
-def _store(made: Sequence[Efficiency]) -> None:
-    """Write those that differ from what is stored: twice changes nothing."""
-    stored = Efficiency.objects.in_bulk([each.cell_id for each in made])
-    changed = [each for each in made if _differs(each, stored.get(each.cell_id))]
-    Efficiency.objects.bulk_create(
-        changed,
-        update_conflicts=True,
-        unique_fields=["cell"],
-        update_fields=[name.removesuffix("_id") for name in KEPT],
-    )
-
-
-def _differs(made: Efficiency, stored: Efficiency | None) -> bool:
-    return stored is None or any(
-        getattr(made, name) != getattr(stored, name) for name in KEPT
-    )
+        efficiency.baseline = baseline
+        efficiency.baseline_mean, efficiency.baseline_n = baseline.mean, baseline.n
+        efficiency.ratio, problem = cell.ratio_to(baseline)
+        efficiency.reason = problem or reason
+        if cell.slot == SUM != baseline.slot and efficiency.ratio is not None:
+            efficiency.state = State.SCALING
+    return efficiency
 
 
 def facts_of(cell: Cell) -> CellFacts:

@@ -39,12 +39,36 @@ from benchmarks.studies.saving import describe_system, hosts_by_slug, store_syst
 from benchmarks.uploads.results import read_samples
 
 COPIED = ("tool_version", "load", "clock", "document", "table", "note")
+SIMULTANEOUS_TRIES = 3
+
+Named = TypeVar("Named", Session, CoRun)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """One document, its key, and the text that is kept of it."""
+
+    document: dict[str, Any]
+    key: UUID
+    text: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What became of one document."""
+
+    run_id: int
+    key: UUID
+    status: str
+    repeated: bool
 
 
 @dataclass(frozen=True)
 class Draft:
     """A run that could be stored: everything it names exists or can be made."""
 
+    upload: Upload
     study: Study
     system: System
     session: str
@@ -76,79 +100,46 @@ class Resolver:
             systems=System.objects.filter(lab=lab).in_bulk(ids),
         )
 
-    def draft(self, document: dict[str, Any]) -> Draft:
+    def draft(self, upload: Upload) -> Draft:
         """Return what a document means, or raise the error that says what is wrong."""
+        document = upload.document
         study = self.studies.get(document["study"])
         if study is None:
             raise UnknownStudyError(document["study"])
-        tool = _checked_tool(document)
+        # Raw output is read after it was kept, for it must not get lost: here only the
+        # names beside it are looked at, and its tool may still be unknown ("").
+        if "output" in document:
+            writes_comma(document.get("locale"))
+        else:
+            read_samples(document["tool"], document["samples"])
+        tool = tools.get(document["tool"]).slug if "tool" in document else ""
+        described = document["system"]
+        if isinstance(described, dict):
+            system = describe_system(self.lab, self.hosts, described)
+        elif described in self.systems:
+            system = self.systems[described]
+        else:
+            raise UnknownSystemError(described)
+        scenario = document.get("scenario", "single")
+        # One VM alone is slot 1 of 1, whether the upload says so or not.
+        alone = scenario == "single"
+        started_at = document.get("started_at")
         return Draft(
+            upload=upload,
             study=study,
-            system=self._system(document["system"]),
+            system=system,
             session=document.get("session", ""),
             corun=document.get("corun", ""),
-            fields={"tool": tool, **_run_fields(document)},
+            fields={
+                "tool": tool,
+                "scenario": scenario,
+                "vms": document.get("vms", 1 if alone else None),
+                "slot": document.get("slot", "1" if alone else ""),
+                "started_at": started_at and datetime.fromisoformat(started_at),
+                "facts": document.get("facts", {}),
+                **{name: document.get(name, "") for name in COPIED},
+            },
         )
-
-    def _system(self, described: int | dict[str, Any]) -> System:
-        if isinstance(described, dict):
-            return describe_system(self.lab, self.hosts, described)
-        if described not in self.systems:
-            raise UnknownSystemError(described)
-        return self.systems[described]
-
-
-def _checked_tool(document: dict[str, Any]) -> str:
-    """Return the slug of the upload's tool, once what it brings can be understood.
-
-    Raw output is read after it was kept, for it must not get lost: here only the names
-    beside it are looked at. Its tool may still be unknown ("").
-    """
-    if "output" not in document:
-        read_samples(document["tool"], document["samples"])
-        return tools.get(document["tool"]).slug
-    writes_comma(document.get("locale"))
-    return tools.get(document["tool"]).slug if "tool" in document else ""
-
-
-def _run_fields(document: dict[str, Any]) -> dict[str, Any]:
-    scenario = document.get("scenario", "single")
-    # One VM alone is slot 1 of 1, whether the upload says so or not.
-    alone = scenario == "single"
-    started_at = document.get("started_at")
-    return {
-        "scenario": scenario,
-        "vms": document.get("vms", 1 if alone else None),
-        "slot": document.get("slot", "1" if alone else ""),
-        "started_at": started_at and datetime.fromisoformat(started_at),
-        "facts": document.get("facts", {}),
-        **{name: document.get(name, "") for name in COPIED},
-    }
-
-
-SIMULTANEOUS_TRIES = 3
-
-Named = TypeVar("Named", Session, CoRun)
-
-
-@dataclass(frozen=True)
-class Submission:
-    """What became of one document."""
-
-    run_id: int
-    key: UUID
-    status: str
-    repeated: bool
-
-
-@dataclass(frozen=True)
-class Upload:
-    """One document, its key, and the text that is kept of it."""
-
-    document: dict[str, Any]
-    key: UUID
-    text: str
-    digest: str
 
 
 def submit_runs(
@@ -159,11 +150,16 @@ def submit_runs(
     The same key with the same content is the run that is already there. Raises
     BatchRefusedError with the problem of each bad document; nothing is stored then.
     """
-    uploads = [_upload(document) for document in documents]
+    uploads = []
+    for document in documents:
+        # Sorted, so that the same content is the same digest.
+        text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+        digest = sha256(text).hexdigest()
+        uploads.append(Upload(document, UUID(document["key"]), text.decode(), digest))
     for left in reversed(range(SIMULTANEOUS_TRIES)):
         try:
             with transaction.atomic():
-                return _store(agent, uploads)
+                return _submit(agent, uploads)
         except IntegrityError:
             # Somebody stored one of these keys at this very moment: look again.
             if not left:
@@ -171,44 +167,10 @@ def submit_runs(
     raise AssertionError("unreachable")
 
 
-def _upload(document: dict[str, Any]) -> Upload:
-    text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
-    return Upload(
-        document=document,
-        key=UUID(document["key"]),
-        text=text.decode(),
-        digest=sha256(text).hexdigest(),
-    )
-
-
-def _store(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
-    known = {
-        run.key: run
-        for run in Run.objects.filter(
-            agent=agent, key__in=[u.key for u in uploads], part=1
-        )
-    }
-    fresh, problems = _fresh_uploads(uploads, known)
-    drafts, draft_problems = _drafts(agent.lab, fresh)
-    if problems or draft_problems:
-        raise BatchRefusedError(problems | draft_problems)
-    stored = _store_drafts(agent, fresh, drafts)
-    if stored:
-        transaction.on_commit(tasks.wake)
-    return [
-        _submission(known.get(u.key) or stored[u.key], repeated=i not in fresh)
-        for i, u in enumerate(uploads)
-    ]
-
-
-def _submission(run: Run, repeated: bool) -> Submission:
-    return Submission(run.pk, run.key, run.status, repeated)
-
-
-def _fresh_uploads(
-    uploads: Sequence[Upload], known: dict[UUID, Run]
-) -> tuple[dict[int, Upload], dict[int, BenchmarksError]]:
-    """Return those not seen before, and those whose key meant something else."""
+def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
+    keys = [upload.key for upload in uploads]
+    same = Run.objects.filter(agent=agent, key__in=keys, part=1)
+    known = {run.key: run for run in same}
     digests = {key: run.digest for key, run in known.items()}
     fresh: dict[int, Upload] = {}
     problems: dict[int, BenchmarksError] = {}
@@ -218,55 +180,59 @@ def _fresh_uploads(
             fresh[index] = upload
         elif digests[upload.key] != upload.digest:
             problems[index] = KeyReusedError(str(upload.key))
-    return fresh, problems
+    drafts, unclear = _drafts(agent.lab, fresh)
+    if problems or unclear:
+        raise BatchRefusedError(problems | unclear)
+    known |= _store(agent, drafts)
+    if drafts:
+        transaction.on_commit(tasks.wake)
+    return [
+        Submission(run.pk, run.key, run.status, repeated=index not in fresh)
+        for index, run in enumerate(known[key] for key in keys)
+    ]
 
 
 def _drafts(
-    lab: Lab, fresh: dict[int, Upload]
-) -> tuple[dict[int, Draft], dict[int, BenchmarksError]]:
-    resolver = Resolver.of(lab, [upload.document for upload in fresh.values()])
-    drafts: dict[int, Draft] = {}
+    lab: Lab, uploads: dict[int, Upload]
+) -> tuple[list[Draft], dict[int, BenchmarksError]]:
+    resolver = Resolver.of(lab, [upload.document for upload in uploads.values()])
+    drafts: list[Draft] = []
     problems: dict[int, BenchmarksError] = {}
-    for index, upload in fresh.items():
+    for index, upload in uploads.items():
         try:
-            drafts[index] = resolver.draft(upload.document)
+            drafts.append(resolver.draft(upload))
         except BenchmarksError as error:
             problems[index] = error
     return drafts, problems
 
 
-def _store_drafts(
-    agent: Agent, fresh: dict[int, Upload], drafts: dict[int, Draft]
-) -> dict[UUID, Run]:
+def _store(agent: Agent, drafts: Sequence[Draft]) -> dict[UUID, Run]:
+    """Store runs, their texts, and the work that they make."""
     lab = agent.lab
-    unsaved = [draft.system for draft in drafts.values() if draft.system.pk is None]
+    unsaved = [draft.system for draft in drafts if draft.system.pk is None]
     systems = store_systems(lab, unsaved)
-    sessions = _named(lab, Session, ((d.study, d.session) for d in drafts.values()))
-    coruns = _named(lab, CoRun, ((d.study, d.corun) for d in drafts.values()))
-    runs = [
+    sessions = _named(lab, Session, ((d.study, d.session) for d in drafts))
+    coruns = _named(lab, CoRun, ((d.study, d.corun) for d in drafts))
+    runs = Run.objects.bulk_create(
         Run(
             lab=lab,
             agent=agent,
-            key=fresh[index].key,
-            digest=fresh[index].digest,
+            key=draft.upload.key,
+            digest=draft.upload.digest,
             study=draft.study,
             system=systems.get(draft.system.fingerprint, draft.system),
             session=sessions.get((draft.study.pk, draft.session)),
             corun=coruns.get((draft.study.pk, draft.corun)),
             **draft.fields,
         )
-        for index, draft in drafts.items()
-    ]
-    Run.objects.bulk_create(runs)
-    _note_work(lab, runs, {upload.key: upload.text for upload in fresh.values()})
-    return {run.key: run for run in runs}
-
-
-def _note_work(lab: Lab, runs: Sequence[Run], texts: dict[UUID, str]) -> None:
+        for draft in drafts
+    )
     RunOutput.objects.bulk_create(
-        RunOutput(run=run, lab=lab, text=texts[run.key]) for run in runs
+        RunOutput(run=run, lab=lab, text=draft.upload.text)
+        for run, draft in zip(runs, drafts, strict=True)
     )
     OutboxItem.objects.bulk_create(OutboxItem(run=run, lab=lab) for run in runs)
+    return {run.key: run for run in runs}
 
 
 def _named(
@@ -281,5 +247,5 @@ def _named(
         [model(lab=lab, study_id=pk, name=name) for pk, name in wanted],
         ignore_conflicts=True,
     )
-    found = manager.filter(study_id__in={pk for pk, _ in wanted})
-    return {(row.study_id, row.name): row for row in found}
+    rows = manager.filter(study_id__in={pk for pk, _ in wanted})
+    return {(row.study_id, row.name): row for row in rows}

@@ -13,12 +13,23 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from benchmarks.models import Cell, OutboxItem, Run
+from benchmarks.models import (
+    Cell,
+    DueCheck,
+    DueEnergy,
+    Meter,
+    OutboxItem,
+    Run,
+    RunWindow,
+)
 from benchmarks.sentences import Sentence
-from benchmarks.studies.due_work import note_due_checks, note_runs_energy
 from benchmarks.uploads.efficiencies import normalise
-from benchmarks.uploads.results import read_upload, replace_samples, store_cases
-from benchmarks.uploads.runs import delete_vanished, store_runs, stored_runs
+from benchmarks.uploads.results import (
+    read_upload,
+    replace_samples,
+    store_cases,
+    store_runs,
+)
 from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_cells
 
 logger = logging.getLogger(__name__)
@@ -58,9 +69,8 @@ def _claim(limit: int, older_than_s: float) -> list[list[int]]:
     items = list(due.select_for_update(skip_locked=True).order_by("due_at")[:limit])
     for item in items:
         if item.attempts >= QUARANTINE_AFTER:
-            _quarantine(
-                item.pk, item.error or Sentence("It stopped its worker every time.")
-            )
+            killed = Sentence("It stopped its worker every time.")
+            _quarantine(item.pk, item.error or killed)
     live = [item for item in items if item.attempts < QUARANTINE_AFTER]
     OutboxItem.objects.filter(pk__in=[item.pk for item in live]).update(
         attempts=F("attempts") + 1
@@ -101,7 +111,7 @@ def process_runs(uploads: Sequence[Run]) -> None:
     Given are the first runs of each; one of raw output may hold several.
     """
     read = {upload: read_upload(upload.output.text) for upload in uploads}
-    known = stored_runs(uploads)
+    known = [*uploads, *Run.objects.filter(source__in=uploads).order_by("pk")]
     before = touched_cells(known)
     samples = store_runs(read, known)
     cases = store_cases(row for rows in samples.values() for row in rows)
@@ -113,13 +123,31 @@ def process_runs(uploads: Sequence[Run]) -> None:
             for row in rows
         }
     )
-    delete_vanished(known, samples)
+    # What a better reader no longer finds; its text is kept.
+    vanished = {run.pk for run in known} - {run.pk for run in samples}
+    Run.objects.filter(pk__in=vanished).delete()
     replace_samples(samples, cases)
     touched = summarise_cells(before | touched_cells(samples))
     normalise(touched)
-    note_due_checks(touched)
-    note_runs_energy(samples)
+    _note_due_work(touched, [run.pk for run in samples])
     Cell.objects.filter(pk__in=[cell.pk for cell in touched], n=0).delete()
+
+
+def _note_due_work(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
+    """Note what is done a moment later: checks of studies, energy of metered runs."""
+    near = Cell.objects.filter(
+        lab__in={cell.lab_id for cell in cells},
+        case__in={cell.case_id for cell in cells},
+    )
+    # The lab's other studies that share a case too: some rules look across.
+    shared = near.order_by().values_list("study_id", flat=True).distinct()
+    studies = {cell.study_id for cell in cells} | set(shared)
+    DueCheck.objects.bulk_create(DueCheck(study_id=pk) for pk in sorted(studies))
+    # A run's window is worked out anew with its energy.
+    RunWindow.objects.filter(run__in=run_ids).delete()
+    meters = Meter.objects.filter(host__systems__runs__in=run_ids)
+    hosts = sorted(set(meters.values_list("host", flat=True)))
+    DueEnergy.objects.bulk_create(DueEnergy(host_id=host) for host in hosts)
 
 
 @transaction.atomic

@@ -6,7 +6,6 @@ doing it twice changes nothing.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
@@ -34,21 +33,6 @@ class Place(NamedTuple):
 
 
 Readings = Mapping[Place, tuple[float, ...]]
-
-
-@dataclass(frozen=True)
-class Change:
-    """A sample before and after; () where it was not there."""
-
-    place: Place
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-
-    @property
-    def kind(self) -> str:
-        if not self.before:
-            return "appeared"
-        return "changed" if self.after else "vanished"
 
 
 def begin_reread(
@@ -97,7 +81,9 @@ def step(reread_id: int, *, wait: bool = False) -> bool:
     uploads = list(waiting.select_related("output").order_by("pk")[:STEP])
     before = _readings(uploads)
     failures = _read_again(uploads)
-    _report(reread, _changes(before, _readings(uploads)), failures)
+    _report(reread, before, _readings(uploads))
+    reread.failed += len(failures)
+    reread.failures = [*reread.failures, *failures][:EVIDENCE_KEPT]
     reread.done += len(uploads)
     if uploads:
         reread.cursor = uploads[-1].pk
@@ -127,19 +113,11 @@ def _readings(uploads: Sequence[Run]) -> Readings:
     rows = samples.order_by("run_id", "sequence").values_list(
         "run__source_id", "run_id", "run__part", "case_id", "repetition", "value"
     )
-    found: dict[Place, tuple[float, ...]] = {}
+    readings: dict[Place, tuple[float, ...]] = {}
     for source_id, run_id, part, case_id, repetition, value in rows:
         place = Place(source_id or run_id, part, case_id, repetition)
-        found[place] = (*found.get(place, ()), value)
-    return found
-
-
-def _changes(before: Readings, after: Readings) -> list[Change]:
-    return [
-        Change(place, before.get(place, ()), after.get(place, ()))
-        for place in sorted(before.keys() | after.keys())
-        if before.get(place) != after.get(place)
-    ]
+        readings[place] = (*readings.get(place, ()), value)
+    return readings
 
 
 def _read_again(uploads: Sequence[Run]) -> list[dict[str, Any]]:
@@ -153,29 +131,33 @@ def _read_again(uploads: Sequence[Run]) -> list[dict[str, Any]]:
         raise  # the database went away: the step is done again
     except Exception as error:  # whatever it is, it must not stop the rest
         if len(uploads) > 1:
-            return [failure for each in uploads for failure in _read_again([each])]
+            return [failure for upload in uploads for failure in _read_again([upload])]
         logger.exception("Upload %s could not be read again", uploads[0].pk)
         return [{"run": uploads[0].pk, "error": f"{type(error).__name__}: {error}"}]
 
 
-def _report(
-    reread: Reread, changes: Sequence[Change], failures: Sequence[dict[str, Any]]
-) -> None:
-    for change in changes:
-        setattr(reread, change.kind, getattr(reread, change.kind) + 1)
+def _report(reread: Reread, before: Readings, after: Readings) -> None:
+    """Count the samples that changed, and keep the first of them as evidence."""
+    places = before.keys() | after.keys()
+    changed = sorted(p for p in places if before.get(p) != after.get(p))
     room = max(EVIDENCE_KEPT - len(reread.changes), 0)
-    labels = Case.objects.in_bulk({change.place.case_id for change in changes[:room]})
-    reread.changes += [
-        {
-            "kind": change.kind,
-            "run": change.place.upload_id,
-            "part": change.place.part,
-            "case": str(labels[change.place.case_id]),
-            "repetition": change.place.repetition,
-            "before": change.before,
-            "after": change.after,
-        }
-        for change in changes[:room]
-    ]
-    reread.failed += len(failures)
-    reread.failures = [*reread.failures, *failures][:EVIDENCE_KEPT]
+    labels = Case.objects.in_bulk({place.case_id for place in changed[:room]})
+    for number, place in enumerate(changed):
+        kind = "changed"
+        if place not in before:
+            kind = "appeared"
+        elif place not in after:
+            kind = "vanished"
+        setattr(reread, kind, getattr(reread, kind) + 1)
+        if number < room:
+            reread.changes.append(
+                {
+                    "kind": kind,
+                    "run": place.upload_id,
+                    "part": place.part,
+                    "case": str(labels[place.case_id]),
+                    "repetition": place.repetition,
+                    "before": before.get(place, ()),
+                    "after": after.get(place, ()),
+                }
+            )

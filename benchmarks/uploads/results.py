@@ -1,4 +1,8 @@
-"""What a stored upload says: its samples as sent, or its raw output read by us."""
+"""What a stored upload says, and the runs and samples that are kept of it.
+
+An upload brought its samples, or raw output that is read here. Read again it may say
+something else: what is stored then follows it.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +17,6 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.models import Case, Run, Sample
 from benchmarks.parsing import reading
 from benchmarks.parsing.contract import check_value
-from benchmarks.parsing.drafts import Mark
 from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import ReadRun
 from benchmarks.sentences import stored
@@ -21,6 +24,26 @@ from benchmarks.sentences import stored
 COPY = (
     f"COPY {Sample._meta.db_table} "
     "(lab_id, run_id, sequence, case_id, repetition, value) FROM STDIN"
+)
+INHERITED = (
+    "lab_id",
+    "agent_id",
+    "key",
+    "digest",
+    "study_id",
+    "system_id",
+    "scenario",
+    "vms",
+    "slot",
+    "load",
+    "corun_id",
+    "session_id",
+    "clock",
+    "started_at",
+    "received_at",
+    "document",
+    "table",
+    "note",
 )
 
 
@@ -31,76 +54,6 @@ class ReadSample:
     case: Case
     repetition: int
     value: float
-
-
-def read_samples(tool_name: str, samples: Iterable[dict[str, Any]]) -> list[ReadSample]:
-    """Return samples as they are sent; errors name the sample they are about.
-
-    The cases are unsaved: their fingerprint says which row they are.
-    """
-    tool = tools.get(tool_name)
-    read = []
-    for index, sample in enumerate(samples):
-        try:
-            read.append(_read_sample(tool, sample))
-        except BenchmarksError as error:
-            error.field = f"samples[{index}]"
-            raise
-    return read
-
-
-def _read_sample(tool: tools.Tool, sample: dict[str, Any]) -> ReadSample:
-    metric = tool.metric(sample["metric"])
-    value = check_value(metric, sample["value"], sample["unit"])
-    parameters = sample.get("parameters", {})
-    case = Case(
-        tool=tool.slug,
-        metric=metric.name,
-        parameters=fingerprints.display_parameters(parameters),
-        unit=metric.unit,
-        better=metric.better,
-        component=metric.component,
-        label=case_label(tool, metric, parameters),
-        fingerprint=fingerprints.case_fingerprint(tool.slug, metric.name, parameters),
-    )
-    return ReadSample(case, sample.get("repetition", 1), value)
-
-
-def store_cases(samples: Iterable[ReadSample]) -> dict[str, Case]:
-    """Store the cases not yet known; return all by fingerprint."""
-    wanted = {sample.case.fingerprint: sample.case for sample in samples}
-    found = _cases_by_fingerprint(wanted)
-    new = [wanted[key] for key in sorted(wanted.keys() - found.keys())]
-    if not new:
-        return found
-    Case.objects.bulk_create(new, ignore_conflicts=True)
-    return _cases_by_fingerprint(wanted)
-
-
-def _cases_by_fingerprint(keys: Iterable[str]) -> dict[str, Case]:
-    cases = Case.objects.filter(fingerprint__in=keys)
-    return {case.fingerprint: case for case in cases}
-
-
-def replace_samples(
-    samples: Mapping[Run, Sequence[ReadSample]], cases: dict[str, Case]
-) -> None:
-    """Write the samples of these runs, and only them: twice is the same as once."""
-    if Sample.objects.filter(run__in=samples).delete()[0]:
-        _mark(samples)
-    with connection.cursor() as cursor, cursor.copy(COPY) as copy:
-        for run, rows in samples.items():
-            for sequence, row in enumerate(rows, start=1):
-                case = cases[row.case.fingerprint]
-                copy.write_row(
-                    (run.lab_id, run.pk, sequence, case.pk, row.repetition, row.value)
-                )
-
-
-def _mark(runs: Iterable[Run]) -> None:
-    """Write runs that were read again: other samples are another version of a run."""
-    again = Run.objects.filter(pk__in=[run.pk for run in runs])
-    again.update(sample_count=F("sample_count"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,81 +75,71 @@ class Result:
     reason: str = ""
 
 
+Samples = dict[Run, tuple[ReadSample, ...]]
+
+
+def read_samples(tool_name: str, samples: Iterable[dict[str, Any]]) -> list[ReadSample]:
+    """Return samples as they are sent; errors name the sample they are about.
+
+    The cases are unsaved: their fingerprint says which row they are.
+    """
+    tool = tools.get(tool_name)
+    read = []
+    for index, sample in enumerate(samples):
+        try:
+            metric = tool.metric(sample["metric"])
+            value = check_value(metric, sample["value"], sample["unit"])
+            stated = sample.get("parameters", {})
+            case = Case(
+                tool=tool.slug,
+                metric=metric.name,
+                parameters=fingerprints.display_parameters(stated),
+                unit=metric.unit,
+                better=metric.better,
+                component=metric.component,
+                label=case_label(tool, metric, stated),
+                fingerprint=fingerprints.case_fingerprint(
+                    tool.slug, metric.name, stated
+                ),
+            )
+            read.append(ReadSample(case, sample.get("repetition", 1), value))
+        except BenchmarksError as error:
+            error.field = f"samples[{index}]"
+            raise
+    return read
+
+
 def read_upload(text: str) -> tuple[Result, ...]:
     """Return every run of an upload as it was kept, at least one.
 
     What cannot be read is a result with a reason, never an error.
     """
     document = orjson.loads(text)
-    return _read_output(document) if "output" in document else _as_sent(document)
-
-
-def _as_sent(document: Mapping[str, Any]) -> tuple[Result, ...]:
-    sent = _stated(document)
-    try:
-        samples = tuple(read_samples(document["tool"], document["samples"]))
-    except BenchmarksError as error:
-        return (replace(sent, reason=error.sentence),)
-    return (replace(sent, samples=samples),)
-
-
-def _stated(document: Mapping[str, Any]) -> Result:
-    """What the uploader said of the run, before anything is read."""
-    name = document.get("tool", "")
-    return Result(
+    name, facts = document.get("tool", ""), document.get("facts", {})
+    stated = Result(
         tool=tools.get(name).slug if name else "",
         tool_version=document.get("tool_version", ""),
-        facts=document.get("facts", {}),
+        facts=facts,
     )
-
-
-def _read_output(document: Mapping[str, Any]) -> tuple[Result, ...]:
     try:
-        found = reading.read(
-            document["output"],
-            document.get("tool"),
-            document.get("locale"),
-            _command(document.get("facts", {})),
+        if "output" not in document:
+            samples = read_samples(document["tool"], document["samples"])
+            return (replace(stated, samples=tuple(samples)),)
+        # The command that an agent says it started tells what a bare output may not.
+        execution = facts.get("execution")
+        argv = execution.get("argv") if isinstance(execution, dict) else None
+        command = " ".join(map(str, argv)) if isinstance(argv, list) else ""
+        runs = reading.read(
+            document["output"], document.get("tool"), document.get("locale"), command
         )
     except BenchmarksError as error:
-        return (replace(_stated(document), reason=error.sentence),)
-    return tuple(_result(run, document) for run in found)
-
-
-def _command(facts: Mapping[str, Any]) -> str:
-    """The command that an agent says it started; empty if there is none."""
-    execution = facts.get("execution")
-    argv = execution.get("argv") if isinstance(execution, dict) else None
-    return " ".join(map(str, argv)) if isinstance(argv, list) else ""
+        return (replace(stated, reason=error.sentence),)
+    return tuple(_result(run, document) for run in runs)
 
 
 def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
     """A run that was read; what the uploader stated stands before what was printed."""
-    command = {"command": run.command} if run.command else {}
-    samples, reason = _samples(run)
-    return Result(
-        tool=run.tool,
-        tool_version=document.get("tool_version") or run.tool_version,
-        parser_version=run.parser_version,
-        samples=samples,
-        warnings=tuple(map(_kept, run.warnings)),
-        facts={**command, **run.facts, **document.get("facts", {})},
-        first_line=run.first_line,
-        last_line=run.last_line,
-        reason=reason,
-    )
-
-
-def _kept(mark: Mark) -> Mapping[str, str]:
-    """A mark in English, and beside it the words that it is said with otherwise."""
-    english = str(mark.sentence)
-    return {"code": mark.code, "sentence": english, "words": stored(mark.sentence)}
-
-
-def _samples(run: ReadRun) -> tuple[tuple[ReadSample, ...], str]:
-    if run.problem:
-        return (), run.problem.sentence
-    sent = [
+    printed = [
         {
             "metric": reading.metric,
             "parameters": dict(reading.parameters),
@@ -206,7 +149,109 @@ def _samples(run: ReadRun) -> tuple[tuple[ReadSample, ...], str]:
         }
         for reading in run.readings
     ]
-    try:
-        return tuple(read_samples(run.tool, sent)), ""
-    except BenchmarksError as error:
-        return (), error.sentence
+    samples: list[ReadSample] = []
+    problem: BenchmarksError | None = run.problem
+    if problem is None:
+        try:
+            samples = read_samples(run.tool, printed)
+        except BenchmarksError as error:
+            problem = error
+    command = {"command": run.command} if run.command else {}
+    return Result(
+        tool=run.tool,
+        tool_version=document.get("tool_version") or run.tool_version,
+        parser_version=run.parser_version,
+        samples=tuple(samples),
+        # In English, and beside it the words that it is said with in other languages.
+        warnings=tuple(
+            {
+                "code": mark.code,
+                "sentence": str(mark.sentence),
+                "words": stored(mark.sentence),
+            }
+            for mark in run.warnings
+        ),
+        facts={**command, **run.facts, **document.get("facts", {})},
+        first_line=run.first_line,
+        last_line=run.last_line,
+        reason=problem.sentence if problem else "",
+    )
+
+
+def store_runs(read: Mapping[Run, Sequence[Result]], known: Iterable[Run]) -> Samples:
+    """Give every result its run, new ones stored, and return each run's samples."""
+    runs = {(run.source_id or run.pk, run.part): run for run in known}
+    results: dict[tuple[int, int], Result] = {}
+    further = []
+    for upload, parts in read.items():
+        for part, result in enumerate(parts, start=1):
+            results[upload.pk, part] = result
+            if (upload.pk, part) not in runs:
+                stated = {name: getattr(upload, name) for name in INHERITED}
+                further.append(Run(source=upload, part=part, **stated))
+    for run in Run.objects.bulk_create(further):
+        runs[run.source_id or run.pk, run.part] = run
+    # Runs of a batch mostly come to the same: one UPDATE for all of them.
+    alike: dict[bytes, tuple[dict[str, Any], list[int]]] = {}
+    for place, result in results.items():
+        changes = _changes(runs[place], result)
+        key = orjson.dumps(changes, option=orjson.OPT_SORT_KEYS)
+        alike.setdefault(key, (changes, []))[1].append(runs[place].pk)
+    for changes, ids in alike.values():
+        if changes:
+            Run.objects.filter(pk__in=ids).update(**changes)
+    return {runs[place]: result.samples for place, result in results.items()}
+
+
+def _changes(run: Run, result: Result) -> dict[str, Any]:
+    """Return what the result says anew; the run then says it too."""
+    fields = {
+        "tool": result.tool,
+        "tool_version": result.tool_version,
+        "parser_version": result.parser_version,
+        "status": Run.Status.REJECTED if result.reason else Run.Status.PARSED,
+        "reason": result.reason,
+        "warnings": [dict(warning) for warning in result.warnings],
+        "facts": dict(result.facts),
+        "first_line": result.first_line,
+        "last_line": result.last_line,
+        "sample_count": len(result.samples),
+    }
+    changes = {}
+    for name, value in fields.items():
+        old, new = (
+            # As it is stored: the same English may have other words.
+            stored(text) if isinstance(text, str) else text
+            for text in (getattr(run, name), value)
+        )
+        if old != new:
+            changes[name] = value
+            setattr(run, name, value)
+    return changes
+
+
+def store_cases(samples: Iterable[ReadSample]) -> dict[str, Case]:
+    """Store the cases not yet known; return all by fingerprint."""
+    wanted = {sample.case.fingerprint: sample.case for sample in samples}
+    rows = Case.objects.filter(fingerprint__in=wanted)
+    cases = {case.fingerprint: case for case in rows}
+    if new := [wanted[key] for key in sorted(wanted.keys() - cases.keys())]:
+        # Another worker may store the same ones: whose they are is read afterwards.
+        Case.objects.bulk_create(new, ignore_conflicts=True)
+        cases = {case.fingerprint: case for case in rows.all()}
+    return cases
+
+
+def replace_samples(samples: Samples, cases: Mapping[str, Case]) -> None:
+    """Write the samples of these runs, and only them: twice is the same as once."""
+    if Sample.objects.filter(run__in=samples).delete()[0]:
+        # Other samples are another version of a run: its row is written again.
+        again = Run.objects.filter(pk__in=[run.pk for run in samples])
+        again.update(sample_count=F("sample_count"))
+    with connection.cursor() as cursor, cursor.copy(COPY) as copy:
+        for run, rows in samples.items():
+            for sequence, row in enumerate(rows, start=1):
+                case = cases[row.case.fingerprint]
+                copy.write_row(
+                    (run.lab_id, run.pk, sequence, case.pk, row.repetition, row.value)
+                )
