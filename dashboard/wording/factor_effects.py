@@ -1,6 +1,6 @@
 """What the factor effects page says: parameters, effects and answers in words."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from math import exp, log
 
 from django.utils.functional import Promise
@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.factor_effects.design import JOINT, Factor, Term
 from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
-from benchmarks.analysis.factor_effects.model import Alias
 from benchmarks.comparing.factor_effects import Analysis, Subject
 from benchmarks.comparing.table import Fact
 from dashboard import wording
@@ -84,42 +83,65 @@ def statements(analysis: Analysis) -> list[str]:
     A parameter that others change has no single effect: its strongest case and the
     range of the rest are told.
     """
-    found = analysis.found
-    if (refusal := _refusal(found)) is not None:
-        return [refusal]
-    told = sorted(_told(analysis), key=lambda each: -each[0])
-    lines = [line for _size, line in told[:MOST_STATEMENTS]]
-    if more := len(told) - len(lines):
-        text = ngettext("and %(n)s more parameter", "and %(n)s more parameters", more)
-        lines.append(text % {"n": more})
-    return lines or [_quiet(found), *_perhaps(found)]
+    effects = analysis.found
+    if effects.kind == "constant":
+        return [_("Its systems differ in no parameter: there is nothing to compare.")]
+    if effects.kind == "unjudged":
+        text = ngettext(
+            "One value of %(n)s system: too little to tell an effect from chance.",
+            "One value each of %(n)s systems: too few to tell an effect from chance.",
+            effects.cells,
+        )
+        return [text % {"n": effects.cells}]
 
-
-def _told(analysis: Analysis) -> Iterator[tuple[float, str]]:
     pictured = {picture.one: picture for picture in analysis.pictures}
     clear = {
         effect.term[0]: effect
-        for effect in reversed(analysis.found.effects)
+        for effect in reversed(effects.effects)
         if effect.strength == "clear" and len(effect.term) == 1
     }
-    for factor in analysis.found.factors:
+    moved = []
+    for factor in effects.factors:
         picture = pictured.get(factor)
         if picture and any(picture.factors):
-            yield _conditional(picture)
+            moved.append(_conditional(picture))
         elif factor in clear:
-            yield _plain(clear[factor])
+            moved.append((abs(clear[factor].log_effect), _plain(clear[factor])))
+    moved.sort(key=lambda statement: -statement[0])
+    lines = [line for _size, line in moved[:MOST_STATEMENTS]]
+    if more := len(moved) - len(lines):
+        text = ngettext("and %(n)s more parameter", "and %(n)s more parameters", more)
+        lines.append(text % {"n": more})
+    return lines or _nothing_moved(effects)
 
 
-def _plain(effect: Effect) -> tuple[float, str]:
+def _nothing_moved(effects: FactorEffects) -> list[str]:
+    """Say how large an effect would have shown, and what may be one."""
+    limits = [each.wide_margin or each.margin or 0.0 for each in effects.effects]
+    if not limits:
+        return [_("No effect can be told from these systems.")]
+    smallest = {"times": times(exp(max(limits)))}
+    lines = [_("No significant effect (smallest detectable: %(times)s).") % smallest]
+    # Beyond Lenth's margin, or significant alone, but not beyond doubt.
+    possible = [
+        _plain(effect)
+        for effect in effects.effects
+        if effect.strength == "possible" and len(effect.term) == 1
+    ]
+    if possible:
+        what = {"what": "; ".join(possible[:MOST_STATEMENTS])}
+        lines.append(_("Largest, not significant: %(what)s.") % what)
+    return lines
+
+
+def _plain(effect: Effect) -> str:
     (factor,), ((level, _reference),) = effect.term, effect.levels
-    return (
-        abs(effect.log_effect),
-        _("%(setting)s: %(times)s")
-        % {"setting": setting(factor, level), "times": times(effect.factor)},
-    )
+    words = {"setting": setting(factor, level), "times": times(effect.factor)}
+    return _("%(setting)s: %(times)s") % words
 
 
 def _conditional(picture: Means) -> tuple[float, str]:
+    """Return how much a parameter moves at most, and where; and elsewhere."""
     known = [
         (factor, level)
         for factor, level in zip(picture.factors, picture.other.levels, strict=True)
@@ -127,52 +149,21 @@ def _conditional(picture: Means) -> tuple[float, str]:
     ]
     known.sort(key=lambda pair: -abs(log(pair[0])))
     (most, where), *rest = known
-    told = _("%(setting)s: %(times)s with %(where)s") % {
+    text = _("%(setting)s: %(times)s with %(where)s") % {
         "setting": setting(picture.one, picture.one.levels[-1]),
         "times": times(most),
         "where": setting(picture.other, where),
     }
     if rest:
-        told = f"{told} ({_elsewhere([factor for factor, _level in rest])})"
-    return abs(log(most)), told
-
-
-def _elsewhere(factors: Sequence[float]) -> str:
-    low, high = times(min(factors)), times(max(factors))
-    if low == high:
-        return _("%(times)s elsewhere") % {"times": low}
-    return _("%(low)s to %(high)s elsewhere") % {"low": low, "high": high}
-
-
-def _refusal(found: FactorEffects) -> str | None:
-    if found.kind == "constant":
-        return _("Its systems differ in no parameter: there is nothing to compare.")
-    if found.kind == "unjudged":
-        text = ngettext(
-            "One value of %(n)s system: too little to tell an effect from chance.",
-            "One value each of %(n)s systems: too few to tell an effect from chance.",
-            found.cells,
+        factors = [factor for factor, _level in rest]
+        low, high = times(min(factors)), times(max(factors))
+        elsewhere = (
+            _("%(times)s elsewhere") % {"times": low}
+            if low == high
+            else _("%(low)s to %(high)s elsewhere") % {"low": low, "high": high}
         )
-        return text % {"n": found.cells}
-    return None
-
-
-def _quiet(found: FactorEffects) -> str:
-    """Say that nothing moved, and how large an effect would have shown."""
-    limits = [each.wide_margin or each.margin or 0.0 for each in found.effects]
-    if not limits:
-        return _("No effect can be told from these systems.")
-    return _("No significant effect (smallest detectable: %(times)s).") % {
-        "times": times(exp(max(limits)))
-    }
-
-
-def _perhaps(found: FactorEffects) -> Iterator[str]:
-    """Name what is beyond Lenth's margin or significant alone, but not beyond doubt."""
-    maybe = [e for e in found.effects if e.strength == "possible" and len(e.term) == 1]
-    if maybe:
-        told = [_plain(effect)[1] for effect in maybe[:MOST_STATEMENTS]]
-        yield _("Largest, not significant: %(what)s.") % {"what": "; ".join(told)}
+        text = f"{text} ({elsewhere})"
+    return abs(log(most)), text
 
 
 def _parts(factor: Factor, level: str) -> list[tuple[str, str]]:
@@ -215,78 +206,50 @@ def how_chance_was_measured(found: FactorEffects) -> str:
 
 def notes(analysis: Analysis) -> list[str]:
     """Say what the reader must know before believing the table."""
-    found = analysis.found
-    possible = (
-        _native(found),
-        _higher(found),
-        _aliases(found.aliases),
-        _pooled(found),
-        *_left_out(analysis),
-    )
-    return [each for each in possible if each]
+    effects, lines = analysis.found, []
+    shared = [e.term for e in effects.effects if e.baseline_share > 0.5]
+    if shared and effects.kind != "unjudged":
+        text = _(
+            "%(terms)s: these levels are compared with different native runs, each"
+            " shared by several systems. An error of one native run would look like"
+            " such an effect, so its margin is wider."
+        )
+        lines.append(text % {"terms": _listed(shared)})
+    if effects.higher_terms:
+        text = _("These act together, more than two at a time: %(terms)s.")
+        lines.append(text % {"terms": _listed(effects.higher_terms)})
+    if effects.aliases:
+        names = []
+        for alias in effects.aliases:
+            name = term_name(alias.term)
+            if alias.levels:
+                levels = [level_name(alias.term[0], level) for level in alias.levels]
+                words = {"term": name, "levels": ", ".join(levels)}
+                name = _("%(term)s: %(levels)s alone") % words
+            if alias.partners:
+                words = {"term": name, "partners": _listed(alias.partners)}
+                name = _("%(term)s (from %(partners)s)") % words
+            names.append(name)
+        text = _("Not shown, because these systems cannot tell them apart: %(pairs)s.")
+        lines.append(text % {"pairs": "; ".join(names)})
+    if effects.pooled_interactions:
+        text = _("Taken for chance, because too little else measures it: %(terms)s.")
+        if effects.kind == "unjudged":
+            text = _(
+                "Left out to measure chance, which still could not be measured: "
+                "%(terms)s."
+            )
+        lines.append(text % {"terms": _listed(effects.pooled_interactions)})
+    return [*lines, *left_out(analysis)]
 
 
-def _native(found: FactorEffects) -> str:
-    leaning = [e.term for e in found.effects if e.baseline_share > 0.5]
-    if not leaning or found.kind == "unjudged":
-        return ""
-    return _(
-        "%(terms)s: these levels are set against different native runs, each shared"
-        " by several systems. An error of one native run would look like such an"
-        " effect, so its margin is wider."
-    ) % {"terms": _listed(leaning)}
-
-
-def _higher(found: FactorEffects) -> str:
-    if not found.higher_terms:
-        return ""
-    return _("These act together, more than two at a time: %(terms)s.") % {
-        "terms": _listed(found.higher_terms)
-    }
-
-
-def _aliases(aliases: Iterable[Alias]) -> str:
-    named = [_alias(each) for each in aliases]
-    if not named:
-        return ""
-    return _("Not shown, because these systems cannot tell them apart: %(pairs)s.") % {
-        "pairs": "; ".join(named)
-    }
-
-
-def _alias(alias: Alias) -> str:
-    term = term_name(alias.term)
-    if alias.levels:
-        names = [level_name(alias.term[0], level) for level in alias.levels]
-        term = _("%(term)s: %(levels)s alone") % {
-            "term": term,
-            "levels": ", ".join(names),
-        }
-    if not alias.partners:
-        return term
-    return _("%(term)s (from %(partners)s)") % {
-        "term": term,
-        "partners": _listed(alias.partners),
-    }
-
-
-def _pooled(found: FactorEffects) -> str:
-    if not (listed := _listed(found.pooled_interactions)):
-        return ""
-    text = (
-        _("Left out to measure chance, which still could not be measured: %(terms)s.")
-        if found.kind == "unjudged"
-        else _("Taken for chance, because too little else measures it: %(terms)s.")
-    )
-    return text % {"terms": listed}
-
-
-def _left_out(analysis: Analysis) -> Iterable[str]:
+def left_out(analysis: Analysis) -> Iterator[str]:
+    """Say how many cells are not part of the analysis, and why."""
     counts = analysis.left_out
     if n := counts.get("no_ratio", 0):
         text = ngettext(
-            "%(n)s cell has no efficiency and is left out.",
-            "%(n)s cells have no efficiency and are left out.",
+            "%(n)s cell has no relative performance and is left out.",
+            "%(n)s cells have no relative performance and are left out.",
             n,
         )
         yield text % {"n": n}

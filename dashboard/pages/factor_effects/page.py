@@ -1,8 +1,9 @@
-"""What the page shows for one choice: answers, effects, charts, design."""
+"""What the factor effects page shows for one choice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from itertools import chain
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
@@ -38,142 +39,140 @@ class Answer:
 
 @dataclass(frozen=True)
 class EffectsPage:
-    """Everything of the page that depends on what was chosen."""
+    """The effects of a study, and which component and analysis was chosen of them."""
 
-    answers: tuple[Answer, ...]
-    rows: tuple[ChipRow, ...]
-    cases: ChipRow | None
-    title: str
-    detail: Detail | None
-    is_value: bool
-    unmet: tuple[str, ...] = ()
-    """What the address asks for and is not here."""
+    effects: StudyEffects
+    component: ComponentEffects | None
+    analysis: Analysis | None
+    query: Mapping[str, str]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """Say of each component what moved it."""
+        nothing = _("No cell here has a relative performance, or a value above 0.")
+        return [
+            Answer(
+                component=component.component,
+                query=self._query(component=component.component, case=""),
+                is_chosen=component is self.component,
+                lines=tuple(
+                    statements(component.whole) if component.whole else [nothing]
+                ),
+            )
+            for component in self.effects.components
+        ]
+
+    @property
+    def rows(self) -> list[ChipRow]:
+        """Return the scenarios, where there are several, and what may be explained."""
+        scenarios = tuple(
+            Chip(
+                wording.scenario_name(name),
+                self._query(scenario=name, component="", case=""),
+                name == self.effects.scenario,
+            )
+            for name in self.effects.facets.scenarios
+        )
+        names = {"efficiency": _("Relative performance"), "value": _("Measured value")}
+        responses = tuple(
+            Chip(
+                names[response],
+                self._query(response=response),
+                response == self.effects.response,
+            )
+            for response in RESPONSES
+        )
+        rows = [ChipRow(_("Scenario"), scenarios)] if len(scenarios) > 1 else []
+        return [*rows, ChipRow(_("What is explained"), responses)]
+
+    @cached_property
+    def cases(self) -> ChipRow | None:
+        """Return the analyses of the component: of all its cases together, of each."""
+        if self.component is None:
+            return None
+        component, whole = self.component.component, self.component.whole
+        chips = [
+            Chip(
+                subject_name(case.subjects[0]),
+                self._query(component=component, case=case_key(case.subjects[0])),
+                case is self.analysis,
+            )
+            for case in self.component.cases
+            if len(case.observations) > 1
+        ]
+        if whole:
+            query = self._query(component=component, case="")
+            chips.insert(0, Chip(_("Together"), query, whole is self.analysis))
+        return ChipRow(_("Cases"), tuple(chips), is_long=len(chips) > MOST_CHIPS)
+
+    @property
+    def title(self) -> str:
+        if self.component is None or self.analysis is None:
+            return ""
+        name = wording.component_name(self.component.component)
+        subjects = self.analysis.subjects
+        if self.analysis is not self.component.whole or len(subjects) == 1:
+            return f"{name}: {subject_name(subjects[0])}"
+        return _("%(component)s: mean of %(n)s cases that all systems have") % {
+            "component": name,
+            "n": len(subjects),
+        }
+
+    @cached_property
+    def detail(self) -> Detail | None:
+        """Return the table and the charts of the chosen analysis."""
+        if self.analysis is None:
+            return None
+        return detail(self.analysis, self.effects.response)
+
+    @property
+    def is_value(self) -> bool:
+        return self.effects.response == "value"
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """Return what the address asks for and is not here."""
+        # Where nothing was measured at all, the page says so in other words.
+        if self.component is None:
+            return ()
+        analysis, response = self.analysis, self.query.get("response")
+        case = analysis and analysis.subjects and case_key(analysis.subjects[0])
+        shown = {
+            "response": response if response in RESPONSES else None,
+            "component": self.component.component,
+            "case": case,
+        }
+        return unmet(self.query, shown)
+
+    def _query(self, **changes: str) -> str:
+        kept = {name: self.query[name] for name in PARAMETERS if self.query.get(name)}
+        return urlencode(
+            {name: text for name, text in (kept | changes).items() if text}
+        )
 
 
 def effects_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> EffectsPage:
     """Return the page for the choice that a URL's query names."""
-    asked = query.get("response", "")
-    response: Response | None = next((it for it in RESPONSES if it == asked), None)
-    found = study_effects(
+    response: Response | None = next(
+        (it for it in RESPONSES if it == query.get("response")), None
+    )
+    effects = study_effects(
         viewer, study, scenario=query.get("scenario", ""), response=response
     )
-    component = _component(found, query.get("component", ""))
-    analysis = _analysis(component, query.get("case", ""))
-    return EffectsPage(
-        answers=tuple(_answer(each, component, query) for each in found.components),
-        rows=_rows(found, query),
-        cases=_cases(component, analysis, query) if component else None,
-        title=_title(component, analysis),
-        detail=detail(analysis, found.response) if analysis else None,
-        is_value=found.response == "value",
-        unmet=unmet(query, _found(response, component, analysis)),
-    )
-
-
-def _found(
-    response: Response | None,
-    component: ComponentEffects | None,
-    analysis: Analysis | None,
-) -> dict[str, object]:
-    """Return what the parts of a query came to; nothing at all is said elsewhere."""
-    if component is None:
-        return {}
-    case = analysis and analysis.subjects and case_key(analysis.subjects[0])
-    return {"response": response, "component": component.component, "case": case}
+    # Of the component asked for, else of the first one that something moved.
+    components = effects.components
+    named = (it for it in components if it.component == query.get("component"))
+    moved = (it for it in components if it.whole and it.whole.found.clear_terms)
+    component = next(chain(named, moved, components), None)
+    analysis = None
+    if component is not None:
+        key = query.get("case")
+        cases = (case for case in component.cases if case_key(case.subjects[0]) == key)
+        whole = [component.whole] if component.whole else []
+        analysis = next(chain(cases, whole, component.cases), None)
+    return EffectsPage(effects, component, analysis, query)
 
 
 def case_key(subject: Subject) -> str:
     """Return what names a case in its circumstances in a URL."""
     return "|".join([str(subject.case_id), *(fact.value for fact in subject.facts)])
-
-
-def _component(found: StudyEffects, asked: str) -> ComponentEffects | None:
-    """Return the component asked for, else the first one that something moved."""
-    named = [each for each in found.components if each.component == asked]
-    moved = [
-        each for each in found.components if each.whole and each.whole.found.clear_terms
-    ]
-    return next(iter([*named, *moved, *found.components]), None)
-
-
-def _analysis(component: ComponentEffects | None, asked: str) -> Analysis | None:
-    if component is None:
-        return None
-    for case in component.cases:
-        if asked and case_key(case.subjects[0]) == asked:
-            return case
-    return component.whole or next(iter(component.cases), None)
-
-
-def _answer(
-    each: ComponentEffects,
-    chosen: ComponentEffects | None,
-    query: Mapping[str, str],
-) -> Answer:
-    nothing = _("No cell here has an efficiency, or a value above 0.")
-    lines = statements(each.whole) if each.whole else [nothing]
-    return Answer(
-        component=each.component,
-        query=_query(query, component=each.component, case=""),
-        is_chosen=each is chosen,
-        lines=tuple(lines),
-    )
-
-
-def _rows(found: StudyEffects, query: Mapping[str, str]) -> tuple[ChipRow, ...]:
-    scenarios = [
-        Chip(
-            wording.scenario_name(name),
-            _query(query, scenario=name, component="", case=""),
-            name == found.scenario,
-        )
-        for name in found.facets.scenarios
-    ]
-    names = {"efficiency": _("Efficiency"), "value": _("Measured value")}
-    responses = [
-        Chip(names[each], _query(query, response=each), each == found.response)
-        for each in RESPONSES
-    ]
-    rows = [ChipRow(_("What is explained"), tuple(responses))]
-    if len(scenarios) > 1:
-        rows.insert(0, ChipRow(_("Scenario"), tuple(scenarios)))
-    return tuple(rows)
-
-
-def _cases(
-    component: ComponentEffects, chosen: Analysis | None, query: Mapping[str, str]
-) -> ChipRow:
-    chips = [
-        Chip(
-            subject_name(case.subjects[0]),
-            _query(
-                query,
-                component=component.component,
-                case=case_key(case.subjects[0]),
-            ),
-            case is chosen,
-        )
-        for case in component.cases
-        if len(case.observations) > 1
-    ]
-    if component.whole:
-        together = _query(query, component=component.component, case="")
-        chips.insert(0, Chip(_("Together"), together, component.whole is chosen))
-    return ChipRow(_("Cases"), tuple(chips), is_long=len(chips) > MOST_CHIPS)
-
-
-def _title(component: ComponentEffects | None, analysis: Analysis | None) -> str:
-    if component is None or analysis is None:
-        return ""
-    name = wording.component_name(component.component)
-    if analysis is not component.whole or len(analysis.subjects) == 1:
-        return f"{name}: {subject_name(analysis.subjects[0])}"
-    return _("%(component)s: mean of %(n)s cases that all systems have") % {
-        "component": name,
-        "n": len(analysis.subjects),
-    }
-
-
-def _query(query: Mapping[str, Any], **changes: str) -> str:
-    kept = {name: query[name] for name in PARAMETERS if query.get(name)}
-    return urlencode({key: it for key, it in (kept | changes).items() if it})

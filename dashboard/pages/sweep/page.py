@@ -115,7 +115,11 @@ class SweepPage:
         shown = [it.row.shown for line in self.family.lines for it in line.points]
         if self.is_ratio or any(it.ratio is not None for it in shown):
             is_relative = any(it.relative is not None for it in shown)
-            responses["efficiency"] = _("Relative") if is_relative else _("Efficiency")
+            responses["efficiency"] = (
+                _("Relative to the reference")
+                if is_relative
+                else _("Relative performance")
+            )
         chips = [
             Chip(
                 label,

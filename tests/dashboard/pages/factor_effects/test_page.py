@@ -67,10 +67,7 @@ def steady(_tools, _amd_v, _vcpus):
 def test_it_answers_in_one_sentence_at_the_top(words, factorial):
     factorial(doubled)
 
-    page = words(PAGE)
-
-    assert "What moved the efficiency?" in page
-    assert "Network Guest tools installed: x 2.0 Network: Iometer" in page
+    assert "Network Guest tools installed: x 2.0 Network: Iometer" in words(PAGE)
 
 
 def test_it_says_when_nothing_moved_and_what_would_have_shown(words, factorial):
@@ -202,10 +199,9 @@ def test_repeated_runs_have_intervals(words, submit, run_document, xen):
 
     page = words(PAGE)
 
-    assert "What moved the results?" in page
     assert "2 vCPUs: x 1.91" in page
     assert "95 % interval" in page
-    assert "Repeated runs measure chance (4 degrees of freedom)" in page
+    assert "(4 degrees of freedom)" in page
 
 
 def test_two_single_values_are_shown_and_not_judged(words, submit, run_document, xen):
@@ -227,9 +223,8 @@ def test_values_can_be_asked_for(text, factorial):
 
     page = text(PAGE, data={"response": "value"})
 
-    assert "What moved the results?" in page
     assert 'href="?response=efficiency"' in page
-    assert re.search(r'aria-current="true">Measured value', page)
+    assert re.search(r'aria-current="true"[^>]*>Measured value', page)
 
 
 def test_another_scenario_is_a_link_away(text, factorial):
