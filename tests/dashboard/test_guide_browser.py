@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab, Membership, Token
 from benchmarks.studies.examples import STUDIES, XEN
+from dashboard.pages.overview.tour import LESSONS
 from tests.dashboard import browsing, serving
 from tests.reference import load_study
 
@@ -16,15 +17,17 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 PASSWORD = "sesame-open-now"
 XEN_PAGE = f"/studies/alpha-lab/{XEN}/"
-# The question of each step, and what the reader must find on its page.
-STEPS = [
-    ("What does Xen cost in memory?", "Component: Memory"),
-    ("Why is there no verdict?", "not assessed: single run"),
-    ("Which settings moved the network?", "Guest tools installed"),
-    ("Would you have seen this mistake?", "off by a factor near 10"),
-    ("What if a disk has two speeds?", "Two speeds"),
-    ("How do I take it along?", "The same as a PDF"),
-]
+QUESTIONS = {lesson.example: str(lesson.question) for lesson in LESSONS}
+# Of each step, what the reader must find on its page.
+FACTS = {
+    "memory": "Component: Memory",
+    "single_run": "not assessed: single run",
+    "settings": "Guest tools installed",
+    "mistake": "off by a factor near 10",
+    "bimodal": "Two speeds",
+    "report": "PDF",
+}
+STEPS = [(QUESTIONS[example], fact) for example, fact in FACTS.items()]
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +80,9 @@ def test_the_keyboard_alone_walks_there_and_back(chromium, site):
                 break
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        press_through(page, "Tab Tab Enter", "Why is there no verdict?")
-        press_through(page, "Tab Enter", "Which settings moved the network?")
-        press_through(page, "Tab Tab Enter", "Why is there no verdict?")
+        press_through(page, "Tab Tab Enter", QUESTIONS["single_run"])
+        press_through(page, "Tab Enter", QUESTIONS["settings"])
+        press_through(page, "Tab Tab Enter", QUESTIONS["single_run"])
         press_through(page, "Tab Tab Tab Enter", "")
         assert "tour" not in browsing.query(page)
         expect(page.locator("h1")).to_contain_text("not assessed: single run")
@@ -97,7 +100,7 @@ def press_through(page, keys, question):
 def test_the_flag_that_is_spoken_of_is_one_key_away(chromium, site):
     with browsing.window(chromium, site) as visit:
         page = visit.open("/")
-        page.get_by_role("link", name="Would you have seen this mistake?").click()
+        page.get_by_role("link", name=QUESTIONS["mistake"]).click()
         page.get_by_role("link", name="Show it").click()
 
         shown = page.locator(".flag:target")
@@ -126,7 +129,7 @@ def test_axe_finds_nothing_wrong_with_a_strip_an_open_word_and_the_words(
         page = visit.open("/")
         page.get_by_role("button", name="What is the ratio?").click()
         assert complaints(page) == []
-        page.get_by_role("link", name="Why is there no verdict?").click()
+        page.get_by_role("link", name=QUESTIONS["single_run"]).click()
         assert complaints(page, "#tour") == []
         page.get_by_role("button", name="relative performance").click()
         assert complaints(page, ".defence") == []

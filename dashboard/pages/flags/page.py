@@ -67,62 +67,57 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> FlagPag
     everything = Flag.objects.visible_to(viewer).standing().filter(study=study)
     counts = Counter(everything.order_by().values_list("status", flat=True))
     chosen = everything if status == EVERYTHING else everything.filter(status=status)
-    found = sorted(
+    flags = sorted(
         chosen, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
     )
-    return FlagPage(
-        status=status,
-        choices=(
-            *((name, counts[name]) for name in Flag.Status.values),
-            (EVERYTHING, counts.total()),
-        ),
-        groups=tuple(_groups(_shown(study, found[:SHOWN]))),
-        has_more=len(found) > SHOWN,
-        unchecked=DueCheck.objects.filter(study=study).exists(),
-        unmet=unmet(query, {"status": status}),
-    )
-
-
-def _groups(flags: Iterable[ShownFlag]) -> Iterator[RuleGroup]:
+    groups = []
     for (severity, name), members in groupby(
-        flags, key=lambda shown: (shown.flag.severity, shown.flag.rule)
+        _shown(study, flags[:SHOWN]), key=lambda it: (it.flag.severity, it.flag.rule)
     ):
         rule = RULES.get(name)
-        yield RuleGroup(
+        group = RuleGroup(
             rule=name,
             title=_(rule.title) if rule else name,
             documentation=_(rule.documentation) if rule else "",
             severity=severity,
             flags=tuple(members),
         )
+        groups.append(group)
+    return FlagPage(
+        status=status,
+        choices=(
+            *((name, counts[name]) for name in Flag.Status.values),
+            (EVERYTHING, counts.total()),
+        ),
+        groups=tuple(groups),
+        has_more=len(flags) > SHOWN,
+        unchecked=DueCheck.objects.filter(study=study).exists(),
+        unmet=unmet(query, {"status": status}),
+    )
 
 
 def _shown(study: Study, flags: Sequence[Flag]) -> Iterator[ShownFlag]:
     """Yield flags with what they are about, in five queries for them all."""
     cells = cells_of_flags(flags, SUBJECTS_SHOWN)
     runs = runs_of_flags(flags, SUBJECTS_SHOWN)
-    links = _cell_links(study, {pk for each in cells.values() for pk in each.ids})
-    decisions = _decisions(flags)
+    links = _cell_links(study, {pk for about in cells.values() for pk in about.ids})
+    decisions: dict[int, list[Decision]] = defaultdict(list)
+    for decision in Decision.objects.filter(flag__in=flags).order_by("pk"):
+        decisions[decision.flag_id].append(decision)
     address, name = _address("dashboard:run-detail"), _("run %(n)s")
     for flag in flags:
-        about = (cells.get(flag.pk, NO_SUBJECTS), runs.get(flag.pk, NO_SUBJECTS))
+        of_cells = cells.get(flag.pk, NO_SUBJECTS)
+        of_runs = runs.get(flag.pk, NO_SUBJECTS)
         yield ShownFlag(
             flag=flag,
             evidence=evidence_words(flag.evidence),
             subjects=(
-                *(links[pk] for pk in about[0].ids if pk in links),
-                *((f"{address}{pk}/", name % {"n": pk}) for pk in about[1].ids),
+                *(links[pk] for pk in of_cells.ids if pk in links),
+                *((f"{address}{pk}/", name % {"n": pk}) for pk in of_runs.ids),
             ),
             decisions=decisions.get(flag.pk, ()),
-            further=sum(each.count - len(each.ids) for each in about),
+            further=sum(it.count - len(it.ids) for it in (of_cells, of_runs)),
         )
-
-
-def _decisions(flags: Sequence[Flag]) -> Mapping[int, list[Decision]]:
-    found: dict[int, list[Decision]] = defaultdict(list)
-    for each in Decision.objects.filter(flag__in=flags).order_by("pk"):
-        found[each.flag_id].append(each)
-    return found
 
 
 def _cell_links(study: Study, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
@@ -132,18 +127,17 @@ def _cell_links(study: Study, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
     systems = System.objects.in_bulk({row[2] for row in rows})
     names = {pk: wording.system_name(system) for pk, system in systems.items()}
     address = _address("dashboard:cell", study.lab.slug, study.slug)
-    return {
-        pk: (f"{address}{pk}/", f"{label}, {names[system]}{_circumstances(*told)}")
-        for pk, label, system, *told in rows
-    }
-
-
-def _circumstances(*told: object) -> str:
-    """Return what tells cells of one case and system apart."""
-    named = zip(CIRCUMSTANCES, told, strict=True)
-    facts = (Fact(name, str(value)) for name, value in named if value)
-    words = (wording.fact_text(fact) for fact in facts if fact.value != "single")
-    return "".join(f", {each}" for each in words)
+    links = {}
+    for pk, label, system, *values in rows:
+        # What tells cells of one case and system apart.
+        circumstances = [
+            wording.fact_text(Fact(name, str(value)))
+            for name, value in zip(CIRCUMSTANCES, values, strict=True)
+            if value and value != "single"
+        ]
+        text = ", ".join([label, names[system], *circumstances])
+        links[pk] = (f"{address}{pk}/", text)
+    return links
 
 
 def _address(name: str, *place: str) -> str:

@@ -4,14 +4,14 @@ Where the reader is stands in the address (`?tour=3`), so it needs no cookie and
 script. A step whose study is not there is left out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.functional import SimpleLazyObject
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise, SimpleLazyObject
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models import Study
 from benchmarks.studies.examples import Examples, Place, visible_examples
@@ -19,6 +19,87 @@ from dashboard.kit.viewers import viewer_of
 
 PARAMETER = "tour"
 ANCHOR = "tour"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A question, and which page answers it of which example."""
+
+    example: str
+    page: str
+    question: Promise
+    sentence: Promise
+    query: str = ""
+    anchor: str = ""
+
+
+LESSONS = (
+    Lesson(
+        "memory",
+        "compare",
+        _("What does Xen cost in memory?"),
+        _(
+            "Each row is a measurement, each column a system, and the figure is the "
+            "VM's speed divided by the bare machine's: 1 is native speed, orange is "
+            "slower, blue is faster, and a flag marks what may be a mistake."
+        ),
+        query="component=memory&scenario=single",
+        anchor="comparison",
+    ),
+    Lesson(
+        "single_run",
+        "cell",
+        _("Why is this result not assessed?"),
+        _(
+            "It looks like a loss, but one run on each side cannot tell a difference "
+            "from chance: so the page shows the ratio and where it comes from, gives "
+            "no verdict, and says how many runs would allow one."
+        ),
+    ),
+    Lesson(
+        "settings",
+        "factor-effects",
+        _("Which settings moved the network?"),
+        _(
+            "Parameters are ranked by how much they changed relative performance under "
+            "VMware ESXi, each with its margin and whether chance could have done it; "
+            "the line for the network says what helped, and in which company."
+        ),
+        query="component=network",
+    ),
+    Lesson(
+        "mistake",
+        "flags",
+        _("Would you have seen this mistake?"),
+        _(
+            "The study prints a memory bandwidth about a thousand times too high: the "
+            "server found it without help, leaves the number as it was printed, and "
+            "withholds the verdict until a person has decided."
+        ),
+        query="status=all",
+        anchor="flag-{}",
+    ),
+    Lesson(
+        "bimodal",
+        "cell",
+        _("What if a disk has two speeds?"),
+        _(
+            "The same disk read at two speeds, in turns: a mean would describe "
+            "neither, so the page shows every sample and both speeds, and gives no "
+            "single figure."
+        ),
+    ),
+    Lesson(
+        "report",
+        "report",
+        _("How do I export the results?"),
+        _(
+            "The report is the whole study on paper, with method, tables, findings "
+            "and doubts, also as a PDF; every comparison can be had as CSV, JSON and "
+            "LaTeX, and every study cited with BibTeX."
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -62,18 +143,17 @@ class Strip:
     next: str
 
 
-def tour_links(found: Examples) -> tuple[Link, ...]:
+def tour_links(examples: Examples) -> tuple[Link, ...]:
     """Return every step with its address."""
-    steps = list(_steps(found))
     return tuple(
         Link(step.question, step.address(number))
-        for number, step in enumerate(steps, start=1)
+        for number, step in enumerate(tour_steps(examples), start=1)
     )
 
 
-def tour_strip(steps: Sequence[Step], *, path: str, asked: str) -> Strip | None:
-    """Return the strip of the step asked for; None if this is not its page."""
-    number = int(asked) if asked.isascii() and asked.isdigit() else 0
+def tour_strip(steps: Sequence[Step], *, path: str, query: str) -> Strip | None:
+    """Return the strip of the step that a query names; None if not of this page."""
+    number = int(query) if query.isascii() and query.isdigit() else 0
     if not 0 < number <= len(steps) or steps[number - 1].path != path:
         return None
     last = number == len(steps)
@@ -88,109 +168,34 @@ def tour_strip(steps: Sequence[Step], *, path: str, asked: str) -> Strip | None:
 
 def tour(request: HttpRequest) -> dict[str, Any]:
     """Give every page its strip, for the few requests that ask for one."""
-    asked = request.GET.get(PARAMETER, "")[:3]
-    if not asked:
+    query = request.GET.get(PARAMETER, "")[:3]
+    if not query:
         return {}
 
     def find() -> Strip | None:
-        steps = list(_steps(visible_examples(viewer_of(request))))
-        return tour_strip(steps, path=request.path, asked=asked)
+        steps = tour_steps(visible_examples(viewer_of(request)))
+        return tour_strip(steps, path=request.path, query=query)
 
     return {"tour": SimpleLazyObject(find)}
 
 
-def _steps(found: Examples) -> Iterator[Step]:
-    """Yield the steps there are data for, in their order."""
-    if found.memory:
-        yield _memory(found.memory)
-    if found.single_run:
-        yield _single_run(found.single_run)
-    if found.settings:
-        yield _settings(found.settings)
-    if found.mistake:
-        yield _mistake(found.mistake)
-    if found.bimodal:
-        yield _bimodal(found.bimodal)
-    if found.report:
-        yield _report(found.report)
-
-
-def _memory(study: Study) -> Step:
-    return Step(
-        _("What does Xen cost in memory?"),
-        _(
-            "Each row is a measurement, each column a system, and the figure is the "
-            "VM's speed divided by the bare machine's: 1 is native speed, orange is "
-            "slower, blue is faster, and a flag marks what may be a mistake."
-        ),
-        _page("compare", study),
-        "component=memory&scenario=single",
-        "comparison",
-    )
-
-
-def _single_run(cell: Place) -> Step:
-    return Step(
-        _("Why is there no verdict?"),
-        _(
-            "It looks like a loss, but one run on each side cannot tell a difference "
-            "from chance: so the page shows the ratio and where it comes from, refuses "
-            "the verdict, and says how many runs would allow one."
-        ),
-        _page("cell", cell.study, cell.pk),
-    )
-
-
-def _settings(study: Study) -> Step:
-    return Step(
-        _("Which settings moved the network?"),
-        _(
-            "Parameters are ranked by how much they changed the efficiency under "
-            "VMware ESXi, each with its margin and whether chance could have done it; "
-            "the line for the network says what helped, and in which company."
-        ),
-        _page("factor-effects", study),
-        "component=network",
-    )
-
-
-def _mistake(flag: Place) -> Step:
-    return Step(
-        _("Would you have seen this mistake?"),
-        _(
-            "The study prints a memory bandwidth about a thousand times too high: the "
-            "server found it without help, leaves the number as it was printed, and "
-            "withholds the verdict until a person has decided."
-        ),
-        _page("flags", flag.study),
-        "status=all",
-        f"flag-{flag.pk}",
-    )
-
-
-def _bimodal(cell: Place) -> Step:
-    return Step(
-        _("What if a disk has two speeds?"),
-        _(
-            "The same disk read at two speeds, in turns: a mean would describe "
-            "neither, so the page shows every sample and both speeds, and gives no "
-            "single figure."
-        ),
-        _page("cell", cell.study, cell.pk),
-    )
-
-
-def _report(study: Study) -> Step:
-    return Step(
-        _("How do I take it along?"),
-        _(
-            "The report is the whole study on paper, with method, tables, findings "
-            "and doubts, also as a PDF; every comparison can be had as CSV, JSON and "
-            "LaTeX, and every study cited with BibTeX."
-        ),
-        _page("report", study),
-    )
-
-
-def _page(name: str, study: Study, *rest: int) -> str:
-    return reverse(f"dashboard:{name}", args=[study.lab.slug, study.slug, *rest])
+def tour_steps(examples: Examples) -> list[Step]:
+    """Return the steps there are data for, in their order."""
+    steps = []
+    for lesson in LESSONS:
+        example: Study | Place | None = getattr(examples, lesson.example)
+        if example is None:
+            continue
+        place = [example.pk] if lesson.page == "cell" else []
+        study = example if isinstance(example, Study) else example.study
+        step = Step(
+            question=str(lesson.question),
+            sentence=str(lesson.sentence),
+            path=reverse(
+                f"dashboard:{lesson.page}", args=[study.lab.slug, study.slug, *place]
+            ),
+            query=lesson.query,
+            anchor=lesson.anchor.format(example.pk),
+        )
+        steps.append(step)
+    return steps

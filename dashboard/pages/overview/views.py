@@ -9,8 +9,7 @@ from benchmarks.studies.examples import examples
 from benchmarks.studies.lists import overview
 from dashboard.kit.kept import Content, kept_page
 from dashboard.kit.viewers import person_of, viewer_of
-from dashboard.pages.overview.strips import strips
-from dashboard.pages.overview.totals import totals
+from dashboard.pages.overview.page import strips, totals
 from dashboard.pages.overview.tour import tour_links
 
 

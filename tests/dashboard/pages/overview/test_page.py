@@ -1,6 +1,8 @@
-"""The first page."""
+"""The first page, and its bands as lines at places of a strip."""
 
+from benchmarks.comparing.profile import Band
 from benchmarks.models import Study
+from dashboard.pages.overview.page import strips
 from tests.dashboard.markup import unbroken
 
 
@@ -40,3 +42,53 @@ def test_its_queries_do_not_grow_with_the_studies(
 
     with django_assert_num_queries(8):
         client.get("/")
+
+
+def band(*lines, component="network"):
+    return Band(
+        study=Study(slug="study"),
+        component=component,
+        hypervisor="Xen 3.3",
+        pairs=len(lines),
+        lowest=min(lines),
+        highest=max(lines),
+        lines=lines,
+    )
+
+
+def test_there_is_no_picture_of_nothing():
+    assert strips([]) is None
+
+
+def test_lines_stand_below_near_and_above_native():
+    (group,) = strips([band(0.25, 1.0, 1.2)]).groups
+    lines = group.strips[0].lines
+
+    assert [line.side for line in lines] == ["below", "near", "above"]
+    places = [float(line.x.rstrip("%")) for line in lines]
+    assert places == sorted(places)
+    assert all(0 <= place <= 100 for place in places)
+
+
+def test_the_native_line_stands_where_a_ratio_of_one_does():
+    drawn = strips([band(0.5, 1.0)])
+
+    assert drawn.native == drawn.groups[0].strips[0].lines[-1].x
+
+
+def test_what_lies_beyond_the_axis_is_said_and_not_drawn_at_its_end():
+    strip = strips([band(0.00098, 0.9)]).groups[0].strips[0]
+
+    assert len(strip.lines) == 1
+    assert strip.goes_below
+    assert not strip.goes_above
+
+
+def test_components_are_groups():
+    drawn = strips([band(0.9, component="CPU"), band(0.5), band(0.6)])
+
+    assert [(group.component, len(group.strips)) for group in drawn.groups] == [
+        ("CPU", 1),
+        ("network", 2),
+    ]
+    assert drawn.pairs == 3

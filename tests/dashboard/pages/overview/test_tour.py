@@ -6,14 +6,15 @@ import pytest
 
 from benchmarks.models import Cell, Study
 from benchmarks.studies.examples import DISK, ESXI, XEN
-from dashboard.pages.overview.tour import Step, tour_strip
+from dashboard.pages.overview.tour import LESSONS, Step, tour_strip
 
+ASKED = {lesson.example: str(lesson.question) for lesson in LESSONS}
 QUESTIONS = {
-    XEN: ["What does Xen cost in memory?", "Why is there no verdict?"],
-    ESXI: ["Which settings moved the network?", "Would you have seen this mistake?"],
-    DISK: ["What if a disk has two speeds?"],
+    XEN: [ASKED["memory"], ASKED["single_run"]],
+    ESXI: [ASKED["settings"], ASKED["mistake"]],
+    DISK: [ASKED["bimodal"]],
 }
-LAST = "How do I take it along?"
+LAST = ASKED["report"]
 STEPS = [Step("First?", "It is.", "/one/", "a=b"), Step("Last?", "It is.", "/two/")]
 
 
@@ -88,7 +89,7 @@ def test_a_step_without_its_data_is_left_out(text, studies):
     asked = [question for _, question in listed(text("/"))]
 
     assert len(asked) == 4
-    assert "Would you have seen this mistake?" not in asked
+    assert ASKED["mistake"] not in asked
 
 
 def test_there_is_no_path_without_the_studies(text, pair):
@@ -122,10 +123,10 @@ def test_a_page_that_was_not_asked_costs_no_query_more(
 
 
 def test_ending_leads_to_the_same_page_without_the_path():
-    strip = tour_strip(STEPS, path="/one/", asked="1")
+    strip = tour_strip(STEPS, path="/one/", query="1")
 
     assert strip is not None
     assert (strip.number, strip.total, strip.previous) == (1, 2, "")
     assert strip.next == "/two/?tour=2#tour"
     assert strip.step.own_address == "/one/?a=b"
-    assert tour_strip(STEPS, path="/two/", asked="1") is None
+    assert tour_strip(STEPS, path="/two/", query="1") is None

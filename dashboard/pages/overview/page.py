@@ -1,10 +1,11 @@
-"""Bands of the spectrum as lines at places of a strip. PURE but for its input."""
+"""What the overview adds up, and every ratio as a line at its place of a strip."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from benchmarks.comparing.profile import Band
+from benchmarks.studies.lists import StudyCard
 from dashboard.kit import figures
 
 LOWEST, HIGHEST = 0.1, 4.0
@@ -65,43 +66,58 @@ class Strips:
         return any(it.is_lowest_doubted or it.is_highest_doubted for it in bands)
 
 
+@dataclass(frozen=True)
+class Totals:
+    """Sums over studies; a system measured in two of them counts twice."""
+
+    studies: str
+    systems: str
+    runs: str
+    compared: str
+
+
+def totals(cards: Sequence[StudyCard]) -> Totals:
+    """Add the cards up and write the sums."""
+    tallies = [card.tally for card in cards]
+    return Totals(
+        studies=f"{len(cards):,}",
+        systems=f"{sum(tally.systems for tally in tallies):,}",
+        runs=f"{sum(tally.runs for tally in tallies):,}",
+        compared=f"{sum(tally.compared for tally in tallies):,}",
+    )
+
+
 def strips(bands: Sequence[Band]) -> Strips | None:
     """Place every line of the bands on one log axis; None without any band."""
     if not bands:
         return None
     low = max(min(0.25, *(band.lowest for band in bands)) * 0.85, LOWEST)
     high = min(max(1.25, *(band.highest for band in bands)) * 1.15, HIGHEST)
-    groups = (
-        StripGroup(name, tuple(_strip(band, low, high) for band in members))
-        for name, members in groupby(bands, key=lambda band: band.component)
-    )
+
+    def place(ratio: float) -> str:
+        return f"{100 * figures.place(ratio, low, high):.2f}%"
+
+    groups = []
+    for component, members in groupby(bands, key=lambda band: band.component):
+        strips = []
+        for band in members:
+            lines = []
+            for ratio in band.lines:
+                side = "below" if ratio < 1 else "above"
+                if abs(ratio - 1) <= NEAR:
+                    side = "near"
+                if low <= ratio <= high:
+                    lines.append(Line(place(ratio), side))
+            ends = band.lowest < low, band.highest > high
+            strips.append(Strip(band, tuple(lines), *ends))
+        groups.append(StripGroup(component, tuple(strips)))
     return Strips(
         groups=tuple(groups),
         ticks=tuple(
-            Tick(_x(tick, low, high), figures.number(tick, ".3g"), tick in MAJOR)
+            Tick(place(tick), figures.number(tick, ".3g"), tick in MAJOR)
             for tick in TICKS
             if low <= tick <= high
         ),
-        native=_x(1.0, low, high),
+        native=place(1.0),
         pairs=sum(band.pairs for band in bands),
     )
-
-
-def _strip(band: Band, low: float, high: float) -> Strip:
-    inside = [each for each in band.lines if low <= each <= high]
-    return Strip(
-        band,
-        tuple(Line(_x(each, low, high), _side(each)) for each in inside),
-        goes_below=band.lowest < low,
-        goes_above=band.highest > high,
-    )
-
-
-def _x(ratio: float, low: float, high: float) -> str:
-    return f"{100 * figures.place(ratio, low, high):.2f}%"
-
-
-def _side(ratio: float) -> str:
-    if abs(ratio - 1) <= NEAR:
-        return "near"
-    return "below" if ratio < 1 else "above"
