@@ -1,6 +1,6 @@
 """Telling places in the reference studies: what a first visit is shown."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,44 +46,17 @@ def visible_examples(viewer: Viewer) -> Examples:
 
 def examples(studies: Iterable[Study]) -> Examples:
     """Return what these studies have to show, in four queries at most."""
-    found = {each.slug: each for each in studies if each.slug in STUDIES}
-    if not found:
+    known = {study.slug: study for study in studies if study.slug in STUDIES}
+    if not known:
         return Examples()
-    measured = _components(found.values())
-    xen, esxi, disk = (found.get(slug) for slug in STUDIES)
-    return Examples(
-        memory=xen if (XEN, "memory") in measured else None,
-        single_run=_first(xen, _single_runs),
-        settings=esxi if (ESXI, "network") in measured else None,
-        mistake=_first(esxi, _unit_slips),
-        bimodal=_first(disk, _bimodal),
-        report=xen if any(slug == XEN for slug, _ in measured) else None,
-    )
-
-
-def _first(
-    study: Study | None, rows_of: Callable[[Study], QuerySet[Any]]
-) -> Place | None:
-    if study is None:
-        return None
-    number = rows_of(study).values_list("pk", flat=True).first()
-    return None if number is None else Place(study, number)
-
-
-def _components(studies: Iterable[Study]) -> set[tuple[str, str]]:
-    cells = Cell.objects.filter(study__in=list(studies), n__gt=0).order_by()
-    pairs = cells.values_list("study__slug", "case__component").distinct()
-    return set(pairs)
-
-
-def _single_runs(study: Study) -> QuerySet[Cell]:
-    """Return ratios of two single runs, what looks most like a loss first."""
+    cells = Cell.objects.filter(study__in=list(known.values()), n__gt=0).order_by()
+    measured = set(cells.values_list("study__slug", "case__component").distinct())
     doubts = Flag.cells.through.objects.filter(
         cell=OuterRef("pk"), flag__in=Flag.objects.withholding()
     )
-    return Cell.objects.filter(
+    # Ratios of two single runs, what looks most like a loss first.
+    single_runs = Cell.objects.filter(
         ~Exists(doubts),
-        study=study,
         n=1,
         scenario="single",
         case__component="CPU",
@@ -91,13 +64,21 @@ def _single_runs(study: Study) -> QuerySet[Cell]:
         efficiency__baseline_n=1,
         efficiency__ratio__lt=1,
     ).order_by("efficiency__ratio")
+    slips = Flag.objects.withholding().filter(rule=UNIT_SLIP).order_by("pk")
+    bimodal = Cell.objects.filter(shape_codes__contains=BIMODAL).order_by("pk")
+    xen, esxi, disk = (known.get(slug) for slug in STUDIES)
+    return Examples(
+        memory=xen if (XEN, "memory") in measured else None,
+        single_run=_first(xen, single_runs),
+        settings=esxi if (ESXI, "network") in measured else None,
+        mistake=_first(esxi, slips),
+        bimodal=_first(disk, bimodal),
+        report=xen if any(slug == XEN for slug, _ in measured) else None,
+    )
 
 
-def _unit_slips(study: Study) -> QuerySet[Flag]:
-    slips = Flag.objects.withholding().filter(study=study, rule=UNIT_SLIP)
-    return slips.order_by("pk")
-
-
-def _bimodal(study: Study) -> QuerySet[Cell]:
-    cells = Cell.objects.filter(study=study, shape_codes__contains=BIMODAL)
-    return cells.order_by("pk")
+def _first(study: Study | None, rows: QuerySet[Any]) -> Place | None:
+    if study is None:
+        return None
+    pk = rows.filter(study=study).values_list("pk", flat=True).first()
+    return None if pk is None else Place(study, pk)

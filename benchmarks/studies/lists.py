@@ -86,15 +86,15 @@ def find_study(viewer: Viewer, name: str, **annotations: Any) -> Study:
     """
     lab, _, slug = name.rpartition("/")
     wanted = Q(slug=slug) & (Q(lab__slug=lab) if lab else Q())
-    found = list(visible(viewer).filter(wanted).annotate(**annotations)[:10])
-    own = [study for study in found if study.lab_id in viewer.lab_ids]
+    studies = list(visible(viewer).filter(wanted).annotate(**annotations)[:10])
+    own = [study for study in studies if study.lab_id in viewer.lab_ids]
     if len(own) == 1:
         return own[0]
-    if not found:
+    if not studies:
         raise NotFoundError(Sentence("study"), name)
-    if len(found) > 1:
-        raise AmbiguousStudyError(slug, [each.lab.slug for each in found])
-    return found[0]
+    if len(studies) > 1:
+        raise AmbiguousStudyError(slug, [study.lab.slug for study in studies])
+    return studies[0]
 
 
 def overview(viewer: Viewer, **only: Any) -> list[StudyCard]:
@@ -127,9 +127,21 @@ def is_left_waiting(study: Study) -> bool:
 
 def _cards(studies: list[Study]) -> list[StudyCard]:
     ids = [study.pk for study in studies]
-    tallies, names = _tallies(ids), _names(ids)
+    tallies = _tallies(ids)
+    hypervisors: dict[int, set[str]] = {pk: set() for pk in ids}
+    tools: dict[int, set[str]] = {pk: set() for pk in ids}
+    names = ("study", "system__hypervisor", "case__tool")
+    rows = Cell.objects.filter(study__in=ids).values_list(*names)
+    for study_id, hypervisor, tool in rows.distinct().order_by():
+        hypervisors[study_id].add(hypervisor)
+        tools[study_id].add(tool)
     return [
-        StudyCard(study, tallies[study.pk], *names.get(study.pk, ((), ())))
+        StudyCard(
+            study,
+            tallies[study.pk],
+            tuple(sorted(hypervisors[study.pk])),
+            tuple(sorted(tools[study.pk])),
+        )
         for study in studies
     ]
 
@@ -140,15 +152,20 @@ def tally_of(study: Study) -> Tally:
 
 
 def _tallies(ids: list[int]) -> dict[int, Tally]:
-    runs, cells = _run_tallies(ids), _cell_tallies(ids)
-    due, flags = (
-        _numbers(DueCheck.objects.all(), ids),
-        _numbers(Flag.objects.standing().filter(status=Flag.Status.OPEN), ids),
+    runs = _run_tallies(ids)
+    cells = Cell.objects.filter(study__in=ids).values("study").order_by("study")
+    counted = cells.annotate(
+        cells=Count("pk"),
+        systems=Count("system", distinct=True),
+        compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
     )
+    measured = {row.pop("study"): row for row in counted}
+    due = _numbers(DueCheck.objects.all(), ids)
+    flags = _numbers(Flag.objects.standing().filter(status=Flag.Status.OPEN), ids)
     return {
         pk: Tally(
             **runs.get(pk, {}),
-            **cells.get(pk, {}),
+            **measured.get(pk, {}),
             unchecked=due.get(pk, 0),
             flags=flags.get(pk, 0),
         )
@@ -168,35 +185,10 @@ def _run_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
     return {row.pop("study"): row for row in counted}
 
 
-def _cell_tallies(ids: list[int]) -> dict[int, dict[str, int]]:
-    rows = Cell.objects.filter(study__in=ids).values("study").order_by("study")
-    counted = rows.annotate(
-        cells=Count("pk"),
-        systems=Count("system", distinct=True),
-        compared=Count("pk", filter=Q(efficiency__ratio__isnull=False)),
-    )
-    return {row.pop("study"): row for row in counted}
-
-
 def _numbers(rows: QuerySet[Any], ids: list[int]) -> dict[int, int]:
     """Return how many of these rows each study has."""
     counted = rows.filter(study__in=ids).order_by().values_list("study")
     return dict(counted.annotate(Count("pk")))
-
-
-def _names(ids: list[int]) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
-    pairs = Cell.objects.filter(study__in=ids).values_list(
-        "study", "system__hypervisor", "case__tool"
-    )
-    hypervisors: dict[int, set[str]] = {}
-    tools: dict[int, set[str]] = {}
-    for study, hypervisor, tool in pairs.distinct().order_by():
-        hypervisors.setdefault(study, set()).add(hypervisor)
-        tools.setdefault(study, set()).add(tool)
-    return {
-        study: (tuple(sorted(hypervisors[study])), tuple(sorted(names)))
-        for study, names in tools.items()
-    }
 
 
 TROUBLE_SHOWN = 10
@@ -226,57 +218,48 @@ class StudyDetail:
 
 def study_detail(study: Study) -> StudyDetail:
     """Return a study with all that its page says, in a fixed number of queries."""
-    systems = _systems(study)
+    # Each with ``cell_count``, which its row shows.
+    measured = Count("cells", filter=Q(cells__study=study, cells__n__gt=0))
+    systems = System.objects.filter(cells__study=study).annotate(cell_count=measured)
+    in_order = sorted(
+        systems.select_related("host"),
+        key=lambda system: (not system.is_native, natural(system.label)),
+    )
+    hosts = {system.host_id: system.host for system in in_order}
     scenarios, coverage = _coverage(study)
-    hosts = {system.host_id: system.host for system in systems}
+    runs = Run.objects.filter(study=study)
+    documents = runs.exclude(document="").values_list("document")
+    sources = documents.annotate(count=Count("pk")).order_by("-count", "document")
+    # The latest runs that were not taken, or not yet.
+    trouble = runs.exclude(status=Run.Status.PARSED).order_by("-pk")
     return StudyDetail(
         tally=tally_of(study),
-        systems=systems,
+        systems=tuple(in_order),
         hosts=tuple(sorted(hosts.values(), key=lambda host: host.slug)),
         scenarios=scenarios,
         coverage=coverage,
-        sources=_sources(study),
-        trouble=_trouble(study),
+        sources=tuple(sources[:TROUBLE_SHOWN]),
+        trouble=tuple(trouble.select_related("outbox_item", "system")[:TROUBLE_SHOWN]),
     )
 
 
-def _systems(study: Study) -> tuple[System, ...]:
-    """Return the systems measured, each with ``cell_count`` and ``run_count``."""
-    cells = Count("cells", filter=Q(cells__study=study, cells__n__gt=0))
-    found = (
-        System.objects.filter(cells__study=study)
-        .annotate(cell_count=cells)
-        .select_related("host")
-    )
-    return tuple(
-        sorted(found, key=lambda each: (not each.is_native, natural(each.label)))
-    )
-
-
-def _coverage(
-    study: Study,
-) -> tuple[tuple[str, ...], tuple[Coverage, ...]]:
-    cells = Cell.objects.filter(study=study, n__gt=0).order_by()
+def _coverage(study: Study) -> tuple[tuple[str, ...], tuple[Coverage, ...]]:
+    """Return the scenarios, and a line for each component in them."""
     names = ("case__component", "scenario", "case__tool")
-    counted = list(cells.values_list(*names).annotate(Count("pk")))
-    found = {row[1] for row in counted}
-    scenarios = tuple(sorted(found, key=lambda name: rank(SCENARIOS, name)))
-    components = sorted({row[0] for row in counted}, key=lambda x: rank(COMPONENTS, x))
-    lines = (
-        _line(component, scenarios, [row[1:] for row in counted if row[0] == component])
-        for component in components
-    )
-    return scenarios, tuple(lines)
-
-
-def _line(
-    component: str, scenarios: tuple[str, ...], counted: list[tuple[str, str, int]]
-) -> Coverage:
-    sums = {
-        name: sum(row[2] for row in counted if row[0] == name) for name in scenarios
-    }
-    titles = sorted({tools.get(slug).title for _, slug, _ in counted})
-    return Coverage(component, tuple(titles), tuple(sums.items()))
+    cells = Cell.objects.filter(study=study, n__gt=0).order_by().values_list(*names)
+    counted = list(cells.annotate(Count("pk")))
+    scenarios = sorted({row[1] for row in counted}, key=lambda s: rank(SCENARIOS, s))
+    components = sorted({row[0] for row in counted}, key=lambda c: rank(COMPONENTS, c))
+    lines = []
+    for component in components:
+        sums = dict.fromkeys(scenarios, 0)
+        titles = set()
+        for of_component, scenario, tool, count in counted:
+            if of_component == component:
+                sums[scenario] += count
+                titles.add(tools.get(tool).title)
+        lines.append(Coverage(component, tuple(sorted(titles)), tuple(sums.items())))
+    return tuple(scenarios), tuple(lines)
 
 
 def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
@@ -287,21 +270,6 @@ def tool_versions(study: Study) -> dict[str, tuple[str, ...]]:
     for tool, version in names.distinct():
         versions[tool] = (*versions.get(tool, ()), version)
     return versions
-
-
-def _sources(study: Study) -> tuple[tuple[str, int], ...]:
-    """Return the documents the runs were taken from, and how many from each."""
-    runs = Run.objects.filter(study=study).exclude(document="")
-    counted = runs.values_list("document").annotate(count=Count("pk"))
-    return tuple(counted.order_by("-count", "document")[:TROUBLE_SHOWN])
-
-
-def _trouble(study: Study) -> tuple[Run, ...]:
-    """Return the latest runs that were not taken, or not yet."""
-    status = Run.Status
-    runs = Run.objects.filter(study=study).exclude(status=status.PARSED)
-    related = ("outbox_item", "system")
-    return tuple(runs.select_related(*related).order_by("-pk")[:TROUBLE_SHOWN])
 
 
 CELLS = f"{Cell._meta.db_table} AS cell"

@@ -41,7 +41,11 @@ def save_study(*, lab: Lab, slug: str, **fields: Any) -> tuple[Study, bool]:
 def update_study(*, study: Study, **changes: Any) -> Study:
     """Change a study and recompute the efficiencies that lean on the change."""
     if "reference_system" in changes:
-        changes["reference_system"] = _system_of(study, changes["reference_system"])
+        system_id = changes["reference_system"]
+        systems = System.objects.filter(lab_id=study.lab_id, pk=system_id)
+        changes["reference_system"] = systems.first()
+        if system_id is not None and changes["reference_system"] is None:
+            raise UnknownSystemError(system_id)
     changed = [name for name, value in changes.items() if getattr(study, name) != value]
     for name in changed:
         setattr(study, name, changes[name])
@@ -53,15 +57,6 @@ def update_study(*, study: Study, **changes: Any) -> Study:
     }:
         normalise_study(study)
     return study
-
-
-def _system_of(study: Study, system_id: int | None) -> System | None:
-    if system_id is None:
-        return None
-    system = System.objects.filter(lab_id=study.lab_id, pk=system_id).first()
-    if system is None:
-        raise UnknownSystemError(system_id)
-    return system
 
 
 @transaction.atomic
@@ -123,14 +118,10 @@ def describe_system(
 def store_systems(lab: Lab, systems: Iterable[System]) -> dict[str, System]:
     """Store those not yet known; return all by fingerprint."""
     wanted = {system.fingerprint: system for system in systems}
-    found = _systems_by_fingerprint(lab, wanted)
-    new = [wanted[key] for key in sorted(wanted.keys() - found.keys())]
-    if not new:
-        return found
-    System.objects.bulk_create(new, ignore_conflicts=True)
-    return _systems_by_fingerprint(lab, wanted)
-
-
-def _systems_by_fingerprint(lab: Lab, keys: Iterable[str]) -> dict[str, System]:
-    systems = System.objects.filter(lab=lab, fingerprint__in=keys)
-    return {system.fingerprint: system for system in systems.select_related("host")}
+    rows = System.objects.filter(lab=lab, fingerprint__in=wanted).select_related("host")
+    stored = {system.fingerprint: system for system in rows}
+    if new := [wanted[key] for key in sorted(wanted.keys() - stored.keys())]:
+        # Another upload may store the same ones: whose they are is read afterwards.
+        System.objects.bulk_create(new, ignore_conflicts=True)
+        stored = {system.fingerprint: system for system in rows.all()}
+    return stored

@@ -66,7 +66,7 @@ def normalise(touched: Sequence[Cell]) -> None:
 
 
 def _kept(efficiency: Efficiency | None) -> list[Any] | None:
-    return efficiency and [getattr(efficiency, name) for name in KEPT]
+    return [getattr(efficiency, name) for name in KEPT] if efficiency else None
 
 
 def _related(cells: QuerySet[Cell]) -> list[Cell]:
