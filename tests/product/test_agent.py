@@ -51,7 +51,7 @@ def agent(product, tmp_path_factory):
             text=True,
         )
 
-    run.started = started
+    run.started, run.home = started, folder / "home"
     return run
 
 
@@ -203,16 +203,29 @@ def counting(folder, watts):
     thread.join()
 
 
+def await_more_readings(home):
+    """Wait for three readings from now on, however slowly they come."""
+
+    def count():
+        pieces = (path.read_text() for path in home.glob("power/*.piece"))
+        return sum(piece.count("\n[") for piece in pieces)
+
+    before, deadline = count(), time.monotonic() + 60
+    while count() < before + 3:
+        assert time.monotonic() < deadline, "no readings come"
+        time.sleep(0.02)
+
+
 def test_a_meter_that_is_read_meanwhile_gives_the_energy_of_the_runs(
     product, enrolled, tmp_path
 ):
     with counting(tmp_path / "powercap", watts=50) as folder:
         reading = enrolled.started("power", "rapl", folder, "--every", "0.05")
         assert " reading rapl " in reading.stderr.readline()
-        time.sleep(0.5)
+        await_more_readings(enrolled.home)
         words = ["--repetitions", "1", "--session", "counted", "--hypervisor", "KVM"]
         assert enrolled("run", "hackbench", *words, lasts_s=3).returncode == 0
-        time.sleep(1)
+        await_more_readings(enrolled.home)
         reading.terminate()
         said = reading.communicate(timeout=60)[1]
 

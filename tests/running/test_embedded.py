@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import psutil
@@ -90,15 +91,20 @@ def test_its_secrets_and_sockets_are_for_the_owner_only(shared):
 
 
 def test_it_starts_and_stops_in_well_under_two_seconds(var):
-    def took_s():
-        begun = time.monotonic()
-        with embedded.services(var):
-            pass
-        return time.monotonic() - begun
+    def wanting():
+        """How many processes want a processor now: the load tells of a minute ago."""
+        return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])
 
-    # Where several want a processor, each waits for the others; a few attempts then.
-    waiting = max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
-    assert any(took_s() < 2 * waiting for _ in range(3))
+    def is_quick():
+        before, begun = wanting(), time.monotonic()
+        with embedded.services(var):
+            during = wanting()
+        took_s = time.monotonic() - begun
+        # Where several want a processor, each waits for the others.
+        load = max(before, during, wanting(), os.getloadavg()[0])
+        return took_s < 2 * max(1, load / (os.cpu_count() or 1))
+
+    assert any(is_quick() for _ in range(5))
 
 
 def test_what_was_committed_survives_kill_9_of_the_postmaster(running):

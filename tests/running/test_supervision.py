@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from running.processes import ROOT
+from running.supervision import SECOND_THOUGHT_S
 
 from .watching import is_alive, wait_until, wait_until_gone
 
@@ -46,9 +47,14 @@ class Dummies:
         return (self.folder / "stopped").read_text().split()
 
     def ask(self, *numbers: int) -> int:
-        """Send the signals, with the time of a second thought between them."""
+        """Send the signals, with the time of a second thought between them.
+
+        That time begins when the one before was heard: the first dummy is told to stop.
+        """
         for index, number in enumerate(numbers):
-            time.sleep(0.6 if index else 0)
+            if index:
+                wait_until((self.folder / "stopped").exists)
+                time.sleep(SECOND_THOUGHT_S + 0.1)
             self.process.send_signal(number)
         return self.process.wait(timeout=60)
 
@@ -145,8 +151,11 @@ def test_a_second_ctrl_c_does_not_wait_for_the_stubborn(dummies):
 def test_two_signals_at_once_are_no_impatience(dummies):
     product = dummies()
 
+    # While it cannot hear them: so they come at once however busy the machine is.
+    product.process.send_signal(signal.SIGSTOP)
     product.process.send_signal(signal.SIGTERM)
-    product.ask(signal.SIGTERM)
+    product.process.send_signal(signal.SIGINT)
+    product.ask(signal.SIGCONT)
 
     assert product.stopped() == list(NAMES)
 

@@ -112,11 +112,15 @@ def test_a_time_server_times_every_repetition(kernel, time_server):
         "linpack", "--sizes", 200, "--time-server", f"127.0.0.1:{time_server.port}"
     )
 
+    server = f"time server: 127.0.0.1:{time_server.port}, shortest round trip "
+    assert server in output
+    # The bound trusts the shortest trip seen; on a busy machine that one, too, may have
+    # waited on its way there alone, or on its way back. Printed are whole microseconds.
+    shortest_s = float(output.partition(server)[2].split()[0])
     for row in rows(output):
         difference_s = float(row["external"]) - float(row["local"])
         assert float(row["bound"]) > 0
-        assert abs(difference_s) <= float(row["bound"]) + 1e-4
-    assert f"time server: 127.0.0.1:{time_server.port}, shortest round trip" in output
+        assert abs(difference_s) <= float(row["bound"]) + shortest_s + 3e-6
     assert "lost" not in output
 
 

@@ -51,7 +51,9 @@ def test_more_passes_take_more_time(kernel):
         (row,) = rows(kernel("memory", *words, *once))
         return float(row["local"]), float(row["sum"])
 
-    short, long = seconds_and_sum(0.005), seconds_and_sum(0.5)
+    # The shortest of a few: others on this machine may hold up one for long.
+    short = min(seconds_and_sum(0.005) for _ in range(3))
+    long = seconds_and_sum(0.5)
 
     assert long[0] > 2 * short[0]
     assert long[1] > 2 * short[1]

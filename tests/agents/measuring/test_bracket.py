@@ -46,8 +46,10 @@ def test_a_lying_clock_is_found_and_the_external_time_is_right(
 
     clock = measured.facts["clock"]
     assert clock["external_us"] >= 300_000
-    assert clock["local_us"] == pytest.approx(clock["external_us"] / 2, rel=0.05)
-    assert clock["drift_ppm"] == pytest.approx(-500_000, rel=0.05)
+    # As near as two round trips allow, however long they took.
+    off_us = abs(clock["local_us"] - clock["external_us"] / 2)
+    assert off_us <= clock["interval_hard_bound_us"]
+    assert abs(clock["drift_ppm"] + 500_000) <= clock["drift_bound_ppm"]
     assert "The clock ran" in measured.warnings[-1]
 
 
