@@ -1,7 +1,7 @@
-"""The benchmark tools Virtlab knows: a file, or a folder, each.
+"""The benchmark tools Virtlab knows: a file each.
 
-To add a tool: one file (or one folder, if its parser needs several), two saved outputs
-under ``tests/data/<slug>/``, ``make golden``. Nothing else. The file holds
+To add a tool: one file, two saved outputs under ``tests/data/<slug>/``, ``make
+golden``. Nothing else. The file holds
 
 - a docstring with one real line of output, and what its units mean;
 - ``LINES = Scanner(kind=pattern, ...)``: the lines that matter, or ``documents(...)``

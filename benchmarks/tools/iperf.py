@@ -1,0 +1,293 @@
+"""iperf 2: throughput of a network path.
+
+One result row, as printed by iperf 2.0.13::
+
+    [  3]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec
+
+Mbits are 10^6 bit, the GBytes beside them 2^30 B. The row of a stream that begins at
+0.0 and ends last is its total; a UDP client's own row is what it sent, the server's
+report what arrived. A star before the number of a stream is its way back; where both
+ways are loaded at once, SUM is the sum of both.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.sentences import Sentence
+from benchmarks.units import convert
+
+UNITS = {
+    "bits/sec": "bit/s",
+    "Kbits/sec": "kbit/s",
+    "Mbits/sec": "Mbit/s",
+    "Gbits/sec": "Gbit/s",
+    "Tbits/sec": "Tbit/s",
+    "Bytes/sec": "B/s",
+    "KBytes/sec": "KiB/s",
+    "MBytes/sec": "MiB/s",
+    "GBytes/sec": "GiB/s",
+    "TBytes/sec": "TiB/s",
+}
+LINES = Scanner(
+    role=r"(?P<role>Client connecting to|Server listening on) (?:(?P<host>[^,\n]*), )?"
+    r"(?P<protocol>TCP|UDP) port (?P<port>\d+)",
+    size=r"Sending (?P<size>\d+) byte datagrams",
+    window=r"TCP window size: *+(?P<window>\S+ \S+)",
+    connected=r"\[ *(?P<stream>[^\]\n]{1,8})\] local \S+ port (?P<here>\d+) connected "
+    r"with \S+ port (?P<there>\d+)(?P<flags>[^\n]*)",
+    row=r"\[ *(?P<id>[^\]\n]{1,8})\] +0\.0+ *- *\d+\.\d+ +sec +\S+ +[KMGT]?Bytes +"
+    r"(?P<rate>\S+) +(?P<unit>[KMGT]?(?:bits|Bytes)/sec)(?: +(?:(?P<jitter>\S+) ms +)?"
+    r"-?\d+/ *-?\d+ +\((?P<share>[^%\s]+)%\))?",
+    csv=r"\d{14}[\d.+-]*,[^,\n]*,(?P<from_port>\d+),[^,\n]*,\d+,(?P<csv_id>-?\d+),"
+    r"0\.0+-\d+\.\d+,\d+,(?P<bits>\d+)(?:,(?P<csv_jitter>[\d.]+),-?\d+,"
+    r"(?P<csv_total>-?\d+),(?P<csv_share>-?[\d.]+),-?\d+)?[ \t]*+(?=\n)",
+    doubt=r"(?P<doubt>(?:\[ *\S+\] +)?WARNING: (?:did not receive ack|ack of )[^\n]*|"
+    r"(?:\[ *\S+\] +)?[A-Za-z][\w .:/-]{0,100}? failed\b[^\n]*|"
+    r"\[ *\S+\](?: +0\.0+- *\d+\.\d+ +sec)? +\d+(?:\.\d+)? datagrams received "
+    r"out-of-order)",
+    version=r"iperf version (?P<version>2\.\S+)",
+)
+# A row of the same stream that does not begin at 0.0.
+INTERVALS = {
+    "row": r"\[ *{stream}\] +(?!0\.0+ *-)\d+\.\d+ *-",
+    "csv": r"\d{{14}}[\d.+-]*,(?:[^,\n]*,){{4}}{stream},(?!0\.0+-)\d+\.\d+-",
+}
+DEFAULT_PORT = "5001"
+SUM = "SUM"
+FORWARD, REVERSE = "forward", "reverse"
+
+
+@dataclass
+class Test:
+    """One start of the client, or the connections of a server that ran together.
+
+    ``totals`` holds the last row from 0.0 on of each stream, apart for the rows that
+    tell what the receiver of datagrams saw. ``until`` is the next test's first line.
+    """
+
+    draft: Draft = field(default_factory=Draft)
+    is_client: bool = False
+    is_duplex: bool = False
+    ports: set[str] = field(default_factory=lambda: {DEFAULT_PORT})
+    streams: set[str] = field(default_factory=set)
+    reverse: set[str] = field(default_factory=set)
+    totals: dict[tuple[str, bool], Found] = field(default_factory=dict)
+    until: Found | None = None
+
+    def ends_before(self, line: Found) -> bool:
+        """Whether a line begins another test, once this one has a total."""
+        if line.kind == "connected":
+            return not self.is_client
+        if line.kind == "csv":
+            return not self._is_interval(*_total_of(line), line)
+        return line.kind == "role" and line["role"].startswith("Client")
+
+    def take(self, line: Found) -> None:
+        """A line of this test."""
+        if line.kind == "role":
+            self.is_client |= line["role"].startswith("Client")
+            self.ports.add(line["port"])
+            self.draft.parameters["protocol"] = line["protocol"]
+        elif line.kind == "size":
+            self.draft.parameters["datagram"] = line.whole("size")
+        elif line.kind == "window":
+            self.draft.facts["window"] = line["window"]
+        elif line.kind == "version":
+            self.draft.tool_version = line["version"]
+        elif line.kind == "connected":
+            self._connect(line)
+        elif line.kind == "doubt":
+            printed = Sentence("iperf printed: {doubt}.", doubt=line["doubt"].strip())
+            self.draft.mark("trouble", printed)
+        else:
+            self._take_row(line)
+
+    def _connect(self, line: Found) -> None:
+        # A stream, and which way its data go.
+        stream = line["stream"].removeprefix("*")
+        self.streams.add(stream)
+        self.is_duplex |= "(full-duplex)" in line["flags"]
+        is_back = self.is_client and line["here"] in self.ports
+        is_back = is_back and line["there"] not in self.ports
+        if "(reverse)" in line["flags"] or is_back:
+            self.reverse.add(stream)
+        if "(bb " in line["flags"]:
+            self.draft.parameters["test"] = "bounce-back"
+
+    def _take_row(self, line: Found) -> None:
+        stream, reported = _total_of(line)
+        self.totals[stream, reported] = line
+        if stream.startswith("*") and stream.removeprefix("*") not in self.streams:
+            self.reverse.add(stream.removeprefix("*"))
+        if line.kind == "csv" and line["csv_jitter"]:
+            self.draft.parameters["protocol"] = "UDP"
+        elif line.kind == "csv" and line["from_port"] == DEFAULT_PORT:
+            self.reverse.add(stream)
+
+    def _is_interval(self, stream: str, reported: bool, until: Found | None) -> bool:
+        # Whether the row from 0.0 on was but the first of several.
+        if (line := self.totals.get((stream, reported))) is None:
+            return True
+        name = "-1" if line.kind == "csv" and stream == SUM else re.escape(stream)
+        return line.precedes(INTERVALS[line.kind].format(stream=name), until)
+
+    def close(self) -> None:
+        """The readings of its totals."""
+        for stream, reported in list(self.totals):
+            if self._is_interval(stream, reported, self.until):
+                del self.totals[stream, reported]
+        ways = self._ways()
+        for reported in (False, True):
+            sums = [
+                key for key in self.totals if key[0][:3] == SUM and key[1] == reported
+            ]
+            if sums and not any(ways.values()):
+                # With --sum-only no stream is told apart: SUM-3 is the sum of three.
+                streams = int(count) if (count := sums[0][0][4:]).isdigit() else 1
+                self._add([self.totals[sums[0]]], FORWARD, streams)
+            else:
+                self._close_ways(ways, reported)
+
+    def _ways(self) -> dict[str, set[str]]:
+        # The names of the rows of each way.
+        rows = {stream for stream, _ in self.totals if stream[:2] not in {"SU", "FD"}}
+        names = self.streams | {row.removeprefix("*") for row in rows}
+        if self.is_duplex:
+            return {FORWARD: names, REVERSE: {f"*{name}" for name in names}}
+        back = {
+            f"*{name}" if f"*{name}" in rows else name for name in self.reverse & names
+        }
+        return {FORWARD: names - self.reverse, REVERSE: back}
+
+    def _close_ways(self, ways: dict[str, set[str]], reported: bool) -> None:
+        # The total of each way; where both are loaded, SUM is that of both.
+        has_both = all(ways.values())
+        is_csv = any(row.kind == "csv" for row in self.totals.values())
+        is_never_summed = not is_csv and (has_both or (reported and self.is_client))
+        for way, ids in ways.items():
+            sums = self.totals.get((SUM, reported))
+            keys = [(each, reported) for each in sorted(ids)]
+            rows = [self.totals[key] for key in keys if key in self.totals]
+            if len(ids) > 1 and sums and not has_both:
+                self._add([sums], way, len(ids))
+            elif len(rows) == len(ids) > 0 and (len(ids) == 1 or is_never_summed):
+                self._add(rows, way, len(ids))
+            elif rows:
+                missing = Sentence("The sum of its parallel streams is missing.")
+                self.draft.mark("no_sum", missing)
+
+    def _add(self, lines: list[Found], way: str, streams: int) -> None:
+        # A total: of one stream, of a printed sum, or of streams that no one summed.
+        case: dict[str, Parameter] = {"operation": way}
+        if streams > 1:
+            case["streams"] = streams
+        line = lines[0]
+        is_csv = line.kind == "csv"
+        rate = line.number("bits") if is_csv else line.number("rate")
+        unit = "bit/s" if is_csv else UNITS[line["unit"]]
+        _, reported = _total_of(line)
+        is_sent = self.draft.parameters.get("protocol") == "UDP" and not reported
+        if len(lines) > 1:
+            rates = [
+                convert(row.number("rate"), UNITS[row["unit"]], unit) for row in lines
+            ]
+            rate = round(sum(rates), 9)
+            summed = Sentence(
+                "iperf printed no sum: {lines} streams were added up.", lines=len(lines)
+            )
+            self.draft.mark("summed", summed)
+        name = "sent throughput" if is_sent else "throughput"
+        self.draft.add(name, rate, unit, **case)
+        if reported and len(lines) == 1:
+            jitter, share = (
+                ("csv_jitter", "csv_share") if is_csv else ("jitter", "share")
+            )
+            if line[jitter]:
+                self.draft.add("jitter", line.number(jitter), "ms", **case)
+            if line[share].strip("+-") == "nan":
+                uncounted = Sentence("iperf counted no datagrams.")
+                self.draft.mark("not_measured", uncounted)
+            else:
+                self.draft.add("packet loss", line.number(share), "%", **case)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each test."""
+    tests = [Test()]
+    for line in LINES(output):
+        last = tests[-1]
+        if last.totals and last.ends_before(line):
+            last.until = line
+            following = Test()
+            if line.kind != "role":
+                # A connection of the same server.
+                parameters = dict(last.draft.parameters)
+                following = Test(draft=Draft(parameters=parameters), ports=last.ports)
+            keep(tests, following)
+        tests[-1].take(line)
+    for test in tests:
+        test.draft.attempt(test.close)
+    return finished([test.draft for test in tests], Sentence("iperf printed no total."))
+
+
+def _total_of(line: Found) -> tuple[str, bool]:
+    """The stream of a row, and whether it is the receiver's."""
+    if line.kind == "csv":
+        stream = SUM if line["csv_id"] == "-1" else line["csv_id"]
+        return stream, bool(line["csv_jitter"]) and line["csv_total"] != "-1"
+    return line["id"], bool(line["share"])
+
+
+TOOL = Tool(
+    slug="iperf",
+    title="iperf",
+    homepage="https://sourceforge.net/projects/iperf2/",
+    metrics=(
+        Metric(name="throughput", unit="Mbit/s", better="higher", component="network"),
+        # What left the sender of datagrams, whether it arrived or not.
+        Metric(
+            name="sent throughput",
+            unit="Mbit/s",
+            better="higher",
+            component="network",
+        ),
+        Metric(
+            name="jitter",
+            unit="ms",
+            better="lower",
+            component="network",
+            zero_allowed=True,
+        ),
+        Metric(
+            name="packet loss",
+            unit="%",
+            better="lower",
+            component="network",
+            zero_allowed=True,
+        ),
+    ),
+    aliases=("iperf2", "iperf 2"),
+    labels=("{protocol}", "{link}"),
+    parser=Parser(
+        version=2,
+        parse=parse,
+        signatures=(
+            r"Client connecting to [^\n]{1,200}, (?:TCP|UDP) port \d",
+            r"Server listening on (?:TCP|UDP) port \d",
+            r"\d{14}[\d.+-]*,[\d.]+,\d+,[\d.]+,\d+,-?\d+,\d+\.\d+-\d",
+        ),
+        programs=("iperf", "iperf2"),
+    ),
+)

@@ -1,0 +1,333 @@
+"""sysbench: database transactions (OLTP), and loops for CPU, memory, threads and files.
+
+One result row, as printed by sysbench 1.0.20::
+
+        transactions:                        3317   (1103.92 per sec.)
+
+Versions 0.4 and 0.5 say "per-request statistics" or "response time" where 1.0 says
+"Latency (ms)", and write KB, MB, Kb, Mb and Gb for powers of 1024 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from benchmarks.parsing.contract import Metric, Tool
+from benchmarks.parsing.drafts import (
+    Draft,
+    Parameter,
+    ParsedRun,
+    Parser,
+    finished,
+    keep,
+)
+from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.sentences import Sentence
+
+COUNTS = (
+    "transactions",
+    "deadlocks",
+    "read/write requests",
+    "queries",
+    "other operations",
+    "ignored errors",
+    "reconnects",
+    "events",
+)
+RATES = ("transaction rate", "read/write request rate", "query rate", "event rate")
+LATENCIES = ("min", "mean", "max", "p95", "percentile")
+FILE_RATES = ("read rate", "write rate", "fsync rate", "file request rate")
+FILE_THROUGHPUTS = ("read throughput", "write throughput", "file throughput")
+
+# The lines of versions 0.3 to 1.1.
+_END: Final = r"[ \t]*+$"
+
+LINES: Final = Scanner(
+    banner=rf"sysbench v?(?P<version>\d[\w.-]*+)(?:: | \(|{_END})",
+    start=r"Running the test with following options:",
+    checkpoint=r"\[ *\d+s *\] Checkpoint report:",
+    target=r"Target transaction rate: *+(?P<target>\d+)/sec",
+    flags=rf"Extra file open flags: *+(?P<flags>\S+){_END}",
+    each_write=r"Calling fsync\(\) after each write operation",
+    threads=r"Number of threads: *+(?P<threads>\S+)",
+    limit=r"(?:Prime numbers limit|Maximum prime number checked in CPU test): *+"
+    r"(?P<limit>\S+)",
+    doing=r"(?:Doing|Running) (?P<doing>CPU|thread|mutex|memory|(?:\S+ )?OLTP)\b"
+    r"[^\n]{0,60}(?:test|benchmark)",
+    files=r"Doing (?:combined )?(?P<access>random|sequential) "
+    r"(?P<operation>read|write|rewrite|r/w)(?: \(creation\))? test",
+    option=r"(?:Memory )?(?P<option>block size|total size|transfer size|operation|"
+    rf"operations type|scope|scope type): *+(?P<setting>\S+){_END}",
+    block=rf"Block size (?P<block>\d\S*+){_END}",
+    total=r"(?P<total>\d\S*+) total file size",
+    io=r"Using (?P<io>[^\n]{1,20}) I/O mode",
+    eps=r"events(?: per second|/s \(eps\)): *+(?P<eps>\S+)",
+    time=rf"(?:total time|time elapsed): *+(?P<time>\S+?)s{_END}",
+    events=rf"total number of events: *+(?P<events>\S+){_END}",
+    latency=r"(?P<which>min|avg|max|(?:approx\. +)?\d+(?:st|nd|rd|th)? percentile): *+"
+    rf"(?P<latency>[^\s:]+?)(?P<latency_unit>ms|s)?{_END}",
+    queries=rf"(?P<kind>read|write): *+(?P<count>\d+){_END}",
+    rate=r"(?P<what>transactions|queries|deadlocks|read/write requests|"
+    r"other operations|ignored errors|reconnects): *+(?P<n>\S+) +\((?P<rate>\S+) "
+    r"per sec\.\)",
+    operations=r"(?:Total operations|Operations performed): *+\d+ +"
+    r"\( *+(?P<per_s>\S+) (?:ops/sec|per second)\)",
+    transferred=r"\S+ Mi?B transferred \((?P<mib>\S+) Mi?B/sec\)",
+    each=rf"(?P<each>read|write|fsync)s/s: *+(?P<each_rate>\S+){_END}",
+    moved=rf"(?P<moved>read|written), Mi?B/s: *+(?P<moved_rate>\S+){_END}",
+    both=r"(?P<both>read|write|fsync): +IOPS=(?P<both_rate>\S+)"
+    r"(?: +(?P<both_moved>\S+) MiB/s [^\n]*)?$",
+    sum=r"Read \S+ +Written \S+ +Total transferred \S+ +\( *+(?P<sum>\S+?)"
+    r"(?P<sum_unit>[KMG]?)i?b/sec\)",
+    requests=r"(?P<requests>\S+) Requests/sec executed",
+    trouble=r"(?P<trouble>(?:FATAL|ALERT|ERROR|invalid option|Unknown option)\b.*+)",
+)
+# Nothing in the output of 1.0 tells its tests "threads" and "mutex" apart: only the
+# command does, where a log holds it.
+_COMMAND: Final = re.compile(
+    r"\bsysbench\b[^\n]*?[ =/]"
+    r"(?:(?P<test>cpu|memory|threads|mutex|fileio|oltp)\b"
+    r"|(?P<script>(?:oltp|select|bulk|tpcc)_?\w{0,40})(?:\.lua)?(?: |$))",
+    re.ASCII,
+)
+_RANDOM: Final = re.compile(r"--memory-access-mode=rnd\b", re.ASCII)
+_LONGEST_COMMAND: Final = 1000
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?[Bb])?", re.ASCII)
+_OPTIONS: Final = {
+    "block size": "block",
+    "total size": "total",
+    "transfer size": "total",
+    "operation": "operation",
+    "operations type": "operation",
+    "scope": "scope",
+    "scope type": "scope",
+}
+_NAMES: Final = {"cpu": "cpu", "thread": "threads", "mutex": "mutex"}
+_RATES: Final = {
+    "transactions": "transaction rate",
+    "read/write requests": "read/write request rate",
+    "queries": "query rate",
+}
+_DOUBTS: Final = {"ignored errors", "reconnects"}
+
+
+def _size(text: str) -> str:
+    """``16Kb``, ``16KiB`` and ``16K`` are all 16 KiB here."""
+    if not (size := _SIZE.fullmatch(text)):
+        return text
+    return f"{size[1]} {size[2]}iB" if size[2] else f"{size[1]} B"
+
+
+# What one line tells of the case: its name there, and how it is read.
+SETTINGS: Final[dict[str, tuple[str, Callable[[Found], Parameter]]]] = {
+    "target": ("target rate", lambda line: line.whole("target")),
+    "threads": ("threads", lambda line: line.whole("threads")),
+    "each_write": ("fsync", lambda line: "each write"),
+    "block": ("block", lambda line: _size(line["block"])),
+    "total": ("total", lambda line: _size(line["total"])),
+    "io": ("io", lambda line: line["io"]),
+}
+# What one line tells as a number: its group, its metric and unit.
+NUMBERS: Final = {
+    "events": ("events", "events", ""),
+    "operations": ("per_s", "memory operation rate", "1/s"),
+    "transferred": ("mib", "memory throughput", "MiB/s"),
+    "requests": ("requests", "file request rate", "1/s"),
+}
+# The same of files, where 0 is a way that was not tested; with the decimals.
+FILE_NUMBERS: Final[dict[str, tuple[tuple[str, int | None, str, str], ...]]] = {
+    "each": (("each_rate", 2, "{each} rate", "1/s"),),
+    "moved": (("moved_rate", 2, "{moved} throughput", "MiB/s"),),
+    "both": (
+        ("both_rate", 2, "{both} rate", "1/s"),
+        ("both_moved", None, "{both} throughput", "MiB/s"),
+    ),
+}
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each start of the program."""
+    called = _called(output[:_LONGEST_COMMAND].lstrip().partition("\n")[0])
+    runs = [Draft(parameters={**called})]
+    for line in LINES(output):
+        if line.kind in {"banner", "start"} and runs[-1]:
+            version = runs[-1].tool_version
+            keep(runs, Draft(tool_version=version, parameters={**called}))
+        run = runs[-1]
+        if line.kind == "banner":
+            run.tool_version = line["version"].rstrip(":")
+        elif line.kind == "checkpoint":
+            run.facts["checkpoints"] = True
+            reset = Sentence(
+                "Its counters were reset at checkpoints: each report is of its "
+                "own interval."
+            )
+            run.mark("checkpoints", reset)
+        elif line.kind == "trouble":
+            trouble = line["trouble"].strip()[:200]
+            printed = Sentence('sysbench printed "{trouble}".', trouble=trouble)
+            run.mark("failed", printed)
+        else:
+            _read_setting(line, run)
+            _read_result(line, run)
+    for run in runs:
+        if run and "test" not in run.parameters:
+            unknown = Sentence(
+                "sysbench does not print whether this was its threads or its "
+                "mutex test: put the command above its output."
+            )
+            run.mark("unknown_test", unknown)
+    return finished(runs, Sentence("sysbench printed no result."))
+
+
+def _called(command: str) -> dict[str, Parameter]:
+    """What only the command tells: the test, its script, a random access."""
+    found = _COMMAND.search(command)
+    if found is None:
+        return {}
+    if found["script"]:
+        return {"test": "oltp", "script": found["script"]}
+    is_random = found["test"] == "memory" and _RANDOM.search(command)
+    return {"test": found["test"]} | ({"access": "random"} if is_random else {})
+
+
+def _read_setting(line: Found, run: Draft) -> None:
+    case = run.parameters
+    if line.kind in SETTINGS:
+        name, read = SETTINGS[line.kind]
+        case[name] = read(line)
+    elif line.kind == "flags" and line["flags"] not in {"(none)", "none", "0"}:
+        case["flags"] = line["flags"]
+    elif line.kind == "limit":
+        case.update(test="cpu", max_prime=line.whole("limit"))
+    elif line.kind == "doing":
+        mode, _, name = line["doing"].casefold().rpartition(" ")
+        case["test"] = _NAMES.get(name, name)
+        # A simple transaction of 0.4 is one query, where the usual one is twenty.
+        if mode not in {"", "mixed"}:
+            case["mode"] = mode
+    elif line.kind == "files":
+        operation = {"r/w": "read and write"}.get(line["operation"], line["operation"])
+        case.update(test="fileio", access=line["access"], operation=operation)
+    elif line.kind == "option":
+        name, setting = _OPTIONS[line["option"]], line["setting"]
+        case[name] = _size(setting) if name in {"block", "total"} else setting
+        case["test"] = "memory"
+    elif line.kind == "queries":
+        case.setdefault("test", "oltp")
+        if line.whole("count") == 0:
+            missing = {"read": "write only", "write": "read only"}
+            case["workload"] = missing[line["kind"]]
+
+
+def _read_result(line: Found, run: Draft) -> None:
+    if line.kind in NUMBERS:
+        group, metric, unit = NUMBERS[line.kind]
+        run.add(metric, line.number(group), unit)
+    elif line.kind in FILE_NUMBERS:
+        for group, decimals, pattern, unit in FILE_NUMBERS[line.kind]:
+            if line[group] and (value := line.number(group, decimals)):
+                metric = pattern.format_map(line).replace("written", "write")
+                run.add(metric, value, unit)
+    elif line.kind == "eps":
+        metric = "CPU event rate" if "per second" in line.text else "event rate"
+        run.add(metric, line.number("eps", 2), "1/s")
+    elif line.kind == "time" and "checkpoints" not in run.facts:
+        # It runs since the start, also where the counters do not.
+        run.add("total time", line.number("time"), "s")
+    elif line.kind == "latency":
+        _read_latency(line, run)
+    elif line.kind == "rate":
+        _read_count(line, run)
+    elif line.kind == "sum":
+        unit = f"{line['sum_unit']}iB/s" if line["sum_unit"] else "B/s"
+        run.add("file throughput", line.number("sum"), unit)
+
+
+def _read_latency(line: Found, run: Draft) -> None:
+    which, value = line["which"], line.number("latency", 2)
+    unit = line["latency_unit"] or "ms"
+    percentile = re.search(r"\d+", which)
+    if percentile is None:
+        name = {"avg": "mean"}.get(which, which)
+        run.add(f"request latency {name}", value, unit)
+    elif percentile[0] == "95":  # what is printed unless another one is asked for
+        run.add("request latency p95", value, unit)
+    else:
+        rank = int(percentile[0])
+        run.add("request latency percentile", value, unit, percentile=rank)
+
+
+def _read_count(line: Found, run: Draft) -> None:
+    what, count = line["what"], line.number("n")
+    run.add(what, count, "")
+    if what in _RATES:
+        run.add(_RATES[what], line.number("rate"), "1/s")
+    if what in _DOUBTS and count:
+        counted = Sentence("sysbench counted {count:g} {what}.", count=count, what=what)
+        run.mark(what.replace(" ", "_"), counted)
+
+
+TOOL = Tool(
+    slug="sysbench",
+    title="sysbench",
+    homepage="https://github.com/akopytov/sysbench",
+    metrics=(
+        Metric(name="total time", unit="s", better="lower", component="application"),
+        *(
+            Metric(
+                name=count,
+                unit="",
+                better="neither",
+                component="application",
+                zero_allowed=True,
+            )
+            for count in COUNTS
+        ),
+        *(
+            Metric(name=rate, unit="1/s", better="higher", component="application")
+            for rate in RATES
+        ),
+        *(
+            Metric(
+                name=f"request latency {which}",
+                unit="ms",
+                better="lower",
+                component="application",
+            )
+            for which in LATENCIES
+        ),
+        Metric(name="CPU event rate", unit="1/s", better="higher", component="CPU"),
+        Metric(
+            name="memory throughput", unit="MiB/s", better="higher", component="memory"
+        ),
+        Metric(
+            name="memory operation rate",
+            unit="1/s",
+            better="higher",
+            component="memory",
+        ),
+        *(
+            Metric(name=rate, unit="1/s", better="higher", component="disk")
+            for rate in FILE_RATES
+        ),
+        *(
+            Metric(name=rate, unit="MiB/s", better="higher", component="disk")
+            for rate in FILE_THROUGHPUTS
+        ),
+    ),
+    labels=("{test}", "{threads} threads"),
+    parser=Parser(
+        version=3,
+        parse=parse,
+        signatures=(
+            r"sysbench v?\d[\w.-]*+(?:: | \()",
+            r"Running the test with following options:",
+        ),
+        programs=("sysbench",),
+        localized=False,
+        needs_command=True,
+    ),
+)
