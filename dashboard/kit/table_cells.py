@@ -11,8 +11,12 @@ from benchmarks.comparing.verdicts import Mark
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.wording import states, verdicts
-from dashboard.wording.energy import energy_sentence, energy_texts
-from dashboard.wording.verdicts import VALUE, ratio_text
+from dashboard.wording.verdicts import (
+    VALUE,
+    energy_sentence,
+    energy_texts,
+    ratio_text,
+)
 
 # States that say nothing beyond the number; all others are spelled out in the cell.
 SILENT = {"paired", "native", "metered"}

@@ -19,10 +19,7 @@ from dashboard import wording
 from dashboard.kit import figures, table_cells
 from dashboard.wording import labs as lab_words
 from dashboard.wording import plans as plan_words
-from dashboard.wording import states
-from dashboard.wording import verdicts as judging
-from dashboard.wording import verdicts as ratios
-from dashboard.wording.states import evidence_words
+from dashboard.wording import states, verdicts
 
 register = template.Library()
 
@@ -50,10 +47,10 @@ FILTERS: dict[str, Callable[..., object]] = {
     "trust_name": states.trust_name,
     "system_name": wording.system_name,
     "runs_text": wording.runs_text,
-    "verdict_words": judging.verdict_words,
-    "interval_text": judging.interval_text,
-    "verdict_name": judging.verdict_name,
-    "verdict_sign": judging.verdict_sign,
+    "verdict_words": verdicts.verdict_words,
+    "interval_text": verdicts.interval_text,
+    "verdict_name": verdicts.verdict_name,
+    "verdict_sign": verdicts.verdict_sign,
     "role_name": lab_words.role_name,
     "role_meaning": lab_words.role_meaning,
     "role_powers": lab_words.role_powers,
@@ -185,7 +182,7 @@ def facts_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 @register.filter
 def evidence_of(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a finding rests on as lines: a name and a text each."""
-    return [(each.name, each.text) for each in evidence_words(evidence)]
+    return [(each.name, each.text) for each in states.evidence_words(evidence)]
 
 
 @register.filter
@@ -204,4 +201,4 @@ def separators() -> str:
 @register.simple_tag
 def heat_legend(show: str, is_energy: bool) -> list[tuple[str, str]]:
     """Return the steps of the scale, slowest first, in the numbers of the cells."""
-    return ratios.legend(show, is_energy=is_energy)
+    return verdicts.legend(show, is_energy=is_energy)

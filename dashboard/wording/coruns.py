@@ -1,13 +1,12 @@
 """Co-runs in words: names, remarks, and the answer for a component."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.coruns import SumCheck
-from benchmarks.comparing.corun_figures import CoRunFigures
 from benchmarks.comparing.coruns import CoRun, Slots
 from dashboard import wording
 from dashboard.kit import figures
@@ -30,53 +29,51 @@ def vms_text(of: Slots) -> str:
 
 def sum_text(check: SumCheck) -> str:
     """Return a printed sum beside the slots' own, with the difference."""
-    words = {
-        "printed": figures.brief(check.printed),
-        "recomputed": figures.brief(check.recomputed),
-        "percent": figures.number(
-            abs(check.difference) / check.recomputed * 100, ".2g"
-        ),
-    }
     if check.is_within_rounding:
         return _("The printed sum is that of the slots.")
     if check.difference > 0:
-        return (
-            _(
-                "Printed as %(printed)s, but the slots give %(recomputed)s: "
-                "%(percent)s %% more than they make."
-            )
-            % words
+        text = _(
+            "Printed as %(printed)s, but the slots give %(recomputed)s: "
+            "%(percent)s %% more than they make."
         )
-    return (
-        _(
+    else:
+        text = _(
             "Printed as %(printed)s, but the slots give %(recomputed)s: "
             "%(percent)s %% less than they make."
         )
-        % words
-    )
+    share = abs(check.difference) / check.recomputed
+    return text % {
+        "printed": figures.brief(check.printed),
+        "recomputed": figures.brief(check.recomputed),
+        "percent": figures.number(100 * share, ".2g"),
+    }
 
 
 def remarks(corun: CoRun) -> list[str]:
     """Return what must be known of a co-run beside its numbers."""
     of, found = corun.of, corun.figures
-    said = []
+    texts = []
     if of.missing:
-        said.append(_missing_text(of.missing))
+        slots = ", ".join(map(wording.slot_text, of.missing[:SLOTS_NAMED]))
+        further = max(len(of.missing) - SLOTS_NAMED, 0)
+        text = (
+            _("Not reported: %(slots)s and %(n)s more.")
+            if further
+            else _("Not reported: %(slots)s.")
+        )
+        texts.append(text % {"slots": slots, "n": further})
     if found.is_sum_printed:
-        said.append(_("The sum is the printed one; it cannot be checked."))
+        texts.append(_("The sum is the printed one; it cannot be checked."))
     if found.sum_check and not found.sum_check.is_within_rounding:
-        said.append(sum_text(found.sum_check))
+        texts.append(sum_text(found.sum_check))
     if found.interference is not None:
-        said.append(_interference_text(corun))
-    return [*said, *target_texts(corun), *map(wording.said, found.reasons)]
-
-
-def _missing_text(missing: Sequence[str]) -> str:
-    slots = ", ".join(map(wording.slot_text, missing[:SLOTS_NAMED]))
-    if len(missing) <= SLOTS_NAMED:
-        return _("Not reported: %(slots)s.") % {"slots": slots}
-    further = len(missing) - SLOTS_NAMED
-    return _("Not reported: %(slots)s and %(n)s more.") % {"slots": slots, "n": further}
+        text = (
+            _("Under load %(ratio)s of what one VM alone does.")
+            if of.scenario in BESIDE_OTHER_WORK
+            else _("%(ratio)s of what as many VMs do without the other load.")
+        )
+        texts.append(text % {"ratio": figures.ratio(found.interference)})
+    return [*texts, *target_texts(corun), *map(wording.said, found.reasons)]
 
 
 def target_texts(corun: CoRun) -> list[str]:
@@ -84,136 +81,123 @@ def target_texts(corun: CoRun) -> list[str]:
     target = corun.figures.target
     if target is None:
         return []
-    words = {
-        "ideal": figures.brief(target.ideal_s),
-        "ideal_ratio": figures.ratio(target.ideal_ratio),
+    ideal = _("%(ratio)s of the target from one VM alone (%(time)s s).") % {
+        "ratio": figures.ratio(target.ideal_ratio),
+        "time": figures.brief(target.ideal_s),
     }
-    said = [_("%(ideal_ratio)s of the target from one VM alone (%(ideal)s s).") % words]
-    if target.lmu_s is not None and target.lmu_ratio is not None:
-        lmu = {
-            "lmu": figures.brief(target.lmu_s),
-            "lmu_ratio": figures.ratio(target.lmu_ratio),
-        }
-        said.append(
-            _(
-                "%(lmu_ratio)s of the target from as many VMs as cores (%(lmu)s s), "
-                "as the LMU studies have it."
-            )
-            % lmu
-        )
-    return said
-
-
-def _interference_text(corun: CoRun) -> str:
-    words = {"ratio": figures.ratio(corun.figures.interference or 0.0)}
-    if corun.of.scenario in BESIDE_OTHER_WORK:
-        return _("Under load %(ratio)s of what one VM alone does.") % words
-    return _("%(ratio)s of what as many VMs do without the other load.") % words
+    if target.lmu_s is None or target.lmu_ratio is None:
+        return [ideal]
+    lmu = _(
+        "%(ratio)s of the target from as many VMs as cores (%(time)s s), as the LMU "
+        "studies have it."
+    ) % {
+        "ratio": figures.ratio(target.lmu_ratio),
+        "time": figures.brief(target.lmu_s),
+    }
+    return [ideal, lmu]
 
 
 def answer(coruns: Sequence[CoRun], withheld: frozenset[int]) -> str:
-    """Return one sentence for a component: the most VMs that ran in parallel."""
-    parallel = [each for each in coruns if each.of.scenario == PARALLEL]
+    """Return one sentence for a component: the most VMs that ran in parallel.
+
+    ``withheld`` are cells at which a flag is open.
+    """
+    parallel = [corun for corun in coruns if corun.of.scenario == PARALLEL]
     if not parallel:
         return _("Nothing ran in parallel; see what a neighbour left, below.")
-    trusted = [each for each in parallel if not _is_doubted(each, withheld)]
+    trusted = [
+        corun
+        for corun in parallel
+        if not corun.of.doubted  # one of them is no single figure
+        and withheld.isdisjoint(
+            side.cell_id
+            for side in (*corun.of.slots, corun.of.single, corun.of.native)
+            if side
+        )
+    ]
     if not trusted:
         return _("Not assessed: every input has an open data-quality warning.")
-    most = max(each.of.vms for each in trusted)
-    chosen = [each for each in trusted if each.of.vms == most]
+    most = max(corun.of.vms for corun in trusted)
+    chosen = [corun for corun in trusted if corun.of.vms == most]
     vms = ngettext("%(n)s VM", "%(n)s VMs", most) % {"n": most}
-    said = _times(chosen, vms) or _rates(chosen, vms)
-    left_out = len(parallel) - len(trusted)
-    if left_out:
-        said += " " + ngettext(
+    text = _times(chosen, vms) or _rates(chosen, vms)
+    if left_out := len(parallel) - len(trusted):
+        text += " " + ngettext(
             "%(n)s co-run that rests on a doubted number is left out.",
             "%(n)s co-runs that rest on doubted numbers are left out.",
             left_out,
         ) % {"n": left_out}
-    return said
+    return text
 
 
-def _is_doubted(corun: CoRun, withheld: frozenset[int]) -> bool:
-    """Whether a flag is open at one of its numbers, or one is no single figure."""
-    sides = [*corun.of.slots, *filter(None, [corun.of.single, corun.of.native])]
-    return bool(corun.of.doubted) or any(side.cell_id in withheld for side in sides)
-
-
-def _times(coruns: Iterable[CoRun], vms: str) -> str:
+def _times(coruns: Sequence[CoRun], vms: str) -> str:
     """Return the sentence of times: how much longer, and what the cores would allow."""
-    timed = (each for each in coruns if each.of.case.better == "lower")
-    slowest = max(timed, key=lambda each: each.figures.slowdown or 0, default=None)
-    if slowest is None or not slowest.figures.slowdown:
+    timed = (
+        corun.figures
+        for corun in coruns
+        if corun.of.case.better == "lower" and corun.figures.slowdown
+    )
+    found = max(timed, key=lambda each: each.slowdown or 0, default=None)
+    if found is None:
         return ""
-    found = slowest.figures
-    words = {"vms": vms, "slowdown": figures.ratio(found.slowdown or 0.0)}
-    said = _("%(vms)s at once take %(slowdown)s times as long as one VM alone") % words
-    return f"{said}{_allowed(found)}"
-
-
-def _allowed(found: CoRunFigures) -> str:
-    """Return how the sentence goes on: against both forms of the target."""
+    text = _("%(vms)s at once take %(slowdown)s times as long as one VM alone") % {
+        "vms": vms,
+        "slowdown": figures.ratio(found.slowdown or 0.0),
+    }
     target = found.target
     if target is None:
-        return _("; what the cores would allow is not known.")
-    words = {
+        return text + _("; what the cores would allow is not known.")
+    ideal = _(
+        " (ideal on %(cores)s cores: %(allowed)s times), %(ratio)s times the ideal."
+    )
+    text += ideal % {
         "cores": found.cores,
         "allowed": figures.ratio(max(1.0, (found.virtual or 1) / (found.cores or 1))),
         "ratio": figures.ratio(target.ideal_ratio),
     }
-    said = (
-        _(" (ideal on %(cores)s cores: %(allowed)s times), %(ratio)s times the ideal.")
-        % words
-    )
     if target.lmu_ratio is None:
-        return said
-    lmu = {"ratio": figures.ratio(target.lmu_ratio)}
-    more = _("By the target of the LMU studies, as many VMs as cores: %(ratio)s times.")
-    return f"{said} {more % lmu}"
+        return text
+    lmu = _("By the target of the LMU studies, as many VMs as cores: %(ratio)s times.")
+    lmu %= {"ratio": figures.ratio(target.lmu_ratio)}
+    return f"{text} {lmu}"
 
 
 def _rates(coruns: Sequence[CoRun], vms: str) -> str:
-    own = [each.figures.scaling for each in coruns]
-    native = [each.figures.scaling_to_native for each in coruns]
+    """Return the sentences of rates: how much more together, and how evenly."""
+    own = [corun.figures.scaling for corun in coruns]
     is_own = any(own)
+    native = [corun.figures.scaling_to_native for corun in coruns]
     ratios = sorted(filter(None, own if is_own else native))
-    said = [_spread(ratios, vms, _("one VM") if is_own else _("the native machine"))]
-    shares = [each for each in coruns if each.figures.jain is not None]
-    if shares:
-        said.append(_fairness(shares))
-    if not any(said):
-        return _("%(vms)s ran together; nothing says what one alone does.") % {
-            "vms": vms
-        }
-    return " ".join(filter(None, said))
-
-
-def _fairness(coruns: Sequence[CoRun]) -> str:
-    worst = min(coruns, key=lambda each: each.figures.jain or 0.0)
-    jain = worst.figures.jain or 0.0
-    if jain >= EVEN:
-        return _("The VMs share evenly.")
-    words = {"jain": figures.ratio(jain), "case": worst.of.case.label}
-    return _("The least fair sharing has an index of %(jain)s (%(case)s).") % words
-
-
-def _spread(ratios: Sequence[float], vms: str, base: str) -> str:
-    if not ratios:
-        return ""
-    words = {
-        "vms": vms,
-        "low": figures.ratio(ratios[0]),
-        "high": figures.ratio(ratios[-1]),
-        "median": figures.ratio(median(ratios)),
-        "base": base,
-        "n": len(ratios),
-    }
-    if len(ratios) == 1:
-        return _("%(vms)s together reach %(low)s times %(base)s alone.") % words
-    return (
-        _(
-            "%(vms)s together reach %(low)s to %(high)s times %(base)s alone, "
-            "%(median)s in the middle of %(n)s cases."
+    sentences = []
+    if ratios:
+        text = (
+            _("%(vms)s together reach %(low)s times %(base)s alone.")
+            if len(ratios) == 1
+            else _(
+                "%(vms)s together reach %(low)s to %(high)s times %(base)s alone, "
+                "%(median)s in the middle of %(n)s cases."
+            )
         )
-        % words
-    )
+        words = {
+            "vms": vms,
+            "low": figures.ratio(ratios[0]),
+            "high": figures.ratio(ratios[-1]),
+            "median": figures.ratio(median(ratios)),
+            "base": _("one VM") if is_own else _("the native machine"),
+            "n": len(ratios),
+        }
+        sentences.append(text % words)
+    shared = [
+        (corun.figures.jain, corun.of.case.label)
+        for corun in coruns
+        if corun.figures.jain is not None
+    ]
+    if shared:
+        jain, case = min(shared, key=lambda share: share[0])
+        text = _("The least fair sharing has an index of %(jain)s (%(case)s).")
+        words = {"jain": figures.ratio(jain), "case": case}
+        sentences.append(_("The VMs share evenly.") if jain >= EVEN else text % words)
+    if not sentences:
+        text = _("%(vms)s ran together; nothing says what one alone does.")
+        return text % {"vms": vms}
+    return " ".join(sentences)

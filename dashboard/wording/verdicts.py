@@ -1,7 +1,7 @@
 """A judgement in words: the verdict, its ratio and interval, what stands against it.
 
-A ratio is written as the compare page's switch wants it: as efficiency, as overhead, of
-energies. Grid, card, direct comparison and files say the same.
+A ratio is written as the compare page's switch wants it: as relative performance, as
+overhead, of energies. Grid, card, direct comparison and files say the same.
 """
 
 from dataclasses import replace
@@ -9,12 +9,14 @@ from dataclasses import replace
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from benchmarks.analysis.energy import SENTENCES, EnergyRatio
 from benchmarks.analysis.gates import Gate
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.sentences import Sentence
 from dashboard import wording
 from dashboard.kit import figures
-from dashboard.wording import Text
+from dashboard.wording import Text, states
 
 OVERHEAD, VALUE = "overhead", "value"
 VERDICTS: dict[str, Text] = {
@@ -202,3 +204,58 @@ def legend(show: str, *, is_energy: bool = False) -> list[tuple[str, str]]:
             text = figures.number(1 / edge if is_energy else edge, ".3g")
         said.append((shade, signs.get(shade[:4], "") + text))
     return said
+
+
+def energy_texts(row: ComparisonRow) -> tuple[str, str]:
+    """Return what a cell says large and small: the ratio of joules, its interval."""
+    seen = row.shown
+    if seen.energy is None:
+        return wording.NONE, ""
+    if seen.range:
+        low, high = map(figures.brief, seen.range)
+        return _("%(low)s to %(high)s") % {"low": low, "high": high}, seen.unit
+    if seen.joules is None:
+        return figures.brief(seen.energy.mean), seen.unit
+    cost = wording.quantity(seen.value, seen.unit)
+    small = joules_interval(seen.joules) if seen.joules.has_interval else cost
+    return figures.ratio(seen.joules.ratio), small
+
+
+def meter_text(row: ComparisonRow) -> str:
+    """Return what the meter of an energy saw; nothing of a speed."""
+    if row.shown.energy is None:
+        return ""
+    is_cpu_only = row.shown.energy.meter.is_cpu_only
+    return _("CPU only") if is_cpu_only else _("whole machine")
+
+
+def energy_sentence(row: ComparisonRow) -> str:
+    """Return the cell in full."""
+    seen, energy = row.shown, row.shown.energy
+    if energy is None:
+        return states.state_meaning(seen.state)
+    words = {
+        "own": wording.quantity(seen.value, seen.unit) or " ".join(energy_texts(row)),
+        "runs": wording.runs_text(seen.n),
+        "meter": meter_text(row),
+    }
+    if seen.joules is None:
+        sentence = _("%(own)s for the work, %(runs)s, %(meter)s.") % words
+        return f"{sentence} {wording.said(seen.reason)}".rstrip()
+    words["ratio"] = figures.ratio(seen.joules.ratio)
+    words["base"] = wording.quantity(seen.baseline_value, seen.unit)
+    words["base_runs"] = wording.runs_text(energy.base_n)
+    sentence = _(
+        "%(ratio)s times the energy of the baseline for the same work: %(own)s "
+        "against %(base)s, %(runs)s against %(base_runs)s, %(meter)s."
+    )
+    return f"{sentence % words} {joules_interval(seen.joules)}"
+
+
+def joules_interval(ratio: EnergyRatio | None) -> str:
+    """Return the interval of a ratio of joules, or why there is none."""
+    if ratio is None:
+        return wording.NONE
+    if ratio.low is not None and ratio.high is not None:
+        return f"[{figures.ratio(ratio.low)}, {figures.ratio(ratio.high)}]"
+    return wording.said(Sentence(SENTENCES[ratio.reason])) if ratio.reason else ""

@@ -27,7 +27,6 @@ from dashboard.kit.table_cells import (
     reach,
 )
 from dashboard.wording import states, verdicts
-from dashboard.wording.energy import meter_text
 from dashboard.wording.verdicts import VALUE
 
 
@@ -123,7 +122,7 @@ def _sides(
         name = _("against %(name)s") % {"name": wording.system_name(baseline)}
         runs = wording.runs_text(row.shown.baseline_n or 0)
         sides[name] = f"{baseline_figure(row)}, {runs}"
-    if meter := meter_text(row):
+    if meter := verdicts.meter_text(row):
         sides[_("Metered")] = meter
     return sides
 

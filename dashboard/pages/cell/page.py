@@ -41,7 +41,6 @@ from dashboard.kit.table_cells import CellView, cell_view
 from dashboard.pages.cell.drawings import cell_charts, has_single_figure, speeds_of
 from dashboard.wording import states, verdicts
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
-from dashboard.wording.energy import energy_sentence
 
 MOST_PAIRED = 300  # runs a side: ninety thousand pairs
 # What others are set against: of it nothing is to be judged.
@@ -375,7 +374,7 @@ def _location(found: Evidence) -> str:
 def _energy(study: Study, row: ComparisonRow, reference: int | None) -> str:
     system = System.objects.filter(pk=reference).first() if reference else None
     metered = energy_row(row, cell_energies(study, system).get(row.id))
-    sentence, seen = energy_sentence(metered), metered.shown
+    sentence, seen = verdicts.energy_sentence(metered), metered.shown
     if not (seen.judgement and seen.joules and seen.joules.has_interval):
         return sentence
     verdict = verdicts.verdict_words(seen.judgement)

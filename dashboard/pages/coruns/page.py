@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from benchmarks import tools
-from benchmarks.comparing.coruns import CoRun, CoRuns, study_coruns
+from benchmarks.comparing.coruns import CoRun, study_coruns
 from benchmarks.models import Case, Study
 from benchmarks.studies.flags import withheld_cells
 from dashboard.charts.coruns import drawings, row_names
@@ -61,52 +61,46 @@ class CoRunPage:
 
 def corun_page(study: Study, query: Mapping[str, str]) -> CoRunPage:
     """Return the page, with the case that a URL's query names drawn: else the first."""
-    found = study_coruns(study)
-    chosen = _chosen(found, id_in(query.get("case", "")))
+    found, withheld = study_coruns(study), withheld_cells(study)
+    cases = {corun.of.case.pk: corun.of.case for corun in found.coruns}
+    directed = (case for case in cases.values() if case.better != "neither")
+    first = next(directed, None) or next(iter(cases.values()), None)
+    chosen = cases.get(id_in(query.get("case", "")), first)
+    parts = []
+    for component, members in groupby(
+        found.coruns, key=lambda corun: corun.of.case.component
+    ):
+        coruns = list(members)
+        rows = tuple(_case_rows(coruns, chosen))
+        parts.append(Part(component, answer(coruns, withheld), rows))
+    drawn: tuple[Drawing, ...] = ()
+    if chosen:
+        coruns = [corun for corun in found.coruns if corun.of.case.pk == chosen.pk]
+        curves = [curve for curve in found.curves if curve.case.pk == chosen.pk]
+        drawn = drawings(coruns, curves)
     return CoRunPage(
-        parts=tuple(_parts(found, chosen, withheld_cells(study))),
+        parts=tuple(parts),
         chosen=chosen,
         tool=tools.get(chosen.tool).title if chosen else "",
-        drawings=_drawn(found, chosen) if chosen else (),
+        drawings=drawn,
         unmet=unmet(query, {"case": chosen.pk}) if chosen else (),
     )
 
 
-def _chosen(found: CoRuns, wanted: int) -> Case | None:
-    cases = {each.of.case.pk: each.of.case for each in found.coruns}
-    directed = (case for case in cases.values() if case.better != "neither")
-    first = next(directed, None) or next(iter(cases.values()), None)
-    return cases.get(wanted, first)
-
-
-def _drawn(found: CoRuns, case: Case) -> tuple[Drawing, ...]:
-    coruns = [each for each in found.coruns if each.of.case.pk == case.pk]
-    return drawings(coruns, [each for each in found.curves if each.case.pk == case.pk])
-
-
-def _parts(
-    found: CoRuns, chosen: Case | None, withheld: frozenset[int]
-) -> Iterator[Part]:
-    for component, members in groupby(
-        found.coruns, key=lambda each: each.of.case.component
-    ):
-        coruns = list(members)
-        yield Part(component, answer(coruns, withheld), tuple(_cases(coruns, chosen)))
-
-
-def _cases(coruns: Sequence[CoRun], chosen: Case | None) -> Iterator[CaseRows]:
-    for case_id, members in groupby(coruns, key=lambda each: each.of.case.pk):
+def _case_rows(coruns: Sequence[CoRun], chosen: Case | None) -> Iterator[CaseRows]:
+    for case_id, members in groupby(coruns, key=lambda corun: corun.of.case.pk):
         of_case = list(members)
         case, names = of_case[0].of.case, row_names(of_case)
         yield CaseRows(
             case=case,
             tool=tools.get(case.tool).title,
             is_chosen=chosen is not None and chosen.pk == case_id,
-            rows=tuple(map(_row, names, of_case)),
+            rows=tuple(map(_corun_row, names, of_case)),
         )
 
 
-def _row(name: str, corun: CoRun) -> CoRunRow:
+def _corun_row(name: str, corun: CoRun) -> CoRunRow:
+    """Return a co-run in words: of times their mean together, of rates their sum."""
     of, found = corun.of, corun.figures
     is_time = of.case.better == "lower"
     return CoRunRow(

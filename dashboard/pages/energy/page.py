@@ -1,21 +1,15 @@
 """What the energy page of a study shows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.models import Run, Study
 from benchmarks.power.logged_energy import MeteredRun, metered_run
-from benchmarks.power.meters import (
-    Energy,
-    EnergyTable,
-    MeterReading,
-    Refused,
-    study_energy,
-)
+from benchmarks.power.meters import EnergyTable, Refused, study_energy
 from dashboard.charts.drawings import Drawing
 from dashboard.charts.energy import energy_drawing, performance_drawing, power_drawing
 from dashboard.kit.addresses import id_in, unmet
-from dashboard.pages.energy.logged_page import LoggedPage, logged_page
+from dashboard.pages.energy.logged import LoggedPage, logged_page
 from dashboard.wording import short_names
 from dashboard.wording.energy import answer, log_sentence
 
@@ -49,7 +43,7 @@ class EnergyPage:
     workloads: tuple[Workload, ...]
     waiting_w: int | None
     has_overruns: bool
-    refused: tuple[Refused, ...]
+    not_assessed: tuple[Refused, ...]
     logs: tuple[MeterLog, ...]
     metered: MeteredRun | None
     power: Drawing | None
@@ -62,60 +56,49 @@ class EnergyPage:
 
 def energy_page(study: Study, query: Mapping[str, str]) -> EnergyPage:
     """Return the page for a query: ``waiting`` watts, ``run`` and ``work`` to draw."""
-    waiting_w = _watts(query.get("waiting", ""))
+    text, waiting_w = query.get("waiting", ""), None
+    if text.isascii() and text.isdigit() and len(text) < 8:
+        waiting_w = min(int(text), MOST_WATTS)
     found = study_energy(study, waiting_w)
-    reading = _chosen(found, id_in(query.get("run", "")))
-    metered = metered_run(reading) if reading else None
+    # Made from raw output that is worth reading again.
+    readable = [
+        reading
+        for reading in found.metered
+        if reading.run.parser_version is not None and reading.run.tool in READ_AGAIN
+    ]
+    wanted = id_in(query.get("run", ""))
+    named = (reading for reading in readable if reading.run.pk == wanted)
+    chosen = next(named, None) or next(iter(readable), None)
+    metered = metered_run(chosen) if chosen else None
     logged = logged_page(study, query)
     return EnergyPage(
         workloads=tuple(
-            _workload(at, table, waiting_w) for at, table in enumerate(found.tables)
+            _workload(place, table, waiting_w)
+            for place, table in enumerate(found.tables)
         ),
         waiting_w=waiting_w,
         has_overruns=any(
-            each.overrun_s for table in found.tables for each in table.systems
+            system.overrun_s for table in found.tables for system in table.systems
         ),
-        refused=found.refused,
-        logs=tuple(_logs(found, reading)),
+        not_assessed=found.refused,
+        logs=tuple(
+            MeterLog(reading.run, reading.workload, is_chosen=reading is chosen)
+            for reading in readable
+        ),
         metered=metered,
         power=power_drawing(metered) if metered else None,
-        log_sentence=log_sentence(reading, metered) if reading and metered else "",
+        log_sentence=log_sentence(chosen, metered) if chosen and metered else "",
         logged=logged,
         is_empty=not found.metered and not logged.rows,
-        unmet=unmet(query, {"waiting": waiting_w, "run": reading and reading.run.pk}),
+        unmet=unmet(query, {"waiting": waiting_w, "run": chosen and chosen.run.pk}),
     )
 
 
-def _watts(text: str) -> int | None:
-    is_whole = text.isascii() and text.isdigit() and len(text) < 8
-    return min(int(text), MOST_WATTS) if is_whole else None
-
-
-def _workload(at: int, table: EnergyTable, waiting_w: int | None) -> Workload:
-    names = short_names(each.system for each in table.systems)
-    drawn = (
+def _workload(place: int, table: EnergyTable, waiting_w: int | None) -> Workload:
+    names = short_names(system.system for system in table.systems)
+    charts = (
         energy_drawing(table, names, waiting_w),
         performance_drawing(table, names),
     )
-    return Workload(
-        table.workload, at, answer(table, names), tuple(filter(None, drawn))
-    )
-
-
-def _has_log(reading: MeterReading) -> bool:
-    """Whether the reading was made from raw output that is worth reading again."""
-    is_raw = reading.run.parser_version is not None
-    return is_raw and reading.run.tool in READ_AGAIN
-
-
-def _chosen(found: Energy, wanted: int) -> MeterReading | None:
-    logged = [each for each in found.metered if _has_log(each)]
-    asked = (each for each in logged if each.run.pk == wanted)
-    return next(asked, None) or next(iter(logged), None)
-
-
-def _logs(found: Energy, chosen: MeterReading | None) -> Iterator[MeterLog]:
-    for each in found.metered:
-        if _has_log(each):
-            is_chosen = chosen is not None and chosen.run.pk == each.run.pk
-            yield MeterLog(each.run, each.workload, is_chosen)
+    drawings = tuple(filter(None, charts))
+    return Workload(table.workload, place, answer(table, names), drawings)

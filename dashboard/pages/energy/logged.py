@@ -1,0 +1,237 @@
+"""What the energy page shows of the logs of the machines' meters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from benchmarks import tools
+from benchmarks.models import Study
+from benchmarks.power.integration import MeteredWork, run_energies
+from benchmarks.power.logged_energy import (
+    LoggedSystem,
+    LoggedTable,
+    logged_energy,
+    work_power,
+)
+from dashboard import wording
+from dashboard.charts.bars import Bars, bar_chart
+from dashboard.charts.drawings import NONE, Drawing, number, ratio
+from dashboard.charts.energy import performance_drawing, power_drawing
+from dashboard.kit import figures
+from dashboard.kit.addresses import id_in
+from dashboard.wording import short_names
+from dashboard.wording.energy import share_text
+from dashboard.wording.verdicts import joules_interval
+
+
+@dataclass(frozen=True)
+class LoggedWorkload:
+    """A workload with its charts; ``note`` is what must be known of its meters."""
+
+    name: str
+    slug: str
+    is_cpu_only: bool
+    answer: str
+    note: str
+    drawings: tuple[Drawing, ...]
+
+
+@dataclass(frozen=True)
+class WorkRow:
+    """The energy of one run, or of several that ran together, as a line of a table."""
+
+    key: str
+    run_id: int
+    name: str
+    system: str
+    meter: str
+    energy: str
+    power: str
+    per_operation: str
+    measured: str
+    remark: str
+    is_chosen: bool
+    is_cpu_only: bool
+
+
+@dataclass(frozen=True)
+class LoggedPage:
+    """The part of the page; ``power`` is drawn around the work that was chosen."""
+
+    workloads: tuple[LoggedWorkload, ...]
+    rows: tuple[WorkRow, ...]
+    power: Drawing | None
+    chosen: WorkRow | None
+    together: int
+    """How many pieces of work are of runs that overlapped."""
+
+
+def logged_page(study: Study, query: Mapping[str, str]) -> LoggedPage:
+    """Return what the logs say, and the power around the ``work`` of the URL."""
+    works = run_energies(study)
+    names = short_names(work.lead.system for work in works)
+    tables = logged_energy(study, works) if works else ()
+    chosen = _chosen(works, query.get("work", ""))
+    drawn = work_power(chosen) if chosen else None
+    rows = tuple(_row(work, names, work is chosen) for work in works)
+    return LoggedPage(
+        workloads=tuple(_workload(place, table) for place, table in enumerate(tables)),
+        rows=rows,
+        power=power_drawing(drawn) if drawn else None,
+        chosen=next((row for row in rows if row.is_chosen), None),
+        together=sum(work.energy.is_shared for work in works),
+    )
+
+
+def _chosen(works: Sequence[MeteredWork], wanted: str) -> MeteredWork | None:
+    """Return the work that the URL names, else the first that was measured."""
+    run, _, meter = wanted.partition("-")
+    place = (id_in(run), id_in(meter))
+    named = (work for work in works if (work.lead.pk, work.meter.pk) == place)
+    measured = (work for work in works if work.energy.energy_j is not None)
+    return next(named, None) or next(measured, None) or next(iter(works), None)
+
+
+def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRow:
+    energy, per_work = work.energy, work.energy.per_work
+    titles = dict.fromkeys(tools.get(run.tool).title for run in work.runs)
+    runs = ", ".join(str(run.pk) for run in work.runs)
+    systems = dict.fromkeys(
+        names.get(run.system_id) or wording.system_name(run.system) for run in work.runs
+    )
+    return WorkRow(
+        key=f"{work.lead.pk}-{work.meter.pk}",
+        run_id=work.lead.pk,
+        name=", ".join([*titles, _("run")]) + f" {runs}",
+        system="; ".join(systems) or NONE,
+        meter=work.meter.name,
+        energy=number(energy.energy_j, "J"),
+        power=number(energy.mean_w, "W"),
+        per_operation=number(per_work.joules_per_operation if per_work else None, "J"),
+        measured=f"{100 * energy.coverage:.3g} %",
+        remark=" ".join(_(remark.template) % remark.words for remark in work.remarks),
+        is_chosen=is_chosen,
+        is_cpu_only=work.meter.is_cpu_only,
+    )
+
+
+def _workload(place: int, table: LoggedTable) -> LoggedWorkload:
+    """Return a workload; its answer is of each system, the thirstiest first."""
+    names = short_names(system.system for system in table.systems)
+    base, *others = table.systems
+    others.sort(key=lambda system: -(system.ratio.ratio if system.ratio else 0.0))
+    sentences = (_answer(system, base, names) for system in others)
+    charts = (_work_drawing(table, names), performance_drawing(table, names))
+    notes = []
+    if table.is_cpu_only:
+        notes.append(
+            _(
+                "CPU only: the processors' own counters (RAPL), which see no supply, "
+                "disk or fan. Never compare them with power from the wall."
+            )
+        )
+    if unmeasured := sum(system.unmeasured for system in table.systems):
+        note = ngettext(
+            "Of %(n)s run too little was measured; it is left out.",
+            "Of %(n)s runs too little was measured; they are left out.",
+            unmeasured,
+        )
+        notes.append(note % {"n": unmeasured})
+    return LoggedWorkload(
+        name=table.workload,
+        slug=f"logged-{place}",
+        is_cpu_only=table.is_cpu_only,
+        answer=" ".join(filter(None, sentences)),
+        note=" ".join(notes),
+        drawings=tuple(filter(None, charts)),
+    )
+
+
+def _answer(system: LoggedSystem, base: LoggedSystem, names: Mapping[int, str]) -> str:
+    """Return who takes more for the work, and how sure that is."""
+    if system.ratio is None or not system.ratio.ratio:
+        return ""
+    found = system.ratio
+    if system.joules_per_operation is not None:
+        text = _(
+            "“%(system)s” takes %(share)s energy per operation than “%(reference)s”"
+        )
+    else:
+        text = _(
+            "“%(system)s” takes %(share)s energy for the work than “%(reference)s”"
+        )
+    text %= {
+        "system": names[system.system.pk],
+        "reference": names[base.system.pk],
+        "share": share_text(found.ratio),
+    }
+    interval = joules_interval(found)
+    if found.low is None or found.high is None:
+        return f"{text}. {interval}"
+    runs = _("%(n)s runs against %(base)s") % {"n": system.n, "base": base.n}
+    text = f"{text} ({figures.ratio(found.ratio)} {interval}, {runs})."
+    tie = _("That may be chance.") if found.low <= 1 <= found.high else ""
+    return f"{text} {tie}".rstrip()
+
+
+def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
+    """Draw what each system took for the work: in all, and above its idle power."""
+    systems = table.systems
+    is_counted = all(system.joules_per_operation is not None for system in systems)
+    if is_counted:
+        bars = [
+            Bars(_("J per operation"), [each.joules_per_operation for each in systems]),
+            Bars(_("of it above idle"), list(map(_above_idle, systems))),
+        ]
+    else:
+        bars = [
+            Bars(_("energy of the work"), [system.energy_j for system in systems]),
+            Bars(_("of it above idle"), [system.above_idle_j for system in systems]),
+        ]
+    return Drawing(
+        slug="logged",
+        title=_("J per operation") if is_counted else _("Energy of the work"),
+        note=_("Integrated over the window of each run; then the mean of the runs."),
+        figure=bar_chart(
+            [names[system.system.pk] for system in systems],
+            [series for series in bars if any(series.values)],
+            axis_title="J",
+            mode="group",
+        ),
+        head=(
+            *(_("System"), _("Runs"), _("J per operation"), _("Ratio")),
+            *(_("95 % interval"), _("Energy of the work"), _("Above idle")),
+            *(_("Work took"), _("Mean power"), _("Idle power")),
+            *(_("Operations per J"), _("Energy-delay product"), _("Meter")),
+        ),
+        rows=tuple(_system_row(system, names) for system in systems),
+    )
+
+
+def _above_idle(system: LoggedSystem) -> float | None:
+    """Return what an operation took above idle, where it is more than nothing."""
+    above_j, whole_j = system.above_idle_j, system.energy_j
+    if above_j is None or not whole_j or system.joules_per_operation is None:
+        return None
+    return system.joules_per_operation * max(above_j, 0.0) / whole_j
+
+
+def _system_row(system: LoggedSystem, names: Mapping[int, str]) -> tuple[str, ...]:
+    counts = {"n": system.n, "all": len(system.works)}
+    return (
+        names[system.system.pk],
+        _("%(n)s of %(all)s") % counts if system.unmeasured else str(system.n),
+        number(system.joules_per_operation, "J"),
+        ratio(system.ratio.ratio if system.ratio else None),
+        joules_interval(system.ratio),
+        number(system.energy_j, "J"),
+        number(system.above_idle_j, "J"),
+        number(system.work_s, "s"),
+        number(system.mean_w, "W"),
+        number(system.idle_w, "W"),
+        number(system.operations_per_joule, "1/J"),
+        number(system.energy_delay_js, "Js"),
+        system.meter.name,
+    )
