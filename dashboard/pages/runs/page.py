@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
-
 from benchmarks.analysis.clocks import TimeTrust, figures_trust, run_trust
 from benchmarks.comparing.rows import facets
 from benchmarks.models import Cell, Run, Sample, Study
@@ -66,43 +64,40 @@ def run_list_page(
     if query.get("system"):
         wanted["system"] = id_in(query["system"])
     runs = listed_runs(viewer, study=study, **wanted)
-    shown, older, newer = _page(runs, query)
-    menus = run_menus(query, facets(study))
-    return RunListPage(tuple(shown), menus, older, newer)
-
-
-def _page(
-    runs: QuerySet[Run], query: Mapping[str, str]
-) -> tuple[list[Run], int | None, int | None]:
-    """Return a page by key, not by offset: as quick at the end as at the beginning."""
+    # By key, not by offset: the end comes as quickly as the beginning.
     if query.get("after"):
-        found = list(
+        page = list(
             runs.filter(pk__gt=id_in(query["after"])).order_by("pk")[: PAGE + 1]
         )
-        shown = found[:PAGE][::-1]
+        shown = page[:PAGE][::-1]
         older = shown[-1].pk if shown else None
-        return shown, older, shown[0].pk if len(found) > PAGE else None
-    if query.get("before"):
-        runs = runs.filter(pk__lt=id_in(query["before"]))
-    found = list(runs.order_by("-pk")[: PAGE + 1])
-    shown = found[:PAGE]
-    newer = shown[0].pk if shown and query.get("before") else None
-    return shown, shown[-1].pk if len(found) > PAGE else None, newer
+        newer = shown[0].pk if len(page) > PAGE else None
+    else:
+        if query.get("before"):
+            runs = runs.filter(pk__lt=id_in(query["before"]))
+        page = list(runs.order_by("-pk")[: PAGE + 1])
+        shown = page[:PAGE]
+        older = shown[-1].pk if len(page) > PAGE else None
+        newer = shown[0].pk if shown and query.get("before") else None
+    menus = run_menus(query, facets(study))
+    return RunListPage(tuple(shown), menus, older, newer)
 
 
 def run_page(run: Run) -> RunPage:
     """Return a run's samples with their cells, and its upload made readable."""
     samples = list(samples_of(run)[: SAMPLES_SHOWN + 1])
-    cells = _cells_of(run, {sample.case_id for sample in samples})
-    margin, is_virtual = (
-        run.study.equivalence_margin_percent / 100,
-        not run.system.is_native,
-    )
+    circumstances = ("study_id", "system_id", "scenario", "vms", "slot", "load")
+    same: dict[str, Any] = {name: getattr(run, name) for name in circumstances}
+    of_cases = {sample.case_id for sample in samples}
+    cells = Cell.objects.filter(case__in=of_cases, **same)
+    cell_ids = dict(cells.values_list("case_id", "pk"))
+    margin = run.study.equivalence_margin_percent / 100
+    is_virtual = not run.system.is_native
     trust = run_trust(run.clock, run.facts, is_virtual=is_virtual, margin=margin)
     printed = figures_trust(run.clock, run.facts, is_virtual=is_virtual, margin=margin)
     return RunPage(
         samples=tuple(
-            ShownSample(sample, cells.get(sample.case_id))
+            ShownSample(sample, cell_ids.get(sample.case_id))
             for sample in samples[:SAMPLES_SHOWN]
         ),
         has_more_samples=len(samples) > SAMPLES_SHOWN,
@@ -111,10 +106,3 @@ def run_page(run: Run) -> RunPage:
         trust=trust,
         is_uncorrected=trust is not None and trust.state != printed,
     )
-
-
-def _cells_of(run: Run, case_ids: set[int]) -> dict[int, int]:
-    key = ("study_id", "system_id", "scenario", "vms", "slot", "load")
-    same: dict[str, Any] = {name: getattr(run, name) for name in key}
-    cells = Cell.objects.filter(case__in=case_ids, **same)
-    return dict(cells.values_list("case_id", "pk"))

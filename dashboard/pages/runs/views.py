@@ -1,15 +1,26 @@
-"""Lists of runs and the page of one run."""
+"""Lists of runs, the page of one run, and all uploads of a study read again."""
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
-from django.views.decorators.http import require_safe
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
 
+from benchmarks.models import Reread
+from benchmarks.studies.lists import LEFT_WAITING
+from benchmarks.uploads.rereading import begin_reread
 from dashboard.kit.addresses import STUDY, cell_address
 from dashboard.kit.kept import Answer, Content, kept_page
 from dashboard.kit.upload_text import kept_output
-from dashboard.kit.viewers import query_of, run_or_404, study_or_404, viewer_of
-from dashboard.pages.runs import rereads
+from dashboard.kit.viewers import (
+    keeper_or_404,
+    query_of,
+    run_or_404,
+    signed_in,
+    signed_in_person,
+    study_or_404,
+    viewer_of,
+)
 from dashboard.pages.runs.page import run_list_page, run_page
 
 RAW = ("text/plain; charset=utf-8", "txt")
@@ -50,10 +61,35 @@ def download_upload(request: HttpRequest, run_id: int) -> HttpResponse:
     )
 
 
+@require_POST
+@signed_in
+def begin_again(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Note that a study's uploads shall be read again; the sweeper does it."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    keeper_or_404(request, study.lab_id)
+    reread = begin_reread(study=study, person=signed_in_person(request))
+    return redirect("dashboard:reread", reread.pk)
+
+
+@require_safe
+@signed_in
+def show_reread(request: HttpRequest, reread_id: int) -> HttpResponse:
+    """Show how far a reread is and which samples changed."""
+    rereads = Reread.objects.select_related("study__lab")
+    reread = get_object_or_404(rereads, pk=reread_id)
+    study = reread.study
+    if study is None:
+        raise Http404("The whole installation's is shown where it was typed.")
+    keeper_or_404(request, study.lab_id)
+    is_left = not reread.done and timezone.now() > reread.created_at + LEFT_WAITING
+    context = {"reread": reread, "study": study, "is_left": is_left}
+    return render(request, "runs/reread.html", context)
+
+
 urlpatterns = [
     path(f"{STUDY}runs/", list_runs, name="runs"),
-    path(f"{STUDY}reread/", rereads.begin, name="begin-reread"),
-    path("rereads/<int:reread_id>/", rereads.show, name="reread"),
+    path(f"{STUDY}reread/", begin_again, name="begin-reread"),
+    path("rereads/<int:reread_id>/", show_reread, name="reread"),
     path("runs/<int:run_id>/", show_run, name="run-detail"),
     path("runs/<int:run_id>/upload/", download_upload, name="run-upload"),
 ]
