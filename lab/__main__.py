@@ -13,17 +13,20 @@ from typing import Any, Final
 from agents.client import Client, RefusedError, UnreachableError
 from lab import needs
 from lab.boots import KINDS, Visit, chosen, itinerary
-from lab.desk import Desk
+from lab.desk import Desk, write_record
 from lab.errors import LabError
-from lab.images import GUEST, TOWER, Image, image_of, own_sources
-from lab.judging import problems, table
+from lab.images import GUEST, TOWER, image_of, own_sources, pack_agent
 from lab.laboratory import Laboratory
-from lab.packing import pack_agent
 from lab.processes import Program
-from lab.recording import write_record
-from lab.results import await_read, found_of
-from lab.servers import Server, free_port, lab_folder, server_of
-from lab.studies import facts_of_machine, found_study, versions_here
+from lab.results import await_read, found_of, problems, table
+from lab.servers import (
+    facts_of_machine,
+    found_study,
+    free_port,
+    lab_folder,
+    server_of,
+    versions_here,
+)
 
 REPETITIONS: Final = 3
 
@@ -75,65 +78,55 @@ def _lab(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if options.only:
         visits = chosen(visits, options.only.split(","))
     with ExitStack() as stack:
-        images = _images(folder, environment, is_short=options.short)
+        given = environment.get("APT_SOURCES")
+        sources = Path(given) if given else own_sources()
+        guest = image_of(GUEST, folder / "images", sources, say)
+        tower = None
+        if not options.short:
+            tower = image_of(TOWER, folder / "images", sources, say)
         agent = pack_agent(folder)
         say("asking Virtlab" if "SERVER" in environment else "starting Virtlab")
         server = stack.enter_context(server_of(environment, folder))
         desk = Desk(server.url)
-        ports = (
-            stack.enter_context(desk.opened()),
-            stack.enter_context(_time_server(agent, folder)),
-        )
+        desk_port = stack.enter_context(desk.opened())
+        time_port = stack.enter_context(_time_server(agent, folder))
         machine = environment.get("MACHINE", "lab-machine")
-        study = (options.study, machine)
-        # Write study and machine to the server; return the lab that measures them.
-        facts = facts_of_machine(agent, images[0].root, folder)
+        facts = facts_of_machine(agent, guest.root, folder)
         laboratory = Laboratory(
             folder=folder,
             agent=agent,
-            guest=images[0],
-            tower=images[1],
+            guest=guest,
+            tower=tower,
             client=Client(server.url, server.token, patience_s=30),
             reader=Client(server.url, server.read_token, patience_s=30),
             token=server.token,
-            study=study[0],
-            machine=study[1],
-            session=study[0],
-            desk_port=ports[0],
-            time_port=ports[1],
-            beneath=found_study(server, facts, *study),
+            study=options.study,
+            machine=machine,
+            session=options.study,
+            desk_port=desk_port,
+            time_port=time_port,
+            beneath=found_study(server, facts, options.study, machine),
             versions=versions_here(),
             say=say,
         )
         try:
-            # Make all visits, and return what went wrong.
             for visit in visits:
-                say(f"{_named(visit)}: {visit.repetitions} repetitions")
+                names = ", ".join(system.name for system in visit.systems)
+                say(f"{names}: {visit.repetitions} repetitions")
                 laboratory.visit(visit)
             failures = _judged(laboratory, visits)
         finally:
             if options.record:
-                # Write what was uploaded, even if the lab was stopped.
+                # Even if the lab was stopped.
                 uploads = list(desk.uploads.values())
                 write_record(options.record, laboratory.reader, options.study, uploads)
                 say(f"written: {options.record}, {len(uploads)} uploads")
-    _look_at(server, environment, folder, options.study)
+    if "SERVER" in environment:
+        say(f"the results are on {server.url}, study {options.study}")
+    else:
+        say(f"to look at the results: VAR={folder / 'product'} make run")
     say(f"{time.monotonic() - begun_s:.0f} s, {len(failures)} failures")
     return 1 if failures else 0
-
-
-def _named(visit: Visit) -> str:
-    return ", ".join(system.name for system in visit.systems)
-
-
-def _images(
-    folder: Path, environment: Mapping[str, str], *, is_short: bool
-) -> tuple[Image, Image | None]:
-    given = environment.get("APT_SOURCES")
-    sources = Path(given) if given else own_sources()
-    guest = image_of(GUEST, folder / "images", sources, say)
-    tower = None if is_short else image_of(TOWER, folder / "images", sources, say)
-    return guest, tower
 
 
 @contextmanager
@@ -160,15 +153,6 @@ def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
     for failure in failures:
         sys.stderr.write(f"{failure}\n")
     return failures
-
-
-def _look_at(
-    server: Server, environment: Mapping[str, str], folder: Path, study: str
-) -> None:
-    if "SERVER" in environment:
-        say(f"the results are on {server.url}, study {study}")
-    else:
-        say(f"to look at the results: VAR={folder / 'product'} make run")
 
 
 if __name__ == "__main__":

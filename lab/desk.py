@@ -1,23 +1,35 @@
 """The lab's desk: guests post here, and it passes everything on to the server.
 
 A guest reaches this machine under an address that the server does not answer to. What
-the server took is kept, so that a whole result can be stored as it was uploaded.
+the server took is kept, so that a whole result can be written to one small file as it
+was uploaded: any installation can load it again.
 """
 
 import gzip
 import json
+import lzma
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Final
+
+from agents.client import Client
 
 TIMEOUT_S: Final = 120
 PASSED: Final = ("Authorization", "Content-Type", "Content-Encoding", "Accept")
 ANSWERED: Final = ("Content-Type", "Retry-After")
 UPLOADS: Final = ("/api/v1/runs/", "/api/v1/runs/bulk/")
+
+STUDY: Final = ("slug", "title", "published", "note", "visibility")
+HOST: Final = ("slug", "title", "facts")
+SYSTEM: Final = (
+    *("host", "hypervisor", "hypervisor_version", "virtualization", "guest_os"),
+    *("guest_bits", "vcpus", "memory_bytes", "options"),
+)
 
 Upload = dict[str, Any]
 
@@ -98,3 +110,47 @@ def _handler(desk: Desk) -> type[BaseHTTPRequestHandler]:
             """Say nothing: the console belongs to the guests."""
 
     return Handler
+
+
+def write_record(
+    path: Path, client: Client, study: str, uploads: Iterable[Upload]
+) -> None:
+    """Write study, machine and uploads as they were sent, in the order of time.
+
+    The study is called as the file is. Only a system that was named by its number
+    on that server is written out: another server has other numbers.
+    """
+    name = path.name.partition(".")[0]
+    systems = {
+        each["id"]: _kept(each, SYSTEM)
+        for each in client.get_all("systems/", study=study)
+    }
+    runs = [{**_named(upload, systems), "study": name} for upload in uploads]
+    runs.sort(key=lambda run: (run["started_at"], run["key"]))
+    hosts = {run["system"]["host"] for run in runs}
+    content = {
+        "study": {
+            **_kept(client.get(f"studies/{study}/"), STUDY),
+            "slug": name,
+        },
+        "hosts": [
+            _kept(host, HOST)
+            for host in client.get_all("hosts/")
+            if host["slug"] in hosts
+        ],
+        "runs": runs,
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+def _named(upload: Upload, systems: dict[int, dict[str, Any]]) -> Upload:
+    named = upload["system"]
+    return {**upload, "system": systems[named] if isinstance(named, int) else named}
+
+
+def _kept(document: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return what was stated of these; nothing is sent again as an empty field."""
+    return {
+        name: document[name] for name in names if document.get(name) not in (None, "")
+    }

@@ -1,4 +1,6 @@
-"""Root file systems and disk images, built once for what they are made of.
+"""What guests are made of: root file systems, disks, jobs, and the agent.
+
+Images are built once for what they are made of.
 
 A guest's is also what the container and the native runs see as their root, so that user
 space is the same everywhere. A tower's is for machines that carry guests of their own.
@@ -9,15 +11,20 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+import tarfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from lab.errors import LabError
 
-FILES: Final = Path(__file__).parent / "files"
+ROOT: Final = Path(__file__).resolve().parent.parent
+FILES: Final = ROOT / "lab" / "files"
 BUILD_S: Final = 1800
+KERNELS: Final = ("linpack", "memory")
+FLAGS: Final = ("-O2", "-std=c99", "-static")
 COMMON: Final = ("python3", "iproute2", "kmod", "procps")
 
 
@@ -114,16 +121,8 @@ def image_of(
         with unfinished.xen.open("wb") as unpacked:
             subprocess.run(["gzip", "-dc", str(packed)], stdout=unpacked, check=True)
     # Write the file system without mounting anything.
-    argv = [
-        "mke2fs",
-        "-q",
-        "-t",
-        "ext4",
-        "-d",
-        str(unfinished.root),
-        str(unfinished.disk),
-    ]
-    _run([*argv, f"{recipe.disk_mib}M"], log, {})
+    argv = ["mke2fs", "-q", "-t", "ext4", "-d", str(unfinished.root)]
+    _run([*argv, str(unfinished.disk), f"{recipe.disk_mib}M"], log, {})
     for old in folder.glob(f"{recipe.name}-*"):
         shutil.rmtree(old)
     unfinished.folder.rename(image.folder)
@@ -151,3 +150,60 @@ def _run(argv: list[str], log: Path, more: dict[str, str]) -> None:
     if done.returncode != 0:
         last = "\n  ".join(log.read_text(errors="replace").splitlines()[-8:])
         raise LabError(f"{argv[0]} failed; {log} ends with:\n  {last}")
+
+
+def write_job(
+    folder: Path, start: str, copies: Mapping[str, Path], texts: Mapping[str, str]
+) -> Path:
+    """Write a job's folder anew: its script, copied files and short texts."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, mode=0o700)
+    for name, source in copies.items():
+        shutil.copy(source, folder / name)
+    for name, text in {"start": start, **texts}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o700)
+    return folder
+
+
+def write_disk(folder: Path) -> Path:
+    """Write a job's folder as a tar of whole sectors, as a disk has them."""
+    path = folder.with_suffix(".tar")
+    with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as archive:
+        for each in sorted(folder.iterdir()):
+            archive.add(each, each.name)
+    path.chmod(0o600)
+    return path
+
+
+def agents_files(agent: Path) -> dict[str, Path]:
+    """Return what every system that measures is given."""
+    return {"virtlab-agent.pyz": agent, "clock.py": FILES / "clock.py"}
+
+
+def pack_agent(folder: Path) -> Path:
+    """Compile our kernels here, once for all systems, and pack the agent with them.
+
+    They are static, so that the same program runs in every system.
+    """
+    binaries = folder / "binaries"
+    binaries.mkdir(parents=True, exist_ok=True)
+    agent = folder / "virtlab-agent.pyz"
+    words = " ".join(("gcc", *FLAGS))
+    commands = [
+        [
+            *("gcc", *FLAGS, "-s", f'-DVIRTLAB_FLAGS="{words}"'),
+            *("-o", str(binaries / f"{kernel}-linux-x86_64")),
+            str(ROOT / "agents" / "kernels" / f"{kernel}.c"),
+        ]
+        for kernel in KERNELS
+    ]
+    build = [sys.executable, "-m", "agents.build", str(agent)]
+    commands.append([*build, "--with-binaries", str(binaries)])
+    for argv in commands:
+        done = subprocess.run(
+            argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            raise LabError(f"{argv[0]} failed: {done.stderr.strip()[-1000:]}")
+    return agent

@@ -7,15 +7,24 @@ from pathlib import Path
 from typing import Final
 
 from agents.client import Client
-from lab import jobs
-from lab.boots import Boot, System, Visit
-from lab.commands import measure_words, note_of, plan_document
-from lab.console import Said, read_console
+from lab import images
+from lab.boots import Boot, System, Visit, measure_words, note_of, plan_document
 from lab.errors import LabError
 from lab.images import Image
-from lab.machines import SVM, Machine, bare, container, qemu
-from lab.processes import Program
-from lab.scripts import HOTPLUG, Desk, Place, kvm_tower, measuring, xen_tower
+from lab.machines import (
+    HOTPLUG,
+    SVM,
+    Enrolment,
+    Machine,
+    Place,
+    bare,
+    container,
+    kvm_tower,
+    measuring,
+    qemu,
+    xen_tower,
+)
+from lab.processes import Program, Said, read_console
 
 ROUND_S: Final = 90  # three times what a quiet machine takes
 ICOUNT: Final = ("-icount", "shift=0,sleep=on")
@@ -72,9 +81,9 @@ class Laboratory:
     def _follow(self, program: Program, deadline_s: float) -> None:
         try:
             for line in program.lines_until(deadline_s):
-                _, sign, told = line.text.partition("lab: ")
-                if sign and not told.startswith("clock"):
-                    self.say(f"  {told} ({line.at_s - program.begun_s:.0f} s)")
+                _, sign, text = line.text.partition("lab: ")
+                if sign and not text.startswith("clock"):
+                    self.say(f"  {text} ({line.at_s - program.begun_s:.0f} s)")
         except TimeoutError:
             self.failures.append(f"{program.log.stem} did not end in time.")
 
@@ -87,7 +96,11 @@ class Laboratory:
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
             said = found.get(name)
             if said is None or said.done_s is None:
-                self.failures.append(_failure(name, programs))
+                # With the end of every console of the boot.
+                lines = [f"{name} did not do all that it was asked to."]
+                for program in programs:
+                    lines += program.last_words()
+                self.failures.append("\n".join(lines))
             else:
                 self.said.setdefault(name, []).append(said)
 
@@ -122,7 +135,11 @@ class Laboratory:
     def _plan(self, visit: Visit) -> dict[str, list[str]]:
         """Make the plan of a co-run for the system that the single guest was."""
         slots = visit.systems
-        alone = self._system_of(note_of(System(name="qemu")))
+        note = note_of(System(name="qemu"))
+        runs = self.reader.get_all("runs/", study=self.study)
+        alone = next((int(run["system_id"]) for run in runs if run["note"] == note), 0)
+        if not alone:
+            raise LabError(f"No run has the note {note}: its guest failed.")
         plan = plan_document(self.study, alone, len(slots), visit.repetitions)
         number = str(self.client.request("POST", "plans/", plan)["id"])
         return {
@@ -130,23 +147,17 @@ class Laboratory:
             for each in slots
         }
 
-    def _system_of(self, note: str) -> int:
-        for run in self.reader.get_all("runs/", study=self.study):
-            if run["note"] == note:
-                return int(run["system_id"])
-        raise LabError(f"No run has the note {note}: its guest failed.")
-
     def _job(self, name: str, place: Place, host: str, command: list[str]) -> Path:
-        desk = Desk(
+        enrolment = Enrolment(
             server=f"http://{host}:{self.desk_port}",
             time_server=f"tcp://{host}:{self.time_port}",
             study=self.study,
             machine=self.machine,
         )
-        return jobs.write_job(
+        return images.write_job(
             self.folder / "jobs" / name,
-            measuring(name, place, desk, [command]),
-            jobs.agents_files(self.agent),
+            measuring(name, place, enrolment, [command]),
+            images.agents_files(self.agent),
             {"token": self.token + "\n"},
         )
 
@@ -165,7 +176,7 @@ class Laboratory:
             Machine(
                 kernel=str(self.guest.kernel),
                 initrd=str(self.guest.initrd),
-                disks=(str(self.guest.disk), str(jobs.write_disk(job))),
+                disks=(str(self.guest.disk), str(images.write_disk(job))),
                 more=more,
             )
         )
@@ -197,10 +208,10 @@ class Laboratory:
     ) -> list[str]:
         """Return the command of a machine whose guests' jobs lie in its own."""
         assert self.tower
-        copies = {path.name: path for path in map(jobs.write_disk, given)}
+        copies = {path.name: path for path in map(images.write_disk, given)}
         copies |= {"vmlinuz": self.guest.kernel, "initrd": self.guest.initrd}
-        job = jobs.write_job(self.folder / "jobs" / boot.kind, start, copies, texts)
-        disks = (self.tower.disk, jobs.write_disk(job), self.guest.disk)
+        job = images.write_job(self.folder / "jobs" / boot.kind, start, copies, texts)
+        disks = (self.tower.disk, images.write_disk(job), self.guest.disk)
         return qemu(
             Machine(
                 kernel=str(self.tower.kernel),
@@ -211,11 +222,3 @@ class Laboratory:
                 xen=str(self.tower.xen) if boot.kind == "xen" else "",
             )
         )
-
-
-def _failure(name: str, programs: list[Program]) -> str:
-    """Say which system failed, with the end of its console."""
-    told = [f"{name} did not do all that it was asked to."]
-    for program in programs:
-        told += program.last_words()
-    return "\n".join(told)

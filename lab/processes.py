@@ -1,17 +1,26 @@
-"""Programs beside us: every line is kept with its time, and all of them are stopped."""
+"""Programs beside us: every line is kept with its time, and all of them are stopped.
+
+`read_console` is PURE: what systems said on their consoles.
+"""
 
 import os
 import queue
+import re
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
 END_S: Final = 20
 LAST_LINES: Final = 15
+_UP: Final = re.compile(r"lab: (\S+) is up$")
+_DONE: Final = re.compile(r"lab: (\S+) is done$")
+_MOMENT: Final = re.compile(r"lab: clock (opens|begins|ends|closes)$")
+_TIMES: Final = re.compile(r"lab: clock external (\d+) local (\d+)$")
 
 
 class Line(NamedTuple):
@@ -53,7 +62,10 @@ class Program:
             self.log.open("w", encoding="utf-8") as file,
         ):
             for raw in console:
-                line = Line(time.monotonic(), _plain(raw))
+                text = raw.decode("utf-8", "replace")
+                # Without what moves a console's cursor.
+                signs = (sign for sign in text if sign.isprintable() or sign == "\t")
+                line = Line(time.monotonic(), "".join(signs).strip())
                 file.write(f"{line.at_s - self.begun_s:8.3f} {line.text}\n")
                 file.flush()
                 self.lines.append(line)
@@ -100,7 +112,59 @@ class Program:
             return
 
 
-def _plain(raw: bytes) -> str:
-    """Return a line of a console without what moves its cursor."""
-    text = raw.decode("utf-8", "replace")
-    return "".join(sign for sign in text if sign.isprintable() or sign == "\t").strip()
+@dataclass(frozen=True)
+class ClockCheck:
+    """The same work, timed by us, by the time server and by the system itself.
+
+    Ours is sure to ``bound_s``: stamps take their time, and so does a console.
+    """
+
+    truth_s: float
+    bound_s: float
+    external_s: float
+    local_s: float
+
+    @property
+    def external_error(self) -> float:
+        return self.external_s / self.truth_s - 1
+
+    @property
+    def local_error(self) -> float:
+        return self.local_s / self.truth_s - 1
+
+    @property
+    def bound(self) -> float:
+        return self.bound_s / self.truth_s
+
+
+@dataclass
+class Said:
+    """What one system said."""
+
+    up_s: float
+    done_s: float | None = None
+    clocks: list[ClockCheck] = field(default_factory=list)
+
+
+def read_console(lines: Iterable[Line]) -> dict[str, Said]:
+    """Return what each system of a console said; they speak one after another."""
+    found: dict[str, Said] = {}
+    moments: dict[str, float] = {}
+    said = None
+    for line in lines:
+        if up := _UP.search(line.text):
+            said = found.setdefault(up[1], Said(line.at_s))
+        elif moment := _MOMENT.search(line.text):
+            moments[moment[1]] = line.at_s
+        elif (times := _TIMES.search(line.text)) and said and len(moments) == 4:
+            external_s, local_s = (int(text) / 1e6 for text in times.groups())
+            # What lay between the stamps: no less than between the lines inside of
+            # them, no more than between those outside.
+            most_s = moments["closes"] - moments["opens"]
+            least_s = moments["ends"] - moments["begins"]
+            truth_s, bound_s = (most_s + least_s) / 2, (most_s - least_s) / 2
+            said.clocks.append(ClockCheck(truth_s, bound_s, external_s, local_s))
+            moments.clear()
+        elif (done := _DONE.search(line.text)) and done[1] in found:
+            found[done[1]].done_s = line.at_s
+    return found

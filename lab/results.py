@@ -1,17 +1,32 @@
-"""What the server makes of a lab's runs, read through its API."""
+"""What the server makes of a lab's runs, and whether that is as it should be."""
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agents.client import Client
-from lab.boots import Boot, System, Visit
-from lab.commands import note_of, runs_of
+from lab.boots import LIAR, NATIVE, NSPAWN, System, Visit, note_of, runs_of
 from lab.errors import LabError
+from lab.processes import ClockCheck, Said
 
 READ_S: Final = 180
+LIE: Final = 0.1
+TRUE: Final = 0.02
+HEAD: Final = (
+    "system",
+    "layers detected",
+    "results",
+    "clock on the page",
+    "its clock",
+    "time server",
+    "seconds",
+)
+_THIS_MACHINES: Final = {
+    each.name for boot in (NATIVE, NSPAWN) for each in boot.systems
+}
+_LIAR: Final = LIAR.systems[0].name
 
 
 @dataclass
@@ -28,8 +43,8 @@ class Found:
 def await_read(client: Client, study: str) -> None:
     """Wait until the server has read all that was uploaded, and judged the clocks."""
     end_s = time.monotonic() + READ_S
-    while not (
-        (not client.get("health/")["outbox"]["waiting"]) and _is_judged(client, study)
+    while client.get("health/")["outbox"]["waiting"] or not all(
+        cell["clock_trust"] for cell in client.get_all("cells/", study=study)
     ):
         if time.monotonic() > end_s:
             raise LabError(f"The server did not read everything within {READ_S} s.")
@@ -42,12 +57,18 @@ def found_of(client: Client, study: str, visits: Iterable[Visit]) -> dict[str, F
     found = {each.name: Found() for visit in visits for each in visit.systems}
     for visit in visits:
         for system in visit.systems:
-            found[system.name].wanted += _wanted(visit.boot, system, visit.repetitions)
+            found[system.name].wanted += (
+                visit.repetitions
+                if visit.boot.is_plan
+                else runs_of(system, visit.repetitions)
+            )
     names = {note_of(System(name=name)): name for name in found}
     for run in client.get_all("runs/", study=study):
         name = names.get(run["note"], f"slot-{run['slot']}")
         if name in found and run["status"] == "parsed":
-            _add(found[name], run)
+            found[name].parsed += 1
+            found[name].layers.add(tuple(run["facts"]["platform"]["layers"]))
+            found[name].system_ids.add(run["system_id"])
     cells = list(client.get_all("cells/", study=study))
     for name, each in found.items():
         each.trusts.update(
@@ -58,11 +79,6 @@ def found_of(client: Client, study: str, visits: Iterable[Visit]) -> dict[str, F
     return found
 
 
-def _is_judged(client: Client, study: str) -> bool:
-    cells = client.get_all("cells/", study=study)
-    return all(cell["clock_trust"] for cell in cells)
-
-
 def _is_of(cell: dict[str, Any], name: str) -> bool:
     """Tell a slot's cell from the same system's alone."""
     slot = name.partition("slot-")[2]
@@ -70,11 +86,82 @@ def _is_of(cell: dict[str, Any], name: str) -> bool:
     return is_alone if not slot else not is_alone and cell["slot"] == slot
 
 
-def _wanted(boot: Boot, system: System, repetitions: int) -> int:
-    return repetitions if boot.is_plan else runs_of(system, repetitions)
+def problems(
+    systems: Iterable[System],
+    found: Mapping[str, Found],
+    said: Mapping[str, Sequence[Said]],
+    beneath: tuple[str, ...],
+) -> list[str]:
+    """Return, in sentences, what is not as it should be."""
+    wrong = []
+    for system in systems:
+        here = found[system.name]
+        if here.parsed != here.wanted:
+            wrong.append(
+                f"{system.name}: {here.parsed} of {here.wanted} results are readable "
+                "on the server."
+            )
+        # Who shares this machine's kernel sees what the machine itself stands on.
+        outer = beneath if system.name in _THIS_MACHINES else ()
+        if here.layers - {(*outer, *system.seen)}:
+            wrong.append(f"{system.name}: the agent detected {_layers(here)}.")
+    if _LIAR in found:
+        wrong += _about_the_liar(found[_LIAR], _worst(said.get(_LIAR, ())))
+    return wrong
 
 
-def _add(found: Found, run: dict[str, Any]) -> None:
-    found.parsed += 1
-    found.layers.add(tuple(run["facts"]["platform"]["layers"]))
-    found.system_ids.add(run["system_id"])
+def _about_the_liar(found: Found, clock: ClockCheck | None) -> list[str]:
+    if clock is None:
+        return ["liar: nobody knows how its clock went."]
+    wrong = []
+    if abs(clock.local_error) - clock.bound < LIE:
+        wrong.append(f"liar: its clock was only {clock.local_error:+.1%} off.")
+    if abs(clock.external_error) - clock.bound > TRUE:
+        wrong.append(f"liar: its time server was {clock.external_error:+.1%} off.")
+    if set(found.trusts) != {"suspect"}:
+        wrong.append(f"liar: the page calls its clock {_trusts(found)}, not suspect.")
+    return wrong
+
+
+def table(
+    systems: Iterable[System],
+    found: Mapping[str, Found],
+    said: Mapping[str, Sequence[Said]],
+    seconds: Mapping[str, float],
+) -> list[str]:
+    """Return the lines of the final table."""
+    rows = [HEAD]
+    for system in systems:
+        here, clock = found[system.name], _worst(said.get(system.name, ()))
+        rows.append(
+            (
+                system.name,
+                _layers(here) or "-",
+                f"{here.parsed} of {here.wanted}",
+                _trusts(here) or "-",
+                f"{clock.local_error:+.2%}" if clock else "-",
+                f"{clock.external_error:+.2%} +-{clock.bound:.2%}" if clock else "-",
+                f"{seconds.get(system.name, 0.0):.0f}",
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+
+
+def _layers(found: Found) -> str:
+    return ", ".join(" > ".join(each) or "none" for each in sorted(found.layers))
+
+
+def _trusts(found: Found) -> str:
+    return ", ".join(
+        f"{count} {trust}" for trust, count in sorted(found.trusts.items())
+    )
+
+
+def _worst(said: Sequence[Said]) -> ClockCheck | None:
+    """Return the check in which the system's clock was furthest off."""
+    checks = [clock for each in said for clock in each.clocks]
+    return max(checks, key=lambda each: abs(each.local_error), default=None)

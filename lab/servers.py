@@ -1,21 +1,41 @@
-"""The Virtlab that a lab posts to: a given one, or one of its own."""
+"""The Virtlab that a lab posts to, given or its own, and the lab's study there.
 
+Study and machine are written to it before anything runs.
+"""
+
+import json
 import os
+import shutil
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from agents.client import Client, RefusedError
 from lab.errors import LabError
+from lab.images import ROOT, agents_files, codename, write_job
+from lab.machines import bare
 from lab.processes import Program
 
-ROOT: Final = Path(__file__).resolve().parent.parent
 READY_S: Final = 900
 LAST_WORDS: Final = 20  # the end of a log that Virtlab repeats, and more
+# What is of the moment, or of the program that asked, is no fact of the machine.
+NOT_OF_THE_MACHINE: Final = ("platform", "evidence", "agent", "steal")
+
+TITLE: Final = "Native, container, QEMU, KVM and Xen on one machine, emulated"
+NOTE: Final = (
+    "Real guests of an ordinary machine without special hardware, by make lab "
+    "(docs/lab.md). Every guest runs on QEMU's software emulation of a processor, "
+    "KVM's and Xen's on an emulated one that has AMD-V, so that their figures show "
+    "that the chain works, not which hypervisor is faster. Native and container "
+    "share this machine's kernel, and all share one user space (Debian {codename}) and "
+    "the same static programs. {beneath}"
+)
 
 
 @dataclass(frozen=True)
@@ -36,15 +56,18 @@ def server_of(environment: Mapping[str, str], folder: Path) -> Iterator[Server]:
             raise LabError("SERVER is set, but TOKEN is not: a token that may upload.")
         yield Server(url.rstrip("/"), token, environment.get("READ_TOKEN", token))
         return
-    port = free_port()
+    port, var = free_port(), folder / "product"
     program = Program(
         [sys.executable, "-m", "running.supervisor"],
         folder / "product.log",
-        {**environment, "PORT": str(port), "VAR": str(folder / "product")},
+        {**environment, "PORT": str(port), "VAR": str(var)},
     )
     try:
-        _await_ready(program, folder / "product")
-        yield _own(port, folder / "product")
+        _await_ready(program, var)
+        token, read_token = (
+            (var / name).read_text().strip() for name in ("upload-token", "read-token")
+        )
+        yield Server(f"http://127.0.0.1:{port}", token, read_token)
     finally:
         program.stop()
 
@@ -61,15 +84,8 @@ def _await_ready(program: Program, var: Path) -> None:
         f"If {var} was made by another version of Virtlab, remove it (with the results "
         "of earlier labs), or take another folder: LAB=/path/to/folder make lab"
     )
-    told = [f"The lab's own Virtlab {what}", *program.last_words(LAST_WORDS), advice]
-    raise LabError("\n".join(told))
-
-
-def _own(port: int, var: Path) -> Server:
-    tokens = (
-        (var / name).read_text().strip() for name in ("upload-token", "read-token")
-    )
-    return Server(f"http://127.0.0.1:{port}", *tokens)
+    lines = [f"The lab's own Virtlab {what}", *program.last_words(LAST_WORDS), advice]
+    raise LabError("\n".join(lines))
 
 
 def free_port() -> int:
@@ -82,3 +98,65 @@ def free_port() -> int:
 def lab_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """Return where images, logs and our own server's data lie: $LAB, or var/lab."""
     return (ROOT / (environment.get("LAB") or "var/lab")).absolute()
+
+
+def facts_of_machine(agent: Path, root: Path, folder: Path) -> dict[str, Any]:
+    """Return what the agent finds out about this machine in the guests' own root."""
+    start = "cd /mnt && exec python3 virtlab-agent.pyz detect --json\n"
+    job = write_job(folder / "jobs" / "detect", start, agents_files(agent), {})
+    done = subprocess.run(
+        bare(str(root), str(job)), capture_output=True, text=True, timeout=60
+    )
+    if done.returncode != 0:
+        raise LabError(f"The agent cannot look at this machine: {done.stderr.strip()}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def found_study(
+    server: Server, facts: dict[str, Any], slug: str, machine: str
+) -> tuple[str, ...]:
+    """Write study and machine to the server; return what this machine stands on."""
+    layers = tuple(facts["platform"]["layers"])
+    client = Client(server.url, server.token, patience_s=30)
+    reader = Client(server.url, server.read_token, patience_s=30)
+    if any(each["slug"] == slug for each in reader.get_all("studies/")):
+        raise LabError(
+            f"There is a study {slug} already, and every pass is one of its own: "
+            "name another one (STUDY=...)."
+        )
+    beneath = "The machine itself is bare metal."
+    if layers:
+        beneath = f"The machine itself is a guest ({' > '.join(layers)}): "
+        beneath += "native is without another layer."
+    client.create_study(
+        {
+            "slug": slug,
+            "title": TITLE,
+            "published": time.strftime("%Y-%m-%d"),
+            "note": NOTE.format(codename=codename(), beneath=beneath),
+            "visibility": "public",
+        }
+    )
+    kept = {name: facts[name] for name in facts if name not in NOT_OF_THE_MACHINE}
+    # Register the machine; what it stated at an earlier time stays.
+    host = {"slug": machine, "title": "Lab machine", "facts": kept}
+    try:
+        client.register_host(host)
+    except RefusedError as refused:
+        if refused.code != "host_exists":
+            raise
+    return layers
+
+
+def versions_here() -> dict[str, str]:
+    """Return the versions of what this machine lends its guests, by layer."""
+    found = {}
+    for layer, argv, place in (
+        ("qemu-tcg", ("qemu-system-x86_64", "--version"), 3),
+        ("systemd-nspawn", ("systemd-nspawn", "--version"), 1),
+    ):
+        if shutil.which(argv[0]):
+            words = subprocess.run(argv, capture_output=True, text=True).stdout.split()
+            found[layer] = words[place]
+    return found

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
+from lab import servers
 from lab.errors import LabError
-from lab.servers import lab_folder, server_of
+from lab.servers import Server, found_study, lab_folder, server_of
 
 
 def test_a_virtlab_that_does_not_start_is_told_with_its_last_words(tmp_path):
@@ -35,3 +36,25 @@ def test_a_given_server_needs_a_token(tmp_path):
 def test_its_folder_may_be_another(tmp_path):
     assert lab_folder({"LAB": str(tmp_path)}) == tmp_path
     assert lab_folder({}).parts[-2:] == ("var", "lab")
+
+
+FACTS = {"platform": {"layers": ["kvm"]}}
+
+
+class Client:
+    """A server that has one study."""
+
+    def __init__(self, *_, **__):
+        pass
+
+    def get_all(self, path):
+        assert path == "studies/"
+        return iter([{"slug": "monday"}])
+
+
+def test_a_pass_into_a_study_that_is_there_is_refused(monkeypatch):
+    monkeypatch.setattr(servers, "Client", Client)
+    server = Server("http://127.0.0.1:1", "vl_token", "vl_token")
+
+    with pytest.raises(LabError, match="There is a study monday already"):
+        found_study(server, FACTS, "monday", "lab-machine")
