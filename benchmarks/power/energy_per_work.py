@@ -4,9 +4,8 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.db import connection
 
@@ -86,68 +85,70 @@ def cell_energies(
 
     Against the cells of their own baselines, or against those of a chosen system.
     """
-    bases = _chosen_bases(study, reference) if reference else _own_bases(study)
+    bases = _bases(study, reference)
     power = _run_powers(study)
     wanted = {*bases, *(base.cell_id for base in bases.values() if base.cell_id)}
     costs = _cell_costs(wanted, power) if power else {}
-    told = {
-        cell_id: _against(own, costs.get(base.cell_id or 0))
-        for cell_id, base in bases.items()
-        if (own := costs.get(cell_id))
-    }
-    return told | _judged(study, told, bases, costs)
+    energies = {}
+    for cell_id, base in bases.items():
+        own, other = costs.get(cell_id), costs.get(base.cell_id or 0)
+        if own is not None and other is not None:
+            ratio = energy_ratio(own.costs, other.costs, (own.meter, other.meter))
+            own = replace(own, base=other.mean, base_n=len(other.costs), ratio=ratio)
+        if own is not None:
+            energies[cell_id] = own
+    return _judged(study, energies, bases, costs)
 
 
 def tested(energies: Mapping[int, CellEnergy]) -> int:
     """Return how many cells were tested together: all that are assessed."""
-    said = (energy.judgement for energy in energies.values())
-    return sum(each is not None and each.is_assessed for each in said)
+    judgements = (energy.judgement for energy in energies.values())
+    return sum(one is not None and one.is_assessed for one in judgements)
 
 
 def _judged(
     study: Study,
-    told: Mapping[int, CellEnergy],
+    energies: dict[int, CellEnergy],
     bases: Mapping[int, Base],
     costs: Mapping[int, CellEnergy],
 ) -> dict[int, CellEnergy]:
-    """Return the cells whose ratios can be judged, judged together."""
-    allowed = {
-        cell_id: energy
-        for cell_id, energy in told.items()
+    """Return the cells, those whose ratios can be judged judged together."""
+    allowed = [
+        cell_id
+        for cell_id, energy in energies.items()
         if energy.ratio and energy.ratio.reason not in BY_METERS
-    }
+    ]
     if not allowed:
-        return {}
+        return energies
     withheld, pairs = withheld_cells(study), []
-    for cell_id, own in allowed.items():
-        at = bases[cell_id]
-        base = costs[at.cell_id or 0]
-        flagged = int(Gate.FLAGGED) * bool({cell_id, at.cell_id} & withheld)
-        gates = int(gates_of_states([at.state])[0]) | own.gates | base.gates | flagged
+    for cell_id in allowed:
+        own, base_id = energies[cell_id], bases[cell_id].cell_id
+        base = costs[base_id or 0]
+        flagged = int(Gate.FLAGGED) * bool({cell_id, base_id} & withheld)
+        state = int(gates_of_states([bases[cell_id].state])[0])
         meters = (own.meter, base.meter)
+        gates = state | own.gates | base.gates | flagged
         pairs.append(EnergyPair(own.costs, base.costs, meters, gates))
-    judgements = energy_judgements(pairs, study.equivalence_margin_percent / 100)
-    return {
-        cell_id: replace(energy, judgement=judgement)
-        for (cell_id, energy), judgement in zip(
-            allowed.items(), judgements, strict=True
-        )
+    margin = study.equivalence_margin_percent / 100
+    judgements = energy_judgements(pairs, margin)
+    return energies | {
+        cell_id: replace(energies[cell_id], judgement=judgement)
+        for cell_id, judgement in zip(allowed, judgements, strict=True)
     }
 
 
-def _own_bases(study: Study) -> dict[int, Base]:
-    found = Efficiency.objects.filter(cell__study=study, cell__n__gt=0)
-    rows = found.values_list("cell_id", "baseline_id", "state")
-    return {cell_id: Base(base_id, state) for cell_id, base_id, state in rows}
-
-
-def _chosen_bases(study: Study, system: System) -> dict[int, Base]:
+def _bases(study: Study, reference: System | None) -> dict[int, Base]:
+    """Return what each cell is set against: its own baseline, or a chosen system."""
+    if reference is None:
+        own = Efficiency.objects.filter(cell__study=study, cell__n__gt=0)
+        stored = own.values_list("cell_id", "baseline_id", "state")
+        return {cell_id: Base(base_id, state) for cell_id, base_id, state in stored}
     cells = Cell.objects.filter(study=study, n__gt=0)
     rows = list(cells.values_list("pk", "system_id", "case_id", *CIRCUMSTANCES))
-    at_reference = {row[2:]: row[0] for row in rows if row[1] == system.pk}
+    at_reference = {row[2:]: row[0] for row in rows if row[1] == reference.pk}
     return {
         row[0]: Base(None, State.REFERENCE)
-        if row[1] == system.pk
+        if row[1] == reference.pk
         else Base(at_reference.get(row[2:]), State.RELATIVE)
         for row in rows
     }
@@ -158,26 +159,23 @@ def _run_powers(study: Study) -> Mapping[int, RunPower]:
 
     A log goes before a printed total, the wall before the processor's own counter.
     """
-    found: dict[int, RunPower] = {}
+    powers: dict[int, RunPower] = {}
     for reading in meter_readings(study):
-        facts = _printed(study, reading.run)
+        # A total that was uploaded as a run says of its meter what the run says.
+        run = reading.run
+        name = str(run.facts.get("meter") or f"{run.tool} of {study.pk}")
+        gain_error = GAIN_ERROR if run.tool == "watts-up" else None
+        meter = MeterFacts(name, gain_error, run.tool == "rapl")
         if reading.mean_w and len(reading.work.runs) == 1:
-            found[reading.work.runs[0].pk] = RunPower(reading.mean_w, facts)
+            powers[reading.work.runs[0].pk] = RunPower(reading.mean_w, meter)
     hosts = System.objects.filter(cells__study=study).values("host")
     rows = RunEnergy.objects.filter(
         run__system__host__in=hosts, together=1, mean_w__gt=0
     ).select_related("meter")
     covered = [row for row in rows if row.is_covered]
     for row in sorted(covered, key=lambda row: (not row.meter.is_cpu_only, -row.pk)):
-        found[row.run_id] = RunPower(row.mean_w or 0.0, meter_facts(row.meter))
-    return found
-
-
-def _printed(study: Study, run: Any) -> MeterFacts:
-    """Return what is known of a meter whose total was uploaded as a run."""
-    name = str(run.facts.get("meter") or f"{run.tool} of {study.pk}")
-    gain_error = GAIN_ERROR if run.tool == "watts-up" else None
-    return MeterFacts(name, gain_error, run.tool == "rapl")
+        powers[row.run_id] = RunPower(row.mean_w or 0.0, meter_facts(row.meter))
+    return powers
 
 
 def _cell_costs(
@@ -190,57 +188,41 @@ def _cell_costs(
     for cell_id, run_id, mean, cases in rows:
         if cases == 1:
             means[cell_id].append((run_id, mean))
-    cells = Cell.objects.filter(pk__in=means).select_related("case")
-    return {
-        cell.pk: energy
-        for cell in cells
-        if (energy := _cost(cell, means[cell.pk], power))
-    }
-
-
-def _cost(
-    cell: Cell, means: Sequence[tuple[int, float]], power: Mapping[int, RunPower]
-) -> CellEnergy | None:
-    case = cell.case
-    unit = cost_unit(case.metric, case.unit, case.better)
-    if not unit:
-        return None
-    meter = power[means[0][0]].meter
-    told = [
-        work_cost(mean, case.unit, case.better, power[run_id].mean_w)
-        for run_id, mean in means
-        # One meter a cell: two would hide their difference in its spread.
-        if power[run_id].meter == meter
-    ]
-    costs = tuple(each for each in told if each is not None)
-    return CellEnergy(unit, costs, meter, _gates(cell)) if costs else None
-
-
-def _gates(cell: Cell) -> int:
-    """Return what stands against a cell itself: its shape, its clock."""
-    suspect = "clock_suspect" if cell.clock_trust == "suspect" else ""
-    codes = ",".join(filter(None, [cell.shape_codes, suspect]))
-    return int(gates_of_doubts([codes])[0])
-
-
-def _against(own: CellEnergy, base: CellEnergy | None) -> CellEnergy:
-    if base is None:
-        return own
-    ratio = energy_ratio(own.costs, base.costs, (own.meter, base.meter))
-    return replace(own, base=base.mean, base_n=len(base.costs), ratio=ratio)
+    costs: dict[int, CellEnergy] = {}
+    for cell in Cell.objects.filter(pk__in=means).select_related("case"):
+        case = cell.case
+        unit = cost_unit(case.metric, case.unit, case.better)
+        if not unit:
+            continue
+        meter = power[means[cell.pk][0][0]].meter
+        known = [
+            cost
+            for run_id, mean in means[cell.pk]
+            # One meter a cell: two would hide their difference in its spread.
+            if power[run_id].meter == meter
+            and (cost := work_cost(mean, case.unit, case.better, power[run_id].mean_w))
+            is not None
+        ]
+        if known:
+            # What stands against a cell itself: its shape, its clock.
+            suspect = "clock_suspect" if cell.clock_trust == "suspect" else ""
+            doubts = ",".join(filter(None, [cell.shape_codes, suspect]))
+            gates = int(gates_of_doubts([doubts])[0])
+            costs[cell.pk] = CellEnergy(unit, tuple(known), meter, gates)
+    return costs
 
 
 def energy_rows(
     rows: Iterable[ComparisonRow], energies: Mapping[int, CellEnergy]
 ) -> list[ComparisonRow]:
     """Return the rows with their energy; those of cases that nobody metered go."""
-    found = list(rows)
-    metered = [row for row in found if row.id in energies]
+    every = list(rows)
+    metered = [row for row in every if row.id in energies]
     units = {row.place: energies[row.id].unit for row in metered}
     systems = {row.system.id for row in metered}
     return [
         energy_row(row, energies.get(row.id), unit=units[row.place])
-        for row in found
+        for row in every
         if row.place in units and row.system.id in systems
     ]
 
@@ -252,11 +234,7 @@ def energy_row(
 
     ``unit`` is that of the case's other cells.
     """
-    return replace(row, shown=_shown_energy(row.shown, energy, unit))
-
-
-def _shown_energy(speed: Compared, energy: CellEnergy | None, unit: str) -> Compared:
-    """Return what is shown of an energy where a speed was."""
+    speed = row.shown
     nothing = Compared(
         value=None,
         unit=unit,
@@ -274,12 +252,12 @@ def _shown_energy(speed: Compared, energy: CellEnergy | None, unit: str) -> Comp
         is_energy=True,
     )
     if energy is None:
-        return nothing
+        return replace(row, shown=nothing)
     is_one_figure = not (speed.doubts or speed.baseline_doubts)
     ratio, state = (energy.ratio if is_one_figure else None), speed.state
     if state not in (State.NATIVE, State.REFERENCE):
         state = METERED if energy.ratio else MISSING
-    return replace(
+    shown = replace(
         nothing,
         value=None if speed.doubts else energy.mean,
         unit=energy.unit,
@@ -296,6 +274,7 @@ def _shown_energy(speed: Compared, energy: CellEnergy | None, unit: str) -> Comp
         range=(min(energy.costs), max(energy.costs)) if speed.doubts else None,
         energy=energy,
     )
+    return replace(row, shown=shown)
 
 
 def _reason(speed: Compared, energy: CellEnergy, state: str) -> str:

@@ -5,20 +5,21 @@ sweeper; doing it twice changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.analysis.energy import energy_within
 from benchmarks.analysis.power_trace import quietest_w
-from benchmarks.analysis.server_time import Span, Window, clusters, hull, moment
+from benchmarks.analysis.server_time import Span, clusters, hull, moment
 from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow, Study
-from benchmarks.power.logs import ServerTrace, operations_done, power_of, window_of
+from benchmarks.power.logs import operations_done, power_of, window_of
 from benchmarks.power.meters import METER_TOOLS
 
 QUIET = timedelta(seconds=1)
@@ -46,23 +47,27 @@ def _integrate_noted(host_id: int) -> bool:
     notes = list(DueEnergy.objects.filter(host=host_id).select_for_update())
     if not notes:
         return False
-    DueEnergy.objects.filter(pk__in=[each.pk for each in notes]).delete()
+    DueEnergy.objects.filter(pk__in=[note.pk for note in notes]).delete()
     fresh = _store_windows(host_id)
-    untimed = RunEnergy.objects.filter(run__in=fresh, run__window__begin_at=None)
-    untimed.delete()
+    RunEnergy.objects.filter(run__in=fresh, run__window__begin_at=None).delete()
     touched = Q(run__in=fresh)
-    for each in notes:
-        touched |= _overlapping(each.begin_at, each.end_at)
+    for note in notes:
+        if note.begin_at is not None and note.end_at is not None:
+            # A span changes idle power as far around it as that is looked for.
+            first, last = note.begin_at - AROUND, note.end_at + AROUND
+            touched |= Q(begin_at__lt=last, end_at__gt=first)
     windows = RunWindow.objects.filter(touched, host=host_id, begin_at__isnull=False)
-    _integrate(host_id, windows)
+    rows = _with_overlapping(host_id, list(windows))
+    spans = [_span(row) for row in rows]
+    meters = list(Meter.objects.filter(host=host_id).order_by("pk"))
+    energies: list[RunEnergy] = []
+    for places in clusters(spans):
+        span = hull([spans[place] for place in places])
+        members = [rows[place] for place in places]
+        for meter in meters:
+            energies += _energies(meter, members, span)
+    _store([row.run_id for row in rows], energies)
     return True
-
-
-def _overlapping(begin: datetime | None, end: datetime | None) -> Q:
-    """Return the windows whose energy or idle power a span can change."""
-    if begin is None or end is None:
-        return Q(pk__in=[])
-    return Q(begin_at__lt=end + AROUND, end_at__gt=begin - AROUND)
 
 
 def _store_windows(host_id: int) -> list[int]:
@@ -70,45 +75,29 @@ def _store_windows(host_id: int) -> list[int]:
     runs = Run.objects.filter(
         system__host=host_id, status=Run.Status.PARSED, window=None
     )
-    found = list(runs.exclude(tool__in=METER_TOOLS).order_by("pk"))
-    windows = [(run, window_of(run)) for run in found]
-    RunWindow.objects.bulk_create(_row(run, window, host_id) for run, window in windows)
-    return [run.pk for run in found]
-
-
-def _row(run: Run, window: Window | None, host_id: int) -> RunWindow:
-    row = RunWindow(run=run, lab_id=run.lab_id, host_id=host_id)
-    if window is not None:
-        row.begin_at = moment(window.begin_s)
-        row.end_at = moment(window.begin_s + window.duration_s)
-        row.is_external = window.is_external
-    return row
-
-
-def _integrate(host_id: int, touched: QuerySet[RunWindow]) -> None:
-    """Integrate the work around these windows over every meter of the host."""
-    rows = _with_overlapping(host_id, list(touched))
-    spans = [_span(row) for row in rows]
-    meters = list(Meter.objects.filter(host=host_id).order_by("pk"))
-    made: list[RunEnergy] = []
-    for places in clusters(spans):
-        members = [rows[at] for at in places]
-        for meter in meters:
-            made += _energies(meter, members, hull([spans[at] for at in places]))
-    _store([row.run_id for row in rows], made)
+    rows = []
+    for run in runs.exclude(tool__in=METER_TOOLS).order_by("pk"):
+        row = RunWindow(run=run, lab_id=run.lab_id, host_id=host_id)
+        if window := window_of(run):
+            row.begin_at = moment(window.begin_s)
+            row.end_at = moment(window.begin_s + window.duration_s)
+            row.is_external = window.is_external
+        rows.append(row)
+    RunWindow.objects.bulk_create(rows)
+    return [row.run_id for row in rows]
 
 
 def _with_overlapping(host_id: int, rows: Sequence[RunWindow]) -> list[RunWindow]:
     """Add the windows that overlap these, and those that overlap the added ones."""
-    found = {row.pk: row for row in rows}
+    known = {row.pk: row for row in rows}
     while rows:
         begin, end = hull([_span(row) for row in rows])
         near = RunWindow.objects.filter(
             host=host_id, begin_at__lt=moment(end), end_at__gt=moment(begin)
         )
-        rows = [row for row in near if row.pk not in found]
-        found |= {row.pk: row for row in rows}
-    return sorted(found.values(), key=lambda row: row.pk)
+        rows = [row for row in near if row.pk not in known]
+        known |= {row.pk: row for row in rows}
+    return sorted(known.values(), key=lambda row: row.pk)
 
 
 def _span(row: RunWindow) -> Span:
@@ -128,72 +117,61 @@ def _energies(
     runs = list(Run.objects.filter(pk__in=[row.run_id for row in members]))
     windows = [window for run in runs if (window := window_of(run))]
     work = hull([power.span_of(window) for window in windows])
-    told = _measured(power, work) | {
-        "is_external": all(row.is_external for row in members),
-        "idle_w": quietest_w(power.trace, _busy(meter.host_id, power)),
-        "operations": operations_done(runs),
-    }
-    lead = min(row.run_id for row in members)
+    begin, end = power.ends_s
+    near = RunWindow.objects.filter(
+        host=meter.host_id, begin_at__lt=moment(end), end_at__gt=moment(begin)
+    )
+    idle_w = quietest_w(power.trace, [_span(row) for row in near])
+    operations = operations_done(runs)
+    measured: dict[str, Any] = {"duration_s": work[1] - work[0]}
+    try:
+        energy = energy_within(power.trace, work)
+    except ValueError as error:
+        measured["reason"] = error.args[0]
+    else:
+        measured |= {
+            "covered_s": energy.covered_s,
+            "mean_w": energy.mean_w,
+            "samples": energy.samples,
+            "interval_s": energy.interval_s,
+            "edge_error_j": energy.edge_error_j,
+            "clock_error_s": power.error_s,
+        }
     return [
         RunEnergy(
             lab_id=row.lab_id,
             run_id=row.run_id,
             meter=meter,
-            lead_id=lead,
+            lead_id=min(member.run_id for member in members),
             together=len(members),
-            **told,
+            is_external=all(member.is_external for member in members),
+            idle_w=idle_w,
+            operations=operations,
+            **measured,
         )
         for row in members
     ]
 
 
-def _measured(power: ServerTrace, work: Span) -> dict[str, Any]:
-    duration_s = work[1] - work[0]
-    try:
-        energy = energy_within(power.trace, work)
-    except ValueError as error:
-        return {"duration_s": duration_s, "reason": error.args[0]}
-    return {
-        "duration_s": duration_s,
-        "covered_s": energy.covered_s,
-        "mean_w": energy.mean_w,
-        "samples": energy.samples,
-        "interval_s": energy.interval_s,
-        "edge_error_j": energy.edge_error_j,
-        "clock_error_s": power.error_s,
-    }
-
-
-def _busy(host_id: int, power: ServerTrace) -> list[Span]:
-    """Return when known work ran on the machine within a trace."""
-    begin, end = power.ends_s
-    near = RunWindow.objects.filter(
-        host=host_id, begin_at__lt=moment(end), end_at__gt=moment(begin)
-    )
-    return [_span(row) for row in near]
-
-
-def _store(run_ids: Iterable[int], made: Sequence[RunEnergy]) -> None:
+def _store(run_ids: Iterable[int], energies: Sequence[RunEnergy]) -> None:
     """Make these the energies of these runs, and no others."""
     stored = {
         (row.run_id, row.meter_id): row
         for row in RunEnergy.objects.filter(run__in=run_ids)
     }
-    by_key = {(row.run_id, row.meter_id): row for row in made}
-    gone = [row.pk for key, row in stored.items() if key not in by_key]
+    wanted = {(row.run_id, row.meter_id): row for row in energies}
+    gone = [row.pk for key, row in stored.items() if key not in wanted]
     RunEnergy.objects.filter(pk__in=gone).delete()
-    changed = [row for key, row in by_key.items() if _differs(row, stored.get(key))]
+    kept = attrgetter(*KEPT)
     RunEnergy.objects.bulk_create(
-        changed,
+        [
+            row
+            for key, row in wanted.items()
+            if key not in stored or kept(row) != kept(stored[key])
+        ],
         update_conflicts=True,
         unique_fields=["run", "meter"],
         update_fields=[name.removesuffix("_id") for name in KEPT],
-    )
-
-
-def _differs(made: RunEnergy, stored: RunEnergy | None) -> bool:
-    return stored is None or any(
-        getattr(made, name) != getattr(stored, name) for name in KEPT
     )
 
 
@@ -238,7 +216,25 @@ class MeteredWork:
     @property
     def remarks(self) -> tuple[Remark, ...]:
         """What the reader must know of this figure, in numbers."""
-        return (*_coverage(self.energy), *_doubts(self.energy))
+        energy = self.energy
+        missing_s = energy.duration_s - energy.covered_s
+        words = {
+            "missing": f"{missing_s:.3g}",
+            "all": f"{energy.duration_s:.6g}",
+            "share": f"{100 * missing_s / energy.duration_s:.2g}",
+        }
+        remarks = []
+        if energy.mean_w is None:
+            remarks.append(Remark(UNSEEN, words))
+        elif not energy.is_covered:
+            remarks.append(Remark(TOO_LITTLE, words))
+        elif missing_s > 1e-6 * energy.duration_s:
+            remarks.append(Remark(PARTLY, words))
+        if energy.is_shared:
+            remarks.append(Remark(SHARED, {"n": energy.together}))
+        if not energy.is_external:
+            remarks.append(Remark(UNCHECKED, {}))
+        return tuple(remarks)
 
     @property
     def sentence(self) -> str:
@@ -260,25 +256,3 @@ def run_energies(study: Study) -> tuple[MeteredWork, ...]:
         MeteredWork(tuple(row.run for row in members), members[0])
         for members in groups.values()
     )
-
-
-def _coverage(energy: RunEnergy) -> Iterator[Remark]:
-    missing_s = energy.duration_s - energy.covered_s
-    words = {
-        "missing": f"{missing_s:.3g}",
-        "all": f"{energy.duration_s:.6g}",
-        "share": f"{100 * missing_s / energy.duration_s:.2g}",
-    }
-    if energy.mean_w is None:
-        yield Remark(UNSEEN, words)
-    elif not energy.is_covered:
-        yield Remark(TOO_LITTLE, words)
-    elif missing_s > 1e-6 * energy.duration_s:
-        yield Remark(PARTLY, words)
-
-
-def _doubts(energy: RunEnergy) -> Iterator[Remark]:
-    if energy.is_shared:
-        yield Remark(SHARED, {"n": energy.together})
-    if not energy.is_external:
-        yield Remark(UNCHECKED, {})

@@ -1,7 +1,7 @@
 """The energy of a study's work as its machines' meters logged it, by system."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -28,12 +28,13 @@ from benchmarks.errors import ParseError
 from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
 from benchmarks.parsing.power_logs import PowerLog, power_log
 from benchmarks.power.integration import MeteredWork
-from benchmarks.power.logs import ServerTrace, power_of, window_of
+from benchmarks.power.logs import power_of, window_of
 from benchmarks.power.meters import (
     OPERATIONS,
     MeterReading,
     known_mean,
     operations_of,
+    reference_first,
     took_s,
 )
 from benchmarks.sentences import Sentence
@@ -86,10 +87,18 @@ def logged_energy(
 ) -> tuple[LoggedTable, ...]:
     """Return a table for each workload, in one query; what ran together is no table."""
     alone = [work for work in works if not work.energy.is_shared]
-    cases = _cases([work.lead.pk for work in alone])
-    groups: dict[Any, list[MeteredWork]] = defaultdict(list)
+    samples = Sample.objects.filter(run__in=[work.lead.pk for work in alone])
+    cases: dict[int, set[int]] = defaultdict(set)
+    for run_id, case_id in samples.values_list("run", "case").distinct():
+        cases[run_id].add(case_id)
+    # Two runs are the same work by tool, step, circumstances and cases.
+    groups: dict[tuple[Any, ...], list[MeteredWork]] = defaultdict(list)
     for work in alone:
-        groups[_key(work, cases)].append(work)
+        run = work.lead
+        done = tuple(sorted(cases[run.pk]))
+        place = (run.scenario, run.vms or 0, run.load)
+        key = (run.tool, _step(work), work.meter.is_cpu_only, place, done)
+        groups[key].append(work)
     return tuple(_table(study, groups[key]) for key in sorted(groups, key=str))
 
 
@@ -98,22 +107,6 @@ def meter_facts(meter: Meter) -> MeterFacts:
     # A meter that is carried from machine to machine keeps its name.
     name = f"{meter.name} of lab {meter.lab_id}"
     return MeterFacts(name, meter.gain_error, meter.is_cpu_only)
-
-
-def _cases(run_ids: Sequence[int]) -> Mapping[int, frozenset[int]]:
-    pairs = Sample.objects.filter(run__in=run_ids).values_list("run", "case").distinct()
-    found: dict[int, set[int]] = defaultdict(set)
-    for run_id, case_id in pairs:
-        found[run_id].add(case_id)
-    return {run_id: frozenset(cases) for run_id, cases in found.items()}
-
-
-def _key(work: MeteredWork, cases: Mapping[int, frozenset[int]]) -> tuple[Any, ...]:
-    """Return what makes two runs the same work: tool, step, circumstances, cases."""
-    run = work.lead
-    done = tuple(sorted(cases.get(run.pk, ())))
-    place = (run.scenario, run.vms or 0, run.load)
-    return (run.tool, _step(work), work.meter.is_cpu_only, place, done)
 
 
 def _step(work: MeteredWork) -> str:
@@ -127,57 +120,51 @@ def _table(study: Study, works: Sequence[MeteredWork]) -> LoggedTable:
     for work in works:
         by_place[work.lead.system_id, work.meter.pk].append(work)
     systems = [_system(members) for members in by_place.values()]
-    systems.sort(key=lambda each: (natural(each.system.label), each.meter.name))
-    base = _reference(study, systems)
-    ordered = [base, *(each for each in systems if each is not base)]
+    systems.sort(key=lambda row: (natural(row.system.label), row.meter.name))
+    base, *others = reference_first(study, systems)
+    against = meter_facts(base.meter)
     first = works[0]
     title = tools.get(first.lead.tool).title
     return LoggedTable(
         workload=", ".join(filter(None, [title, _step(first)])),
         is_cpu_only=first.meter.is_cpu_only,
-        systems=tuple(_against(each, base) for each in ordered),
+        systems=(
+            base,
+            *(
+                replace(
+                    own,
+                    ratio=energy_ratio(
+                        own.per_work, base.per_work, (meter_facts(own.meter), against)
+                    ),
+                )
+                for own in others
+            ),
+        ),
     )
 
 
-def _reference(study: Study, systems: Sequence[LoggedSystem]) -> LoggedSystem:
-    """Return the study's reference, else the native machine, else the first."""
-    wanted = study.reference_system_id
-    chosen = (each for each in systems if each.system.pk == wanted)
-    native = (each for each in systems if each.system.is_native)
-    return next(chosen, None) or next(native, None) or systems[0]
-
-
-def _against(own: LoggedSystem, base: LoggedSystem) -> LoggedSystem:
-    if own is base:
-        return own
-    meters = (meter_facts(own.meter), meter_facts(base.meter))
-    return replace(own, ratio=energy_ratio(own.per_work, base.per_work, meters))
-
-
 def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
-    good = [work.energy for work in works if work.energy.energy_j is not None]
-    done = [each.per_work for each in good]
-    counted = [each.joules_per_operation for each in done if each]
-    told = [each for each in counted if each is not None]
-    joules = [each.energy_j for each in good if each.energy_j]
+    measured = [work.energy for work in works if work.energy.energy_j is not None]
+    done = [energy.per_work for energy in measured]
+    per_operation = [work.joules_per_operation for work in done if work]
+    known = [joules for joules in per_operation if joules is not None]
+    joules = [energy.energy_j for energy in measured if energy.energy_j]
     return LoggedSystem(
         system=works[0].lead.system,
         meter=works[0].meter,
         works=tuple(works),
-        energy_j=known_mean(each.energy_j for each in good),
-        work_s=known_mean(each.duration_s for each in good),
-        mean_w=known_mean(each.mean_w for each in good),
-        idle_w=known_mean(each.idle_w for each in good),
-        above_idle_j=known_mean(each.above_idle_j for each in good),
-        operations=known_mean(each.operations for each in good),
-        joules_per_operation=known_mean(counted),
+        energy_j=known_mean(energy.energy_j for energy in measured),
+        work_s=known_mean(energy.duration_s for energy in measured),
+        mean_w=known_mean(energy.mean_w for energy in measured),
+        idle_w=known_mean(energy.idle_w for energy in measured),
+        above_idle_j=known_mean(energy.above_idle_j for energy in measured),
+        operations=known_mean(energy.operations for energy in measured),
+        joules_per_operation=known_mean(per_operation),
         operations_per_joule=known_mean(
-            getattr(each, "operations_per_joule", None) for each in done
+            w.operations_per_joule if w else None for w in done
         ),
-        energy_delay_js=known_mean(
-            getattr(each, "energy_delay_js", None) for each in done
-        ),
-        per_work=tuple(told if told and len(told) == len(good) else joules),
+        energy_delay_js=known_mean(w.energy_delay_js if w else None for w in done),
+        per_work=tuple(known if known and len(known) == len(measured) else joules),
     )
 
 
@@ -229,20 +216,35 @@ def metered_run(reading: MeterReading) -> MeteredRun:
     """Read a meter's upload again and integrate it over the work, in two queries."""
     run = Run.objects.select_related("output", "source__output").get(pk=reading.run.pk)
     try:
-        log = _on_the_clock(run, power_log(run.tool, _text(run)))
+        log = power_log(run.tool, _text(run))
+        if not log.is_absolute:
+            if run.started_at is None:
+                raise ParseError(
+                    Sentence("The log counts from its own start, which is not known.")
+                )
+            log = log.started_at(run.started_at.timestamp())
     except ParseError as error:
         return MeteredRun(run, problem=error.sentence)
-    spans, untimed = _spans(reading.work.runs)
+    spans = _spans(reading.work.runs)
+    outside = [
+        watts
+        for time, watts in zip(log.times_s, log.watts, strict=True)
+        if not any(span.start_s <= time <= span.end_s for span in spans)
+    ]
+    idle_w = fmean(outside) if len(outside) >= FEWEST_IDLE else None
     first = log.times_s[0]
-    shown = PowerLog(tuple(time - first for time in log.times_s), log.watts)
-    idle_w = _idle_w(log, spans)
-    windows = tuple(_window(log, idle_w, span) for span in spans)
     problem = ""
-    if untimed or not spans:
+    if not spans or len(spans) < len(reading.work.runs):
         problem = Sentence(
             "Of a run of work it is not known when it began or how long it took."
         )
-    return MeteredRun(run, shown, windows, idle_w, problem)
+    return MeteredRun(
+        run,
+        PowerLog(tuple(time - first for time in log.times_s), log.watts),
+        tuple(_window(log, idle_w, span) for span in spans),
+        idle_w,
+        problem,
+    )
 
 
 def _text(run: Run) -> str:
@@ -259,18 +261,8 @@ def _text(run: Run) -> str:
     return "\n".join(plain[(run.first_line or 1) - 1 : run.last_line]) + "\n"
 
 
-def _on_the_clock(run: Run, log: PowerLog) -> PowerLog:
-    if log.is_absolute:
-        return log
-    if run.started_at is None:
-        raise ParseError(
-            Sentence("The log counts from its own start, which is not known.")
-        )
-    return log.started_at(run.started_at.timestamp())
-
-
-def _spans(runs: Sequence[Run]) -> tuple[list[WorkSpan], int]:
-    """Return the windows of the runs of work, and how many have none."""
+def _spans(runs: Sequence[Run]) -> list[WorkSpan]:
+    """Return when those of the runs ran of which it is known."""
     timed = Sample.objects.filter(
         run__in=[run.pk for run in runs], case__metric__in=(*WORK_TIMES, *OPERATIONS)
     )
@@ -284,17 +276,7 @@ def _spans(runs: Sequence[Run]) -> tuple[list[WorkSpan], int]:
         if run.started_at and seconds:
             begin = run.started_at.timestamp()
             spans.append(WorkSpan(run, begin, begin + seconds, operations_of(samples)))
-    return spans, len(runs) - len(spans)
-
-
-def _idle_w(log: PowerLog, spans: Sequence[WorkSpan]) -> float | None:
-    """Return the mean power outside all work, if there is enough of it."""
-    outside = [
-        watts
-        for time, watts in zip(log.times_s, log.watts, strict=True)
-        if not any(span.start_s <= time <= span.end_s for span in spans)
-    ]
-    return fmean(outside) if len(outside) >= FEWEST_IDLE else None
+    return spans
 
 
 def _window(log: PowerLog, idle_w: float | None, span: WorkSpan) -> Window:
@@ -337,42 +319,36 @@ def work_power(work: MeteredWork) -> MeteredRun | None:
     if not shown.starts_s.size:
         return None
     first = float(shown.starts_s[0])
+    # Of a counter the middle of each step.
+    times, watts = (shown.starts_s + shown.ends_s) / 2, shown.first_w
+    if not shown.is_counted:
+        times = np.append(shown.starts_s, shown.ends_s[-1])
+        watts = np.append(shown.first_w, shown.last_w[-1])
     return MeteredRun(
         run=work.lead,
-        log=_log(shown, first),
-        windows=(_work_window(work.energy, power, whole, first),),
+        log=PowerLog(tuple((times - first).tolist()), tuple(watts.tolist())),
+        windows=(_work_window(work.energy, power.trace, whole, first),),
         idle_w=work.energy.idle_w,
     )
 
 
-def _work_window(
-    stored: RunEnergy, power: ServerTrace, span: Span, first_s: float
-) -> Window:
+def _work_window(stored: RunEnergy, trace: Trace, span: Span, first_s: float) -> Window:
     energy: WorkEnergy | None = None
+    done: PerWork | None = None
     reason = ""
     try:
-        energy = energy_within(power.trace, span)
+        energy = energy_within(trace, span)
     except ValueError as error:
         reason = error.args[0]
-    known = energy is not None and energy.is_covered and energy.energy_j > 0
+    else:
+        if energy.is_covered and energy.energy_j > 0:
+            done = per_work(energy.energy_j, energy.duration_s, stored.operations)
     return Window(
         run=stored.run,
         start_s=span[0] - first_s,
         end_s=span[1] - first_s,
         energy=energy,
-        per_work=per_work(energy.energy_j, energy.duration_s, stored.operations)
-        if energy and known
-        else None,
+        per_work=done,
         above_idle_j=stored.above_idle_j,
         reason=reason,
     )
-
-
-def _log(trace: Trace, first_s: float) -> PowerLog:
-    """Return the samples to draw: of a counter the middle of each step."""
-    if trace.is_counted:
-        times, watts = (trace.starts_s + trace.ends_s) / 2, trace.first_w
-    else:
-        times = np.append(trace.starts_s, trace.ends_s[-1])
-        watts = np.append(trace.first_w, trace.last_w[-1])
-    return PowerLog(tuple((times - first_s).tolist()), tuple(watts.tolist()))

@@ -28,7 +28,7 @@ from benchmarks.analysis.server_time import (
 )
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
 from benchmarks.models import Agent, DueEnergy, Host, Meter, PowerChunk, Run, Sample
-from benchmarks.power.meters import OPERATIONS, operations_of, took_s
+from benchmarks.power.meters import OPERATIONS, operations_of, sum_of_all, took_s
 from benchmarks.viewer import Viewer
 
 Document = Mapping[str, Any]
@@ -61,7 +61,7 @@ class ServerTrace:
     @property
     def error_s(self) -> float:
         """How far its moments may be off."""
-        return max(each.way.error_s for each in self.logs)
+        return max(log.way.error_s for log in self.logs)
 
     def sees(self, span: Span) -> bool:
         """Whether the meter was read at all while this went on."""
@@ -69,7 +69,7 @@ class ServerTrace:
 
     def span_of(self, window: Window) -> Span:
         """Return a run's window on the clock of the log that it fell into."""
-        log = min(self.logs, key=lambda each: each.distance_s(window.begin_s))
+        log = min(self.logs, key=lambda log: log.distance_s(window.begin_s))
         return window.span_on(log.way)
 
 
@@ -81,50 +81,38 @@ def power_of(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
     documents: dict[UUID, list[Document]] = defaultdict(list)
     for piece in pieces.order_by("number", "pk"):
         documents[piece.log].append(orjson.loads(piece.text))
-    stamps = _stamps(list(documents))
-    logs = tuple(
-        log
-        for pk, found in documents.items()
-        if (log := _log_trace(found, stamps[pk])) is not None
-    )
+    # The stamps of whole logs: any of them ties their clock to the server's.
+    stamps: dict[UUID, list[Any]] = defaultdict(list)
+    rows = PowerChunk.objects.filter(log__in=list(documents)).order_by("number")
+    for log, taken in rows.values_list("log", "stamps"):
+        stamps[log].append(taken)
+    traces = (_log_trace(documents[log], stamps[log]) for log in documents)
+    logs = tuple(log for log in traces if log is not None)
     trace = joined(log.trace for log in logs)
     return None if trace is None else ServerTrace(logs, trace)
-
-
-def _stamps(logs: Sequence[UUID]) -> dict[UUID, list[Any]]:
-    """Return the stamps of whole logs: any of them ties their clock to the server's."""
-    found: dict[UUID, list[Any]] = defaultdict(list)
-    rows = PowerChunk.objects.filter(log__in=logs).order_by("number")
-    for log, stamps in rows.values_list("log", "stamps"):
-        found[log].append(stamps)
-    return found
 
 
 def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | None:
     first = documents[0]
     way = way_of(first["axis"], stamps)
-    counted = _counted(first)
-    told = {
-        sample[0]: sum(sample[at] for at in counted)
+    channels = first["channels"]
+    total = first.get("total") or channels
+    # The columns of a sample that make up the machine's power.
+    columns = [n for n, name in enumerate(channels, start=1) if name in total]
+    amounts = {
+        sample[0]: sum(sample[column] for column in columns)
         for document in documents
         for sample in document["samples"]
     }
-    if way is None or len(told) < 2:
+    if way is None or len(amounts) < 2:
         return None
-    moments_us = sorted(told)
-    amounts = [told[moment_us] for moment_us in moments_us]
-    made = trace_of_counter if first["measures"] == "energy" else trace_of_power
+    moments_us = sorted(amounts)
+    in_order = [amounts[moment_us] for moment_us in moments_us]
+    trace_of = trace_of_counter if first["measures"] == "energy" else trace_of_power
     try:
-        return LogTrace(way, made(way.seconds(moments_us).tolist(), amounts))
+        return LogTrace(way, trace_of(way.seconds(moments_us).tolist(), in_order))
     except ValueError:  # a counter that only fell tells nothing
         return None
-
-
-def _counted(document: Document) -> list[int]:
-    """Return the columns of a sample that make up the machine's power."""
-    channels = document["channels"]
-    total = document.get("total") or channels
-    return [at for at, name in enumerate(channels, start=1) if name in total]
 
 
 SIMULTANEOUS_TRIES = 3
@@ -179,11 +167,11 @@ def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
     if host is None:
         slugs = Host.objects.filter(lab=agent.lab).values_list("slug", flat=True)
         raise UnknownHostError(slug, slugs)
-    told = {"kind": stated["kind"], "gain_error": stated.get("gain_error")}
+    fields = {"kind": stated["kind"], "gain_error": stated.get("gain_error")}
     meter, _ = Meter.objects.get_or_create(
-        lab=agent.lab, host=host, name=stated["name"], defaults=told
+        lab=agent.lab, host=host, name=stated["name"], defaults=fields
     )
-    differing = [name for name, value in told.items() if getattr(meter, name) != value]
+    differing = [name for name in fields if getattr(meter, name) != fields[name]]
     if differing:
         raise MeterExistsError(meter.name, differing)
     return meter
@@ -202,12 +190,12 @@ def _set_on_the_clock(chunk: PowerChunk, document: dict[str, Any]) -> None:
     if way is None:
         return
     waiting = list(pieces.filter(first_at=None))
-    for each in waiting:
-        samples = orjson.loads(each.text)["samples"]
+    for piece in waiting:
+        samples = orjson.loads(piece.text)["samples"]
         ends = way.seconds([samples[0][0], samples[-1][0]])
-        each.first_at, each.last_at = (moment(end) for end in ends)
+        piece.first_at, piece.last_at = (moment(end) for end in ends)
         DueEnergy.objects.create(
-            host_id=chunk.meter.host_id, begin_at=each.first_at, end_at=each.last_at
+            host_id=chunk.meter.host_id, begin_at=piece.first_at, end_at=piece.last_at
         )
     PowerChunk.objects.bulk_update(waiting, ["first_at", "last_at"])
     chunk.refresh_from_db(fields=["first_at", "last_at"])
@@ -242,8 +230,12 @@ def window_of(run: Run) -> Window | None:
         return external
     if run.started_at is None:
         return None
+    execution = run.facts.get("execution")
+    local_us = execution.get("local_us") if isinstance(execution, dict) else None
+    if isinstance(local_us, int) and local_us > 0:
+        return Window(run.started_at.timestamp(), local_us / _MICROSECONDS)
     timed = Sample.objects.filter(run=run, case__metric__in=WORK_TIMES)
-    seconds = _executed_s(run) or took_s(run, timed.select_related("case"))
+    seconds = took_s(run, timed.select_related("case"))
     return Window(run.started_at.timestamp(), seconds) if seconds else None
 
 
@@ -253,14 +245,4 @@ def operations_done(runs: Sequence[Run]) -> float | None:
     by_run: dict[int, list[Sample]] = {run.pk: [] for run in runs}
     for sample in counted.select_related("case"):
         by_run[sample.run_id].append(sample)
-    done = [operations_of(samples) for samples in by_run.values()]
-    known = [each for each in done if each and each > 0]
-    return sum(known) if known and len(known) == len(done) else None
-
-
-def _executed_s(run: Run) -> float | None:
-    told = run.facts.get("execution")
-    local_us = told.get("local_us") if isinstance(told, dict) else None
-    if isinstance(local_us, int) and local_us > 0:
-        return local_us / _MICROSECONDS
-    return None
+    return sum_of_all(operations_of(samples) for samples in by_run.values())

@@ -1,10 +1,10 @@
 """What power meters read in a study, and the work that they were read for."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from django.db.models import Q
 
@@ -69,25 +69,29 @@ def meter_readings(study: Study) -> tuple[MeterReading, ...]:
     meters = list(_runs(study).filter(tool__in=METER_TOOLS))
     partners = _partners(study, meters)
     work_runs = {run.pk: run for runs in partners.values() for run in runs}
-    wanted = (*WORK_TIMES, *OPERATIONS)
-    read = _samples(meters, (ENERGY, METER_TIME, POWER))
-    did = _samples(work_runs.values(), wanted)
-    return tuple(
-        reading
-        for meter in meters
-        for reading in _readings(
-            meter, read.get(meter.pk, ()), _work(partners.get(meter.pk, ()), did)
+    printed = _samples(meters, (ENERGY, METER_TIME, POWER))
+    done = _samples(work_runs.values(), (*WORK_TIMES, *OPERATIONS))
+    readings: list[MeterReading] = []
+    for meter in meters:
+        runs = partners.get(meter.pk, ())
+        times = [took_s(run, done.get(run.pk, ())) for run in runs]
+        known = [time for time in times if time is not None]
+        work = Work(
+            runs=tuple(runs),
+            # A run of unknown length may have been the longest.
+            seconds=max(known) if known and len(known) == len(times) else None,
+            operations=sum_of_all(operations_of(done.get(run.pk, ())) for run in runs),
         )
-    )
+        readings += _readings(meter, printed.get(meter.pk, ()), work)
+    return tuple(readings)
 
 
 def took_s(run: Run, samples: Iterable[Sample]) -> float | None:
     """Return how long a run took: by its facts, else what its tool printed."""
-    stated = (run.facts.get(name) for name in ELAPSED)
-    for each in stated:
-        if isinstance(each, int | float) and each > 0:
-            return float(each)
-    times = [each.value for each in samples if each.case.metric in WORK_TIMES]
+    for stated in (run.facts.get(name) for name in ELAPSED):
+        if isinstance(stated, int | float) and stated > 0:
+            return float(stated)
+    times = [sample.value for sample in samples if sample.case.metric in WORK_TIMES]
     return max((time for time in times if time > 0), default=None)
 
 
@@ -104,13 +108,11 @@ def _partners(study: Study, meters: Sequence[Run]) -> Mapping[int, tuple[Run, ..
     by_place: dict[Place, list[Run]] = defaultdict(list)
     for run in _runs(study).filter(near).exclude(tool__in=METER_TOOLS):
         by_place[_place(run)].append(run)
-    met: dict[Place, list[Run]] = defaultdict(list)
-    for meter in meters:
-        met[_place(meter)].append(meter)
+    metered = Counter(_place(meter) for meter in meters)
     partners: dict[int, tuple[Run, ...]] = {}
-    for place, there in met.items():
-        is_clear = place is not None and (place[0] == CORUN or len(there) == 1)
-        for meter in there if is_clear else ():
+    for meter in meters:
+        place = _place(meter)
+        if place and (place[0] == CORUN or metered[place] == 1):
             partners[meter.pk] = tuple(by_place[place])
     return partners
 
@@ -122,51 +124,46 @@ def _place(run: Run) -> Place:
 
 
 def _samples(runs: Iterable[Run], metrics: Iterable[str]) -> Mapping[int, list[Sample]]:
-    found: dict[int, list[Sample]] = defaultdict(list)
+    by_run: dict[int, list[Sample]] = defaultdict(list)
     samples = Sample.objects.filter(
         run__in=[run.pk for run in runs], case__metric__in=metrics
     )
     for sample in samples.select_related("case").order_by("run_id", "sequence"):
-        found[sample.run_id].append(sample)
-    return found
-
-
-def _work(runs: Sequence[Run], samples: Mapping[int, list[Sample]]) -> Work:
-    times = [took_s(run, samples.get(run.pk, ())) for run in runs]
-    known = [time for time in times if time is not None]
-    done = [operations_of(samples.get(run.pk, ())) for run in runs]
-    counted = [each for each in done if each and each > 0]
-    return Work(
-        runs=tuple(runs),
-        # A run of unknown length may have been the longest.
-        seconds=max(known) if known and len(known) == len(times) else None,
-        operations=sum(counted) if counted and len(counted) == len(done) else None,
-    )
+        by_run[sample.run_id].append(sample)
+    return by_run
 
 
 def operations_of(samples: Sequence[Sample]) -> float | None:
     """Return what a run did, where its tool counts something."""
     for metric in OPERATIONS:
-        counts = [each.value for each in samples if each.case.metric == metric]
+        counts = [sample.value for sample in samples if sample.case.metric == metric]
         if counts:
             return sum(counts)
     return None
+
+
+def sum_of_all(operations: Iterable[float | None]) -> float | None:
+    """Return the sum; None unless every one of them counted something."""
+    counts = list(operations)
+    known = [count for count in counts if count and count > 0]
+    return sum(known) if known and len(known) == len(counts) else None
 
 
 def _readings(
     meter: Run, samples: Sequence[Sample], work: Work
 ) -> Iterable[MeterReading]:
     """Return one reading for each energy (processors count several), or one in all."""
-    times = [each.value for each in samples if each.case.metric == METER_TIME]
-    powers = [each for each in samples if each.case.metric == POWER]
-    energies = [each for each in samples if each.case.metric == ENERGY]
+    by_metric: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        by_metric[sample.case.metric].append(sample)
+    times = [sample.value for sample in by_metric[METER_TIME]]
     seconds = max(times, default=None) or took_s(meter, ())
-    for each in energies:
-        mean_w = each.value / seconds if seconds else None
-        yield MeterReading(meter, each.case, each.value, seconds, mean_w, work)
-    if powers and not energies:
-        first = powers[0]
-        yield MeterReading(meter, first.case, None, seconds, first.value, work)
+    for energy in by_metric[ENERGY]:
+        mean_w = energy.value / seconds if seconds else None
+        yield MeterReading(meter, energy.case, energy.value, seconds, mean_w, work)
+    if by_metric[POWER] and not by_metric[ENERGY]:
+        power = by_metric[POWER][0]
+        yield MeterReading(meter, power.case, None, seconds, power.value, work)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,128 +238,127 @@ def study_energy(study: Study, waiting_w: float | None = None) -> Energy:
     ``waiting_w`` is the power of the machine while the meter ran on after the work.
     """
     readings = meter_readings(study)
-    groups: dict[Any, list[MeterReading]] = defaultdict(list)
-    for each in readings:
-        if not _refusal(each):
-            groups[_key(each)].append(each)
+    refused = []
+    groups: dict[tuple[Any, ...], list[MeterReading]] = defaultdict(list)
+    for reading in readings:
+        if not (reading.meter_j or 0) > 0:
+            why = Sentence(
+                "The meter told power, but no energy: nobody knows over which time."
+            )
+            refused.append(Refused(reading, why))
+        elif not (reading.meter_s or 0) > 0:
+            why = Sentence("The meter told energy, but not how long it ran.")
+            refused.append(Refused(reading, why))
+        else:
+            run = reading.run
+            work = (reading.workload, reading.case.pk)
+            circumstances = (run.scenario, run.vms or 0, run.load)
+            groups[*work, *circumstances].append(reading)
+
+    def rank(group: tuple[tuple[Any, ...], list[MeterReading]]) -> tuple[float, str]:
+        """Works whose energy is known of most systems come first."""
+        key, members = group
+        unknown = sum(member.work.seconds is None for member in members)
+        return unknown / len(members), str(key)
+
     return Energy(
         tables=tuple(
             _table(study, members, waiting_w)
-            for _, members in sorted(groups.items(), key=_rank)
+            for _, members in sorted(groups.items(), key=rank)
         ),
-        refused=tuple(
-            Refused(each, why) for each in readings if (why := _refusal(each))
-        ),
+        refused=tuple(refused),
         metered=readings,
     )
-
-
-def _key(reading: MeterReading) -> tuple[Any, ...]:
-    run = reading.run
-    work = (reading.workload, reading.case.pk)
-    return (*work, run.scenario, run.vms or 0, run.load)
-
-
-def _rank(group: tuple[tuple[Any, ...], Sequence[MeterReading]]) -> tuple[float, str]:
-    """Works whose energy is known of most systems come first."""
-    key, members = group
-    unknown = sum(each.work.seconds is None for each in members)
-    return unknown / len(members), str(key)
-
-
-def _refusal(reading: MeterReading) -> str:
-    if not (reading.meter_j or 0) > 0:
-        return Sentence(
-            "The meter told power, but no energy: nobody knows over which time."
-        )
-    if not (reading.meter_s or 0) > 0:
-        return Sentence("The meter told energy, but not how long it ran.")
-    return ""
 
 
 def _table(
     study: Study, readings: Sequence[MeterReading], waiting_w: float | None
 ) -> EnergyTable:
     by_system: dict[int, list[MeterReading]] = defaultdict(list)
-    for each in readings:
-        by_system[each.run.system_id].append(each)
+    for reading in readings:
+        by_system[reading.run.system_id].append(reading)
     systems = [_of_system(members, waiting_w) for members in by_system.values()]
-    systems.sort(key=lambda each: natural(each.system.label))
-    base = _reference(study, systems)
-    ordered = [base, *(each for each in systems if each is not base)]
-    first = readings[0]
+    systems.sort(key=lambda energy: natural(energy.system.label))
+    ordered = reference_first(study, systems)
+    base = ordered[0]
     return EnergyTable(
-        workload=first.workload,
-        unit=first.case.unit,
+        workload=readings[0].workload,
+        unit=readings[0].case.unit,
         reference=base.system,
-        systems=tuple(_beside(each, base) for each in ordered),
+        systems=tuple(
+            replace(
+                energy,
+                printed_ratio=_ratio(energy.printed_j, base.printed_j),
+                energy_ratio=_ratio(energy.energy_j, base.energy_j),
+                less_wait_ratio=_ratio(energy.less_wait_j, base.less_wait_j),
+            )
+            for energy in ordered
+        ),
     )
 
 
-def _reference(study: Study, systems: Sequence[SystemEnergy]) -> SystemEnergy:
-    """Return the study's reference, else the native machine, else the first."""
-    chosen = (each for each in systems if each.system.pk == study.reference_system_id)
-    native = (each for each in systems if each.system.is_native)
-    return next(chosen, None) or next(native, None) or systems[0]
+class OfSystem(Protocol):
+    """What a table of energies has a row for."""
+
+    @property
+    def system(self) -> System: ...
+
+
+Row = TypeVar("Row", bound=OfSystem)
+
+
+def reference_first(study: Study, rows: Sequence[Row]) -> list[Row]:
+    """Begin with the study's reference, else the native machine, else as it stands."""
+    chosen = (row for row in rows if row.system.pk == study.reference_system_id)
+    native = (row for row in rows if row.system.is_native)
+    first = next(chosen, None) or next(native, None) or rows[0]
+    return [first, *(row for row in rows if row is not first)]
+
+
+def _ratio(value: float | None, other: float | None) -> float | None:
+    return value / other if value is not None and other else None
 
 
 def _of_system(
     readings: Sequence[MeterReading], waiting_w: float | None
 ) -> SystemEnergy:
-    rows = [row for each in readings for row in _rows(each, waiting_w)]
+    rows: list[EnergyRow] = []
+    for reading in readings:
+        total = MeterTotal(
+            label=str(reading.run.pk),
+            meter_j=reading.meter_j or 0.0,
+            meter_s=reading.meter_s or 0.0,
+            work_s=reading.work.seconds,
+            operations=reading.work.operations,
+        )
+        # A machine that waits does not take more than its mean over work and wait.
+        is_possible = waiting_w is not None and waiting_w <= total.mean_w
+        rows += energy_table([total], waiting_w=waiting_w if is_possible else None)
     totals = [row.total for row in rows]
     works = [row.per_work for row in rows]
     return SystemEnergy(
         system=readings[0].run.system,
-        run_ids=tuple(each.run.pk for each in readings),
-        printed_j=fmean(each.meter_j for each in totals),
-        meter_s=fmean(each.meter_s for each in totals),
-        mean_w=fmean(each.mean_w for each in totals),
-        work_s=known_mean(each.work_s for each in totals),
+        run_ids=tuple(reading.run.pk for reading in readings),
+        printed_j=fmean(total.meter_j for total in totals),
+        meter_s=fmean(total.meter_s for total in totals),
+        mean_w=fmean(total.mean_w for total in totals),
+        work_s=known_mean(total.work_s for total in totals),
         energy_j=known_mean(row.energy_j for row in rows),
         less_wait_j=known_mean(row.less_wait_j for row in rows),
-        operations=known_mean(each.operations for each in totals),
+        operations=known_mean(total.operations for total in totals),
         joules_per_operation=known_mean(
-            getattr(each, "joules_per_operation", None) for each in works
+            w.joules_per_operation if w else None for w in works
         ),
         operations_per_joule=known_mean(
-            getattr(each, "operations_per_joule", None) for each in works
+            w.operations_per_joule if w else None for w in works
         ),
-        energy_delay_js=known_mean(
-            getattr(each, "energy_delay_js", None) for each in works
-        ),
+        energy_delay_js=known_mean(w.energy_delay_js if w else None for w in works),
         reason=next((row.sentence for row in rows if row.energy_j is None), ""),
     )
 
 
-def _rows(reading: MeterReading, waiting_w: float | None) -> Iterator[EnergyRow]:
-    total = MeterTotal(
-        label=str(reading.run.pk),
-        meter_j=reading.meter_j or 0.0,
-        meter_s=reading.meter_s or 0.0,
-        work_s=reading.work.seconds,
-        operations=reading.work.operations,
-    )
-    # A machine that waits does not take more than its mean over work and wait.
-    is_possible = waiting_w is not None and waiting_w <= total.mean_w
-    yield from energy_table([total], waiting_w=waiting_w if is_possible else None)
-
-
 def known_mean(values: Iterable[float | None]) -> float | None:
     """Return the mean, or None if it is not known of every run."""
-    found = list(values)
-    known = [each for each in found if each is not None]
-    return fmean(known) if known and len(known) == len(found) else None
-
-
-def _beside(energy: SystemEnergy, base: SystemEnergy) -> SystemEnergy:
-    def ratio(name: str) -> float | None:
-        value, other = getattr(energy, name), getattr(base, name)
-        return value / other if value is not None and other else None
-
-    return replace(
-        energy,
-        printed_ratio=ratio("printed_j"),
-        energy_ratio=ratio("energy_j"),
-        less_wait_ratio=ratio("less_wait_j"),
-    )
+    numbers = list(values)
+    known = [number for number in numbers if number is not None]
+    return fmean(known) if known and len(known) == len(numbers) else None
