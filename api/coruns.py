@@ -11,8 +11,8 @@ from api.comparisons import BETTER, FigureSerializer
 from api.kit.fields import NULLABLE, Choice
 from api.kit.queries import ToolParameter
 from api.kit.views import StudyQuery, StudyView
-from benchmarks.comparing.coruns import TOGETHER, study_coruns
-from benchmarks.comparing.table import COMPONENTS, SCENARIOS
+from benchmarks.comparing.coruns import study_coruns
+from benchmarks.comparing.table import COMPONENTS, SCENARIOS, TOGETHER
 
 LOOKUPS = {
     "component": "case__component",

@@ -22,8 +22,8 @@ from benchmarks.analysis.factor_effects.model import Alias
 from benchmarks.comparing.factor_effects import (
     RESPONSES,
     Analysis,
+    CaseSubject,
     StudyEffects,
-    Subject,
     study_effects,
 )
 from benchmarks.comparing.table import COMPONENTS, SCENARIOS
@@ -167,7 +167,7 @@ class PictureSerializer(serializers.Serializer[Means]):
         return [list(means) for means in row.rows]
 
 
-class SubjectSerializer(serializers.Serializer[Subject]):
+class SubjectSerializer(serializers.Serializer[CaseSubject]):
     """A case; ``circumstances`` are what tells it from others of the same name."""
 
     case_id = serializers.IntegerField()
@@ -177,7 +177,7 @@ class SubjectSerializer(serializers.Serializer[Subject]):
     better = serializers.ChoiceField(choices=BETTER)
     circumstances = serializers.SerializerMethodField()
 
-    def get_circumstances(self, row: Subject) -> dict[str, str]:
+    def get_circumstances(self, row: CaseSubject) -> dict[str, str]:
         return {fact.name: fact.value for fact in row.facts}
 
 

@@ -11,7 +11,7 @@ from api.comparisons import FigureSerializer
 from api.kit.fields import NULLABLE, Text
 from api.kit.queries import WholeParameter
 from api.kit.views import StudyQuery, StudyView
-from benchmarks.comparing.trend import Subject, subjects, trend_of
+from benchmarks.comparing.trend import TrendSubject, subjects, trend_of
 from benchmarks.errors import NotFoundError
 from benchmarks.sentences import Sentence
 
@@ -100,7 +100,7 @@ class TrendView(StudyView):
         body = {"results": subjects, "series": series}
         return Response(self.shown(TrendSerializer, body))
 
-    def _subjects(self) -> tuple[Subject, ...]:
+    def _subjects(self) -> tuple[TrendSubject, ...]:
         """Return those that were asked for, at least one if a case was named."""
         case, host = self.query.get("case"), self.query.get("host")
         found = tuple(

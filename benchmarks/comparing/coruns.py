@@ -1,147 +1,49 @@
-"""What the virtual machines of a study did together: slots, sums, shares, curves."""
+"""What the virtual machines of a study did together: slots, sums, shares, curves.
+
+Each figure of method, section 5, is made as far as the cells carry it: a missing slot
+is not 0, and nothing is made of runs that no single figure describes.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from django.db import connection
 
-from benchmarks.analysis.coruns import Consolidation, consolidation
-from benchmarks.comparing.corun_figures import (
-    BESIDE_OTHER_WORK,
-    COMBINED,
-    INTER_VM,
-    MIXED,
-    NATIVE_ALONE,
-    ONE_ALONE,
-    PARALLEL,
-    SINGLE,
-    UNDER_LOAD,
-    CoRunFigures,
-    Evidence,
-    corun_figures,
-)
+from benchmarks import platforms
+from benchmarks.analysis import coruns as formulas
 from benchmarks.comparing.row import BRIEF, CellFigure, cell_figure
-from benchmarks.comparing.table import COMPONENTS, SCENARIOS, natural, rank
+from benchmarks.comparing.table import (
+    COMBINED,
+    COMPONENTS,
+    MIXED,
+    PARALLEL,
+    SCENARIOS,
+    SINGLE,
+    TOGETHER,
+    TOTALS,
+    UNDER_LOAD,
+    natural,
+    rank,
+)
 from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.models.run import CELL_SAMPLES
-from benchmarks.platforms import NATIVE
 from benchmarks.sentences import Sentence
 
-TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
-TOTALS = ("sum", "mean")
+# Other VMs do other work meanwhile: what is measured has no sum.
+BESIDE_OTHER_WORK = (UNDER_LOAD, MIXED)
+ONE_ALONE = Sentence("one VM alone")
+NATIVE_ALONE = Sentence("the native machine")
+# Slots of one VM alone, the best of them first.
 ALONE = ("1", "", "mean")
 OF_NATIVE = ("paired", "other_session", "stale", "scaling")
-Rows = tuple[tuple[float, ...], ...]
+
+# A row a co-run, a column a slot.
+SlotRows = tuple[tuple[float, ...], ...]
 GroupKey = tuple[Any, ...]
-Groups = Mapping[GroupKey, Mapping[str, Cell]]
-Singles = Mapping[tuple[int, int], Cell]
-Means = Mapping[int, Mapping[int, float]]
-
-
-def groups_of(
-    study: Study, filters: Mapping[str, Any]
-) -> dict[GroupKey, dict[str, Cell]]:
-    """Return the cells of each co-run by their slots; an aggregate alone is none."""
-    cells = Cell.objects.filter(study=study, scenario__in=TOGETHER, n__gt=0, **filters)
-    measured = list(cells.only(*BRIEF).order_by("pk"))
-    # Few, and shared by many cells: each is read once.
-    cases = Case.objects.in_bulk({cell.case_id for cell in measured})
-    systems = System.objects.select_related("host")
-    known = systems.in_bulk({cell.system_id for cell in measured})
-    groups: dict[GroupKey, dict[str, Cell]] = defaultdict(dict)
-    for cell in measured:
-        cell.case, cell.system = cases[cell.case_id], known[cell.system_id]
-        if is_slot(cell.slot) or cell.slot in TOTALS:
-            key = (cell.system_id, cell.case_id, cell.scenario, cell.vms, cell.load)
-            groups[key][cell.slot] = cell
-    return dict(groups)
-
-
-def is_slot(text: str) -> bool:
-    """Whether a slot is one of the VMs: 1, 2, ... in plain digits."""
-    return text.isascii() and text.isdigit()
-
-
-def cells_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> Iterable[Cell]:
-    """Return the cells of all co-runs, slot by slot."""
-    return (cell for slots in groups.values() for cell in slots.values())
-
-
-def singles_of(
-    study: Study, groups: Iterable[Mapping[str, Cell]]
-) -> dict[tuple[int, int], Cell]:
-    """Return what each system did with one VM alone, by system and case."""
-    firsts = [next(iter(slots.values())) for slots in groups]
-    cells = Cell.objects.filter(
-        study=study,
-        scenario=SINGLE,
-        slot__in=ALONE,
-        system__in={cell.system_id for cell in firsts},
-        case__in={cell.case_id for cell in firsts},
-        n__gt=0,
-    )
-    best = sorted(
-        cells.only(*BRIEF), key=lambda cell: ALONE.index(cell.slot), reverse=True
-    )
-    return {(cell.system_id, cell.case_id): cell for cell in best}
-
-
-def natives_of(groups: Mapping[GroupKey, Mapping[str, Cell]]) -> dict[int, Cell]:
-    """Return the cell of the bare machine that each cell is set against."""
-    against = Efficiency.objects.filter(
-        cell__in=[cell.pk for cell in cells_of(groups)],
-        state__in=OF_NATIVE,
-        baseline__system__hypervisor=NATIVE,
-    )
-    pairs = dict(against.values_list("cell", "baseline"))
-    cells = Cell.objects.filter(pk__in=set(pairs.values())).only(*BRIEF)
-    natives = {cell.pk: cell for cell in cells}
-    return {cell: natives[pk] for cell, pk in pairs.items() if pk in natives}
-
-
-RUN_MEANS = f"""
-    SELECT cell.id, coalesce(run.corun_id, -run.id), avg(sample.value)
-    {CELL_SAMPLES}
-    WHERE cell.study_id = %s AND cell.id = ANY(%s)
-    GROUP BY cell.id, coalesce(run.corun_id, -run.id)
-    ORDER BY 1, 2
-"""
-
-
-def run_means(study: Study, cells: Iterable[Cell]) -> dict[int, dict[int, float]]:
-    """Return the means of those cells that were repeated, by the co-run they are of.
-
-    A run of no co-run has the negative of its own id instead: it has no partners.
-    """
-    several = [cell.pk for cell in cells if cell.n > 1]
-    with connection.cursor() as cursor:
-        cursor.execute(RUN_MEANS, [study.pk, several])
-        means: dict[int, dict[int, float]] = defaultdict(dict)
-        for cell_id, corun, mean in cursor.fetchall():
-            means[cell_id][corun] = mean
-    return dict(means)
-
-
-def together(slots: Sequence[Cell], means: Means) -> Rows:
-    """Return one row a co-run; the means of all runs where they name no co-runs.
-
-    Every slot must be one figure.
-    """
-    each = [means.get(cell.pk, {}) for cell in slots]
-    if not each:
-        return ()
-    shared = sorted(set(each[0]).intersection(*each[1:]))
-    if len(shared) > 1:
-        return tuple(tuple(of[key] for of in each) for key in shared)
-    return (tuple(cell.mean or 0.0 for cell in slots),)
-
-
-def mean_of(cell: Cell) -> float | None:
-    """Return the mean of a cell; None where no single figure describes its runs."""
-    return cell_figure(cell).value
 
 
 @dataclass(frozen=True)
@@ -153,6 +55,10 @@ class SlotValue:
     n: int
     cell_id: int
 
+    @classmethod
+    def of(cls, cell: Cell, unit: str) -> "SlotValue":
+        return cls(cell.slot, cell_figure(cell, unit), cell.n, cell.pk)
+
     @property
     def value(self) -> float | None:
         """The mean; None where no single figure describes the runs."""
@@ -160,7 +66,7 @@ class SlotValue:
 
 
 @dataclass(frozen=True)
-class Slots:
+class CoRunSlots:
     """One case that several VMs of a system ran together.
 
     ``slots`` are those that were reported, ``missing`` the others of ``vms``; a missing
@@ -179,7 +85,7 @@ class Slots:
     printed: Mapping[str, float]
     single: SlotValue | None
     native: SlotValue | None
-    coruns: Rows
+    coruns: SlotRows
 
     @property
     def doubted(self) -> tuple[Sentence, ...]:
@@ -194,16 +100,44 @@ class Slots:
     @property
     def values(self) -> tuple[float, ...]:
         """The means of the slots; none where one of them has none."""
-        means = [each.value for each in self.slots]
+        means = [slot.value for slot in self.slots]
         known = tuple(value for value in means if value is not None)
         return known if len(known) == len(means) else ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class CoRunFigures:
+    """None is what is not known; ``reasons`` says why for targets and fairness.
+
+    ``sum`` is recomputed where all slots are there, else the printed one; times have
+    none. ``virtual`` cores of all VMs share ``cores`` physical ones.
+    """
+
+    sum: float | None
+    is_sum_printed: bool
+    mean: float | None
+    minimum: float | None
+    maximum: float | None
+    jain: float | None
+    jain_low: float | None
+    jain_high: float | None
+    repeated: int
+    sum_check: formulas.SumCheck | None
+    scaling: float | None
+    scaling_to_native: float | None
+    slowdown: float | None
+    interference: float | None
+    target: formulas.Target | None
+    virtual: int | None
+    cores: int | None
+    reasons: tuple[str, ...]
+
+
 @dataclass(frozen=True)
-class CoRun:
+class ComparedCoRun:
     """The slots of one case and what follows from them."""
 
-    of: Slots
+    of: CoRunSlots
     figures: CoRunFigures
 
 
@@ -213,18 +147,20 @@ class Curve:
 
     case: Case
     system: System
-    consolidation: Consolidation
+    consolidation: formulas.Consolidation
 
 
 @dataclass(frozen=True)
-class CoRuns:
+class StudyCoRuns:
     """Everything that ran together in a study, in the order of its pages."""
 
-    coruns: tuple[CoRun, ...]
+    coruns: tuple[ComparedCoRun, ...]
     curves: tuple[Curve, ...]
 
 
-def study_coruns(study: Study, *, filters: Mapping[str, Any] | None = None) -> CoRuns:
+def study_coruns(
+    study: Study, *, filters: Mapping[str, Any] | None = None
+) -> StudyCoRuns:
     """Return a study's co-runs, in seven queries.
 
     ``filters`` are look-ups on Cell. They narrow what is returned; a co-run under load
@@ -232,12 +168,13 @@ def study_coruns(study: Study, *, filters: Mapping[str, Any] | None = None) -> C
     """
     chosen = dict(filters or {})
     scenario = chosen.pop("scenario", None)
-    groups = groups_of(study, chosen)
-    singles = singles_of(study, groups.values())
-    means = run_means(study, [*cells_of(groups), *singles.values()])
-    built = _Builder(groups, singles, natives_of(groups), means)
-    coruns = sorted(
-        map(built.corun, groups),
+    measured = MeasuredCells.of(study, chosen)
+    coruns = []
+    for key in measured.groups:
+        slots = measured.slots_of(key)
+        figures = _figures(slots, *measured.beside(key))
+        coruns.append(ComparedCoRun(slots, figures))
+    coruns.sort(
         key=lambda corun: (
             rank(COMPONENTS, corun.of.case.component),
             corun.of.case.tool,
@@ -248,52 +185,115 @@ def study_coruns(study: Study, *, filters: Mapping[str, Any] | None = None) -> C
             rank(SCENARIOS, corun.of.scenario),
             corun.of.vms,
             corun.of.load,
-        ),
+        )
     )
-    wanted = tuple(each for each in coruns if scenario in (None, each.of.scenario))
-    return CoRuns(wanted, tuple(_curves(wanted, means, singles)))
+    wanted = tuple(it for it in coruns if scenario in (None, it.of.scenario))
+    return StudyCoRuns(wanted, tuple(_curves(wanted, measured)))
+
+
+RUN_MEANS = f"""
+    SELECT cell.id, coalesce(run.corun_id, -run.id), avg(sample.value)
+    {CELL_SAMPLES}
+    WHERE cell.study_id = %s AND cell.id = ANY(%s)
+    GROUP BY cell.id, coalesce(run.corun_id, -run.id)
+    ORDER BY 1, 2
+"""
 
 
 @dataclass(frozen=True)
-class _Builder:
-    """All cells of a study that a co-run may lean on."""
+class MeasuredCells:
+    """All cells of a study that a co-run may lean on.
 
-    groups: Groups
-    singles: Singles
+    ``groups`` has the cells of each co-run by their slots, ``singles`` what each system
+    did with one VM alone by system and case, ``natives`` the cell of the bare machine
+    that each cell is set against. ``means`` are those of cells that were repeated, by
+    the co-run they are of; a run of no co-run has the negative of its own id instead:
+    it has no partners. Read in seven queries.
+    """
+
+    groups: Mapping[GroupKey, Mapping[str, Cell]]
+    singles: Mapping[tuple[int, int], Cell]
     natives: Mapping[int, Cell]
-    means: Means
+    means: Mapping[int, Mapping[int, float]]
 
-    def corun(self, key: GroupKey) -> CoRun:
-        slots = self.groups[key]
-        parts = sorted(filter(is_slot, slots), key=int)
-        first = slots[parts[0]] if parts else next(iter(slots.values()))
-        single = self.singles.get((first.system_id, first.case_id))
-        whole = slots.get("sum") or slots.get("mean") or first
-        native = self.natives.get(whole.pk)
-        missing = _missing(first, parts)
+    @classmethod
+    def of(cls, study: Study, filters: Mapping[str, Any]) -> "MeasuredCells":
+        known = Cell.objects.filter(study=study, n__gt=0).only(*BRIEF)
+        cells = list(known.filter(scenario__in=TOGETHER, **filters).order_by("pk"))
+        # Few, and shared by many cells: each is read once.
+        cases = Case.objects.in_bulk({cell.case_id for cell in cells})
+        hosted = System.objects.select_related("host")
+        systems = hosted.in_bulk({cell.system_id for cell in cells})
+        groups: dict[GroupKey, dict[str, Cell]] = defaultdict(dict)
+        for cell in cells:
+            cell.case, cell.system = cases[cell.case_id], systems[cell.system_id]
+            if _is_vm(cell.slot) or cell.slot in TOTALS:
+                key = (cell.system_id, cell.case_id, cell.scenario, cell.vms, cell.load)
+                groups[key][cell.slot] = cell
+        grouped = [cell for slots in groups.values() for cell in slots.values()]
+
+        alone = known.filter(
+            scenario=SINGLE,
+            slot__in=ALONE,
+            system__in={cell.system_id for cell in grouped},
+            case__in={cell.case_id for cell in grouped},
+        ).order_by("pk")
+        worst_first = sorted(alone, key=lambda cell: -ALONE.index(cell.slot))
+        singles = {(cell.system_id, cell.case_id): cell for cell in worst_first}
+
+        against = Efficiency.objects.filter(
+            cell__in=[cell.pk for cell in grouped],
+            state__in=OF_NATIVE,
+            baseline__system__hypervisor=platforms.NATIVE,
+        )
+        pairs = dict(against.values_list("cell", "baseline"))
+        bare = Cell.objects.only(*BRIEF).in_bulk(set(pairs.values()))
+        # One may be taken away since its pair was read.
+        natives = {pk: bare[base] for pk, base in pairs.items() if base in bare}
+
+        means: dict[int, dict[int, float]] = defaultdict(dict)
+        several = [cell.pk for cell in (*grouped, *singles.values()) if cell.n > 1]
+        with connection.cursor() as cursor:
+            cursor.execute(RUN_MEANS, [study.pk, several])
+            for cell_id, corun, mean in cursor.fetchall():
+                means[cell_id][corun] = mean
+        return cls(dict(groups), singles, natives, dict(means))
+
+    def slots_of(self, key: GroupKey) -> CoRunSlots:
+        """Return what was measured in a co-run and beside it."""
+        cells = self.groups[key]
+        names = sorted(filter(_is_vm, cells), key=int)
+        first = cells[names[0]] if names else next(iter(cells.values()))
         unit = first.case.unit
-        values = tuple(_slot(slots[name], unit) for name in parts)
-        is_whole = not missing and all(each.value is not None for each in values)
-        rows = together([slots[p] for p in parts], self.means) if is_whole else ()
-        given = Slots(
+        slots = tuple(SlotValue.of(cells[name], unit) for name in names)
+        missing = _missing(first, names)
+        is_whole = not missing and all(slot.value is not None for slot in slots)
+        means = {kind: _mean(cells[kind]) for kind in TOTALS if kind in cells}
+        rows: SlotRows = ()  # none while a slot is missing
+        if names and is_whole:
+            repeated = [self.means.get(cells[name].pk, {}) for name in names]
+            shared = sorted(set(repeated[0]).intersection(*repeated[1:]))
+            rows = tuple(tuple(of[corun] for of in repeated) for corun in shared)
+            # The means of all runs, where they name no co-runs.
+            if len(rows) < 2:
+                rows = (tuple(cells[name].mean or 0.0 for name in names),)
+
+        single = self.singles.get((first.system_id, first.case_id))
+        native = self.natives.get((cells.get("sum") or cells.get("mean") or first).pk)
+        return CoRunSlots(
             id=first.pk,
             case=first.case,
             system=first.system,
             scenario=first.scenario,
-            vms=first.vms or len(parts),
+            vms=first.vms or len(names),
             load=first.load,
-            slots=values,
+            slots=slots,
             missing=missing,
-            printed={
-                kind: mean
-                for kind in TOTALS
-                if kind in slots and (mean := mean_of(slots[kind])) is not None
-            },
-            single=_slot(single, unit) if single else None,
-            native=_slot(native, unit) if native else None,
+            printed={kind: mean for kind, mean in means.items() if mean is not None},
+            single=SlotValue.of(single, unit) if single else None,
+            native=SlotValue.of(native, unit) if native else None,
             coruns=rows,
         )
-        return CoRun(given, corun_figures(_evidence(given, *self._others(key))))
 
     @cached_property
     def _parallel(self) -> Mapping[tuple[int, int], Mapping[int, Mapping[str, Cell]]]:
@@ -304,93 +304,195 @@ class _Builder:
                 by_vms[system, case][vms] = slots
         return by_vms
 
-    def _others(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
+    def beside(self, key: GroupKey) -> tuple[float | None, Mapping[int, float]]:
         """Return the same VMs without the other load, and the mean time by VMs."""
         system, case, scenario, vms, _ = key
         alike = self._parallel.get((system, case), {})
-        is_alone = scenario == COMBINED and vms in alike
-        alone = _total(alike[vms]) if is_alone else None
-        full = {}
-        for count, slots in alike.items():
-            parts = [cell for slot, cell in slots.items() if is_slot(slot)]
-            if not parts:
-                mean = mean_of(slots["mean"]) if "mean" in slots else None
-            elif (mean := _added(parts)) is not None:
-                mean /= len(parts)
+        without = None
+        times = {}
+        for count, cells in alike.items():
+            vm_cells = [cell for slot, cell in cells.items() if _is_vm(slot)]
+            values = [_mean(cell) for cell in vm_cells]
+            known = [value for value in values if value is not None]
+            total = sum(known) if len(known) == len(values) else None
+            mean = _mean(cells["mean"]) if "mean" in cells else None
+            if vm_cells:
+                mean = None if total is None else total / len(vm_cells)
             if mean:
-                full[count] = mean
-        return alone, full
+                times[count] = mean
+            if count == vms and "sum" in cells:
+                without = _mean(cells["sum"])
+            elif count == vms and vm_cells:
+                names = sorted(cell.slot for cell in vm_cells)
+                without = None if _missing(vm_cells[0], names) else total
+        return without if scenario == COMBINED else None, times
 
 
-def _evidence(slots: Slots, alone: float | None, full: Mapping[int, float]) -> Evidence:
-    return Evidence(
-        better=slots.case.better,
-        component=slots.case.component,
-        unit=slots.case.unit,
-        scenario=slots.scenario,
-        vms=slots.vms,
-        vcpus=slots.system.vcpus,
-        host_facts=slots.system.host.facts,
-        slots=slots.values,
-        doubted=slots.doubted,
-        is_whole=not slots.missing,
-        coruns=slots.coruns,
-        printed_sum=slots.printed.get("sum"),
-        printed_mean=slots.printed.get("mean"),
-        single=slots.single.value if slots.single else None,
-        native=slots.native.value if slots.native else None,
-        alone=alone,
-        full=full,
+def _is_vm(slot: str) -> bool:
+    """Whether a slot is one of the VMs: 1, 2, ... in plain digits."""
+    return slot.isascii() and slot.isdigit()
+
+
+def _mean(cell: Cell) -> float | None:
+    """Return the mean of a cell; None where no single figure describes its runs."""
+    return cell_figure(cell).value
+
+
+def _missing(cell: Cell, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the slots that should be there; under load others do other work."""
+    if cell.scenario in BESIDE_OTHER_WORK or not names:
+        return ()
+    # Some count their VMs from 0.
+    first = 0 if names[0] == "0" else 1
+    wanted = map(str, range(first, first + (cell.vms or 0)))
+    return tuple(slot for slot in wanted if slot not in names)
+
+
+def _figures(
+    of: CoRunSlots, without: float | None, times: Mapping[int, float]
+) -> CoRunFigures:
+    """Return the figures of a co-run.
+
+    ``without`` is what the same VMs did without the other load, ``times`` the mean time
+    of a VM by how many there were.
+    """
+    values, better = of.values, of.case.better
+    is_whole = bool(values) and not of.missing
+    reasons: list[str] = []
+    if of.doubted:
+        side, *others = of.doubted
+        reasons.append(
+            Sentence(
+                "No single figure describes {side} and {n} more: nothing is made of "
+                "them.",
+                side=side,
+                n=len(others),
+            )
+            if others
+            else Sentence(
+                "No single figure describes {side}: nothing is made of it.", side=side
+            )
+        )
+    total, printed_sum = None, of.printed.get("sum")
+    if better != "lower" and of.scenario not in BESIDE_OTHER_WORK:
+        total = sum(values) if is_whole else printed_sum
+    mean = sum(values) / len(values) if is_whole else of.printed.get("mean")
+    shares = _fairness(of, reasons) if is_whole and len(values) > 1 else None
+    sum_check = None
+    if is_whole and printed_sum is not None and better != "lower" and any(values):
+        with suppress(ValueError):  # a slot below 0 is nothing that could be added up
+            sum_check = formulas.check_sum(values, printed_sum)
+
+    single = of.single.value if of.single else None
+    native = of.native.value if of.native else None
+    under, alone = (total, without) if of.scenario == COMBINED else (None, None)
+    if of.scenario in BESIDE_OTHER_WORK:
+        under, alone = (values[0] if values else None), single
+    rate = total if better == "higher" else None
+    pace = mean if better != "neither" else None
+    target = _target(of, mean, times, reasons)
+    return CoRunFigures(
+        sum=total,
+        is_sum_printed=total is not None and not is_whole,
+        mean=mean,
+        minimum=min(values) if is_whole else None,
+        maximum=max(values) if is_whole else None,
+        jain=shares.jain if shares else None,
+        jain_low=shares.low if shares else None,
+        jain_high=shares.high if shares else None,
+        repeated=len(of.coruns),
+        sum_check=sum_check,
+        scaling=_ratio(formulas.scaling, rate, single),
+        scaling_to_native=_ratio(formulas.scaling, rate, native),
+        slowdown=_ratio(formulas.slowdown, pace, single),
+        interference=formulas.interference(under, alone) if under and alone else None,
+        target=target,
+        virtual=of.vms * of.system.vcpus if of.system.vcpus else None,
+        cores=platforms.cores(of.system.host.facts),
+        reasons=tuple(reasons),
     )
 
 
-def _missing(cell: Cell, parts: Sequence[str]) -> tuple[str, ...]:
-    """Return the slots that should be there; under load others do other work."""
-    if cell.scenario in BESIDE_OTHER_WORK or not parts:
-        return ()
-    first = 0 if parts[0] == "0" else 1
-    wanted = map(str, range(first, first + (cell.vms or 0)))
-    return tuple(slot for slot in wanted if slot not in parts)
+def _fairness(of: CoRunSlots, reasons: list[str]) -> formulas.Fairness | None:
+    """Return how fairly slots shared; of times, their reciprocals did."""
+    rows, better = of.coruns, of.case.better
+    if better == "neither":
+        return None
+    if better == "lower":
+        if not all(value > 0 for row in rows for value in row):
+            reasons.append(Sentence("A slot reads 0: a time of 0 has no speed."))
+            return None
+        rows = tuple(tuple(1 / value for value in row) for row in rows)
+    try:
+        return formulas.fairness(rows)
+    except ValueError as error:
+        reasons.append(Sentence("No index of fairness: {why}.", why=error.args[0]))
+        return None
 
 
-def _slot(cell: Cell, unit: str) -> SlotValue:
-    return SlotValue(cell.slot, cell_figure(cell, unit), cell.n, cell.pk)
+def _target(
+    of: CoRunSlots,
+    mean: float | None,
+    times: Mapping[int, float],
+    reasons: list[str],
+) -> formulas.Target | None:
+    """Set a time of work for the CPU against what the cores allow."""
+    case, vcpus = of.case, of.system.vcpus
+    is_time = (case.component, case.better, case.unit) == ("CPU", "lower", "s")
+    if not is_time or of.scenario != PARALLEL or not mean:
+        return None
+    cores = platforms.cores(of.system.host.facts)
+    single = of.single.value if of.single else None
+    if not vcpus:
+        reasons.append(Sentence("No target: how many vCPUs a VM has is not stated."))
+    elif cores is None:
+        reasons.append(
+            Sentence("No target: how many cores the machine has is not stated.")
+        )
+    elif not single:
+        # That its runs are in doubt has been said.
+        if ONE_ALONE not in of.doubted:
+            reasons.append(Sentence("No target: one VM alone was not measured."))
+    else:
+        # As many VMs as there are cores; their time is no target of itself.
+        vms, rest = divmod(cores, vcpus)
+        full = None if rest or vms == of.vms else times.get(vms)
+        virtual = of.vms * vcpus
+        return formulas.cpu_target(
+            mean, single_s=single, virtual=virtual, cores=cores, full_s=full
+        )
+    return None
 
 
-def _total(slots: Mapping[str, Cell]) -> float | None:
-    if "sum" in slots:
-        return mean_of(slots["sum"])
-    parts = [cell for slot, cell in slots.items() if is_slot(slot)]
-    whole = parts and not _missing(parts[0], sorted(filter(is_slot, slots)))
-    return _added(parts) if whole else None
-
-
-def _added(cells: Sequence[Cell]) -> float | None:
-    """Return the sum of cells that are one figure each."""
-    values = [mean_of(cell) for cell in cells]
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+def _ratio(
+    formula: Callable[[Sequence[float], float], float],
+    total: float | None,
+    base: float | None,
+) -> float | None:
+    if not total or not base or min(total, base) <= 0:
+        return None
+    with suppress(ValueError):  # beyond all rates
+        return formula([total], base)
+    return None
 
 
 def _curves(
-    coruns: Sequence[CoRun],
-    means: Means,
-    singles: Singles,
-) -> Iterable[Curve]:
-    """Return the curves that have two points; times have no sum."""
-    curves: dict[tuple[int, int], list[Slots]] = defaultdict(list)
-    for each in coruns:
-        slots = each.of
-        is_rate = slots.case.better == "higher" and each.figures.jain is not None
+    coruns: Sequence[ComparedCoRun], measured: MeasuredCells
+) -> Iterator[Curve]:
+    """Yield the curves that have two points; times have no sum."""
+    curves: dict[tuple[int, int], list[CoRunSlots]] = defaultdict(list)
+    for corun in coruns:
+        slots = corun.of
+        is_rate = slots.case.better == "higher" and corun.figures.jain is not None
         if slots.scenario == PARALLEL and is_rate and len(slots.slots) == slots.vms:
             curves[slots.system.pk, slots.case.pk].append(slots)
     for place, members in curves.items():
-        points: dict[int, Rows] = {each.vms: each.coruns for each in members}
-        single = singles.get(place)
-        if single and (mean := mean_of(single)) is not None:
-            alone = list(means.get(single.pk, {}).values()) or [mean]
+        points: dict[int, SlotRows] = {slots.vms: slots.coruns for slots in members}
+        single = measured.singles.get(place)
+        if single and (mean := _mean(single)) is not None:
+            alone = list(measured.means.get(single.pk, {}).values()) or [mean]
             if min(alone) > 0:
                 points[1] = tuple((value,) for value in alone)
         if len(points) > 1:
-            curve = consolidation(points)
+            curve = formulas.consolidation(points)
             yield Curve(members[0].case, members[0].system, curve)

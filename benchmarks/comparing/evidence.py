@@ -22,7 +22,7 @@ from benchmarks.analysis.baselines import (
 from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.analysis.verdicts import runs_for_width, width_sentence
-from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
@@ -34,7 +34,7 @@ from benchmarks.uploads.runs import visible_runs
 from benchmarks.viewer import Viewer
 
 SAMPLES_SHOWN = 5_000
-KEY = ("study_id", "system_id", "scenario", "vms", "slot", "load")
+KEY = ("study_id", "system_id", *CIRCUMSTANCES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class RunValue:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CellEvidence:
     """A cell with the runs it was summarised from, and those it was set against.
 
     ``flags`` are those of both sides: either withholds the verdict.
@@ -147,7 +147,7 @@ class Evidence:
 
 def evidence(
     viewer: Viewer, study: Study, cell_id: int, reference_id: int | None
-) -> Evidence:
+) -> CellEvidence:
     """Return a cell's evidence, against native or a chosen reference system.
 
     Raises NotFoundError when the study has no such cell or system.
@@ -162,19 +162,28 @@ def evidence(
         if system is None:
             raise NotFoundError(Sentence("system"), reference_id)
         reference = Reference.of(cell.study, system)
+        same = ("case_id", "study_id", *CIRCUMSTANCES)
+        wanted = {name: getattr(cell, name) for name in same}
+        wanted["system_id"] = system.pk
+    else:
+        stored = getattr(cell, "efficiency", None)
+        wanted = {"pk": stored.baseline_id if stored else None}
     verdicts = study_verdicts(study, reference.system if reference else None)
     row = comparison_row(cell, reference, verdicts.of(cell.pk))
-    baseline = _baseline(viewer, cell, reference)
+
+    # The viewer may not be allowed to see what a cell was set against.
+    visible = Cell.objects.visible_to(viewer).filter(**wanted).exclude(pk=cell.pk)
+    baseline = visible.select_related("system__host", "study__lab", "case").first()
     samples, baseline_samples = cell_samples(cell), cell_samples(baseline)
     means = _run_means(cell, samples), _run_means(baseline, baseline_samples)
-    wanted = [pk for side in means for pk, _mean, _n in side]
-    runs = visible_runs(viewer, pk__in=wanted).in_bulk()
-    sides = [each.pk for each in (cell, baseline) if each is not None]
+    run_ids = [pk for side in means for pk, _mean, _n in side]
+    runs = visible_runs(viewer, pk__in=run_ids).in_bulk()
     own, other = (
         tuple(RunValue(runs[pk], mean, n) for pk, mean, n in side if pk in runs)
         for side in means
     )
-    return Evidence(
+    sides = [side.pk for side in (cell, baseline) if side is not None]
+    return CellEvidence(
         row=row,
         cell=cell,
         baseline=baseline,
@@ -185,19 +194,6 @@ def evidence(
         flags=tuple(visible_flags(viewer, cells__in=sides).distinct()),
         tested=verdicts.tested,
     )
-
-
-def _baseline(viewer: Viewer, cell: Cell, reference: Reference | None) -> Cell | None:
-    """Return the cell that this one was set against, where the viewer may see it."""
-    if reference is None:
-        stored = getattr(cell, "efficiency", None)
-        wanted = {"pk": stored.baseline_id if stored else None}
-    else:
-        same = ("case_id", "study_id", "scenario", "vms", "slot", "load")
-        wanted = {name: getattr(cell, name) for name in same}
-        wanted["system_id"] = reference.system.pk
-    cells = Cell.objects.visible_to(viewer).filter(**wanted).exclude(pk=cell.pk)
-    return cells.select_related("system__host", "study__lab", "case").first()
 
 
 def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float, int]]:

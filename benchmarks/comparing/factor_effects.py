@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 from benchmarks.analysis.factor_effects.design import Observation, Side, log_m2
 from benchmarks.analysis.factor_effects.effects import (
@@ -20,24 +20,25 @@ from benchmarks.comparing.rows import Facets, comparison_rows, facets
 from benchmarks.comparing.table import (
     OPTIONS,
     PROPERTIES,
-    CaseGroup,
     Fact,
     comparison_table,
     rank,
 )
-from benchmarks.models import Cell, Study, System
+from benchmarks.models import Cell, Study
 from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 
 Response = Literal["efficiency", "value"]
 Reason = Literal["no_ratio", "not_positive", "implausible"]
 RESPONSES: tuple[Response, ...] = ("efficiency", "value")
+DIRECTED = ("higher", "lower")
+SCATTER = ("m2", "efficiency__baseline_id", "efficiency__baseline__m2")
 FARTHEST = 100.0
 """An efficiency farther from 1 is a slip of a unit, not a hypervisor's doing."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRow:
     """A cell beside its baseline, with the scatter of both (squared deviations)."""
 
     row: ComparisonRow
@@ -54,7 +55,7 @@ class Responses:
     left_out: Mapping[Reason, int]
 
 
-def responses_of(cells: Iterable[Measured], response: Response) -> Responses:
+def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
     """Take the logarithms of one case's cells."""
     cells = list(cells)
     names = {name for cell in cells for name in cell.row.system.options}
@@ -78,7 +79,9 @@ def complete(cases: Sequence[Responses]) -> tuple[int, ...]:
     sets = Counter(frozenset(case.observations) for case in cases if case.observations)
     if not sets:
         return ()
-    systems = max(sets, key=lambda each: (len(each), sets[each], sorted(each)))
+    systems = max(
+        sets, key=lambda systems: (len(systems), sets[systems], sorted(systems))
+    )
     return tuple(
         place for place, case in enumerate(cases) if case.observations.keys() >= systems
     )
@@ -90,10 +93,20 @@ def averaged(cases: Sequence[Responses]) -> tuple[Observation, ...]:
     The errors of the cases are independent: a mean over K of them has the K-th part of
     their mean variance.
     """
-    systems = sorted(set.intersection(*(set(case.observations) for case in cases)))
-    return tuple(
-        _mean([case.observations[system] for case in cases]) for system in systems
-    )
+    means = []
+    for system in sorted(set.intersection(*(set(case.observations) for case in cases))):
+        same = [case.observations[system] for case in cases]
+        baselines = tuple(each.baseline for each in same)
+        mean = replace(
+            same[0],
+            log_response=math.fsum(each.log_response for each in same) / len(same),
+            runs=_mean_side([each.runs for each in same]),
+            # One whose native run is not known shares its error with nobody.
+            baseline=None if None in baselines else baselines,
+            baseline_runs=_mean_side([each.baseline_runs for each in same]),
+        )
+        means.append(mean)
+    return tuple(means)
 
 
 def levels_of(row: ComparisonRow, options: Sequence[str]) -> dict[str, str]:
@@ -110,7 +123,7 @@ def levels_of(row: ComparisonRow, options: Sequence[str]) -> dict[str, str]:
 
 
 def _observation(
-    cell: Measured, response: Response, options: Sequence[str]
+    cell: MeasuredRow, response: Response, options: Sequence[str]
 ) -> Observation | Reason:
     row = cell.row
     levels = levels_of(row, options)
@@ -136,18 +149,6 @@ def _observation(
     )
 
 
-def _mean(observations: Sequence[Observation]) -> Observation:
-    logs = [each.log_response for each in observations]
-    baselines = tuple(each.baseline for each in observations)
-    return replace(
-        observations[0],
-        log_response=math.fsum(logs) / len(logs),
-        runs=_mean_side([each.runs for each in observations]),
-        baseline=None if None in baselines else baselines,
-        baseline_runs=_mean_side([each.baseline_runs for each in observations]),
-    )
-
-
 def _mean_side(sides: Sequence[Side]) -> Side:
     n = min(side.n for side in sides)
     if n < 2:
@@ -156,12 +157,8 @@ def _mean_side(sides: Sequence[Side]) -> Side:
     return Side(n, (n - 1) * variances / len(sides) ** 2)
 
 
-DIRECTED = ("higher", "lower")
-SCATTER = ("m2", "efficiency__baseline_id", "efficiency__baseline__m2")
-
-
 @dataclass(frozen=True)
-class Subject:
+class CaseSubject:
     """A case in its circumstances; ``facts`` tell it from its neighbours."""
 
     case_id: int
@@ -181,7 +178,7 @@ class Analysis:
     """
 
     component: str
-    subjects: tuple[Subject, ...]
+    subjects: tuple[CaseSubject, ...]
     observations: tuple[Observation, ...]
     left_out: Mapping[Reason, int]
 
@@ -233,7 +230,18 @@ def study_effects(
     filters = {"scenario": chosen}
     if component:
         filters["case__component"] = component
-    measured = _measured(viewer, study, filters, menu.systems)
+    cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0, **filters)
+    scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
+    measured = []
+    for row in comparison_rows(study, systems=menu.systems, filters=filters):
+        if row.id in scatter:
+            m2, baseline_id, baseline_m2 = scatter[row.id]
+            measured.append(
+                MeasuredRow(row, m2 or 0.0, baseline_id, baseline_m2 or 0.0)
+            )
+    guests = [cell for cell in measured if cell.row.system.hypervisor != NATIVE]
+    measured = guests or measured
+
     has_efficiency = any(cell.row.shown.efficiency is not None for cell in measured)
     taken = response or ("efficiency" if has_efficiency else "value")
     return StudyEffects(
@@ -245,36 +253,26 @@ def study_effects(
     )
 
 
-def _measured(
-    viewer: Viewer,
-    study: Study,
-    filters: Mapping[str, Any],
-    systems: Iterable[System],
-) -> list[Measured]:
-    """Return the cells with their scatter, from plain values, in three queries."""
-    cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0, **filters)
-    scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
-    rows = comparison_rows(study, systems=systems, filters=filters)
-    measured = []
-    for row in rows:
-        if row.id in scatter:
-            m2, baseline_id, baseline_m2 = scatter[row.id]
-            measured.append(Measured(row, m2 or 0.0, baseline_id, baseline_m2 or 0.0))
-    guests = [cell for cell in measured if cell.row.system.hypervisor != NATIVE]
-    return guests or measured
-
-
 def _components(
-    measured: Sequence[Measured], response: Response
+    measured: Sequence[MeasuredRow], response: Response
 ) -> Iterator[ComponentEffects]:
     by_id = {each.row.id: each for each in measured}
     table = comparison_table([each.row for each in measured])
     for component, groups in groupby(table.groups, key=lambda group: group.component):
-        cases = [
-            (subject, responses_of([by_id[row.id] for row in rows], response))
-            for group in groups
-            for subject, rows in _cases(group)
-        ]
+        cases = []
+        for row in (row for group in groups for row in group.rows):
+            cells = [cell for cell in row.cells if cell is not None]
+            first = cells[0]
+            subject = CaseSubject(
+                case_id=first.case.id,
+                case=first.case.label,
+                tool=first.case.tool_title,
+                unit=first.shown.unit,
+                better=first.shown.better,
+                facts=row.facts,
+            )
+            responses = responses_of([by_id[cell.id] for cell in cells], response)
+            cases.append((subject, responses))
         yield ComponentEffects(
             component=component,
             whole=_whole(component, cases),
@@ -290,38 +288,19 @@ def _components(
         )
 
 
-def _cases(group: CaseGroup) -> Iterator[tuple[Subject, list[ComparisonRow]]]:
-    for row in group.rows:
-        cells = [cell for cell in row.cells if cell is not None]
-        first = cells[0]
-        yield (
-            Subject(
-                case_id=first.case.id,
-                case=first.case.label,
-                tool=first.case.tool_title,
-                unit=first.shown.unit,
-                better=first.shown.better,
-                facts=row.facts,
-            ),
-            cells,
-        )
-
-
 def _whole(
-    component: str, cases: Sequence[tuple[Subject, Responses]]
+    component: str, cases: Sequence[tuple[CaseSubject, Responses]]
 ) -> Analysis | None:
     directed = [case for case in cases if case[0].better in DIRECTED]
-    taken = [
-        directed[place] for place in complete([answers for _, answers in directed])
-    ]
-    if not taken:
+    places = complete([responses for _, responses in directed])
+    if not places:
         return None
     left_out: Counter[Reason] = Counter()
-    for _, answers in cases:
-        left_out.update(answers.left_out)
+    for _, responses in cases:
+        left_out.update(responses.left_out)
     return Analysis(
         component,
-        tuple(subject for subject, _ in taken),
-        averaged([answers for _, answers in taken]),
+        tuple(directed[place][0] for place in places),
+        averaged([directed[place][1] for place in places]),
         dict(left_out),
     )

@@ -44,6 +44,29 @@ class Path:
     flags: tuple[Flag, ...]
     figure: CellFigure
 
+    @classmethod
+    def of(cls, cell: Cell, flags: Iterable[Flag]) -> "Path":
+        """Return a cell whose case says from where to where."""
+        named = cell.case.parameters
+        ends = (named["from"], named["to"])
+        hosts = (named.get("from_host", ""), named.get("to_host", ""))
+        medium = medium_of(cell.scenario, ends, hosts)
+        rate = line_rate_bit_per_s(cell.system.host.facts) if medium == "wire" else None
+        line_rate = None
+        if rate is not None and cell.case.better == "higher":
+            # A metric that is no throughput has no line to be set against.
+            with suppress(UnitError):
+                line_rate = units.convert(rate, "bit/s", cell.case.unit)
+        return cls(
+            cell=cell,
+            ends=ends,
+            hosts=hosts,
+            medium=medium,
+            line_rate=line_rate,
+            flags=tuple(flags),
+            figure=cell_figure(cell, cell.case.unit),
+        )
+
     @property
     def flag_ids(self) -> list[int]:
         return [flag.pk for flag in self.flags]
@@ -119,16 +142,27 @@ def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
     """Return the metrics of a study that know from where to where they were
     measured, in five queries, or in one where there are none."""
     measured = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0)
-    paths = measured.filter(case__parameters__has_keys=["from", "to"])
-    shared = paths.prefetch_related("case", "system__host")
+    between = measured.filter(case__parameters__has_keys=["from", "to"])
+    shared = between.prefetch_related("case", "system__host")
     cells = list(shared.only(*BRIEF, "m2", "decimals").order_by("pk"))
-    flags = _flags(viewer, study, cells) if cells else {}
+
+    # Only flags of these cells that nobody dismissed: others have thousands.
+    flags: dict[int, list[Flag]] = defaultdict(list)
+    if cells:
+        undismissed = visible_flags(viewer, study=study).exclude(status="dismissed")
+        links = Flag.cells.through._default_manager.filter(
+            cell__in=[cell.pk for cell in cells],
+            flag__in=undismissed.order_by().values("pk"),
+        )
+        for link in links.select_related("flag").order_by("flag"):
+            flags[link.cell_id].append(link.flag)
+
     groups: dict[str, list[Path]] = defaultdict(list)
     for cell in cells:
         case = cell.case
         others = {k: v for k, v in case.parameters.items() if k not in ENDS}
         key = json.dumps([case.tool, case.metric, sorted(others.items()), cell.load])
-        groups[key].append(_path(cell, flags.get(cell.pk, ())))
+        groups[key].append(Path.of(cell, flags.get(cell.pk, ())))
 
     def place(metric: NetworkMetric) -> tuple[Any, ...]:
         names = [known.name for known in tools.get(metric.tool).metrics]
@@ -138,45 +172,15 @@ def study_network(viewer: Viewer, study: Study) -> tuple[NetworkMetric, ...]:
     return tuple(sorted(metrics, key=place))
 
 
-def _flags(
-    viewer: Viewer, study: Study, cells: Iterable[Cell]
-) -> dict[int, list[Flag]]:
-    """Return the flags of these cells that nobody dismissed; others have thousands."""
-    undismissed = visible_flags(viewer, study=study).exclude(status="dismissed")
-    links = Flag.cells.through._default_manager.filter(
-        cell__in=[cell.pk for cell in cells],
-        flag__in=undismissed.order_by().values("pk"),
-    )
-    by_cell: dict[int, list[Flag]] = defaultdict(list)
-    for link in links.select_related("flag").order_by("flag"):
-        by_cell[link.cell_id].append(link.flag)
-    return by_cell
-
-
-def _path(cell: Cell, flags: Iterable[Flag]) -> Path:
-    named = cell.case.parameters
-    ends = (named["from"], named["to"])
-    hosts = (named.get("from_host", ""), named.get("to_host", ""))
-    medium = medium_of(cell.scenario, ends, hosts)
-    rate = line_rate_bit_per_s(cell.system.host.facts) if medium == "wire" else None
-    line_rate = None
-    if rate is not None and cell.case.better == "higher":
-        # A metric that is no throughput has no line to be set against.
-        with suppress(UnitError):
-            line_rate = units.convert(rate, "bit/s", cell.case.unit)
-    return Path(
-        cell=cell,
-        ends=ends,
-        hosts=hosts,
-        medium=medium,
-        line_rate=line_rate,
-        flags=tuple(flags),
-        figure=cell_figure(cell, cell.case.unit),
-    )
-
-
 def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
-    names = _settings(paths)
+    # A trait that goes with the sender (dom0 of the nodes, guests of the VMs) tells
+    # nothing that its name does not; one that one sender had in two ways is a setting.
+    ways: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for path in paths:
+        for name, value in path.traits.items():
+            ways[name, path.ends[0]].add(value)
+    varied = {name for (name, _), values in ways.items() if len(values) > 1}
+    names = sorted(varied, key=lambda name: rank((*TRAITS, *OPTIONS), name))
     by_setting: dict[tuple[Fact, ...], dict[Ends, Path]] = defaultdict(dict)
     for path in paths:
         stated = path.traits
@@ -191,6 +195,12 @@ def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
     nodes = sorted(
         hosts.items(), key=lambda it: (natural(it[1]), it[0] != it[1], natural(it[0]))
     )
+
+    def place(setting: Sequence[Fact]) -> list[Any]:
+        """``off`` and ``no`` before ``on`` and ``yes``, others in natural order."""
+        values = [fact.value for fact in setting]
+        return [(value not in {"", "no", "off"}, natural(value)) for value in values]
+
     case = paths[0].cell.case
     return NetworkMetric(
         key=key,
@@ -202,26 +212,6 @@ def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
         nodes=tuple(nodes),
         matrices=tuple(
             Matrix(setting, by_setting[setting])
-            for setting in sorted(by_setting, key=_setting_order)
+            for setting in sorted(by_setting, key=place)
         ),
     )
-
-
-def _settings(paths: Sequence[Path]) -> list[str]:
-    """What was set differently between measurements of the same path.
-
-    A trait that goes with the sender (dom0 of the nodes, guests of the VMs) tells
-    nothing that its name does not; one that one sender had in two ways is a setting.
-    """
-    ways: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for path in paths:
-        for name, value in path.traits.items():
-            ways[name, path.ends[0]].add(value)
-    names = {name for (name, _), values in ways.items() if len(values) > 1}
-    return sorted(names, key=lambda name: rank((*TRAITS, *OPTIONS), name))
-
-
-def _setting_order(setting: Sequence[Fact]) -> list[Any]:
-    """``off`` and ``no`` before ``on`` and ``yes``, all others in natural order."""
-    values = [fact.value for fact in setting]
-    return [(value not in {"", "no", "off"}, natural(value)) for value in values]

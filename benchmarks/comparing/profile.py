@@ -16,7 +16,7 @@ from django.db.models import Count, F, Max, Min, Q, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Floor, Ln
 
-from benchmarks.analysis.aggregation import Overall, overall
+from benchmarks.analysis.aggregation import overall
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.rows import comparison_rows
 from benchmarks.comparing.table import COMPONENTS, Column, column_head, rank
@@ -30,6 +30,7 @@ from benchmarks.viewer import Viewer
 STEPS_PER_E = 50
 # A share of CPU time is no speed, however well it can be compared.
 NO_SPEED = ("%",)
+GROUP = ("study", "case__component", "platform", "version")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Band:
 
 def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
     """Return the bands with the most pairs, by component, in two queries."""
-    binned = list(_binned(viewer))
+    binned = list(_binned_pairs(viewer))
     groups = groupby(binned, key=lambda row: tuple(row[name] for name in GROUP))
     studies = Study.objects.select_related("lab").in_bulk(
         {row["study"] for row in binned}
@@ -77,10 +78,7 @@ def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
     )
 
 
-GROUP = ("study", "case__component", "platform", "version")
-
-
-def _binned(viewer: Viewer) -> Any:
+def _binned_pairs(viewer: Viewer) -> Any:
     pairs = Cell.objects.visible_to(viewer).filter(
         efficiency__state=Efficiency.State.PAIRED,
         efficiency__ratio__gt=0,
@@ -232,58 +230,52 @@ def _ratio(row: ComparisonRow) -> float | None:
     return row.shown.relative if row.shown.efficiency is None else row.shown.efficiency
 
 
-def _key(row: ComparisonRow) -> tuple[Any, ...]:
-    return (row.case.id, row.vms, row.load, row.slot)
-
-
 def _shares(
     rows: Sequence[ComparisonRow],
     log_variances: Mapping[int, float],
     doubted: Container[int],
 ) -> dict[int, Share]:
     """Return the shares of one component by system."""
-    cells = {(row.system.id, _key(row)): row for row in rows}
+    # All rows are of one scenario and component: this is what is left of their place.
+    cells = {(row.system.id, row.place): row for row in rows}
     systems = list(dict.fromkeys(row.system.id for row in rows))
-    keys = list(dict.fromkeys(map(_key, rows)))
-    table = [[cells.get((system, key)) for key in keys] for system in systems]
+    places = list(dict.fromkeys(row.place for row in rows))
+    table = [[cells.get((system, place)) for place in places] for system in systems]
     ratios = [[_number(_ratio(row) if row else None) for row in line] for line in table]
     noise = [
         [_number(log_variances.get(row.id) if row else None) for row in line]
         for line in table
     ]
-    labels = [str(place) for place in range(len(keys))]
-    means = overall(ratios, noise, labels)
-    return {
-        system: _share(mean, line, doubted)
-        for system, mean, line in zip(systems, means, table, strict=False)
-    }
+    labels = [str(column) for column in range(len(places))]
+    shares = {}
+    for system, mean, line in zip(
+        systems, overall(ratios, noise, labels), table, strict=False
+    ):
+        left_out = {int(label) for label in mean.left_out}
+        kept = [row for at, row in enumerate(line) if row and at not in left_out]
+        worst = line[int(mean.worst)]
+        least = min(
+            min(row.shown.n, row.shown.baseline_n or row.shown.n) for row in kept
+        )
+        has_interval = least >= RUNS_FOR_AN_INTERVAL
+        shares[system] = Share(
+            component=kept[0].case.component,
+            mean=mean.mean,
+            low=mean.low if has_interval else None,
+            high=mean.high if has_interval else None,
+            spread=mean.spread,
+            minimum=mean.minimum,
+            maximum=mean.maximum,
+            worst=f"{worst.case.tool_title}: {worst.case.label}" if worst else "",
+            cases=mean.cases,
+            left_out=len(left_out),
+            least_runs=least,
+            runs=sum(row.shown.n for row in kept),
+            doubted=sum(row.id in doubted for row in kept),
+            apart=sum(row.shown.state in APART for row in kept),
+        )
+    return shares
 
 
 def _number(value: float | None) -> float:
     return np.nan if value is None else value
-
-
-def _share(
-    mean: Overall, line: Sequence[ComparisonRow | None], doubted: Container[int]
-) -> Share:
-    left_out = {int(label) for label in mean.left_out}
-    kept = [row for place, row in enumerate(line) if row and place not in left_out]
-    worst = line[int(mean.worst)]
-    least = min(min(row.shown.n, row.shown.baseline_n or row.shown.n) for row in kept)
-    has_interval = least >= RUNS_FOR_AN_INTERVAL
-    return Share(
-        component=kept[0].case.component,
-        mean=mean.mean,
-        low=mean.low if has_interval else None,
-        high=mean.high if has_interval else None,
-        spread=mean.spread,
-        minimum=mean.minimum,
-        maximum=mean.maximum,
-        worst=f"{worst.case.tool_title}: {worst.case.label}" if worst else "",
-        cases=mean.cases,
-        left_out=len(left_out),
-        least_runs=least,
-        runs=sum(row.shown.n for row in kept),
-        doubted=sum(row.id in doubted for row in kept),
-        apart=sum(row.shown.state in APART for row in kept),
-    )

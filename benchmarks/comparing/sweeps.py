@@ -19,7 +19,7 @@ from benchmarks.analysis.intervals import Rollups, mean_intervals
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import compared_cells, comparison_row
 from benchmarks.comparing.table import COMPONENTS, Column, column_head, natural, rank
-from benchmarks.comparing.verdicts import Verdicts, study_verdicts
+from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Study
 from benchmarks.units import Quantity, quantity_of
@@ -239,12 +239,8 @@ def with_lines(
 ) -> tuple[Family, ...]:
     """Return these families with all their points, in seven queries."""
     wanted = {cell for family in families for cell in family.cell_ids}
-    cells = compared_cells(viewer, study=study, filters={"pk__in": wanted})
-    points = _points(list(cells), study_verdicts(study))
-    return tuple(replace(each, lines=_lines(each, points)) for each in families)
-
-
-def _points(cells: Sequence[Cell], verdicts: Verdicts) -> dict[int, SweepPoint]:
+    cells = list(compared_cells(viewer, study=study, filters={"pk__in": wanted}))
+    verdicts = study_verdicts(study)
     rollups = Rollups.of(
         [cell.n for cell in cells],
         [cell.mean or 0.0 for cell in cells],
@@ -253,7 +249,7 @@ def _points(cells: Sequence[Cell], verdicts: Verdicts) -> dict[int, SweepPoint]:
     )
     ends = zip(*mean_intervals(rollups), strict=True)
     # A cell may be a point of several axes: its level is set where it is drawn.
-    return {
+    points = {
         cell.pk: SweepPoint(
             Quantity(0),
             comparison_row(cell, judgement=verdicts.of(cell.pk)),
@@ -262,20 +258,21 @@ def _points(cells: Sequence[Cell], verdicts: Verdicts) -> dict[int, SweepPoint]:
         )
         for cell, (low, high) in zip(cells, ends, strict=True)
     }
-
-
-def _lines(family: Family, points: Mapping[int, SweepPoint]) -> tuple[SweepLine, ...]:
-    by_system = {
-        system: {
-            level: replace(points[cell], level=level)
-            for level, cell in by_level.items()
-            if cell in points  # taken away since the family was read
+    drawn = []
+    for family in families:
+        by_system = {
+            system: {
+                level: replace(points[cell], level=level)
+                for level, cell in sorted(by_level.items())
+                if cell in points  # taken away since the family was read
+            }
+            for system, by_level in family.cells.items()
         }
-        for system, by_level in family.cells.items()
-    }
-    rows = [point.row for by_level in by_system.values() for point in by_level.values()]
-    return tuple(
-        SweepLine(column, tuple(by_level[level] for level in sorted(by_level)))
-        for column in column_head(rows).columns
-        if len(by_level := by_system[column.system_id]) > 1
-    )
+        rows = [it.row for by_level in by_system.values() for it in by_level.values()]
+        lines = tuple(
+            SweepLine(column, tuple(by_level.values()))
+            for column in column_head(rows).columns
+            if len(by_level := by_system[column.system_id]) > 1
+        )
+        drawn.append(replace(family, lines=lines))
+    return tuple(drawn)

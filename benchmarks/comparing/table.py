@@ -7,7 +7,7 @@ comparison shows things is settled here, too.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
@@ -30,6 +30,12 @@ SCENARIOS = (
     "inter-host",
     "combined",
 )
+SINGLE, PARALLEL, UNDER_LOAD, COMBINED, INTER_VM = SCENARIOS[:5]
+MIXED = "combined"
+TOGETHER = (PARALLEL, UNDER_LOAD, COMBINED, INTER_VM, MIXED)
+"""The scenarios in which several VMs do something at the same time."""
+TOTALS = ("sum", "mean")
+"""Slots that stand for all VMs of a co-run together."""
 OPTIONS = ("hw_virt", "guest_tools", "storage", "swap", "scheduler", "tuned")
 PROPERTIES = (
     "host",
@@ -138,7 +144,16 @@ def column_head(
     options = {name for row in by_id.values() for name in row.system.options}
     known = [name for name in OPTIONS if name in options]
     names = [*PROPERTIES, *known, *sorted(options.difference(known))]
-    varying = [name for name in names if _tells_apart(by_id.values(), name)]
+    # A native machine that is silent about a property does not differ in it.
+    stated = {
+        name: {
+            _stated(row, name)
+            for row in by_id.values()
+            if row.system.hypervisor != NATIVE or _stated(row, name)
+        }
+        for name in names
+    }
+    varying = [name for name in names if len(stated[name]) > 1]
     lead = group if group in varying else PLATFORM
 
     def place(row: ComparisonRow) -> tuple[Any, ...]:
@@ -188,16 +203,6 @@ def _stated(row: ComparisonRow, name: str) -> str:
         else row.system.options.get(name)
     )
     return "" if value is None else str(value)
-
-
-def _tells_apart(systems: Collection[ComparisonRow], name: str) -> bool:
-    """Whether a property differs; a native machine that is silent about it does not."""
-    values = {
-        _stated(row, name)
-        for row in systems
-        if row.system.hypervisor != NATIVE or _stated(row, name)
-    }
-    return len(values) > 1
 
 
 def _columns(
@@ -377,24 +382,22 @@ def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
 
 def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
     names = [metric.name for metric in tools.get(row.case.tool).metrics]
+    # 64 KiB comes before 1 MiB, and names come after all sizes.
+    parameters = []
+    for name, value in sorted(row.case.parameters.items()):
+        size = quantity_of(value)
+        known = (size.unit, size.amount) if size else ("", 0.0)
+        parameters.append((name, size is None, *known, [] if size else natural(value)))
     return (
         rank(names, row.case.metric),
         rank(SCENARIOS, row.scenario),
         natural(row.case.label),
-        [(name, *_size(value)) for name, value in sorted(row.case.parameters.items())],
+        parameters,
         row.case.id,
         row.vms or 0,
         natural(row.load),
         (not row.slot.isdigit(), natural(row.slot)),
     )
-
-
-def _size(parameter: str) -> tuple[bool, str, float, list[Any]]:
-    """Sort key in which 64 KiB comes before 1 MiB, and names after all sizes."""
-    size = quantity_of(parameter)
-    if size is None:
-        return (True, "", 0.0, natural(parameter))
-    return (False, size.unit, size.amount, [])
 
 
 def _one(values: set[str]) -> str:

@@ -1,7 +1,7 @@
 """One case on one host over dates and hypervisor versions, across studies."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -14,13 +14,17 @@ from django.db.models import Avg, Exists, F, OuterRef, Q
 from benchmarks.analysis.intervals import Rollups, mean_intervals
 from benchmarks.analysis.shape import MIN_RUNS, shape_of
 from benchmarks.analysis.trend import ChangePoint, change_points
-from benchmarks.comparing.row import CellFigure, cell_figure, shape_figure
+from benchmarks.comparing.row import (
+    CIRCUMSTANCES,
+    CellFigure,
+    cell_figure,
+    shape_figure,
+)
 from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Cell, Run, Sample, Study, System
 from benchmarks.models.study import visible_studies
 from benchmarks.viewer import Viewer
 
-CIRCUMSTANCES = ("scenario", "vms", "slot", "load")
 IDENTITY = (
     "host_id",
     "hypervisor",
@@ -34,7 +38,7 @@ MOST_RUNS = 2_000
 
 
 @dataclass(frozen=True)
-class Subject:
+class TrendSubject:
     """A case on a host in its circumstances, and how much of a history it has."""
 
     case_id: int
@@ -63,7 +67,7 @@ class DatedRun:
 
 
 @dataclass(frozen=True)
-class Point:
+class TrendPoint:
     """Runs of one day, or of one version, with the interval of their mean."""
 
     version: str
@@ -80,7 +84,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Series:
+class TrendSeries:
     """The runs of systems that differ in nothing but the hypervisor's version."""
 
     system: System
@@ -97,7 +101,7 @@ class Series:
         return change_points([run.mean for run in self.dated])
 
     @cached_property
-    def days(self) -> tuple[Point, ...]:
+    def days(self) -> tuple[TrendPoint, ...]:
         keyed = groupby(
             self.dated,
             key=lambda run: (run.started_at and run.started_at.date(), run.version),
@@ -105,7 +109,7 @@ class Series:
         return _points([list(runs) for _, runs in keyed])
 
     @cached_property
-    def versions(self) -> tuple[Point, ...]:
+    def versions(self) -> tuple[TrendPoint, ...]:
         by_version: dict[str, list[DatedRun]] = defaultdict(list)
         for run in self.runs:
             by_version[run.version].append(run)
@@ -117,13 +121,13 @@ class Trend:
     """A subject's series, each as one line."""
 
     case: Case
-    subject: Subject
-    series: tuple[Series, ...]
+    subject: TrendSubject
+    series: tuple[TrendSeries, ...]
     older: int = 0
     """How many runs began before those of the series, or do not say when."""
 
 
-def subjects(viewer: Viewer, study: Study) -> tuple[Subject, ...]:
+def subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
     """Return what was measured in a study, the richest history first.
 
     Other visible studies count where they measured the same case on the same host.
@@ -141,13 +145,29 @@ def subjects(viewer: Viewer, study: Study) -> tuple[Subject, ...]:
         *("system__host_id", *CIRCUMSTANCES),
         *("system__hypervisor", "system__hypervisor_version", "first_at"),
     )
-    groups: dict[tuple[object, ...], list[tuple[object, ...]]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
     for row in seen.values_list(*names):
         groups[row[:9]].append(row[9:])
-    measured = [_subject(key, rows) for key, rows in groups.items()]
+    subjects = []
+    for (case_id, label, tool, host, host_id, *stated), rows in groups.items():
+        versions: dict[str, set[str]] = defaultdict(set)
+        for hypervisor, version, _first_at in rows:
+            if version:
+                versions[hypervisor].add(version)
+        subject = TrendSubject(
+            case_id=case_id,
+            label=label,
+            tool=tool,
+            host=host,
+            host_id=host_id,
+            circumstances=tuple(stated),
+            versions=max(map(len, versions.values()), default=0),
+            is_dated=any(first_at for *_, first_at in rows),
+        )
+        subjects.append(subject)
     return tuple(
         sorted(
-            measured,
+            subjects,
             key=lambda subject: (
                 not subject.is_dated,
                 -subject.versions,
@@ -160,24 +180,7 @@ def subjects(viewer: Viewer, study: Study) -> tuple[Subject, ...]:
     )
 
 
-def _subject(key: tuple[object, ...], rows: Sequence[tuple[object, ...]]) -> Subject:
-    versions: dict[object, set[object]] = defaultdict(set)
-    for hypervisor, version, _ in rows:
-        if version:
-            versions[hypervisor].add(version)
-    return Subject(
-        case_id=int(str(key[0])),
-        label=str(key[1]),
-        tool=str(key[2]),
-        host=str(key[3]),
-        host_id=int(str(key[4])),
-        circumstances=key[5:],
-        versions=max((len(each) for each in versions.values()), default=0),
-        is_dated=any(row[2] for row in rows),
-    )
-
-
-def trend_of(viewer: Viewer, subject: Subject) -> Trend:
+def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
     """Return the latest runs of a subject, and how many older ones there are.
 
     In three queries, and a fourth that counts where there are older ones.
@@ -204,19 +207,10 @@ def trend_of(viewer: Viewer, subject: Subject) -> Trend:
     by_place = {
         (cell.study_id, cell.system_id): cell for cell in cells.select_related("system")
     }
-    lines = _lines(means, by_place)
-    ordered = sorted(lines, key=lambda it: (not it.system.is_native, it.system.label))
-    case = Case.objects.get(pk=subject.case_id)
-    return Trend(case, subject, tuple(ordered), older)
-
-
-def _lines(
-    means: Iterable[tuple[Any, ...]], cells: Mapping[tuple[int, int], Cell]
-) -> Iterator[Series]:
-    """Return the runs of each system, whatever the version of its hypervisor."""
+    # Systems that differ in nothing but the version of their hypervisor are one line.
     lines: dict[object, list[DatedRun]] = defaultdict(list)
     for _run, system_id, study_id, started_at, mean in means:
-        cell = cells.get((study_id, system_id))
+        cell = by_place.get((study_id, system_id))
         if cell is None:  # taken away since its runs were read
             continue
         system = cell.system
@@ -224,11 +218,13 @@ def _lines(
         identity = (*(getattr(system, name) for name in IDENTITY), options)
         run = DatedRun(started_at, mean, system.hypervisor_version, cell)
         lines[identity].append(run)
-    for runs in lines.values():
-        yield Series(runs[-1].cell.system, tuple(runs))
+    series = [TrendSeries(line[-1].cell.system, tuple(line)) for line in lines.values()]
+    series.sort(key=lambda each: (not each.system.is_native, each.system.label))
+    case = Case.objects.get(pk=subject.case_id)
+    return Trend(case, subject, tuple(series), older)
 
 
-def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[Point, ...]:
+def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[TrendPoint, ...]:
     members = [[run.mean for run in group] for group in groups]
     firsts = [group[0] for group in groups]
     rollups = Rollups.of(
@@ -240,7 +236,7 @@ def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[Point, ...]:
     ends = zip(*mean_intervals(rollups), strict=True)
     figures = map(_figure, groups)
     return tuple(
-        Point(
+        TrendPoint(
             version=first.version,
             at=first.started_at,
             n=len(each),

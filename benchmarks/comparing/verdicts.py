@@ -31,7 +31,7 @@ BETWEEN = ";"
 TWO_METERS = gain_log_variance(is_same_meter=False)
 
 
-class Mark(NamedTuple):
+class VerdictMark(NamedTuple):
     """A cell's verdict in one word, and whether a flag withholds it."""
 
     verdict: str
@@ -39,7 +39,7 @@ class Mark(NamedTuple):
 
 
 MARKS = {
-    (int(verdict), flagged): Mark(verdict.name.lower(), flagged)
+    (int(verdict), flagged): VerdictMark(verdict.name.lower(), flagged)
     for verdict in Verdict
     for flagged in (False, True)
 }
@@ -57,7 +57,7 @@ class Verdicts:
         row = self.rows.get(cell_id)
         return None if row is None else judgement_of(self.judgements, row)
 
-    def marks(self) -> dict[int, Mark]:
+    def marks(self) -> dict[int, VerdictMark]:
         """Return what a table shows of each cell, for all of them at once."""
         verdicts = self.judgements.verdict.tolist()
         flagged = (self.judgements.gates & int(Gate.FLAGGED) != 0).tolist()
@@ -70,24 +70,8 @@ class Verdicts:
         return self.judgements.tested
 
 
-def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
-    """Judge all cells of a study together, in two queries.
-
-    Against their own baselines, or directly against those of a chosen system: then
-    the noise of a shared native baseline is not in it.
-    """
-    columns = _columns(study, reference)
-    if columns is None:
-        return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
-    judged = _judged(
-        columns, withheld_cells(study), study.equivalence_margin_percent / 100
-    )
-    ids = columns.ids.tolist()
-    return Verdicts(dict(zip(ids, range(len(ids)), strict=True)), correct(judged))
-
-
 @dataclass(frozen=True)
-class Columns:
+class CellColumns:
     """All cells of a study beside their baselines, a column each."""
 
     ids: NDArray[np.int64]
@@ -99,27 +83,6 @@ class Columns:
     states: Sequence[str]
     doubts: Sequence[str]
     baseline_doubts: Sequence[str]
-
-
-def _judged(columns: Columns, withheld: frozenset[int], margin: float) -> Judgements:
-    doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
-    sides = (columns.ids, columns.baseline_ids)
-    flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
-    gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
-    gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
-    # Two power meters may disagree by as much as the two sides do.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
-    is_lost = columns.has_two_meters & (off < np.log1p(gain_margin()))
-    gates |= is_lost * int(Gate.WITHIN_METER_ERROR)
-    return judge(
-        columns.cells,
-        columns.baselines,
-        columns.is_higher_better,
-        gates=gates,
-        extra_log_variance=columns.has_two_meters * TWO_METERS,
-        margin=margin,
-    )
 
 
 def _rollups(n: Floats, mean: Floats, m2: Floats, decimals: Floats) -> Rollups:
@@ -198,7 +161,7 @@ AGAINST = _select(
 )
 
 
-def _columns(study: Study, reference: System | None) -> Columns | None:
+def _columns(study: Study, reference: System | None) -> CellColumns | None:
     """Return what is to be judged, or None where there is nothing."""
     named: dict[str, Any] = {"study": study.pk}
     if reference is not None:
@@ -218,7 +181,7 @@ def _columns(study: Study, reference: System | None) -> Columns | None:
         for array in row[:-3]
     )
     states, doubts, baseline_doubts = (text.split(BETWEEN) for text in row[-3:])
-    return Columns(
+    return CellColumns(
         ids=ids.astype(np.int64),
         baseline_ids=np.nan_to_num(baseline_ids).astype(np.int64),
         is_higher_better=higher == 1,
@@ -229,3 +192,35 @@ def _columns(study: Study, reference: System | None) -> Columns | None:
         doubts=doubts,
         baseline_doubts=baseline_doubts,
     )
+
+
+def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
+    """Judge all cells of a study together, in two queries.
+
+    Against their own baselines, or directly against those of a chosen system: then
+    the noise of a shared native baseline is not in it.
+    """
+    columns = _columns(study, reference)
+    if columns is None:
+        return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
+    withheld = withheld_cells(study)
+    doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
+    sides = (columns.ids, columns.baseline_ids)
+    flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
+    gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
+    gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
+    # Two power meters may disagree by as much as the two sides do.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
+    is_lost = columns.has_two_meters & (off < np.log1p(gain_margin()))
+    gates |= is_lost * int(Gate.WITHIN_METER_ERROR)
+    judgements = judge(
+        columns.cells,
+        columns.baselines,
+        columns.is_higher_better,
+        gates=gates,
+        extra_log_variance=columns.has_two_meters * TWO_METERS,
+        margin=study.equivalence_margin_percent / 100,
+    )
+    places = {pk: row for row, pk in enumerate(columns.ids.tolist())}
+    return Verdicts(places, correct(judgements))

@@ -9,8 +9,14 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from benchmarks import tools
-from benchmarks.comparing.coruns import TOGETHER, TOTALS
-from benchmarks.comparing.table import COMPONENTS, SCENARIOS, natural, rank
+from benchmarks.comparing.table import (
+    COMPONENTS,
+    SCENARIOS,
+    TOGETHER,
+    TOTALS,
+    natural,
+    rank,
+)
 from benchmarks.errors import AmbiguousStudyError, NotFoundError
 from benchmarks.models import (
     Case,

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.coruns import Point
-from benchmarks.comparing.coruns import CoRun, Curve
+from benchmarks.comparing.coruns import ComparedCoRun, Curve
 from dashboard import wording
 from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
 from dashboard.charts.drawings import NONE, Drawing, number, ratio
@@ -14,7 +14,9 @@ from dashboard.wording import short_names
 from dashboard.wording.coruns import vms_text
 
 
-def drawings(coruns: Sequence[CoRun], curves: Sequence[Curve]) -> tuple[Drawing, ...]:
+def drawings(
+    coruns: Sequence[ComparedCoRun], curves: Sequence[Curve]
+) -> tuple[Drawing, ...]:
     """Return what can be drawn of one case: all given co-runs and curves are of it."""
     is_time = coruns[0].of.case.better == "lower"
     made = (
@@ -25,7 +27,7 @@ def drawings(coruns: Sequence[CoRun], curves: Sequence[Curve]) -> tuple[Drawing,
     return tuple(filter(None, made))
 
 
-def row_names(coruns: Sequence[CoRun]) -> list[str]:
+def row_names(coruns: Sequence[ComparedCoRun]) -> list[str]:
     """Return what tells co-runs of one case apart; the system if there are several."""
     names = short_names(each.of.system for each in coruns)
     return [
@@ -36,7 +38,7 @@ def row_names(coruns: Sequence[CoRun]) -> list[str]:
     ]
 
 
-def _slot_bars(coruns: Sequence[CoRun]) -> Iterator[Bars]:
+def _slot_bars(coruns: Sequence[ComparedCoRun]) -> Iterator[Bars]:
     names = {slot.slot for each in coruns for slot in each.of.slots}
     for name in sorted(names, key=int):
         values = [
@@ -46,7 +48,7 @@ def _slot_bars(coruns: Sequence[CoRun]) -> Iterator[Bars]:
         yield Bars(wording.slot_text(name), values)
 
 
-def _sums(coruns: Sequence[CoRun]) -> Drawing | None:
+def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     drawn = [each for each in coruns if each.of.values]
     if not drawn:
         return None
@@ -79,7 +81,7 @@ def _sums(coruns: Sequence[CoRun]) -> Drawing | None:
     )
 
 
-def _unreported(corun: CoRun) -> float | None:
+def _unreported(corun: ComparedCoRun) -> float | None:
     """Return what a printed sum has beyond the slots that were reported."""
     if not corun.figures.is_sum_printed:
         return None
@@ -87,7 +89,7 @@ def _unreported(corun: CoRun) -> float | None:
     return rest if rest > 0 else None
 
 
-def _references(coruns: Sequence[CoRun]) -> list[Reference]:
+def _references(coruns: Sequence[ComparedCoRun]) -> list[Reference]:
     """Return one VM and the native machine alone, where one line fits all rows."""
     sides = (
         (_("one VM alone"), {each.of.single for each in coruns}),
@@ -102,7 +104,7 @@ def _references(coruns: Sequence[CoRun]) -> list[Reference]:
     ]
 
 
-def _sum_row(corun: CoRun) -> tuple[str, ...]:
+def _sum_row(corun: ComparedCoRun) -> tuple[str, ...]:
     of, found = corun.of, corun.figures
     return (
         number(found.sum, of.case.unit),
@@ -114,7 +116,7 @@ def _sum_row(corun: CoRun) -> tuple[str, ...]:
     )
 
 
-def _slots(coruns: Sequence[CoRun]) -> Drawing | None:
+def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     drawn = [each for each in coruns if len(each.of.values) > 1]
     if not drawn:
         return None
@@ -151,14 +153,14 @@ def _slots(coruns: Sequence[CoRun]) -> Drawing | None:
     )
 
 
-def _interval(corun: CoRun) -> str:
+def _interval(corun: ComparedCoRun) -> str:
     low, high = corun.figures.jain_low, corun.figures.jain_high
     if low is None or high is None:
         return _("needs repeated co-runs") if corun.figures.jain else NONE
     return _("%(low)s to %(high)s") % {"low": ratio(low), "high": ratio(high)}
 
 
-def _times(coruns: Sequence[CoRun]) -> Drawing | None:
+def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     """Draw times against what the cores allow, as far as that is known."""
     drawn = [each for each in coruns if each.figures.mean]
     if not drawn:
@@ -191,7 +193,7 @@ def _times(coruns: Sequence[CoRun]) -> Drawing | None:
     )
 
 
-def _targets(coruns: Sequence[CoRun]) -> list[Targets]:
+def _targets(coruns: Sequence[ComparedCoRun]) -> list[Targets]:
     targets = [each.figures.target for each in coruns]
     alone = [target.ideal_s if target else None for target in targets]
     crowd = [target.lmu_s if target else None for target in targets]
@@ -202,7 +204,7 @@ def _targets(coruns: Sequence[CoRun]) -> list[Targets]:
     return [each for each in found if any(each.values)]
 
 
-def _time_row(corun: CoRun) -> tuple[str, ...]:
+def _time_row(corun: ComparedCoRun) -> tuple[str, ...]:
     unit, target = corun.of.case.unit, corun.figures.target
     return (
         number(corun.figures.mean, unit),

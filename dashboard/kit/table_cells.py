@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.row import ComparisonRow, Shown
-from benchmarks.comparing.verdicts import Mark
+from benchmarks.comparing.verdicts import VerdictMark
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.wording import states, verdicts
@@ -44,7 +44,7 @@ class CellView:
 
 def cell_view(
     row: ComparisonRow,
-    mark: Mark | None = None,
+    mark: VerdictMark | None = None,
     show: str = "efficiency",
     *,
     is_n_told: bool = True,

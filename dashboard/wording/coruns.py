@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.coruns import SumCheck
-from benchmarks.comparing.coruns import CoRun, Slots
+from benchmarks.comparing.coruns import ComparedCoRun, CoRunSlots
 from dashboard import wording
 from dashboard.kit import figures
 
@@ -18,7 +18,7 @@ EVEN = 0.995
 """J = 1 / (1 + CV^2): the VMs vary by 7 % around their mean."""
 
 
-def vms_text(of: Slots) -> str:
+def vms_text(of: CoRunSlots) -> str:
     """Return how many VMs ran, and what else there was: ``3 VMs, under CPU load``."""
     vms = ngettext("%(n)s VM", "%(n)s VMs", of.vms) % {"n": of.vms}
     if of.scenario == PARALLEL:
@@ -49,7 +49,7 @@ def sum_text(check: SumCheck) -> str:
     }
 
 
-def remarks(corun: CoRun) -> list[str]:
+def remarks(corun: ComparedCoRun) -> list[str]:
     """Return what must be known of a co-run beside its numbers."""
     of, found = corun.of, corun.figures
     texts = []
@@ -76,7 +76,7 @@ def remarks(corun: CoRun) -> list[str]:
     return [*texts, *target_texts(corun), *map(wording.said, found.reasons)]
 
 
-def target_texts(corun: CoRun) -> list[str]:
+def target_texts(corun: ComparedCoRun) -> list[str]:
     """Return measured against target in both forms, each with its name."""
     target = corun.figures.target
     if target is None:
@@ -97,7 +97,7 @@ def target_texts(corun: CoRun) -> list[str]:
     return [ideal, lmu]
 
 
-def answer(coruns: Sequence[CoRun], withheld: frozenset[int]) -> str:
+def answer(coruns: Sequence[ComparedCoRun], withheld: frozenset[int]) -> str:
     """Return one sentence for a component: the most VMs that ran in parallel.
 
     ``withheld`` are cells at which a flag is open.
@@ -130,7 +130,7 @@ def answer(coruns: Sequence[CoRun], withheld: frozenset[int]) -> str:
     return text
 
 
-def _times(coruns: Sequence[CoRun], vms: str) -> str:
+def _times(coruns: Sequence[ComparedCoRun], vms: str) -> str:
     """Return the sentence of times: how much longer, and what the cores would allow."""
     timed = (
         corun.figures
@@ -162,7 +162,7 @@ def _times(coruns: Sequence[CoRun], vms: str) -> str:
     return f"{text} {lmu}"
 
 
-def _rates(coruns: Sequence[CoRun], vms: str) -> str:
+def _rates(coruns: Sequence[ComparedCoRun], vms: str) -> str:
     """Return the sentences of rates: how much more together, and how evenly."""
     own = [corun.figures.scaling for corun in coruns]
     is_own = any(own)

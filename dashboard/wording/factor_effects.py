@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.factor_effects.design import JOINT, Factor, Term
 from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
-from benchmarks.comparing.factor_effects import Analysis, Subject
+from benchmarks.comparing.factor_effects import Analysis, CaseSubject
 from benchmarks.comparing.table import Fact
 from dashboard import wording
 from dashboard.kit import figures
@@ -71,7 +71,7 @@ def change(effect: Effect) -> str:
     return text % {"one": both[0], "other": both[1]}
 
 
-def subject_name(subject: Subject) -> str:
+def subject_name(subject: CaseSubject) -> str:
     """Return what a case is called among the others of its component."""
     facts = [wording.fact_text(fact) for fact in subject.facts]
     return ", ".join([f"{subject.tool}: {subject.case}", *facts])

@@ -6,7 +6,7 @@ from itertools import groupby
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.comparing.coruns import CoRun, CoRuns, study_coruns
+from benchmarks.comparing.coruns import ComparedCoRun, StudyCoRuns, study_coruns
 from benchmarks.comparing.factor_effects import (
     Analysis,
     ComponentEffects,
@@ -155,7 +155,7 @@ def corun_section(study: Study) -> Section | None:
 
 
 def _corun_charts(
-    found: CoRuns, coruns: Sequence[CoRun], at: int
+    found: StudyCoRuns, coruns: Sequence[ComparedCoRun], at: int
 ) -> Iterator[tuple[tuple[Chart, ...], Table]]:
     """Draw the first case with a direction: one stands for its component."""
     directed = (each.of.case for each in coruns if each.of.case.better != "neither")

@@ -12,7 +12,11 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparing.evidence import Evidence, sides_compared, stated_differences
+from benchmarks.comparing.evidence import (
+    CellEvidence,
+    sides_compared,
+    stated_differences,
+)
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import ROW_FACTS, Fact, row_facts
 from dashboard import wording
@@ -96,7 +100,7 @@ def quoted_in(text: str) -> Quoted | None:
     return Quoted(ratio, low, high, int(n), int(baseline_n), verdict)
 
 
-def cell_claim(found: Evidence, *, page: str, baseline: str) -> Claim | NoClaim:
+def cell_claim(found: CellEvidence, *, page: str, baseline: str) -> Claim | NoClaim:
     """Return what may be claimed of a cell, against native or a chosen baseline.
 
     ``page`` is the address of the cell's page without a query, ``baseline`` the id of
@@ -180,7 +184,7 @@ def claim(
     return Claim(" ".join([sentence, *provisos]), link)
 
 
-def _provisos(found: Evidence) -> Iterator[str]:
+def _provisos(found: CellEvidence) -> Iterator[str]:
     cell, baseline = found.cell, found.baseline
     if cell.system.is_emulated:
         yield _("It ran on a software emulator: this says nothing of real machines.")

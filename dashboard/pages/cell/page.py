@@ -19,8 +19,8 @@ from benchmarks.analysis.intervals import LEAST_RUNS, WELCH_RUNS, hodges_lehmann
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.comparing.evidence import (
+    CellEvidence,
     CellSamples,
-    Evidence,
     RunValue,
     evidence,
     sides_compared,
@@ -67,7 +67,7 @@ class SideWords:
 class CellPage:
     """Everything of a cell's page."""
 
-    evidence: Evidence
+    evidence: CellEvidence
     view: CellView
     headline: str
     has_single_figure: bool
@@ -121,7 +121,7 @@ def chosen_baseline(query: Mapping[str, str]) -> int | None:
 
 def evidence_or_404(
     viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
-) -> Evidence:
+) -> CellEvidence:
     """Return what a cell stands on, against native or the system a query names."""
     try:
         return evidence(viewer, study, cell_id, chosen_baseline(query))
@@ -343,7 +343,7 @@ def _single_run(is_once: Sequence[bool]) -> str:
     )
 
 
-def _width(found: Evidence) -> str:
+def _width(found: CellEvidence) -> str:
     judged = found.row.shown.judgement
     if found.baseline is None or judged is None:
         return ""
@@ -354,7 +354,7 @@ def _width(found: Evidence) -> str:
     return width_advice(found.cell, found.baseline, margin)
 
 
-def _location(found: Evidence) -> str:
+def _location(found: CellEvidence) -> str:
     sides = (found.samples, found.baseline_samples)
     if found.row.shown.ratio is None or any(
         side.is_cut or not LEAST_RUNS <= len(side.runs) <= MOST_PAIRED for side in sides

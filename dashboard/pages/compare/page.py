@@ -16,7 +16,7 @@ from benchmarks.comparing.table import (
     comparison_table,
     rows_with_ratios,
 )
-from benchmarks.comparing.verdicts import Mark, study_verdicts
+from benchmarks.comparing.verdicts import VerdictMark, study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.charts.chart import Chart
@@ -72,7 +72,7 @@ class ComparisonPage:
     chooser: Chooser
     reference: System | None
     table: ComparisonTable
-    marks: Mapping[int, Mark]
+    marks: Mapping[int, VerdictMark]
     """What may be said of each cell, by the cell's id."""
 
     @property

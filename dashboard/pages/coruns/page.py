@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from benchmarks import tools
-from benchmarks.comparing.coruns import CoRun, study_coruns
+from benchmarks.comparing.coruns import ComparedCoRun, study_coruns
 from benchmarks.models import Case, Study
 from benchmarks.studies.flags import withheld_cells
 from dashboard.charts.coruns import drawings, row_names
@@ -87,7 +87,9 @@ def corun_page(study: Study, query: Mapping[str, str]) -> CoRunPage:
     )
 
 
-def _case_rows(coruns: Sequence[CoRun], chosen: Case | None) -> Iterator[CaseRows]:
+def _case_rows(
+    coruns: Sequence[ComparedCoRun], chosen: Case | None
+) -> Iterator[CaseRows]:
     for case_id, members in groupby(coruns, key=lambda corun: corun.of.case.pk):
         of_case = list(members)
         case, names = of_case[0].of.case, row_names(of_case)
@@ -99,7 +101,7 @@ def _case_rows(coruns: Sequence[CoRun], chosen: Case | None) -> Iterator[CaseRow
         )
 
 
-def _corun_row(name: str, corun: CoRun) -> CoRunRow:
+def _corun_row(name: str, corun: ComparedCoRun) -> CoRunRow:
     """Return a co-run in words: of times their mean together, of rates their sum."""
     of, found = corun.of, corun.figures
     is_time = of.case.better == "lower"

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from benchmarks.comparing.factor_effects import (
     RESPONSES,
     Analysis,
+    CaseSubject,
     ComponentEffects,
     Response,
     StudyEffects,
-    Subject,
     study_effects,
 )
 from benchmarks.models import Study
@@ -173,6 +173,6 @@ def effects_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> Effe
     return EffectsPage(effects, component, analysis, query)
 
 
-def case_key(subject: Subject) -> str:
+def case_key(subject: CaseSubject) -> str:
     """Return what names a case in its circumstances in a URL."""
     return "|".join([str(subject.case_id), *(fact.value for fact in subject.facts)])

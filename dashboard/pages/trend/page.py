@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
+from benchmarks.comparing.row import CIRCUMSTANCES
 from benchmarks.comparing.table import Fact, natural
 from benchmarks.comparing.trend import (
-    CIRCUMSTANCES,
-    Point,
-    Series,
-    Subject,
     Trend,
+    TrendPoint,
+    TrendSeries,
+    TrendSubject,
     subjects,
     trend_of,
 )
@@ -53,8 +53,8 @@ class Row:
 class TrendPage:
     """One case on one host, over dates or over versions, and what else there is."""
 
-    subjects: Sequence[Subject]
-    subject: Subject
+    subjects: Sequence[TrendSubject]
+    subject: TrendSubject
     trend: Trend
     is_over_time: bool
     query: Mapping[str, str]
@@ -148,7 +148,7 @@ class TrendPage:
         ordered = sorted(others, key=lambda version: natural(" ".join(version)))
         return {it: at for at, it in enumerate([*sorted(native), *ordered])}
 
-    def _points(self, series: Series) -> tuple[Point, ...]:
+    def _points(self, series: TrendSeries) -> tuple[TrendPoint, ...]:
         return series.days if self.is_over_time else series.versions
 
     @cached_property
@@ -218,7 +218,7 @@ def trend_page(
     )
 
 
-def subject_key(subject: Subject) -> str:
+def subject_key(subject: TrendSubject) -> str:
     """Return what names a case on a host in its circumstances in a URL."""
     stated = (subject.case_id, subject.host_id, *subject.circumstances)
     return "|".join("" if value is None else str(value) for value in stated)

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.trend import LEAST_RUNS, ChangePoint
-from benchmarks.comparing.trend import Series, Trend
+from benchmarks.comparing.trend import Trend, TrendSeries
 from dashboard import wording
 from dashboard.kit import figures
 
@@ -22,7 +22,7 @@ def day_text(moment: datetime | None) -> str:
     return figures.day_text(moment) if moment else ""
 
 
-def line_name(series: Series, trend: Trend) -> str:
+def line_name(series: TrendSeries, trend: Trend) -> str:
     """Return a system without its version, and without what all others are too."""
     system = copy(series.system)
     system.hypervisor_version = ""
@@ -37,7 +37,7 @@ def line_name(series: Series, trend: Trend) -> str:
 
 def over_time(trend: Trend) -> Iterator[str]:
     """Say what changed, line by line, and then once what holds for all the others."""
-    unchanged: dict[str, list[Series]] = {}
+    unchanged: dict[str, list[TrendSeries]] = {}
     for series in trend.series:
         for change in series.changes or ():
             yield change_sentence(series, line_name(series, trend), change)
@@ -79,7 +79,7 @@ def _dated_runs(n: int) -> str:
     return ngettext("%(n)s dated run", "%(n)s dated runs", n) % {"n": n}
 
 
-def change_sentence(series: Series, name: str, change: ChangePoint) -> str:
+def change_sentence(series: TrendSeries, name: str, change: ChangePoint) -> str:
     """Say from which day on a system is how many times as fast."""
     before, after = series.dated[change.at - 1], series.dated[change.at]
     versions = ""
@@ -154,7 +154,7 @@ def over_versions(trend: Trend) -> Iterator[str]:
             yield text % words
 
 
-def _ratio(series: Series, old: str, new: str) -> tuple[float, float, float]:
+def _ratio(series: TrendSeries, old: str, new: str) -> tuple[float, float, float]:
     sides = [
         np.array([run.mean for run in series.runs if run.version == version])
         for version in (new, old)

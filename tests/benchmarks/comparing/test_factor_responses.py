@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.analysis.factor_effects.design import Observation, Side
 from benchmarks.comparing.factor_effects import (
-    Measured,
+    MeasuredRow,
     Responses,
     averaged,
     complete,
@@ -25,7 +25,7 @@ def row(**changes):
 
 
 def measured(**changes):
-    return Measured(row(**changes), m2=2.0, baseline_id=9, baseline_m2=4.0)
+    return MeasuredRow(row(**changes), m2=2.0, baseline_id=9, baseline_m2=4.0)
 
 
 def only(found):
