@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from agents.client import Client
-from bench import limits, verdicts
+from bench import judging
 from bench.agents import bench_agents
 from bench.fluency import bench_fluency
 from bench.judging import bench_judging
@@ -28,6 +28,7 @@ from bench.parsers import bench_parsers
 from running import embedded
 from running.product import Product, start
 
+ROW_BYTES = 700  # about what one upload of a few samples weighs
 BULK_RUNS = 2000
 SINGLE_RUNS = 300
 PAGE_VIEWS = 40
@@ -39,9 +40,9 @@ EMPTY_PAGE = "/login/"  # the same web server and templates, no data
 
 def main() -> None:
     table = Table("what", "speed", "limit", "ratio", title="Virtlab on this machine")
-    with tempfile.TemporaryDirectory(prefix="virtlab-bench-") as folder:
-        var = Path(folder) / "starts"
-        seconds = []
+    with tempfile.TemporaryDirectory(prefix="virtlab-bench-") as name:
+        folder, seconds = Path(name), []
+        var = folder / "starts"
         for _ in range(2):
             begun = time.perf_counter()
             with _running(var):
@@ -49,21 +50,21 @@ def main() -> None:
         first_s, second_s = seconds[0], seconds[1]
         table.add_row("first start, with all studies", f"{first_s:.1f} s", "", "")
         table.add_row("second start", f"{second_s:.1f} s", "5 s", f"{second_s / 5:.2f}")
-        with _running(Path(folder) / "starts") as product:
-            for row in _rows(product, Path(folder)):
+        with _running(var) as product:
+            # Its pages before anything else is uploaded.
+            for rows in (bench_pages(product), _api(product), bench_fluency(product)):
+                for row in rows:
+                    table.add_row(*row)
+            for row in _uploads(product, folder / "limit"):
                 table.add_row(*row)
+            judging.upload(product.client())
+            took_ms = judging.service_ms(var)
+            what = "judging 20,000 cells, with the database"
+            share = f"{took_ms / 100:.2f}"
+            table.add_row(what, f"{took_ms:.1f} ms", "100 ms", share)
     for row in [*bench_judging(), *bench_parsers(), *bench_agents(AGENTS_REST_S)]:
         table.add_row(*row)
     Console(width=120).print(table)
-
-
-def _rows(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
-    """Measure a running product: its pages before anything else is uploaded."""
-    yield from bench_pages(product)
-    yield _api(product)
-    yield from bench_fluency(product)
-    yield from _uploads(product, folder / "limit")
-    yield _verdicts(product, folder / "starts")
 
 
 @contextmanager
@@ -76,29 +77,21 @@ def _running(var: Path) -> Iterator[Product]:
         product.stop()
 
 
-def _api(product: Product) -> tuple[str, ...]:
+def _api(product: Product) -> Iterator[tuple[str, ...]]:
     limit_ms, p50_ms = _p50_ms(product.url + EMPTY_PAGE), _p50_ms(product.url + ROWS)
     ratio = f"{p50_ms / limit_ms:.1f} x"
     what = "comparisons API, 100 rows, p50"
-    return what, f"{p50_ms:.1f} ms", f"empty page {limit_ms:.1f} ms", ratio
+    yield what, f"{p50_ms:.1f} ms", f"empty page {limit_ms:.1f} ms", ratio
 
 
 def _p50_ms(url: str) -> float:
-    return statistics.median(_read_ms(url) for _ in range(PAGE_VIEWS))
-
-
-def _read_ms(url: str) -> float:
-    begun = time.perf_counter()
-    with urllib.request.urlopen(url) as answer:
-        answer.read()
-    return (time.perf_counter() - begun) * 1000
-
-
-def _verdicts(product: Product, var: Path) -> tuple[str, ...]:
-    verdicts.upload(product.client())
-    took_ms = verdicts.service_ms(var)
-    what = "judging 20,000 cells, with the database"
-    return what, f"{took_ms:.1f} ms", "100 ms", f"{took_ms / 100:.2f}"
+    times = []
+    for _ in range(PAGE_VIEWS):
+        begun = time.perf_counter()
+        with urllib.request.urlopen(url) as answer:
+            answer.read()
+        times.append((time.perf_counter() - begun) * 1000)
+    return statistics.median(times)
 
 
 def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
@@ -108,7 +101,7 @@ def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
     client.register_host({"slug": "bench-host"})
     with embedded.services(folder) as services:
         url = services.environment()["DATABASE_URL"]
-        commits, rows = limits.commits_per_s(url), limits.copied_rows_per_s(url)
+        commits, rows = commits_per_s(url), copied_rows_per_s(url)
     runs = [_run(number) for number in range(BULK_RUNS)]
     begun = time.perf_counter()
     for _ in client.upload(runs):
@@ -116,26 +109,48 @@ def _uploads(product: Product, folder: Path) -> Iterator[tuple[str, ...]]:
     accepted_s = time.perf_counter() - begun
     while client.get("health/")["outbox"]["waiting"]:
         time.sleep(0.05)
-    accepted, finished = (
-        BULK_RUNS / accepted_s,
-        BULK_RUNS / (time.perf_counter() - begun),
-    )
+    accepted = BULK_RUNS / accepted_s
+    finished = BULK_RUNS / (time.perf_counter() - begun)
     yield _speed("bulk upload, runs accepted", accepted, rows, "COPY")
     yield _speed("processing, runs finished", finished, rows, "COPY")
-    singly = _singly(client)
-    yield _speed("one run a request, one client", singly, commits, "commits")
-
-
-def _speed(what: str, speed: float, limit: float, of: str) -> tuple[str, ...]:
-    return what, f"{speed:,.0f} /s", f"{of} {limit:,.0f} /s", f"{speed / limit:.4f}"
-
-
-def _singly(client: Client) -> float:
     runs = [_run(number) for number in range(SINGLE_RUNS)]
     begun = time.perf_counter()
     for run in runs:
         client.request("POST", "runs/", run)
-    return SINGLE_RUNS / (time.perf_counter() - begun)
+    singly = SINGLE_RUNS / (time.perf_counter() - begun)
+    yield _speed("one run a request, one client", singly, commits, "commits")
+
+
+def commits_per_s(url: str, count: int = 300) -> float:
+    """Return how many single-row transactions PostgreSQL makes durable in a second."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS bench_limit")
+        connection.execute("CREATE TABLE bench_limit (body text)")
+        begun = time.perf_counter()
+        for _ in range(count):
+            connection.execute("INSERT INTO bench_limit VALUES (%s)", ["x" * ROW_BYTES])
+        elapsed_s = time.perf_counter() - begun
+        connection.execute("DROP TABLE bench_limit")
+    return count / elapsed_s
+
+
+def copied_rows_per_s(url: str, count: int = 20_000) -> float:
+    """Return how many rows of one upload's size COPY stores in a second."""
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE bench_limit (body text)")
+        begun = time.perf_counter()
+        with connection.cursor().copy("COPY bench_limit FROM STDIN") as copy:
+            for _ in range(count):
+                copy.write_row(["x" * ROW_BYTES])
+        connection.commit()
+        elapsed_s = time.perf_counter() - begun
+        connection.execute("DROP TABLE bench_limit")
+        connection.commit()
+    return count / elapsed_s
+
+
+def _speed(what: str, speed: float, limit: float, of: str) -> tuple[str, ...]:
+    return what, f"{speed:,.0f} /s", f"{of} {limit:,.0f} /s", f"{speed / limit:.4f}"
 
 
 def _run(number: int) -> dict[str, Any]:

@@ -47,7 +47,15 @@ def bench_agents(seconds: float = REST_S) -> Iterator[Row]:
     ):
         size_bytes = stage.agent.stat().st_size
         yield _row("size of the file", size_bytes / 1e3, SIZE_BYTES / 1e3, "kB")
-        yield _start(stage)
+        # `list` loads what all commands do.
+        argv = [sys.executable, "-I", str(stage.agent), "list"]
+        silent, times_ms = subprocess.DEVNULL, []
+        for _ in range(STARTS):
+            begun = time.perf_counter()
+            subprocess.run(argv, env=stage.environment(), stdout=silent, check=True)
+            times_ms.append((time.perf_counter() - begun) * 1000)
+        what = f"start, median of {STARTS}, at a load of {os.getloadavg()[0]:.1f}"
+        yield _row(what, statistics.median(times_ms), START_MS, "ms")
         bare = bare_bytes()
         for command, _ in COMMANDS:
             own = stage.own_cost(command).resident_bytes - bare
@@ -70,21 +78,6 @@ def _row(what: str, value: float, limit: float, unit: str) -> Row:
     decimals = 3 if unit == "%" else 1
     shown, ratio = f"{value:.{decimals}f} {unit}", f"{value / limit:.2f}"
     return f"agent: {what}", shown, f"{limit:g} {unit}", ratio
-
-
-def _start(stage: Stage) -> Row:
-    """Return what `list` takes from start to end, which loads what all commands do."""
-    median_ms = statistics.median(_start_ms(stage) for _ in range(STARTS))
-    load = os.getloadavg()[0]
-    what = f"start, median of {STARTS}, at a load of {load:.1f}"
-    return _row(what, median_ms, START_MS, "ms")
-
-
-def _start_ms(stage: Stage) -> float:
-    argv = [sys.executable, "-I", str(stage.agent), "list"]
-    begun = time.perf_counter()
-    subprocess.run(argv, env=stage.environment(), stdout=subprocess.DEVNULL, check=True)
-    return (time.perf_counter() - begun) * 1000
 
 
 def _daemons(stage: Stage) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:

@@ -3,37 +3,141 @@
 Cells with a known truth are simulated and judged by the code that judges real ones.
 Another table is a function ``(generator, repetitions) -> Table``, added at the end of
 TABLES: each has random numbers of its own, so that a new one changes no other.
+
+`flags` counts how many mistakes the plausibility rules find, and how often they doubt
+in vain: one mistake of a class is made in each of many simulated studies, and the rules
+of that class must name what is wrong.
 """
 
 import argparse
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.random import Generator
 
-from bench.coverage_tables import (
+from bench.mistakes import CLASSES
+from bench.studies import clean_study
+from bench.tables import (
+    Table,
     coverage,
+    false_verdicts,
+    false_verdicts_on_a_quiet_host,
     identical_readings,
+    many_cells,
+    margin_edge,
     no_interval,
+    power,
     quiet_baseline,
     unequal_coverage,
 )
-from bench.flag_calibration import flags
-from bench.table import Table
-from bench.verdict_tables import (
-    false_verdicts,
-    false_verdicts_on_a_quiet_host,
-    many_cells,
-    margin_edge,
-    power,
-)
+from benchmarks.plausibility.checking import RULES, check
 
 SEED: Final = 20_100_521
+# A study takes about as long as this many repetitions of the other tables.
+STUDY_WEIGHT = 100
+
+_study = lru_cache(maxsize=64)(clean_study)
+
+
+@dataclass(frozen=True)
+class FlagRow:
+    """One line of the table: how many of how many, and what was demanded."""
+
+    what: str
+    count: int
+    of: int
+    demanded: str
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.count / self.of if self.of else 0.0
+
+
+@dataclass(frozen=True)
+class FalseFindings:
+    """What the rules doubted in clean studies."""
+
+    cells: int
+    doubted_cells: int
+    runs: int
+    doubted_runs: int
+    by_rule: Counter[str]
+
+
+def detection(name: str, *, repetitions: int, seed: int) -> tuple[int, int]:
+    """Return in how many studies a class of mistakes was found, of how many.
+
+    Found means that a rule of the class names a cell or run that is wrong.
+    """
+    inject, rules = CLASSES[name]
+    found = tried = 0
+    for number in range(seed, seed + repetitions):
+        made = inject(np.random.default_rng([number, 1]), _study(number))
+        if made is not None:
+            study, wrong = made
+            named = {
+                subject.id
+                for finding in check(study, [RULES[each] for each in sorted(rules)])
+                for subject in finding.subjects
+            }
+            found += bool(named & {str(each) for each in wrong})
+            tried += 1
+    return found, tried
+
+
+def false_findings(*, repetitions: int, seed: int) -> FalseFindings:
+    """Return what every rule together doubts in studies without a mistake."""
+    cells = runs = doubted_cells = doubted_runs = 0
+    by_rule: Counter[str] = Counter()
+    for number in range(seed, seed + repetitions):
+        study = _study(number)
+        findings = check(study)
+        named = {each for finding in findings for each in finding.subjects}
+        cells, runs = cells + len(study.cells), runs + len(study.runs)
+        doubted_cells += sum(each.kind == "cell" for each in named)
+        doubted_runs += sum(each.kind == "run" for each in named)
+        by_rule.update(finding.rule for finding in findings)
+    return FalseFindings(cells, doubted_cells, runs, doubted_runs, by_rule)
+
+
+def flag_table(repetitions: int, seed: int) -> list[FlagRow]:
+    """Return one row for each class of mistakes and two for clean studies."""
+    rows = [
+        FlagRow(name, *detection(name, repetitions=repetitions, seed=seed), ">= 95 %")
+        for name in CLASSES
+    ]
+    clean = false_findings(repetitions=repetitions, seed=seed)
+    return [
+        *rows,
+        FlagRow("clean cells doubted", clean.doubted_cells, clean.cells, "< 1 %"),
+        FlagRow("clean runs doubted", clean.doubted_runs, clean.runs, "< 1 %"),
+    ]
+
+
+def flags(generator: Generator, repetitions: int) -> Table:
+    """Return mistakes found and false doubts as a table of the calibration report."""
+    studies = max(repetitions // STUDY_WEIGHT, 2)
+    rows = flag_table(studies, seed=int(generator.integers(2**31)))
+    return Table(
+        "Plausibility flags",
+        f"Each class of mistakes is made in {studies} simulated studies, where it "
+        "can be made; a flag must name what is wrong. Below, what is doubted in the "
+        "same studies without a mistake.",
+        ("mistake", "found or doubted, %", "of"),
+        tuple(
+            (f"{row.what} (wanted {row.demanded})", f"{row.percent:.2f}", str(row.of))
+            for row in rows
+        ),
+    )
+
 
 TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
     coverage,
@@ -53,8 +157,8 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
 def current_commit() -> str:
     """Return the checked-out commit, marked if files differ from it."""
     command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True)
-    return said.stdout.strip()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def report(repetitions: int, commit: str) -> str:

@@ -1,18 +1,33 @@
-"""How long it takes to judge every cell of a large installation at once."""
+"""How long it takes to judge 20,000 cells: alone, and of a study in the database.
 
+python -m bench.judging STUDY    in the environment of a running product
+"""
+
+import os
+import statistics
+import subprocess
+import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
+from agents.client import Client
 from bench.simulation import cells_of
 from benchmarks.analysis.shape import shape_of
 from benchmarks.analysis.verdicts import judge
 
 CELLS: Final = 20_000
-RUNS: Final = 50
+SHAPED_RUNS: Final = 50
 REPEATS: Final = 15
+STUDY: Final = "bench-verdicts"
+HOST: Final = "bench-verdicts-host"
+SYSTEMS: Final = 40
+CASES: Final = 500
+RUNS: Final = 5
 
 
 def bench_judging() -> Iterator[tuple[str, str, str, str]]:
@@ -35,16 +50,12 @@ def bench_judging() -> Iterator[tuple[str, str, str, str]]:
         limit = f"numpy pass {plain_ms:.2f} ms"
         ratio = f"{best_ms / plain_ms:.0f} x"
         yield f"{what}, {CELLS:,} cells", f"{best_ms:.1f} ms", limit, ratio
-    yield _shape(generator)
-
-
-def _shape(generator: np.random.Generator) -> tuple[str, str, str, str]:
-    """Time the shape of one cell; the limit is Python's own sorting of its runs."""
-    values = generator.normal(100, 1, RUNS).tolist()
+    # The limit of a cell's shape is Python's own sorting of its runs.
+    values = generator.normal(100, 1, SHAPED_RUNS).tolist()
     best_ms = _best_ms(lambda: shape_of(values))
     plain_ms = _best_ms(lambda: sorted(values))
     limit, ratio = f"sorting {plain_ms:.4f} ms", f"{best_ms / plain_ms:.0f} x"
-    return f"shape of a cell of {RUNS} runs", f"{best_ms:.2f} ms", limit, ratio
+    yield f"shape of a cell of {SHAPED_RUNS} runs", f"{best_ms:.2f} ms", limit, ratio
 
 
 def _best_ms(work: Callable[[], object]) -> float:
@@ -55,3 +66,81 @@ def _best_ms(work: Callable[[], object]) -> float:
         work()
         times.append(time.perf_counter() - begun)
     return min(times) * 1000
+
+
+def upload(client: Client) -> None:
+    """Fill a study with 20,000 cells of five runs each, and wait for them."""
+    client.create_study({"slug": STUDY, "title": "20,000 cells"})
+    client.register_host({"slug": HOST})
+    runs = (_run(number, run) for run in range(RUNS) for number in range(SYSTEMS))
+    for _ in client.upload(runs):
+        pass
+    while client.get("health/")["outbox"]["waiting"]:
+        time.sleep(0.1)
+
+
+def service_ms(var: Path) -> float:
+    """Return how long the service takes, measured in a process of its own."""
+    command = [sys.executable, "-m", "running.command", sys.executable]
+    answer = subprocess.run(
+        [*command, "-m", "bench.judging", STUDY],
+        env={**os.environ, "VAR": str(var)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(answer.stdout.split()[-1])
+
+
+def _run(number: int, run: int) -> dict[str, Any]:
+    """Return a run of a system, the first of which is native."""
+    values = [
+        1000.0 + case - number + (7 * run + 3 * case + number) % 11 / 2
+        for case in range(CASES)
+    ]
+    platform = {"hypervisor": "KVM", "options": {"variant": str(number)}}
+    return {
+        "key": str(uuid.uuid4()),
+        "study": STUDY,
+        "system": {
+            "host": HOST,
+            "guest_os": "Debian 12",
+            "guest_bits": 64,
+            **(platform if number else {"hypervisor": "native"}),
+        },
+        "tool": "ramspeed",
+        "samples": [
+            {
+                "metric": "bandwidth",
+                "parameters": {"operation": "read", "block_size": f"{case + 1} KiB"},
+                "value": 1000.0
+                + case
+                - number
+                + (7 * run + 3 * case + number) % 11 / 2,
+                "unit": "MB/s",
+            }
+            for case, value in enumerate(values)
+        ],
+    }
+
+
+def _measure(slug: str) -> float:
+    import django
+
+    django.setup()
+    from benchmarks.comparing.verdicts import study_verdicts
+    from benchmarks.models import Study
+
+    study = Study.objects.get(slug=slug)
+    times = []
+    for _ in range(REPEATS):
+        begun = time.perf_counter()
+        found = study_verdicts(study)
+        times.append(time.perf_counter() - begun)
+    assert len(found.rows) == SYSTEMS * CASES
+    return statistics.median(times) * 1000
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    print(f"{_measure(sys.argv[1]):.1f}")

@@ -6,7 +6,7 @@ import pytest
 from bench import calibration
 from bench.calibration import TABLES, main, report
 from bench.judging import bench_judging
-from bench.table import Table
+from bench.tables import Table
 
 REPETITIONS = 60
 

@@ -5,9 +5,8 @@ import zlib
 import numpy as np
 import pytest
 
-from bench.coverage_tables import covered, identical_readings
 from bench.simulation import KINDS, cells_of, runs
-from bench.verdict_tables import many_cells, shares
+from bench.tables import covered, identical_readings, many_cells, shares
 from benchmarks.analysis.intervals import Method, log_ratio_intervals
 from benchmarks.analysis.verdicts import Verdict
 

@@ -5,7 +5,7 @@
 
 import pytest
 
-from bench.flag_calibration import CLASSES, detection, false_findings
+from bench.calibration import CLASSES, detection, false_findings
 
 REPETITIONS = 20
 
