@@ -29,6 +29,8 @@ STROKE: Final = "line-ns"
 FRAME_PX: Final = 96
 """What the names and the title of the axes take of a chart's height."""
 FLAT_PX: Final = 360
+LANES: Final = 0.7
+"""The share of a row that its bars take."""
 
 Numbers = Sequence[float | None]
 
@@ -188,6 +190,35 @@ class Panel:
     notes: tuple[Note, ...] = ()
     title: str = ""
     """Written above the field where panels stand side by side."""
+
+    def bar_boxes(self, mode: str) -> Iterator["BarBox"]:
+        """Yield each bar where it stands: end to end, or beside each other in lanes."""
+        bars = [each for each in self.series if isinstance(each, Bars)]
+        lane = LANES / (1 if mode == "stack" else max(len(bars), 1))
+        reached: dict[float, float] = {}
+        for number, series in enumerate(bars):
+            shift = 0 if mode == "stack" else (number - (len(bars) - 1) / 2) * lane
+            for at, value in enumerate(series.values):
+                if value is None:
+                    continue
+                place = series.places[at]
+                start = reached.get(place, series.base)
+                # Of what begins at 1 a value is where it ends, not how long it is.
+                end = value if series.base else start + value
+                if mode == "stack" and not series.base:
+                    reached[place] = end
+                half = series.widths[at] / 2 if series.widths else lane / 2
+                middle = place + shift
+                yield BarBox(series, (middle - half, middle + half), (start, end))
+
+
+@dataclass(frozen=True)
+class BarBox:
+    """A bar with its edges: along the axis of its places, and of its values."""
+
+    series: Bars
+    places: tuple[float, float]
+    values: tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)

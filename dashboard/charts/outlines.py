@@ -9,8 +9,7 @@ from html import unescape
 from typing import Any, Final
 
 from dashboard.charts.chart import Axis, Bars, Chart
-from dashboard.charts.plotly import figure
-from dashboard.charts.vector.plot import can_plot, plot
+from dashboard.charts.sketch import sketch
 
 PX_A_REM: Final = 16
 LABEL_PX: Final = 16
@@ -73,13 +72,12 @@ def outline(chart: Chart | dict[str, Any]) -> Outline:
     for at, series in chart.listed:
         group = "" if isinstance(series, Bars) else series.group
         groups.setdefault(group, []).append(Entry(at, series.name))
-    drawn = figure(chart)
     return Outline(
         height=chart.height,
         narrow_height=chart.height + labels,
         groups=tuple(Group(name, tuple(entries)) for name, entries in groups.items()),
         is_zoomable=is_zoomable(chart),
-        picture=plot(drawn, chart.title) if can_plot(drawn) else "",
+        picture=sketch(chart, chart.title),
     )
 
 

@@ -1,0 +1,128 @@
+"""Where a value lies between the ends of an axis, and which values are named. PURE."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from math import ceil, floor, isfinite, log10
+
+from dashboard.charts.chart import Axis, Box, Numbers, Panel, Points
+
+STEPS = (1, 2, 5, 10)
+NAMED = 6
+LEAST_RATIO = 1.01
+ROOM = 0.05
+DAY_MS = 86_400_000  # dates are counted in milliseconds since 1970
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From ``first`` to ``last``, which may be the lower one; even or logarithmic."""
+
+    first: float
+    last: float
+    is_log: bool = False
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+        return min(self.first, self.last)
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+        return max(self.first, self.last)
+
+    def share(self, value: float) -> float:
+        """Return where a value lies, 0 to 1; what is beyond an end lies on it."""
+        value = min(max(value, self.low), self.high)
+        if self.is_log:
+            return log10(value / self.first) / log10(self.last / self.first)
+        return (value - self.first) / (self.last - self.first)
+
+    def ticks(self) -> list[float]:
+        """Return a few round values on the axis."""
+        found = _log_ticks(self.low, self.high) if self.is_log else []
+        return found if len(found) > 1 else _even_ticks(self.low, self.high)
+
+    def days(self) -> list[tuple[float, str]]:
+        """Return a few days of an axis of dates, each by its midnight."""
+        first, last = ceil(self.low / DAY_MS), floor(self.high / DAY_MS)
+        step = ceil((last - first + 1) / NAMED) or 1
+        midnights = [day * DAY_MS for day in range(first, last + 1, step)]
+        return [
+            (float(ms), f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d}")
+            for ms in midnights
+        ]
+
+
+def scales_of(panel: Panel, mode: str) -> tuple[Scale, Scale]:
+    """Return scales across and upwards that hold all that a panel draws."""
+    x = [rule.at for rule in panel.rules if rule.axis == "x"]
+    y = [rule.at for rule in panel.rules if rule.axis == "y"]
+    for series in panel.series:
+        if isinstance(series, Points):
+            ends = [*series.low, *series.high]
+            x += _known([*series.x, *(ends if series.along == "x" else ())])
+            y += _known([*series.y, *(ends if series.along == "y" else ())])
+        elif isinstance(series, Box):
+            x += [series.low, series.high]
+    for box in panel.bar_boxes(mode):
+        across, upwards = box.values, box.places
+        if box.series.is_upright:
+            across, upwards = upwards, across
+        x += across
+        y += upwards
+    return scale_of(panel.x, x), scale_of(panel.y, y)
+
+
+def _known(values: Numbers) -> list[float]:
+    return [value for value in values if value is not None and isfinite(value)]
+
+
+def scale_of(axis: Axis, values: Sequence[float]) -> Scale:
+    """Return the scale of an axis: its own ends, or ones that hold the values."""
+    is_log = axis.scale == "log"
+    if axis.ends:
+        return Scale(*axis.ends, is_log)
+    if is_log:
+        return _log_scale(values)
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if axis.is_from_zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+        room = (high - low or 1.0) * ROOM
+        return Scale(low - (room if low < 0 else 0), high + room)
+    room = (high - low or abs(high) or 1.0) * ROOM
+    return Scale(low - room, high + room)
+
+
+def _log_scale(values: Sequence[float]) -> Scale:
+    """Return a log scale that holds those of the values that are above 0."""
+    positive = [value for value in values if value > 0] or [1.0]
+    low, high = min(positive), max(positive)
+    room = max((high / low) ** ROOM, 1.02)
+    low, high = low / room, high * room
+    if high / low < LEAST_RATIO:
+        middle = (low * high) ** 0.5
+        low, high = middle / LEAST_RATIO**0.5, middle * LEAST_RATIO**0.5
+    return Scale(low, high, is_log=True)
+
+
+def _even_ticks(low: float, high: float) -> list[float]:
+    rough = (high - low) / NAMED
+    power = 10.0 ** floor(log10(rough))
+    step = next(step * power for step in STEPS if step * power >= rough * 0.999)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [at * step for at in range(first, last + 1)]
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    steps = STEPS[:3] if len(powers) <= 4 else STEPS[:1]
+    found = [step * 10.0**power for power in powers for step in steps]
+    inside = [value for value in found if low <= value <= high]
+    is_close = any(b / a < 1.2 for a, b in pairwise(inside))
+    if len(inside) > 2 and not is_close:
+        return inside
+    # Round values of a short stretch.
+    return [value for value in _even_ticks(low, high) if value > 0]
