@@ -61,6 +61,8 @@ PURE = (
     "dashboard.charts.effects",
     "dashboard.charts.outlines",
     "dashboard.charts.plotly",
+    "dashboard.charts.scales",
+    "dashboard.charts.sketch",
     "dashboard.exports.escaping",
     "dashboard.exports.latex_widths",
     "dashboard.exports.records",

@@ -268,6 +268,9 @@ class Chart:
         return named if has_legend else []
 
 
+NOTHING: Final = Chart(panels=(Panel(x=Axis(), y=Axis()),), height=0)
+
+
 def series_colour(at: int) -> str:
     """Return the colour of a series by its place."""
     return f"series-{at % SERIES + 1}"

@@ -1,7 +1,7 @@
 """A chart and its table twin: what is drawn can always be read."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from dashboard import wording
 from dashboard.charts.chart import Chart
@@ -21,7 +21,7 @@ class Drawing:
     slug: str
     title: str
     note: str
-    figure: Chart | dict[str, Any]
+    figure: Chart
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     is_cut: bool = False

@@ -5,8 +5,7 @@ out. Plotly comes only when a chart is looked at, and nothing moves then.
 """
 
 from dataclasses import dataclass
-from html import unescape
-from typing import Any, Final
+from typing import Final
 
 from dashboard.charts.chart import Axis, Bars, Chart
 from dashboard.charts.sketch import sketch
@@ -63,10 +62,8 @@ class Outline:
         return sum(len(group.entries) for group in self.groups) >= FEW
 
 
-def outline(chart: Chart | dict[str, Any]) -> Outline:
+def outline(chart: Chart) -> Outline:
     """Return what a chart will take of the page."""
-    if isinstance(chart, dict):  # until the charts of a cell are neutral as well
-        return _of_figure(chart)
     labels = 0 if chart.names_colours else len(chart.panels[0].y.ticks) * LABEL_PX
     groups: dict[str, list[Entry]] = {}
     for at, series in chart.listed:
@@ -79,18 +76,6 @@ def outline(chart: Chart | dict[str, Any]) -> Outline:
         is_zoomable=is_zoomable(chart),
         picture=sketch(chart, chart.title),
     )
-
-
-def _of_figure(drawn: dict[str, Any]) -> Outline:
-    listed = [
-        Entry(at, unescape(trace["name"]))
-        for at, trace in enumerate(drawn["data"])
-        if trace.get("name") and trace.get("showlegend") is not False
-    ]
-    height = drawn["layout"]["height"]
-    is_told = drawn["layout"]["showlegend"]
-    groups = (Group("", tuple(listed)),) if listed and is_told else ()
-    return Outline(height, height, groups, True, "")
 
 
 def is_zoomable(chart: Chart) -> bool:

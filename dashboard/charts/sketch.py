@@ -196,9 +196,8 @@ def _below(
             kind = "" if at in narrow else "sketch-wide"
             yield _words(share, 1, name, dy="1.25em", anchor="middle", kind=kind)
     if axis.title:
-        yield _words(
-            0.5, 1, axis.title, dy="2.7em", anchor="middle", kind="sketch-title"
-        )
+        title = axis.title
+        yield _words(1, 1, title, dy="2.7em", anchor="end", kind="sketch-title")
 
 
 def _fitting(
@@ -230,9 +229,9 @@ def _beside(
         yield _words(0, y, shown, dx=-8, dy=dy, anchor="end", kind="sketch-wide")
         top = y - abs(scale.share(0.5) - scale.share(0)) * (len(ticks) > 0)
         above = name.replace("\n", ", ")
-        yield _words(0, max(top, 0), above, dy="1em", kind="sketch-narrow")
+        yield _words(0, max(top, 0), above, dy="0.4em", kind="sketch-narrow")
     if axis.title:
-        yield _words(0, 0, axis.title, dy="-0.6em", kind="sketch-title")
+        yield _words(0, 0, axis.title, dx=-50, dy="-0.6em", kind="sketch-title")
 
 
 def _band(band: Band, field: Field) -> str:

@@ -20,12 +20,12 @@ def picture(chart: ReportChart | Outline) -> SafeString:
 
 
 @register.filter
-def outlined(chart: Outline | Chart | dict[str, Any]) -> Outline:
+def outlined(chart: Outline | Chart) -> Outline:
     """Return what a chart takes of its page; of one that comes later it is known."""
     return chart if isinstance(chart, Outline) else outline(chart)
 
 
 @register.filter
-def on_screen(chart: Chart | dict[str, Any]) -> dict[str, Any]:
+def on_screen(chart: Chart) -> dict[str, Any]:
     """Return what the page draws the chart from."""
-    return chart if isinstance(chart, dict) else plotly.figure(chart)
+    return plotly.figure(chart)

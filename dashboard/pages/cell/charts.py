@@ -1,27 +1,35 @@
 """A cell's charts: strip, run order, histogram, ECDF. PURE.
 
-Sides in; Plotly figures, and the numbers behind them for a table, out. Colours are
-tokens of the style sheet. Longer than most modules: four pictures of one thing, a
-`Side`, that are read and changed together.
+Sides in; charts, and the numbers behind them for a table, out.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Final, Literal
 
 import numpy as np
 
 from benchmarks.analysis.intervals import MeanInterval
 from benchmarks.analysis.shape import MIN_RUNS
-from dashboard.charts.chart import SYMBOLS
-from dashboard.charts.plotly import plain
+from dashboard.charts.chart import (
+    STROKE,
+    Axis,
+    Bars,
+    Box,
+    Chart,
+    Note,
+    Numbers,
+    Panel,
+    Points,
+    Reading,
+    Rule,
+    Stroke,
+    symbol_at,
+)
 from dashboard.kit.figures import brief, number
 
-Figure: TypeAlias = dict[str, Any]
-Trace: TypeAlias = dict[str, Any]
-
-SPEED_TOKENS: Final = ("--series-4", "--series-3")
+SPEED_COLOURS: Final = ("series-4", "series-3")
 # Sizes of marks; where a side has MANY points they are drawn smaller.
 LARGE, MIDDLE, SMALL, RING = 9, 6, 4, 17
 MANY: Final = 40
@@ -37,9 +45,9 @@ ORDER_PX, ORDER_FRAME_PX, ORDER_GAP = 230, 90, 0.14
 HISTOGRAM_PX, HISTOGRAM_FRAME_PX, HISTOGRAM_GAP = 170, 100, 0.08
 FEWEST_BINS, MOST_BINS = 8, 40
 # Of two labels nearer than this part of the axis one stands beside its line.
-NEAR, BESIDE_PX = 0.35, 10
+NEAR: Final = 0.35
 
-DASHES: Final = ("solid", "dash")
+ECDF_PX: Final = 340
 QUANTILES: Final = (0, 10, 25, 50, 75, 90, 100)
 
 
@@ -71,7 +79,7 @@ class Side:
     """
 
     name: str
-    token: str
+    colour: str
     unit: str
     strands: tuple[Strand, ...]
     series: tuple[float, ...]
@@ -120,9 +128,9 @@ class Side:
         lower = set(ranked[: self.speeds[0].count])
         return [0 if place in lower else 1 for place in range(len(self.series))]
 
-    def speed_tokens(self) -> tuple[str, ...]:
+    def speed_colours(self) -> tuple[str, ...]:
         """Return the colour of each speed; the side's own where there is but one."""
-        return SPEED_TOKENS if len(self.speeds) > 1 else (self.token,)
+        return SPEED_COLOURS if len(self.speeds) > 1 else (self.colour,)
 
     def texts(self) -> list[str]:
         """Return what hovering over each point tells."""
@@ -144,53 +152,39 @@ class Side:
 
     def text(self, name: str, value: float) -> str:
         """Return a value under its name."""
-        return plain(f"{name}: {brief(value)} {self.unit}".rstrip())
+        return f"{name}: {brief(value)} {self.unit}".rstrip()
 
 
-def strip(sides: Sequence[Side], axis_title: str) -> Figure | None:
+def strip(sides: Sequence[Side], axis_title: str) -> Chart | None:
     """Return every sample as a dot, one line a run, with box and mean of each side."""
-    data = [
-        trace
+    series = tuple(
+        each
         for row, side in enumerate(sides)
         if side.strands
-        for trace in _strip_of(side, row)
-    ]
-    yaxis = _axis(
-        range=[len(sides) - 0.45, -0.55],
-        tickvals=list(range(len(sides))),
-        ticktext=[plain(side.name) for side in sides],
-        automargin=True,
-        showgrid=False,
+        for each in _strip_of(side, row)
     )
-    height = STRIP_FRAME_PX + STRIP_PX * len(sides)
-    return _figure(data, height, xaxis=_axis(axis_title), yaxis=yaxis)
+    rows = Axis(
+        scale="category",
+        ends=(len(sides) - 0.45, -0.55),
+        ticks=tuple((row, side.name) for row, side in enumerate(sides)),
+        has_grid=False,
+    )
+    panel = Panel(x=Axis(title=axis_title), y=rows, series=series)
+    return _chart([panel], STRIP_FRAME_PX + STRIP_PX * len(sides))
 
 
-def _strip_of(side: Side, row: int) -> Iterator[Trace]:
+def _strip_of(side: Side, row: int) -> Iterator[Points | Box]:
     """Yield what stands in the row of one side, the lowest layer first."""
     if side.box is not None:
-        low, q1, median, q3, high = side.box
-        yield {
-            "type": "box",
-            "orientation": "h",
-            "y": [row],
-            "q1": [q1],
-            "median": [median],
-            "q3": [q3],
-            "lowerfence": [low],
-            "upperfence": [high],
-            "width": 0.62,
-            "line": {"color": "--line-strong", "width": 1.5},
-            "fillcolor": "--sunken",
-            "hoverinfo": "skip",
-        }
+        yield Box(row, *side.box)
     if len(side.speeds) > 1:  # a tall line each, where no box may stand
-        line = {"width": 3, "color": list(side.speed_tokens())}
-        yield _points(
-            [speed.centre for speed in side.speeds],
-            [row for _speed in side.speeds],
-            marker={"symbol": "line-ns", "size": 80, "line": line},
-            **_hovering([plain(speed.label) for speed in side.speeds]),
+        yield Points(
+            x=[speed.centre for speed in side.speeds],
+            y=[row for _speed in side.speeds],
+            colour=side.speed_colours(),
+            symbol=STROKE,
+            size=80,
+            texts=[speed.label for speed in side.speeds],
         )
 
     most = len(side.strands) - 1
@@ -202,21 +196,20 @@ def _strip_of(side: Side, row: int) -> Iterator[Trace]:
         for strand, lane in zip(side.strands, lanes, strict=True)
         for _value in strand.values
     ]
-    symbols = [
-        SYMBOLS[run % len(SYMBOLS)] if side.has_iterations else "circle"
-        for run, strand in enumerate(side.strands)
-        for _value in strand.values
-    ]
-    yield _points(
-        [value for strand in side.strands for value in strand.values],
-        heights,
-        marker={
-            "symbol": symbols,
-            "size": _size(len(heights)),
-            "color": side.token,
-            "opacity": 0.8,
-        },
-        **_sample_hover(side, "x"),
+    texts, reading = _sample_hover(side, "x")
+    yield Points(
+        x=[value for strand in side.strands for value in strand.values],
+        y=heights,
+        colour=side.colour,
+        symbol=tuple(
+            symbol_at(run if side.has_iterations else 0)
+            for run, strand in enumerate(side.strands)
+            for _value in strand.values
+        ),
+        size=_size(len(heights)),
+        opacity=0.8,
+        texts=texts,
+        reading=reading,
     )
     if side.outliers:
         points = lanes if side.is_of_run_means else heights
@@ -226,131 +219,111 @@ def _strip_of(side: Side, row: int) -> Iterator[Trace]:
             y=[points[place] for place in side.outliers],
         )
     if side.mean is not None:
-        yield _mean(side, side.mean, row + MEAN_AT)
-
-
-def _mean(side: Side, mean: MeanInterval, height: float) -> Trace:
-    return _points(
-        [mean.mean],
-        [height],
-        opacity=0.45 if side.is_faint else 1,
-        marker={"symbol": "diamond", "size": LARGE + 2, "color": "--ink"},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [mean.high - mean.mean],
-            "arrayminus": [mean.mean - mean.low],
-            "color": "--ink",
-            "thickness": 2,
-            "width": 6,
-        },
-        meta={"what": "mean"},
-        **_hovering([side.text(side.mean_label, mean.mean)]),
-    )
+        yield Points(
+            x=[side.mean.mean],
+            y=[row + MEAN_AT],
+            low=[side.mean.low],
+            high=[side.mean.high],
+            along="x",
+            interval_width=2,
+            symbol="diamond",
+            size=LARGE + 2,
+            opacity=0.45 if side.is_faint else 1,
+            texts=[side.text(side.mean_label, side.mean.mean)],
+        )
 
 
 def order(
     sides: Sequence[Side], axis_title: str, place_title: str, first_run: str
-) -> Figure | None:
+) -> Chart | None:
     """Return the values in the order they were measured, one panel a side.
 
     A period gives its positions marks of their own; sessions, and runs of several
     samples, are parted by lines; a first run that differs is named ``first_run``.
     """
-    drawn = [side for side in sides if len(side.series) > 1]
-    data, layout = [], {}
-    lines: list[dict[str, Any]] = []
-    notes: list[dict[str, Any]] = []
-    for panel, (side, domain) in enumerate(_panels(drawn, ORDER_GAP)):
-        suffix = str(panel + 1) if panel else ""
-        layout[f"yaxis{suffix}"] = _axis(axis_title, domain=domain)
-        layout[f"xaxis{suffix}"] = _axis(
-            f"{side.name}: {place_title}", anchor=f"y{suffix}", showgrid=False
+    panels = [
+        Panel(
+            x=Axis(title=f"{side.name}: {place_title}", has_grid=False),
+            y=Axis(title=axis_title),
+            series=tuple(_order_of(side)),
+            rules=tuple(_parting_lines(side)),
+            notes=tuple(_order_notes(side, first_run)),
         )
-        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-        within = {"xref": f"x{suffix}", "yref": f"y{suffix} domain"}
-        data += [trace | axes for trace in _order_of(side)]
-        lines += [line | within for line in _parting_lines(side)]
-        notes += [note | within for note in _order_notes(side, first_run)]
-    height = ORDER_FRAME_PX + ORDER_PX * len(drawn)
-    return _figure(data, height, **layout, shapes=lines, annotations=notes)
+        for side in sides
+        if len(side.series) > 1
+    ]
+    return _chart(panels, ORDER_FRAME_PX + ORDER_PX * len(panels), gap=ORDER_GAP)
 
 
-def _order_of(side: Side) -> Iterator[Trace]:
+def _order_of(side: Side) -> Iterator[Points]:
     """Yield the samples behind run means, the path, its points, and outliers' rings."""
-    places, texts = side.places(), side.texts()
+    places, all_texts = side.places(), side.texts()
     if side.is_of_run_means and side.has_iterations:
         values = [value for strand in side.strands for value in strand.values]
-        yield _points(
-            list(range(1, len(values) + 1)),
-            values,
-            marker={"size": SMALL, "color": side.token, "opacity": 0.5},
-            showlegend=False,
-            **_sample_hover(side, "y"),
+        texts, reading = _sample_hover(side, "y")
+        yield Points(
+            x=range(1, len(values) + 1),
+            y=values,
+            colour=side.colour,
+            symbol="circle",
+            size=SMALL,
+            opacity=0.5,
+            texts=texts,
+            reading=reading,
+            is_listed=False,
         )
-    yield {
-        "type": "scatter",
-        "mode": "lines",
-        "x": places,
-        "y": list(side.series),
-        "line": {"color": "--line-strong", "width": 1.5},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    path = Stroke(width=1.5, colour="line-strong")
+    yield Points(x=places, y=side.series, line=path, is_listed=False)
     has_speeds, speeds = len(side.speeds) > 1, side.speed_of()
-    for speed, token in enumerate(side.speed_tokens()):
+    for speed, colour in enumerate(side.speed_colours()):
         members = [at for at, belongs_to in enumerate(speeds) if belongs_to == speed]
-        yield _points(
-            [places[at] for at in members],
-            [side.series[at] for at in members],
-            name=plain(side.speeds[speed].label if has_speeds else side.name),
-            showlegend=has_speeds,
-            marker={
-                "symbol": [SYMBOLS[at % (side.period or 1)] for at in members],
-                "size": _size(len(side.series)),
-                "color": token,
-            },
-            **_hovering([texts[at] for at in members]),
+        yield Points(
+            name=side.speeds[speed].label if has_speeds else side.name,
+            x=[places[at] for at in members],
+            y=[side.series[at] for at in members],
+            colour=colour,
+            symbol=tuple(symbol_at(at % (side.period or 1)) for at in members),
+            size=_size(len(side.series)),
+            texts=[all_texts[at] for at in members],
+            is_listed=has_speeds,
         )
     if side.outliers:
         yield _rings(
             side,
             x=[places[at] for at in side.outliers],
             y=[side.series[at] for at in side.outliers],
-            showlegend=False,
         )
 
 
-def _parting_lines(side: Side) -> Iterator[dict[str, Any]]:
+def _parting_lines(side: Side) -> Iterator[Rule]:
     """Yield lines between sessions, and between runs of several samples."""
     ends = side.ends()
     parts = list(zip(pairwise(side.strands), ends[:-1], strict=True))
     shows_runs = side.has_iterations and len(parts) < MOST_LINES
     for (before, after), end in parts:
-        is_session = before.session != after.session
-        if not (is_session or shows_runs):
+        if before.session != after.session:
+            look = Stroke(width=1, colour="ink-2", dash="dash")
+        elif shows_runs:
+            look = Stroke(width=1, colour="line")
+        else:
             continue
-        look = {"color": "--ink-2" if is_session else "--line", "width": 1}
-        dash = {"dash": "4px,3px"} if is_session else {}
-        place = {"x0": end + 0.5, "x1": end + 0.5, "y0": 0, "y1": 1}
-        yield {"type": "line", "layer": "below", "line": look | dash, **place}
+        yield Rule(at=end + 0.5, axis="x", stroke=look)
 
 
-def _order_notes(side: Side, first_run: str) -> list[dict[str, Any]]:
+def _order_notes(side: Side, first_run: str) -> list[Note]:
     """Return the names of sessions where they begin, if there are several."""
     starts = [0, *side.ends()[:-1]]
     before: list[str | None] = [None, *(strand.session for strand in side.strands)]
-    notes: list[dict[str, Any]] = [
-        {"text": plain(strand.session), "x": start + 0.5}
+    notes = [
+        Note(text=strand.session, x=start + 0.5, anchor="left")
         for strand, start, previous in zip(side.strands, starts, before, strict=False)
         if strand.session != previous
     ]
     if len(notes) == 1:
         notes = []
     if side.is_first_apart:
-        notes.append({"text": plain(first_run), "x": side.places()[0]})
-    look = {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False}
-    return [note | look for note in notes]
+        notes.append(Note(text=first_run, x=side.places()[0], anchor="left"))
+    return notes
 
 
 @dataclass(frozen=True)
@@ -393,43 +366,29 @@ def spanned(low: float, high: float) -> str:
     return f"{brief(low)} \N{EN DASH} {brief(high)}"
 
 
-def histogram(
-    sides: Sequence[Side], axis_title: str, count_title: str
-) -> Figure | None:
+def histogram(sides: Sequence[Side], axis_title: str, count_title: str) -> Chart | None:
     """Return how many points lie where, one panel a side, speeds in their colours."""
     drawn = described(sides)
     if not drawn:
         return None
     edges = bins_of(drawn).edges
-    ticks = round_numbers(edges[0], edges[-1])
-    xaxis = _axis(axis_title, anchor="free", position=0, tickvals=ticks)
-    layout: dict[str, Any] = {"xaxis": xaxis}
-    data: list[Trace] = []
-    notes: list[dict[str, Any]] = []
-    lines: list[dict[str, Any]] = []
-    for panel, (side, domain) in enumerate(_panels(drawn, HISTOGRAM_GAP)):
-        suffix = str(panel + 1) if panel else ""
-        layout[f"yaxis{suffix}"] = _axis(
-            f"{side.name}, {count_title}", domain=domain, rangemode="tozero"
+    ticks = tuple((tick, "") for tick in round_numbers(edges[0], edges[-1]))
+    centre = Stroke(width=1, colour="ink", dash="dash")
+    panels = [
+        Panel(
+            x=Axis(title=axis_title, ticks=ticks),
+            y=Axis(title=f"{side.name}, {count_title}", is_from_zero=True),
+            series=tuple(_bars(side, edges)),
+            rules=tuple(
+                Rule(at=speed.centre, axis="x", stroke=centre, is_above=True)
+                for speed in side.speeds
+            ),
+            notes=tuple(_speed_labels(side, edges[0], edges[-1])),
         )
-        within = {"xref": "x", "yref": f"y{suffix} domain"}
-        data += [bar | {"yaxis": f"y{suffix}"} for bar in _bars(side, edges)]
-        notes += [note | within for note in _speed_labels(side, edges[0], edges[-1])]
-        lines += [
-            {
-                "type": "line",
-                "x0": speed.centre,
-                "x1": speed.centre,
-                "y0": 0,
-                "y1": 1,
-                "line": {"color": "--ink", "width": 1, "dash": "4px,3px"},
-                **within,
-            }
-            for speed in side.speeds
-        ]
+        for side in drawn
+    ]
     height = HISTOGRAM_FRAME_PX + HISTOGRAM_PX * len(drawn)
-    layout |= {"barmode": "stack", "annotations": notes, "shapes": lines}
-    return _figure(data, height, **layout)
+    return _chart(panels, height, gap=HISTOGRAM_GAP, bars="stack", shares_x=True)
 
 
 def round_numbers(low: float, high: float) -> list[float]:
@@ -441,48 +400,43 @@ def round_numbers(low: float, high: float) -> list[float]:
     return [float(f"{each * step:.12g}") for each in np.arange(first, last + 1)]
 
 
-def _bars(side: Side, edges: Sequence[float]) -> Iterator[Trace]:
+def _bars(side: Side, edges: Sequence[float]) -> Iterator[Bars]:
     values, speeds = np.array(side.series), np.array(side.speed_of())
     bins = list(pairwise(edges))
-    for speed, token in enumerate(side.speed_tokens()):
+    for speed, colour in enumerate(side.speed_colours()):
         counts = np.histogram(values[speeds == speed], edges)[0].tolist()
-        name = side.speeds[speed].label if len(side.speeds) > 1 else side.name
-        yield {
-            "type": "bar",
-            "name": plain(name),
-            "showlegend": False,
-            "x": [(low + high) / 2 for low, high in bins],
-            "y": counts,
-            "width": [high - low for low, high in bins],
-            "marker": {"color": token},
-            "text": [
+        yield Bars(
+            name=side.speeds[speed].label if len(side.speeds) > 1 else side.name,
+            places=[(low + high) / 2 for low, high in bins],
+            widths=[high - low for low, high in bins],
+            values=counts,
+            colour=colour,
+            is_upright=True,
+            texts=[
                 f"{spanned(*ends)}: {count}" if count else ""
                 for ends, count in zip(bins, counts, strict=True)
             ],
-            "textposition": "none",
-            "hovertemplate": "%{text}<extra></extra>",
-        }
+            is_listed=False,
+        )
 
 
-def _speed_labels(side: Side, low: float, high: float) -> list[dict[str, Any]]:
+def _speed_labels(side: Side, low: float, high: float) -> list[Note]:
     """Return the label of each speed above its bars, or beside where they are near."""
-    look = {"y": 1, "yanchor": "bottom", "showarrow": False}
-    labels = [
-        {"text": plain(speed.label), "x": speed.centre, **look} for speed in side.speeds
-    ]
-    if len(labels) > 1:
+    beside: list[Literal["", "left", "right"]] = ["" for _speed in side.speeds]
+    if len(side.speeds) > 1:
         lower, upper = ((speed.centre - low) / (high - low) for speed in side.speeds)
         if upper - lower < NEAR:
             is_right = upper < 1 - NEAR
-            moved, shift = (1, BESIDE_PX) if is_right else (0, -BESIDE_PX)
-            anchor = "left" if is_right else "right"
-            labels[moved] |= {"yanchor": "top", "xanchor": anchor, "xshift": shift}
-    return labels
+            beside = ["", "right"] if is_right else ["left", ""]
+    return [
+        Note(text=speed.label, x=speed.centre, beside=place)
+        for speed, place in zip(side.speeds, beside, strict=True)
+    ]
 
 
-def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Figure | None:
+def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Chart | None:
     """Return which share of the points is at most as large as each value."""
-    data = []
+    series = []
     for line, side in enumerate(described(sides)):
         values = sorted(side.series)
         shares = [100 * (rank + 1) / len(values) for rank in range(len(values))]
@@ -490,22 +444,24 @@ def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Figure | N
             side.text(f"{side.name}, {number(share, '.0f')} %", value)
             for share, value in zip(shares, values, strict=True)
         ]
-        look = {"color": side.token, "width": 2, "dash": DASHES[line % len(DASHES)]}
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": plain(side.name),
-                "showlegend": True,
-                "x": [values[0], *values],
-                "y": [0.0, *shares],
-                "line": {"shape": "hv", **look},
-                "marker": {"size": 5, "color": side.token},
-                **_hovering(["", *texts]),
-            }
+        series.append(
+            Points(
+                name=side.name,
+                x=[values[0], *values],
+                y=[0.0, *shares],
+                colour=side.colour,
+                symbol="circle",
+                size=5,
+                line=Stroke(dash="dash" if line % 2 else "", is_stepped=True),
+                texts=["", *texts],
+            )
         )
-    yaxis = _axis(share_title, range=[-2, 102], ticksuffix=" %")
-    return _figure(data, 340, xaxis=_axis(axis_title), yaxis=yaxis)
+    panel = Panel(
+        x=Axis(title=axis_title),
+        y=Axis(title=share_title, ends=(-2, 102), suffix=" %"),
+        series=tuple(series),
+    )
+    return _chart([panel], ECDF_PX)
 
 
 def quantiles(side: Side) -> list[float]:
@@ -514,25 +470,17 @@ def quantiles(side: Side) -> list[float]:
     return found
 
 
-def _panels(
-    sides: Sequence[Side], gap: float
-) -> Iterator[tuple[Side, tuple[float, float]]]:
-    """Yield each side with the part of the height its panel has, from the top."""
-    share = (1 - gap * (len(sides) - 1)) / max(len(sides), 1)
-    for panel, side in enumerate(sides):
-        top = 1 - panel * (share + gap)
-        yield side, (max(top - share, 0), top)
-
-
-def _points(x: Sequence[float], y: Sequence[float], **more: Any) -> Trace:
-    return {"type": "scatter", "mode": "markers", "x": x, "y": y, **more}
-
-
-def _rings(side: Side, *, x: Sequence[float], y: Sequence[float], **more: Any) -> Trace:
+def _rings(side: Side, *, x: Numbers, y: Numbers) -> Points:
     """Return rings around outliers."""
-    look = {"symbol": "circle-open", "size": RING, "color": "--bad"}
-    name, meta = plain(side.name), {"what": "outliers"}
-    return _points(x, y, hoverinfo="skip", marker=look, name=name, meta=meta, **more)
+    return Points(
+        name=side.name,
+        x=x,
+        y=y,
+        colour="bad",
+        symbol="circle-open",
+        size=RING,
+        is_listed=False,
+    )
 
 
 def _size(count: int) -> int:
@@ -540,30 +488,37 @@ def _size(count: int) -> int:
     return MIDDLE if count > MANY else LARGE
 
 
-def _hovering(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the part of a trace that shows these texts and nothing else."""
-    return {"text": list(texts), "hovertemplate": "%{text}<extra></extra>"}
-
-
-def _sample_hover(side: Side, value: str) -> dict[str, Any]:
+def _sample_hover(
+    side: Side, axis: Literal["x", "y"]
+) -> tuple[list[str], Reading | None]:
     """Return what each sample tells; of very many, its value and unit alone."""
     if side.ends()[-1] > MOST_TEXTS:
-        return {"hovertemplate": f"%{{{value}}} {plain(side.unit)}<extra></extra>"}
-    return _hovering(side.sample_texts())
+        return [], Reading(axis, unit=side.unit)
+    return side.sample_texts(), None
 
 
-def _axis(title: str = "", **more: Any) -> dict[str, Any]:
-    """Return an axis with a title, one that dragging does not move."""
-    return {"title": {"text": plain(title)}, "fixedrange": True, **more}
-
-
-def _figure(data: list[Trace], height: int, **layout: Any) -> Figure | None:
-    """Return a figure whose colours are tokens; None when there is nothing to draw."""
-    common = {
-        "height": height,
-        "hovermode": "closest",
-        "meta": {"tokens": True},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        "showlegend": any(trace.get("showlegend", False) for trace in data),
-    }
-    return {"data": data, "layout": {**common, **layout}} if data else None
+def _chart(
+    panels: Sequence[Panel],
+    height: int,
+    *,
+    gap: float = 0,
+    bars: Literal["", "stack"] = "",
+    shares_x: bool = False,
+) -> Chart | None:
+    """Return a chart whose marks name their colours; None: there is nothing to draw."""
+    chart = Chart(
+        panels=tuple(panels),
+        height=height,
+        bars=bars,
+        legend="above",
+        names_colours=True,
+        gap=gap,
+        shares_x=shares_x,
+    )
+    if not any(chart.series):
+        return None
+    has_legend = any(
+        not isinstance(each, Box) and each.name and each.is_listed
+        for each in chart.series
+    )
+    return replace(chart, has_legend=has_legend)

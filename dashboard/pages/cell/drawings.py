@@ -16,6 +16,7 @@ from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.comparing.evidence import CellSamples
 from benchmarks.models import Cell
 from dashboard import wording
+from dashboard.charts.chart import NOTHING
 from dashboard.charts.drawings import NONE, Drawing, number
 from dashboard.kit import figures
 from dashboard.pages.cell.charts import (
@@ -36,7 +37,7 @@ from dashboard.pages.cell.charts import (
 ROWS_SHOWN = 500
 MOST_PAIRED = 1_000  # runs: half a million pairs
 FAINT_RUNS = 2
-TOKENS = ("--series-2", "--series-1")
+COLOURS = ("series-2", "series-1")
 
 
 def has_single_figure(cell: Cell) -> bool:
@@ -73,8 +74,10 @@ def cell_charts(
     """
     names = (_("this cell"), _("baseline"))
     sides = [
-        _side(cell, found, name, token)
-        for cell, found, name, token in zip(cells, samples, names, TOKENS, strict=False)
+        _side(cell, found, name, colour)
+        for cell, found, name, colour in zip(
+            cells, samples, names, COLOURS, strict=False
+        )
     ]
     if not any(side.has_iterations or len(side.strands) > 1 for side in sides):
         return ()
@@ -87,7 +90,7 @@ def cell_charts(
     return tuple(charts)
 
 
-def _side(cell: Cell, samples: CellSamples, name: str, token: str) -> Side:
+def _side(cell: Cell, samples: CellSamples, name: str, colour: str) -> Side:
     """Return what the charts draw of a cell."""
     stored = cell.shape or {}
     # Of more samples than are here the places in the stored shape would be others.
@@ -103,7 +106,7 @@ def _side(cell: Cell, samples: CellSamples, name: str, token: str) -> Side:
         mean = mean_interval(cell.n, cell.mean, cell.m2, cell.resolution)
     return Side(
         name=name,
-        token=token,
+        colour=colour,
         unit=cell.case.unit,
         strands=tuple(
             Strand(_("run %(n)s") % {"n": run.run_id}, run.session, run.values)
@@ -141,7 +144,7 @@ def _strip(sides: Sequence[Side], cells: Sequence[Cell], unit: str) -> Drawing:
         slug="strip",
         title=_("Every sample"),
         note=" ".join(note),
-        figure=strip(sides, unit) or {},
+        figure=strip(sides, unit) or NOTHING,
         head=("", *(side.name for side in sides)),
         rows=tuple(zip(columns[0], *values, strict=True)),
     )
@@ -193,7 +196,7 @@ def _order(sides: Sequence[Side], unit: str) -> Drawing:
         slug="order",
         title=_("Run order"),
         note=" ".join(note),
-        figure=order(drawn, unit, title, _("first run")) or {},
+        figure=order(drawn, unit, title, _("first run")) or NOTHING,
         head=("", _("Number"), _("Value"), _("Session"), _("Speed")),
         rows=tuple(rows[:ROWS_SHOWN]),
         is_cut=len(rows) > ROWS_SHOWN,
@@ -238,7 +241,7 @@ def _histogram(sides: Sequence[Side], unit: str) -> Drawing:
         slug="histogram",
         title=_("Histogram"),
         note=" ".join(note),
-        figure=histogram(drawn, unit, _("number")) or {},
+        figure=histogram(drawn, unit, _("number")) or NOTHING,
         head=(_("Bin"), *(side.name for side in drawn)),
         rows=tuple((spanned(*ends), *map(str, numbers)) for ends, *numbers in counts),
     )
@@ -256,7 +259,7 @@ def _ecdf(sides: Sequence[Side], unit: str) -> Drawing:
         slug="ecdf",
         title=_("Cumulative distribution (ECDF)"),
         note=" ".join(note),
-        figure=ecdf(drawn, unit, _("share")) or {},
+        figure=ecdf(drawn, unit, _("share")) or NOTHING,
         head=(_("Share"), *(side.name for side in drawn)),
         rows=tuple(
             (f"{share} %", *values)

@@ -87,18 +87,11 @@ def test_upright_bars_keep_the_axis_of_their_counts():
     assert outline(Chart(panels=(panel,), height=100)).is_zoomable
 
 
-def test_a_picture_of_the_chart_stands_there_first_and_no_name_in_it_is_markup():
-    picture = outline(dots(0, 1, 2)).picture
-
-    assert picture.startswith("<svg")
-    assert picture.count("<circle") + picture.count("<polygon") == 3 + 3  # and names
-    assert "1 &lt;vCPU&gt;" in picture
-
-
-def test_a_picture_is_told_by_its_axes():
+def test_a_picture_of_the_chart_stands_there_first_told_by_its_axes():
     line = Line("one", [1, 2], [3, 4], ["", ""])
 
     both = outline(line_chart([line], x_title="VMs", y_title="MB/s"))
+    assert both.picture.startswith('<div class="sketch')
     assert 'aria-label="VMs, MB/s"' in both.picture
     one = outline(line_chart([line], x_title="", y_title="MB/s"))
     assert 'aria-label="MB/s"' in one.picture

@@ -1,0 +1,243 @@
+"""The light picture of a chart: where things stand, in letters of the page's size."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
+from dashboard.charts.chart import (
+    Axis,
+    Box,
+    Chart,
+    Note,
+    Panel,
+    Points,
+    Stroke,
+    row_axis,
+)
+from dashboard.charts.chart import Bars as UprightBars
+from dashboard.charts.curves import Curve, Mark, trend_plot
+from dashboard.charts.dots import Dot, Series, dot_plot
+from dashboard.charts.effects import Contrast, half_normal_plot
+from dashboard.charts.sketch import sketch
+from tests.dashboard.exports.conftest import HOSTILE
+
+
+def elements(html, name, kind=""):
+    return [
+        each
+        for each in ElementTree.fromstring(html).iter(name)
+        if kind in (each.get("class") or "").split() or not kind
+    ]
+
+
+def words(html):
+    return ["".join(each.itertext()) for each in elements(html, "text")]
+
+
+def key(html):
+    return ["".join(each.itertext()) for each in elements(html, "li")]
+
+
+def places(path):
+    """Return the places of a path, across and from the top, of a thousand."""
+    found = re.findall(r"(-?\d+) (-?\d+)", path.get("d"))
+    return [(int(x), int(y)) for x, y in found]
+
+
+def share(text):
+    return float(text.get("x").rstrip("%")), float(text.get("y").rstrip("%"))
+
+
+def single(*series, **more):
+    panel = Panel(x=Axis(), y=Axis(), series=series, **more)
+    return sketch(Chart(panels=(panel,), height=160), "")
+
+
+def test_stacked_bars_stand_end_to_end():
+    bars = [Bars("VM 1", [10.0, 4.0]), Bars("VM 2", [20.0, None])]
+    html = sketch(bar_chart(["a", "b"], bars, axis_title="MB/s", mode="stack"), "Sums")
+
+    one, other = elements(html, "path", "area")[2:]  # the first two are the key's
+    first, second = places(one)[:4], places(one)[4:]
+    (start, _), (end, _) = first[0], first[1]
+    assert places(other)[0][0] == end
+    assert places(other)[1][0] - end == pytest.approx(2 * (end - start), abs=2)
+    assert second[0][1] > first[0][1]
+    assert key(html) == ["VM 1", "VM 2"]
+    assert {"a", "b", "MB/s"} <= set(words(html))
+
+
+def test_bars_of_a_group_have_a_lane_each():
+    bars = [Bars("one", [1.0]), Bars("other", [1.0])]
+    html = sketch(bar_chart(["a"], bars, axis_title="", mode="group"), "")
+
+    one, other = (places(it) for it in elements(html, "path", "area")[2:])
+    assert max(y for _x, y in one) <= min(y for _x, y in other)
+
+
+def test_upright_bars_stand_on_the_bottom():
+    bars = UprightBars(
+        name="",
+        places=[1, 2],
+        widths=[1, 1],
+        values=[3, 0],
+        colour="series-2",
+        is_upright=True,
+    )
+    (path,) = elements(single(bars), "path", "area")
+
+    (left, bottom), (right, _), (_, top), *_rest = places(path)
+    assert left < right
+    assert top < bottom
+
+
+def test_a_reference_and_targets_are_lines_that_no_line_joins():
+    chart = bar_chart(
+        ["a", "b"],
+        [Bars("measured", [2.5, 4.5])],
+        [Reference("native", 4.0)],
+        axis_title="s",
+        mode="group",
+        targets=[Targets("ideal", [2.0, 3.0])],
+    )
+    html = sketch(chart, "")
+
+    _key_target, _key_native, targets, native = elements(html, "path", "line")
+    assert targets.get("d").count("M") == 2
+    assert {x for x, _y in places(native)} == {places(native)[0][0]}
+    assert "dash" in native.get("class")
+    assert {"measured", "ideal", "native"} <= set(key(html))
+
+
+def test_lines_rise_with_their_values_and_stop_where_there_is_none():
+    line = Line("sum", [1, 2, 3, 4], [10.0, 20.0, None, 30.0], ["", "", "", ""])
+    html = sketch(line_chart([line], x_title="VMs", y_title="MB/s", counts=True), "")
+
+    (path,) = elements(html, "path", "line")
+    heights = [y for _x, y in places(path)]
+    assert heights == sorted(heights, reverse=True)
+    assert path.get("d").count("M") == 2
+    assert "1.5" not in words(html)
+
+
+def test_marks_of_one_form_are_one_path_and_keep_their_size():
+    points = Points(
+        x=[1, 2, 3],
+        y=[1, 2, 3],
+        symbol=("circle", "square", "circle-open"),
+        size=10,
+    )
+    marks = elements(single(points), "path", "mark")
+
+    assert [re.sub("paint-ink", "", it.get("class")).split()[1:] for it in marks] == [
+        *(["round"], ["square"], ["round"], ["round", "hole"])
+    ]
+    assert all(it.get("d").endswith("h0") for it in marks)
+    assert marks[0].get("stroke-width") == "9.5"
+
+
+def test_ratios_lie_on_a_log_axis_in_the_rows_of_their_names():
+    series = [Series("32-bit", "Xen"), Series("64-bit", "Xen")]
+    ratios = [Dot(0, 0, 0.1, "", ""), Dot(0, 1, 1.0, "", ""), Dot(1, 0, 10.0, "", "")]
+    html = sketch(dot_plot(["write", "read"], series, ratios, axis_title="Ratio"), "")
+
+    _one, _other, first, second = elements(html, "path", "mark")
+    (low, top), (high, below) = places(first)
+    ((middle, _y),) = places(second)
+    assert middle == pytest.approx((low + high) / 2, abs=1)
+    assert top < below
+    assert key(html) == ["Xen, 32-bit", "Xen, 64-bit"]
+    assert {"write", "read", "Ratio", "0.1", "1", "10"} <= set(words(html))
+
+
+def test_rows_are_named_beside_themselves_and_above_on_a_phone():
+    html = sketch(bar_chart(["a"], [Bars("", [1])], axis_title="", mode="group"), "")
+
+    (wide,) = [it for it in elements(html, "text", "sketch-wide") if it.text == "a"]
+    (narrow,) = elements(html, "text", "sketch-narrow")
+    assert (share(wide), share(narrow)) == ((0, 50), (0, 0))
+
+
+def test_names_below_that_find_no_room_on_a_phone_are_left_out_there():
+    ticks = tuple((at, f"a long name {at}") for at in range(6))
+    panel = Panel(x=Axis(ends=(0, 5), ticks=ticks), y=Axis())
+    html = sketch(Chart(panels=(panel,), height=160), "")
+
+    names = [it for it in elements(html, "text") if it.text.startswith("a long")]
+    hidden = [it for it in names if it.get("class") == "sketch-wide"]
+    assert len(names) == 6
+    assert 3 <= len(hidden) < 6
+
+
+def test_a_half_normal_plot_names_what_is_beyond_chance():
+    chart = half_normal_plot(
+        [
+            Contrast("Bits", 1.4, 2.0, True, "told"),
+            Contrast("Tools", 1.01, 0.1, False, "told"),
+        ],
+        chance=1.05,
+        margins=(1.1, 1.2),
+        axis_title="Size",
+        other_title="Chance",
+    )
+    html = sketch(chart, "Half-normal")
+
+    assert "Bits" in words(html)
+    assert "Tools" not in words(html)
+    assert len(elements(html, "path", "rule")) == 2
+
+
+def test_intervals_and_boxes_have_their_ends():
+    point = Points(x=[2.0], y=[1.0], low=[1.0], high=[3.0], along="x", symbol="diamond")
+    html = single(point, Box(0, 1.0, 1.5, 2.0, 2.5, 3.0))
+
+    (interval,) = elements(html, "path", "line")
+    (box,) = elements(html, "path", "box")
+    low, high = (x for x, _y in places(interval))
+    xs = [x for x, _y in places(box)]
+    assert (min(xs), max(xs)) == (low, high)
+
+
+def test_steps_go_across_before_they_rise():
+    points = Points(x=[1, 2], y=[1, 2], line=Stroke(is_stepped=True))
+    (path,) = elements(single(points), "path", "line")
+
+    first, corner, last = places(path)
+    assert (corner[0], corner[1]) == (last[0], first[1])
+
+
+def test_an_axis_of_dates_names_days_and_a_change_its_factor():
+    day_ms, first = 86_400_000, 1_772_323_200_000
+    marks = [Mark(first + at * 15 * day_ms, 1, None, None, "") for at in range(3)]
+    chart = trend_plot([Curve("one", 0, False, marks)], [(first, "x 1.2")], "MB/s")
+    html = sketch(chart, "")
+
+    days = [text for text in words(html) if text.startswith("2026-")]
+    assert days == sorted(days)
+    assert 3 <= len(days) <= 6
+    assert "x 1.2" in words(html)
+
+
+def test_panels_stand_below_each_other_or_side_by_side():
+    panel = Panel(x=Axis(), y=row_axis(["a"]), notes=(Note(text="here", x=0),))
+    below = Chart(panels=(panel, panel), height=160, gap=0.1)
+    beside = Chart(panels=(panel, panel), height=160, across=2)
+
+    def corners(chart):
+        fields = elements(sketch(chart, ""), "svg")
+        return [(it.get("x"), it.get("y")) for it in fields if it.get("x")]
+
+    assert corners(below) == [("0.0%", "0.0%"), ("0.0%", "55.0%")]
+    assert corners(beside) == [("0.0%", "0.0%"), ("50.0%", "0.0%")]
+    assert words(sketch(below, "")).count("here") == 2
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_is_a_text_wherever_it_stands(name):
+    bars = [Bars(name, [1.0]), Bars("other", [2.0])]
+    html = sketch(bar_chart([name], bars, axis_title=name, mode="group"), name)
+
+    tags = {each.tag for each in ElementTree.fromstring(html).iter()}
+    assert tags <= {"div", "ul", "li", "svg", "path", "text", "tspan"}
