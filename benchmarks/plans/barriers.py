@@ -58,8 +58,8 @@ def meet(
         part.status, part.limit_s, part.clock = Part.ARRIVED, limit_s, clock
         part.arrived_at = part.arrived_at or now
     part.save()
-    if step.status == Step.GATHERING and not _begin(plan, step, now_us, now):
-        return _awaited(step)
+    if step.status == Step.GATHERING and (wait := _begin(plan, step, now_us, now)):
+        return wait
     if part.role == LOAD and is_measured(step):
         return Answer("stop", "What was measured has ended.")
     return Answer("start", starts_at_us=step.starts_at_us, wait_s=LOOK_AGAIN_S)
@@ -80,7 +80,8 @@ def finish(
         step.status == Step.RUNNING
         or (step.status == Step.GATHERING and outcome != "done")
     )
-    is_late = attempt == step.attempt > 0 and step.vms == 1 and _is_open_to_late(step)
+    is_open = step.status in (Step.WAITING, Step.FAILED, Step.NOT_DONE)
+    is_late = attempt == step.attempt > 0 and step.vms == 1 and is_open
     if is_current or (is_late and outcome == "done"):
         _note_end(plan, part, outcome, report, now)
     advance(plan, now)
@@ -108,43 +109,37 @@ def _note_end(
     part.status = Part.FAILED
     part.save()
     why = report.get("reason") or Sentence("it failed")
-    said = Sentence("{slot}: {why}", slot=capital(part.slot), why=why)
-    break_attempt(plan, step, said, now, hopeless=outcome == "hopeless")
+    reason = Sentence("{slot}: {why}", slot=capital(part.slot), why=why)
+    break_attempt(plan, step, reason, now, hopeless=outcome == "hopeless")
 
 
-def _is_open_to_late(step: PlanStep) -> bool:
-    return step.status in (Step.WAITING, Step.FAILED, Step.NOT_DONE)
-
-
-def _begin(plan: Plan, step: PlanStep, now_us: int | None, now: datetime) -> bool:
+def _begin(
+    plan: Plan, step: PlanStep, now_us: int | None, now: datetime
+) -> Answer | None:
     """Start a step whose slots have all arrived; refuse clocks that differ."""
     parts = list(step.parts.select_related("slot").order_by("slot__number"))
-    if any(part.status != Part.ARRIVED for part in parts):
-        return False
+    missing = [str(part.slot) for part in parts if part.status != Part.ARRIVED]
+    if missing:
+        return Answer("wait", f"Waiting for {', '.join(missing)}.", MEET_AGAIN_S)
     clocks = {part.clock for part in parts}
     if step.vms > 1 and (len(clocks) > 1 or "" in clocks):
-        told = joined([_clock_of(part) for part in parts], ", ")
+        servers = [
+            Sentence(
+                "{slot}: {clock}",
+                slot=str(part.slot),
+                clock=part.clock or Sentence("none"),
+            )
+            for part in parts
+        ]
         reason = Sentence(
-            "The slots do not ask one and the same time server ({told}).", told=told
+            "The slots do not ask one and the same time server ({told}).",
+            told=joined(servers, ", "),
         )
         break_attempt(plan, step, reason, now, hopeless=True)
-        return False
+        return Answer("released", step.reason)
     step.clock = parts[0].clock
     start(step, now_us, now)
-    return True
-
-
-def _clock_of(part: PlanPart) -> Sentence:
-    clock = part.clock or Sentence("none")
-    return Sentence("{slot}: {clock}", slot=str(part.slot), clock=clock)
-
-
-def _awaited(step: PlanStep) -> Answer:
-    if step.status != Step.GATHERING:
-        return Answer("released", step.reason)
-    missing = step.parts.exclude(status=Part.ARRIVED).select_related("slot")
-    names = ", ".join(str(part.slot) for part in missing.order_by("slot__number"))
-    return Answer("wait", f"Waiting for {names}.", MEET_AGAIN_S)
+    return None
 
 
 def _part(lab: Lab, part_id: int) -> tuple[Plan, PlanPart, datetime]:

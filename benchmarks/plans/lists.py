@@ -42,7 +42,7 @@ class PlanState:
     def ended(self) -> int:
         """How many steps need nothing more, however they ended."""
         return self.total - sum(
-            self.counts.get(each, 0) for each in PlanStep.UNFINISHED
+            self.counts.get(status, 0) for status in PlanStep.UNFINISHED
         )
 
 
@@ -63,11 +63,11 @@ def find_plan(viewer: Viewer, plan_id: int) -> Plan:
 def step_counts(plans: Sequence[Plan]) -> dict[int, dict[str, int]]:
     """Return how many steps of each state plans have, in one query."""
     rows = PlanStep.objects.filter(plan__in=plans).order_by()
-    found = {plan.pk: dict.fromkeys(map(str, Step.values), 0) for plan in plans}
+    counts = {plan.pk: dict.fromkeys(map(str, Step.values), 0) for plan in plans}
     counted = rows.values_list("plan", "status").annotate(Count("pk"))
     for plan_id, status, number in counted:
-        found[plan_id][status] = number
-    return found
+        counts[plan_id][status] = number
+    return counts
 
 
 def state_of(plan: Plan) -> PlanState:
@@ -76,14 +76,19 @@ def state_of(plan: Plan) -> PlanState:
     busy = tuple(steps_of(plan).filter(status__in=PlanStep.BUSY))
     together = plan.steps.filter(vms__gt=1, status=Step.DONE).order_by("sequence")
     measured = list(together.values_list("spread_us", "overlap"))
+    barriers = []
+    for step in busy:
+        if step.status == Step.GATHERING:
+            there: dict[bool, list[PlanSlot]] = {True: [], False: []}
+            for part in step.parts.all():
+                there[part.status == Part.ARRIVED].append(part.slot)
+            barriers.append(Barrier(step, tuple(there[True]), tuple(there[False])))
     return PlanState(
         plan=plan,
         counts=step_counts([plan])[plan.pk],
         slots=tuple(slots),
         busy=busy,
-        barriers=tuple(
-            _barrier(step) for step in busy if step.status == Step.GATHERING
-        ),
+        barriers=tuple(barriers),
         spreads_us=tuple(us for us, _ in measured if us is not None),
         overlaps=tuple(share for _, share in measured if share is not None),
     )
@@ -94,10 +99,3 @@ def steps_of(plan: Plan) -> QuerySet[PlanStep]:
     parts = PlanPart.objects.select_related("slot").order_by("slot__number")
     steps = plan.steps.select_related("system", "plan")
     return steps.prefetch_related(Prefetch("parts", parts)).order_by("position")
-
-
-def _barrier(step: PlanStep) -> Barrier:
-    parts = list(step.parts.all())
-    arrived = tuple(part.slot for part in parts if part.status == Part.ARRIVED)
-    awaited = tuple(part.slot for part in parts if part.status != Part.ARRIVED)
-    return Barrier(step, arrived, awaited)

@@ -1,4 +1,4 @@
-"""Make a plan and end it; agents follow it by `plan_turns` and `barriers`."""
+"""Make a plan and end it; agents follow it by `turns` and `barriers`."""
 
 import secrets
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ def create_plan(
     """
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     kept = {**design, "systems": _columns(study, design["systems"])}
-    asked = read_design(kept, seed)
+    planned = read_design(kept, seed)
     most = limits.get("most_repetitions")
     if (limits.get("width_percent") is None) != (most is None):
         raise PlanError(
@@ -61,16 +61,16 @@ def create_plan(
                 '"width_percent" and "most_repetitions", or none of them.'
             )
         )
-    if most is not None and most < asked.repetitions:
+    if most is not None and most < planned.repetitions:
         raise PlanError(
             Sentence(
                 '"most_repetitions" ({most}) is less than the {repetitions} '
                 "repetitions that are planned anyway.",
                 most=most,
-                repetitions=asked.repetitions,
+                repetitions=planned.repetitions,
             )
         )
-    steps = expand(asked)
+    steps = expand(planned)
     plan = Plan.objects.create(
         lab=study.lab,
         study=study,
@@ -82,24 +82,60 @@ def create_plan(
     )
     PlanSlot.objects.bulk_create(
         PlanSlot(plan=plan, system_id=column.system, number=number)
-        for column in asked.columns
+        for column in planned.columns
         for number in range(1, column.slots + 1)
     )
     add_steps(plan, steps)
     return plan
 
 
-def design_of(plan: Plan) -> Design:
-    """Return what a plan asks for."""
-    return read_design(plan.design, plan.seed)
+def _columns(
+    study: Study, systems: Iterable[Mapping[str, Any]]
+) -> list[dict[str, int]]:
+    """Return the systems by their ids, those described registered; each once."""
+    columns: dict[int, int] = {}
+    for column in systems:
+        described = column["system"]
+        if isinstance(described, dict):
+            described = register_system(lab=study.lab, description=described)[0].pk
+        elif not System.objects.filter(lab=study.lab_id, pk=described).exists():
+            raise UnknownSystemError(described)
+        if described in columns:
+            raise PlanError(
+                Sentence(
+                    "A system stands twice in the plan. Name it once, with all its "
+                    "slots."
+                )
+            )
+        columns[described] = column.get("slots", 1)
+    return [{"system": pk, "slots": slots} for pk, slots in columns.items()]
 
 
 def read_design(design: Mapping[str, Any], seed: int) -> Design:
     """Turn the words of a plan into a design; raise what is wrong with them."""
+    scenarios = []
+    for stated in design.get("scenarios", ({},)):
+        kind, vms = stated.get("kind", "single"), stated.get("vms", 1)
+        load = _work(stated["load"]) if "load" in stated else None
+        mix = tuple(map(_work, stated.get("tools", ())))
+        if kind not in ("single", "combined") and vms < 2:
+            raise PlanError(
+                Sentence('The scenario "{kind}" needs "vms", at least 2.', kind=kind)
+            )
+        if (kind == "under load") != (load is not None):
+            raise PlanError(
+                Sentence('"load" belongs to the scenario "under load", which needs it.')
+            )
+        if (kind == "combined") != (len(mix) > 1):
+            raise PlanError(
+                Sentence('The scenario "combined" needs at least 2 "tools" of its own.')
+            )
+        guests = len(mix) or (1 if kind == "single" else vms)
+        scenarios.append(Scenario(kind, guests, load, mix))
     return Design(
         columns=tuple(Column(**column) for column in design["systems"]),
         tools=tuple(map(_work, design.get("tools", ()))),
-        scenarios=tuple(map(_scenario, design.get("scenarios", ({},)))),
+        scenarios=tuple(scenarios),
         repetitions=design.get("repetitions", 5),
         warm_up=design.get("warm_up", 1),
         order=design.get("order", "random"),
@@ -107,13 +143,30 @@ def read_design(design: Mapping[str, Any], seed: int) -> Design:
     )
 
 
+def _work(stated: Mapping[str, Any]) -> Work:
+    options = checked_options(stated.get("options", {}))
+    return Work(stated["tool"], options, tuple(stated.get("programs", ())))
+
+
 def add_steps(plan: Plan, planned: Iterable[Planned]) -> None:
     """Store further steps behind those that are there."""
-    first = plan.steps.count()
-    ordered = list(planned)
+    treatments = [(one, one.treatment) for one in planned]
     steps = PlanStep.objects.bulk_create(
-        _step(plan, position, each)
-        for position, each in enumerate(ordered, start=first)
+        PlanStep(
+            plan=plan,
+            position=position,
+            repetition=one.repetition,
+            system_id=treatment.system,
+            treatment=one.number,
+            tool=treatment.parts[0].tool,
+            program=treatment.parts[0].program,
+            scenario=treatment.scenario,
+            vms=treatment.vms,
+            load=treatment.load,
+        )
+        for position, (one, treatment) in enumerate(
+            treatments, start=plan.steps.count()
+        )
     )
     slots = {(slot.system_id, slot.number): slot for slot in plan.slots.all()}
     PlanPart.objects.bulk_create(
@@ -125,8 +178,8 @@ def add_steps(plan: Plan, planned: Iterable[Planned]) -> None:
             program=part.program,
             options=dict(part.options),
         )
-        for step, each in zip(steps, ordered, strict=True)
-        for part in each.treatment.parts
+        for step, (_, treatment) in zip(steps, treatments, strict=True)
+        for part in treatment.parts
     )
 
 
@@ -149,71 +202,3 @@ def leave_undone(plan: Plan, reason: str) -> int:
     idle = (PlanStep.Status.WAITING, PlanStep.Status.GATHERING)
     left = plan.steps.filter(status__in=idle)
     return left.update(status=PlanStep.Status.NOT_DONE, reason=reason)
-
-
-def _step(plan: Plan, position: int, planned: Planned) -> PlanStep:
-    treatment = planned.treatment
-    first = treatment.parts[0]
-    return PlanStep(
-        plan=plan,
-        position=position,
-        repetition=planned.repetition,
-        system_id=treatment.system,
-        treatment=planned.number,
-        tool=first.tool,
-        program=first.program,
-        scenario=treatment.scenario,
-        vms=treatment.vms,
-        load=treatment.load,
-    )
-
-
-def _columns(
-    study: Study, systems: Iterable[Mapping[str, Any]]
-) -> list[dict[str, int]]:
-    """Return the systems by their ids, those described registered; each once."""
-    columns = [
-        {"system": _system(study, each["system"]), "slots": each.get("slots", 1)}
-        for each in systems
-    ]
-    ids = [column["system"] for column in columns]
-    if len(set(ids)) < len(ids):
-        raise PlanError(
-            Sentence(
-                "A system stands twice in the plan. Name it once, with all its slots."
-            )
-        )
-    return columns
-
-
-def _system(study: Study, described: int | dict[str, Any]) -> int:
-    if isinstance(described, dict):
-        return register_system(lab=study.lab, description=described)[0].pk
-    if not System.objects.filter(lab=study.lab_id, pk=described).exists():
-        raise UnknownSystemError(described)
-    return described
-
-
-def _work(said: Mapping[str, Any]) -> Work:
-    options = checked_options(said.get("options", {}))
-    return Work(said["tool"], options, tuple(said.get("programs", ())))
-
-
-def _scenario(said: Mapping[str, Any]) -> Scenario:
-    kind = said.get("kind", "single")
-    load = _work(said["load"]) if "load" in said else None
-    mix = tuple(map(_work, said.get("tools", ())))
-    vms = said.get("vms", 1)
-    if kind != "single" and kind != "combined" and vms < 2:
-        raise PlanError(
-            Sentence('The scenario "{kind}" needs "vms", at least 2.', kind=kind)
-        )
-    if (kind == "under load") != (load is not None):
-        raise PlanError(
-            Sentence('"load" belongs to the scenario "under load", which needs it.')
-        )
-    if (kind == "combined") != (len(mix) > 1):
-        raise PlanError(
-            Sentence('The scenario "combined" needs at least 2 "tools" of its own.')
-        )
-    return Scenario(kind, len(mix) or (1 if kind == "single" else vms), load, mix)

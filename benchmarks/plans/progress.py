@@ -4,10 +4,9 @@ Done by every agent's question and, for plans nobody asks about, by the sweeper.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F, Max, Q
@@ -24,7 +23,7 @@ from benchmarks.analysis.planning import (
 from benchmarks.analysis.verdicts import runs_for_mean, runs_for_width, width_sentence
 from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.models.run import CELL_SAMPLES
-from benchmarks.plans.planning import add_steps, design_of, leave_undone
+from benchmarks.plans.planning import add_steps, leave_undone, read_design
 from benchmarks.sentences import Sentence, joined
 
 # From the last arrival to the start: every agent asks several times in it.
@@ -32,6 +31,7 @@ LEAD_S = 3.0
 # What a program may take beyond its own limit, for stamps and a slow connection.
 GRACE_S = 60.0
 
+SILENT_AFTER = timedelta(seconds=30)
 # Who begins farther apart did not start together.
 MOST_SPREAD_US = 100_000
 
@@ -107,12 +107,12 @@ def settle(plan: Plan, step: PlanStep, now: datetime) -> None:
     measured = [part for part in parts if part.role == MEASURED]
     spread = spread_us([part.began_us for part in parts])
     if (spread or 0) > MOST_SPREAD_US and step.attempt < plan.most_attempts:
-        said = Sentence(
+        reason = Sentence(
             "The slots began {apart:.0f} ms apart; {limit:.0f} ms are allowed.",
             apart=(spread or 0) / 1000,
             limit=MOST_SPREAD_US / 1000,
         )
-        break_attempt(plan, step, said, now)
+        break_attempt(plan, step, reason, now)
         return
     step.status, step.ended_at, step.reason = Step.DONE, now, ""
     step.spread_us = spread
@@ -154,12 +154,6 @@ def longest_s(plan: Plan) -> dict[int, float]:
     return {number: took.total_seconds() for number, took in rows if took}
 
 
-def silent_loads(step: PlanStep, since: datetime) -> list[PlanPart]:
-    """Return the load companions that have not been heard of for too long."""
-    loads = step.parts.filter(role=LOAD, status=Part.STARTED, seen_at__lt=since)
-    return list(loads.select_related("slot"))
-
-
 PLANNED_CELLS = f"""
     SELECT DISTINCT cell.id, run.key::text {CELL_SAMPLES}
     WHERE cell.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])
@@ -184,73 +178,101 @@ class Width:
         return max(0, self.wanted - self.runs)
 
 
-def kept_keys(plan: Plan) -> dict[str, int]:
-    """Return the keys of what the plan measured and kept, with their treatments."""
+def add_rounds(plan: Plan, now: datetime) -> bool:
+    """Add the rounds that the widths ask for; return whether the plan goes on.
+
+    It goes on, too, while results are on their way: they are judged when all are here.
+    """
+    if plan.width_percent is None or (plan.ends_at and now >= plan.ends_at):
+        return False
     parts = PlanPart.objects.filter(
-        step__plan=plan,
-        step__status=PlanStep.Status.DONE,
-        step__repetition__gt=0,
-        role=MEASURED,
+        step__plan=plan, step__status=Step.DONE, step__repetition__gt=0, role=MEASURED
     )
-    rows = parts.values_list("keys", "step__treatment")
-    return {key: treatment for keys, treatment in rows for key in keys}
-
-
-def are_processed(plan: Plan, keys: Iterable[str]) -> bool:
-    """Whether all these uploads have arrived and been read."""
-    wanted = set(keys)
-    arrived = Run.objects.filter(lab=plan.lab_id, key__in=wanted, part=1)
-    return arrived.exclude(status=Run.Status.RECEIVED).count() == len(wanted)
+    measured = parts.values_list("keys", "step__treatment")
+    treatments = {key: number for keys, number in measured for key in keys}
+    arrived = Run.objects.filter(lab=plan.lab_id, key__in=set(treatments), part=1)
+    if arrived.exclude(status=Run.Status.RECEIVED).count() != len(treatments):
+        return True
+    done = Counter(
+        plan.steps.filter(repetition__gt=0).values_list("treatment", flat=True)
+    )
+    more: dict[int, int] = {}
+    plan.advice = []
+    for number, width in widths_of(plan, treatments).items():
+        rounds = min(width.more, (plan.most_repetitions or 0) - done[number])
+        if rounds > 0:
+            more[number] = rounds
+        sentence = width.sentence
+        if width.more > more.get(number, 0):
+            sentence += f" The plan ends at {plan.most_repetitions} repetitions."
+        step = plan.steps.filter(treatment=number).select_related("system")[0]
+        plan.advice.append(
+            {
+                "system_id": step.system_id,
+                "system": step.system.label,
+                "tool": step.tool,
+                "program": step.program,
+                "scenario": step.scenario,
+                "vms": step.vms,
+                "case": width.case,
+                "runs": width.runs,
+                "wanted": width.wanted,
+                "sentence": sentence,
+            }
+        )
+    plan.save(update_fields=["advice"])
+    design = read_design(plan.design, plan.seed)
+    last = max(plan.steps.values_list("repetition", flat=True), default=0)
+    for further in range(max(more.values(), default=0)):
+        numbers = [number for number, rounds in more.items() if rounds > further]
+        add_steps(plan, further_round(design, numbers, last + 1 + further))
+    return bool(more)
 
 
 def widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
     """Return the widest interval of each treatment, in two queries.
 
     Of a ratio where the cell has a baseline, else of its mean. A baseline asks for
-    what those need that lean on it.
+    what those need that lean on it. ``keys`` are of uploads, with their treatments.
     """
-    treatments = _treatments(plan, keys)
+    with connection.cursor() as cursor:
+        cursor.execute(PLANNED_CELLS, [plan.study_id, plan.lab_id, list(keys)])
+        treatments = {cell_id: keys[key] for cell_id, key in cursor.fetchall()}
     related = ("case", "system", "efficiency__baseline__case")
     directed = Cell.objects.filter(Q(pk__in=treatments), ~Q(case__better="neither"))
-    pairs = [(cell, _baseline(cell)) for cell in directed.select_related(*related)]
+    pairs: list[tuple[Cell, Cell | None]] = []
+    for cell in directed.select_related(*related):
+        efficiency = getattr(cell, "efficiency", None)
+        baseline = efficiency.baseline if efficiency else None
+        is_own = baseline is not None and baseline.pk == cell.pk
+        pairs.append((cell, None if is_own else baseline))
     leaned_on = {baseline.pk for _, baseline in pairs if baseline}
     half_width = (plan.width_percent or 0.0) / 100
-    found: dict[int, list[Width]] = defaultdict(list)
+    widths: dict[int, list[Width]] = defaultdict(list)
     for cell, baseline in pairs:
         if baseline is None and cell.pk in leaned_on:
             continue
-        wanted = _wanted(cell, baseline, half_width)
-        for each in (cell, baseline):
-            if each is not None and each.pk in treatments:
-                width = _width(treatments[each.pk], each, wanted, half_width, baseline)
-                found[width.treatment].append(width)
-    return {number: max(each, key=_need) for number, each in sorted(found.items())}
+        wanted = _wanted_runs(cell, baseline, half_width)
+        for side in (cell, baseline):
+            if side is not None and side.pk in treatments:
+                number, sides = treatments[side.pk], 2 if baseline else 1
+                sentence = width_sentence(side.n, wanted, half_width, sides=sides)
+                width = Width(number, side.case.label, side.n, wanted, sentence)
+                widths[number].append(width)
+    return {
+        # One that no number of runs makes narrow enough needs the most.
+        number: max(several, key=lambda w: w.more if w.wanted else 1_000_000)
+        for number, several in sorted(widths.items())
+    }
 
 
-def _wanted(cell: Cell, baseline: Cell | None, half_width: float) -> int:
+def _wanted_runs(cell: Cell, baseline: Cell | None, half_width: float) -> int:
     """Return how many runs are needed; a spread that is not known needs some first."""
     if cell.n < 2 or (baseline is not None and baseline.n < 2):
         return WELCH_RUNS
-    own = _rollups(cell)
     if baseline is None:
-        return int(runs_for_mean(own, half_width)[0])
-    return int(runs_for_width(own, _rollups(baseline), half_width)[0])
-
-
-def _need(width: Width) -> int:
-    return width.more if width.wanted else 1_000_000
-
-
-def _treatments(plan: Plan, keys: Mapping[str, int]) -> dict[int, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(PLANNED_CELLS, [plan.study_id, plan.lab_id, list(keys)])
-        return {cell_id: keys[key] for cell_id, key in cursor.fetchall()}
-
-
-def _baseline(cell: Cell) -> Cell | None:
-    against = getattr(cell, "efficiency", None)
-    baseline = against.baseline if against else None
-    return None if baseline is None or baseline.pk == cell.pk else baseline
+        return int(runs_for_mean(_rollups(cell), half_width)[0])
+    return int(runs_for_width(_rollups(cell), _rollups(baseline), half_width)[0])
 
 
 def _rollups(cell: Cell) -> Rollups:
@@ -259,87 +281,17 @@ def _rollups(cell: Cell) -> Rollups:
     return Rollups.of([cell.n], [mean], [m2], [digits])
 
 
-def _width(
-    number: int, cell: Cell, wanted: int, half_width: float, baseline: Cell | None
-) -> Width:
-    sides = 2 if baseline else 1
-    sentence = width_sentence(cell.n, wanted, half_width, sides=sides)
-    return Width(number, cell.case.label, cell.n, wanted, sentence)
-
-
-def add_rounds(plan: Plan, now: datetime) -> bool:
-    """Add the rounds that the widths ask for; return whether the plan goes on.
-
-    It goes on, too, while results are on their way: they are judged when all are here.
-    """
-    if plan.width_percent is None or (plan.ends_at and now >= plan.ends_at):
-        return False
-    keys = kept_keys(plan)
-    if not are_processed(plan, keys):
-        return True
-    widths = widths_of(plan, keys)
-    more = _more(plan, widths)
-    plan.advice = [_advice(plan, width, more) for width in widths.values()]
-    plan.save(update_fields=["advice"])
-    _add(plan, more)
-    return bool(more)
-
-
-def _more(plan: Plan, widths: Mapping[int, Width]) -> dict[int, int]:
-    """Return how many more rounds each treatment gets, within the plan's maximum."""
-    steps = plan.steps.filter(repetition__gt=0)
-    done = Counter(steps.values_list("treatment", flat=True))
-    most = plan.most_repetitions or 0
-    wanted = {
-        number: min(width.more, most - done[number]) for number, width in widths.items()
-    }
-    return {number: rounds for number, rounds in wanted.items() if rounds > 0}
-
-
-def _advice(plan: Plan, width: Width, more: Mapping[int, int]) -> dict[str, Any]:
-    step = plan.steps.filter(treatment=width.treatment).select_related("system")[0]
-    sentence = width.sentence
-    if width.more > more.get(width.treatment, 0):
-        sentence += f" The plan ends at {plan.most_repetitions} repetitions."
-    return {
-        "system_id": step.system_id,
-        "system": step.system.label,
-        "tool": step.tool,
-        "program": step.program,
-        "scenario": step.scenario,
-        "vms": step.vms,
-        "case": width.case,
-        "runs": width.runs,
-        "wanted": width.wanted,
-        "sentence": sentence,
-    }
-
-
-def _add(plan: Plan, more: Mapping[int, int]) -> None:
-    design = design_of(plan)
-    last = max(plan.steps.values_list("repetition", flat=True), default=0)
-    for further in range(max(more.values(), default=0)):
-        numbers = [number for number, rounds in more.items() if rounds > further]
-        add_steps(plan, further_round(design, numbers, last + 1 + further))
-
-
-SILENT_AFTER = timedelta(seconds=30)
-
-
 def proceed_plans() -> int:
     """Bring every open plan up to date that nobody has in hand; return how many."""
     open_plans = Plan.objects.filter(status=Plan.Status.OPEN).order_by("pk")
-    return sum(_proceed(pk) for pk in open_plans.values_list("pk", flat=True))
-
-
-@transaction.atomic
-def _proceed(plan_id: int) -> bool:
-    locked = Plan.objects.select_for_update(skip_locked=True)
-    plan = locked.filter(pk=plan_id, status=Plan.Status.OPEN).first()
-    if plan is None:
-        return False
-    advance(plan, timezone.now())
-    return True
+    proceeded = 0
+    for pk in open_plans.values_list("pk", flat=True):
+        with transaction.atomic():
+            locked = open_plans.select_for_update(skip_locked=True)
+            if plan := locked.filter(pk=pk).first():
+                advance(plan, timezone.now())
+                proceeded += 1
+    return proceeded
 
 
 def advance(plan: Plan, now: datetime) -> None:
@@ -353,55 +305,48 @@ def advance(plan: Plan, now: datetime) -> None:
             ),
         )
     for step in plan.steps.filter(status__in=PlanStep.BUSY):
-        _time_out(plan, step, now)
-    if plan.status == Plan.Status.OPEN:
-        _finish(plan, now)
+        if reason := _late_reason(plan, step, now):
+            break_attempt(plan, step, reason, now)
+    unfinished = plan.steps.filter(status__in=PlanStep.UNFINISHED)
+    if plan.status != Plan.Status.OPEN or unfinished.exists():
+        return
+    # Nothing is left, unless the widths ask for more rounds.
+    if not add_rounds(plan, now):
+        plan.status, plan.finished_at = Plan.Status.DONE, now
+        plan.save(update_fields=["status", "finished_at"])
 
 
-def _time_out(plan: Plan, step: PlanStep, now: datetime) -> None:
-    if silent := silent_loads(step, now - SILENT_AFTER):
-        names = joined([str(part.slot) for part in silent], ", ")
-        wait_s = SILENT_AFTER.total_seconds()
-        reason = Sentence(
-            "The load of {names} was not heard of for {wait:.0f} s.",
-            names=names,
-            wait=wait_s,
-        )
-        break_attempt(plan, step, reason, now)
-    elif step.deadline and now > step.deadline:
-        break_attempt(plan, step, _too_late(plan, step), now)
-
-
-def _too_late(plan: Plan, step: PlanStep) -> str:
+def _late_reason(plan: Plan, step: PlanStep, now: datetime) -> str:
+    """Say who keeps a step from going on; nothing while it is in time."""
     parts = step.parts.select_related("slot").order_by("slot__number")
-    if step.status == PlanStep.Status.GATHERING:
-        missing = [p.slot for p in parts if p.status != PlanPart.Status.ARRIVED]
-        if not all(slot.joined_at for slot in missing):
-            never = _listed([slot for slot in missing if not slot.joined_at])
-            return Sentence(
-                "{slots} never joined, for {wait} s.", slots=never, wait=plan.join_s
-            )
+    loads = parts.filter(role=LOAD, status=Part.STARTED)
+    if silent := loads.filter(seen_at__lt=now - SILENT_AFTER):
         return Sentence(
-            "{slots} did not arrive within {wait} s.",
-            slots=_listed(missing),
-            wait=plan.barrier_s,
+            "The load of {names} was not heard of for {wait:.0f} s.",
+            names=joined([str(part.slot) for part in silent], ", "),
+            wait=SILENT_AFTER.total_seconds(),
         )
-    silent = [p.slot for p in parts if p.status == PlanPart.Status.STARTED]
+    if not step.deadline or now <= step.deadline:
+        return ""
+    if step.status != Step.GATHERING:
+        slots = [part.slot for part in parts if part.status == Part.STARTED]
+        return Sentence(
+            "{slots} began and did not report an end in time.", slots=_listed(slots)
+        )
+    missing = [part.slot for part in parts if part.status != Part.ARRIVED]
+    if never := [slot for slot in missing if not slot.joined_at]:
+        return Sentence(
+            "{slots} never joined, for {wait} s.",
+            slots=_listed(never),
+            wait=plan.join_s,
+        )
     return Sentence(
-        "{slots} began and did not report an end in time.", slots=_listed(silent)
+        "{slots} did not arrive within {wait} s.",
+        slots=_listed(missing),
+        wait=plan.barrier_s,
     )
 
 
 def _listed(slots: list[PlanSlot]) -> str:
     first, *others = slots
     return joined([capital(first), *map(str, others)], ", ")
-
-
-def _finish(plan: Plan, now: datetime) -> None:
-    """Close a plan with nothing left, unless its widths ask for more rounds."""
-    if plan.steps.filter(status__in=PlanStep.UNFINISHED).exists():
-        return
-    if add_rounds(plan, now):
-        return
-    plan.status, plan.finished_at = Plan.Status.DONE, now
-    plan.save(update_fields=["status", "finished_at"])

@@ -1,6 +1,6 @@
 """Whose turn it is: the next step of a slot, or how long to wait for it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -41,15 +41,10 @@ def join_plan(
     first one is heard of.
     """
     plan = locked_plan(agent.lab, plan_id)
-    system_id = _system(agent.lab, system)
-    slots = list(plan.slots.filter(system=system_id).order_by("number"))
-    if not slots:
-        raise _not_of_plan(plan, system_id)
-    slot = _slot_for(name, slots)
+    slot = _slot_of(plan, system, name)
     now = timezone.now()
     is_other = slot.instance and instance and slot.instance != instance
     if is_other and slot.seen_at and slot.seen_at > now - PRESENT_FOR:
-        wait_s = PRESENT_FOR.total_seconds()
         raise SlotsTakenError(
             Sentence(
                 'Another guest follows this plan as "{name}" at this moment. '
@@ -57,7 +52,7 @@ def join_plan(
                 "{wait:.0f} s if that was this guest before it was started "
                 "anew.",
                 name=slot.name,
-                wait=wait_s,
+                wait=PRESENT_FOR.total_seconds(),
             )
         )
     slot.name, slot.agent, slot.seen_at, slot.instance = name, agent, now, instance
@@ -77,51 +72,45 @@ def locked_plan(lab: Lab, plan_id: int) -> Plan:
     return plan
 
 
-def _slot_for(name: str, slots: Sequence[PlanSlot]) -> PlanSlot:
-    """Return a guest's own slot, else the first free one."""
-    own = next((slot for slot in slots if slot.name == name), None)
-    slot = own or next((slot for slot in slots if not slot.name), None)
-    if slot is None:
-        taken = ", ".join(slot.name for slot in slots)
+def _slot_of(plan: Plan, system: int | dict[str, Any], name: str) -> PlanSlot:
+    """Return a guest's own slot of a system, else the first free one."""
+    if isinstance(system, dict):
+        hosts = hosts_by_slug(plan.lab, [system["host"]])
+        described = describe_system(plan.lab, hosts, system)
+        same = System.objects.filter(lab=plan.lab, fingerprint=described.fingerprint)
+        system_id = same.values_list("pk", flat=True).first() or 0
+        which = Sentence("the system that was described")
+    else:
+        system_id = system
+        if not System.objects.filter(lab=plan.lab, pk=system_id).exists():
+            raise UnknownSystemError(system_id)
+    if system_id:
+        which = Sentence("system {system}", system=system_id)
+    slots = list(plan.slots.filter(system=system_id).order_by("number"))
+    if not slots:
+        systems = System.objects.filter(pk__in=plan.slots.values("system"))
+        known = "; ".join(f"{one.pk} ({one.label})" for one in systems.order_by("pk"))
+        raise PlanError(
+            Sentence(
+                "This plan does not measure {which}. It measures: {known}. Say "
+                "which one this guest is with --system.",
+                which=which,
+                known=known,
+            )
+        )
+    free = [slot for slot in slots if slot.name == name] or [
+        slot for slot in slots if not slot.name
+    ]
+    if not free:
         raise SlotsTakenError(
             Sentence(
                 "All {n} slots of this system are taken, by {taken}. Give "
                 "this guest one of these names to take its place.",
                 n=len(slots),
-                taken=taken,
+                taken=", ".join(slot.name for slot in slots),
             )
         )
-    return slot
-
-
-def _system(lab: Lab, said: int | dict[str, Any]) -> int:
-    if isinstance(said, dict):
-        hosts = hosts_by_slug(lab, [said["host"]])
-        described = describe_system(lab, hosts, said)
-        found = System.objects.filter(lab=lab, fingerprint=described.fingerprint)
-        known = found.values_list("pk", flat=True).first()
-        return known or 0
-    if not System.objects.filter(lab=lab, pk=said).exists():
-        raise UnknownSystemError(said)
-    return said
-
-
-def _not_of_plan(plan: Plan, system_id: int) -> PlanError:
-    systems = System.objects.filter(pk__in=plan.slots.values("system"))
-    known = "; ".join(f"{each.pk} ({each.label})" for each in systems.order_by("pk"))
-    which = (
-        Sentence("system {system}", system=system_id)
-        if system_id
-        else Sentence("the system that was described")
-    )
-    return PlanError(
-        Sentence(
-            "This plan does not measure {which}. It measures: {known}. Say "
-            "which one this guest is with --system.",
-            which=which,
-            known=known,
-        )
-    )
+    return free[0]
 
 
 LOOK_AGAIN_S = 1.5
@@ -147,9 +136,15 @@ def next_part(*, lab: Lab, plan_id: int, slot_id: int) -> Answer:
     A slot that asks while its program should run has lost it: the attempt is broken.
     """
     plan = locked_plan(lab, plan_id)
-    slot, now = _seen(plan, slot_id), timezone.now()
+    slot = plan.slots.filter(pk=slot_id).select_related("system").first()
+    if slot is None:
+        raise NotFoundError(Sentence("slot"), slot_id)
+    slot.seen_at = now = timezone.now()
+    slot.save(update_fields=["seen_at"])
     advance(plan, now)
-    held = _at_work(slot)
+    parts = slot.parts.select_related("step__plan", "slot__system")
+    at_work = parts.filter(status__in=PlanPart.AT_WORK, step__status__in=PlanStep.BUSY)
+    held = at_work.first()
     if held and held.status == Part.STARTED:
         reason = Sentence(
             "{slot} was interrupted while its program ran.", slot=capital(slot)
@@ -176,14 +171,22 @@ def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
     busy = here.filter(status__in=PlanStep.BUSY).first()
     if busy is None:
         waiting = here.filter(status=Step.WAITING).order_by("position")
-        _give_up(plan, waiting, now)
+        if plan.ends_at is not None:
+            _give_up(waiting, longest_s(plan), (plan.ends_at - now).total_seconds())
         absent = plan.slots.filter(Q(seen_at=None) | Q(seen_at__lt=now - PRESENT_FOR))
         ready = waiting.exclude(parts__slot__in=absent)
         busy = ready.first() or waiting.filter(parts__slot=slot).first()
         if busy is not None:
             gather(plan, busy, now)
     if busy is None:
-        return _idle(plan, slot)
+        # What was given up may have been the last of the plan.
+        advance(plan, timezone.now())
+        if plan.status != Plan.Status.OPEN:
+            return Answer("over", f"The plan is {plan.status}.")
+        left = plan.steps.filter(status__in=PlanStep.UNFINISHED, parts__slot=slot)
+        if plan.width_percent is None and not left.exists():
+            return Answer("over", f"Nothing is left for {slot}.")
+        return Answer("wait", "Nothing can be begun now.", LOOK_AGAIN_S)
     own = busy.parts.filter(slot=slot, status=Part.WAITING).first()
     if own is None or busy.status != Step.GATHERING:
         return Answer("wait", f"Others are at step {busy.position + 1}.", LOOK_AGAIN_S)
@@ -192,44 +195,17 @@ def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
     return Answer("run", part=read_part(own.pk))
 
 
-def _give_up(plan: Plan, waiting: QuerySet[PlanStep], now: datetime) -> None:
-    if plan.ends_at is None:
-        return
-    left_s = (plan.ends_at - now).total_seconds()
-    for number, needed_s in longest_s(plan).items():
+def _give_up(
+    waiting: QuerySet[PlanStep], longest: Mapping[int, float], left_s: float
+) -> None:
+    """Say of the steps that need longer than the budget lasts that they never will."""
+    for number, needed_s in longest.items():
         if not fits(needed_s, left_s):
-            waiting.filter(treatment=number).update(
-                status=Step.NOT_DONE,
-                reason=Sentence(
-                    "Not done: budget. It needs about {needed:.0f} s, {left:.0f} s "
-                    "were left.",
-                    needed=needed_s,
-                    left=max(left_s, 0),
-                ),
+            reason = Sentence(
+                "Not done: budget. It needs about {needed:.0f} s, {left:.0f} s were "
+                "left.",
+                needed=needed_s,
+                left=max(left_s, 0),
             )
-
-
-def _idle(plan: Plan, slot: PlanSlot) -> Answer:
-    advance(plan, timezone.now())
-    if plan.status != Plan.Status.OPEN:
-        return Answer("over", f"The plan is {plan.status}.")
-    unfinished = plan.steps.filter(status__in=PlanStep.UNFINISHED)
-    if plan.width_percent is None and not unfinished.filter(parts__slot=slot).exists():
-        return Answer("over", f"Nothing is left for {slot}.")
-    return Answer("wait", "Nothing can be begun now.", LOOK_AGAIN_S)
-
-
-def _at_work(slot: PlanSlot) -> PlanPart | None:
-    held = slot.parts.filter(
-        status__in=PlanPart.AT_WORK, step__status__in=PlanStep.BUSY
-    )
-    return held.select_related("step__plan", "slot__system").first()
-
-
-def _seen(plan: Plan, slot_id: int) -> PlanSlot:
-    slot = plan.slots.filter(pk=slot_id).select_related("system").first()
-    if slot is None:
-        raise NotFoundError(Sentence("slot"), slot_id)
-    slot.seen_at = timezone.now()
-    slot.save(update_fields=["seen_at"])
-    return slot
+            late = waiting.filter(treatment=number)
+            late.update(status=Step.NOT_DONE, reason=reason)
