@@ -151,14 +151,13 @@ def did_you_mean(names: Sequence[str]) -> str:
 
 def shorten(text: str, limit: int = 60) -> str:
     """A text that may have come from a stranger, fit to be quoted in a sentence."""
-    shown = "".join(map(_visible, text[: limit + 1]))
+    shown = "".join(
+        character
+        if character.isprintable()
+        else character.encode("unicode_escape").decode()
+        for character in text[: limit + 1]
+    )
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
-
-
-def _visible(character: str) -> str:
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode()
 
 
 class DecisionError(BenchmarksError):

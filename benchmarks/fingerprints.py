@@ -71,14 +71,17 @@ class SystemDescription:
 
 def canonical_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
     """The parameters in their one spelling, sorted by key; what a case is known by."""
-    values = _normalized_keys(parameters)
-    return {key: _canonical_value(key, values[key]) for key in sorted(values)}
+    canonical = {}
+    for key, value in _by_normalized_key(parameters):
+        # A log says the same block sizes and threads over and over.
+        is_usual = isinstance(value, str) and len(value) <= MAX_VALUE
+        canonical[key] = (_remembered if is_usual else _spelled)(key, value)
+    return canonical
 
 
 def display_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
     """The parameters under their normalized keys, the values as people wrote them."""
-    values = _normalized_keys(parameters)
-    return {key: _text_of(key, values[key]) for key in sorted(values)}
+    return {key: _text_of(key, value) for key, value in _by_normalized_key(parameters)}
 
 
 def case_fingerprint(tool: str, metric: str, parameters: Mapping[str, object]) -> str:
@@ -111,7 +114,7 @@ def system_fingerprint(system: SystemDescription) -> str:
     return _digest("system", canonical)
 
 
-def _normalized_keys(parameters: Mapping[str, object]) -> dict[str, object]:
+def _by_normalized_key(parameters: Mapping[str, object]) -> list[tuple[str, object]]:
     if len(parameters) > MAX_PARAMETERS:
         raise ParameterError(
             Sentence(
@@ -134,7 +137,7 @@ def _normalized_keys(parameters: Mapping[str, object]) -> dict[str, object]:
                 )
             )
         spellings[key] = given
-    return {key: parameters[given] for key, given in spellings.items()}
+    return [(key, parameters[spellings[key]]) for key in sorted(spellings)]
 
 
 @lru_cache(maxsize=1024)
@@ -160,12 +163,16 @@ def _text_of(key: str, value: object) -> str:
     if isinstance(value, int | float):
         return _plain(_decimal_of(named, value))
     if not isinstance(value, str):
+        kind: str = type(value).__name__
+        if isinstance(value, list | dict):
+            is_list = isinstance(value, list)
+            kind = Sentence("a list") if is_list else Sentence("an object")
         raise ParameterError(
             Sentence(
                 "The {named} must be a text, a number or true/false, not "
                 "{kind}. Leave it out if it is not known.",
                 named=named,
-                kind=_kind(value),
+                kind="null" if value is None else kind,
             )
         )
     text = collapse(clean_text(value, what=named))
@@ -187,41 +194,27 @@ def _named(key: str) -> Sentence:
     return Sentence('parameter "{name}"', name=shorten(key))
 
 
-def _canonical_value(key: str, value: object) -> str:
-    # A log says the same block sizes and threads over and over.
-    remembered = isinstance(value, str) and len(value) <= MAX_VALUE
-    return _remembered_value(key, value) if remembered else _spelled(key, value)
-
-
-@lru_cache(maxsize=4096)
-def _remembered_value(key: str, value: object) -> str:
-    return _spelled(key, value)
-
-
 def _spelled(key: str, value: object) -> str:
     text = _text_of(key, value)
     if isinstance(value, str) and _VERBATIM_KEY.fullmatch(key):
         return text
     if _NUMBER.fullmatch(text):
         return _plain(Decimal(text))
-    if quantity := _canonical_quantity(text):
-        return quantity
+    quantity = _QUANTITY.fullmatch(text)
+    unit = units.find(quantity[2]) if quantity else None
+    if quantity and unit and unit.dimension in _SPELLED_IN:
+        # 102400 KiB is 104857600 B.
+        base = _SPELLED_IN[unit.dimension]
+        ratio = unit.factor / units.unit(base).factor
+        number = _EXACT.multiply(Decimal(quantity[1]), Decimal(ratio.numerator))
+        return f"{_plain(_EXACT.divide(number, Decimal(ratio.denominator)))} {base}"
     if _WORD.fullmatch(text):
         word = text.casefold()
         return WORDS.get(word, word)
     return text
 
 
-def _canonical_quantity(text: str) -> str:
-    """``"102400 KiB"`` -> ``"104857600 B"``; empty if no number with a known unit."""
-    match = _QUANTITY.fullmatch(text)
-    unit = units.find(match[2]) if match else None
-    if match is None or unit is None or unit.dimension not in _SPELLED_IN:
-        return ""
-    base = _SPELLED_IN[unit.dimension]
-    ratio = unit.factor / units.unit(base).factor
-    number = _EXACT.multiply(Decimal(match[1]), Decimal(ratio.numerator))
-    return f"{_plain(_EXACT.divide(number, Decimal(ratio.denominator)))} {base}"
+_remembered = lru_cache(maxsize=4096)(_spelled)
 
 
 def _decimal_of(named: str, value: int | float) -> Decimal:
@@ -263,11 +256,6 @@ def _checked_size(value: int | None, *, what: str) -> int | None:
             )
         )
     return value
-
-
-def _kind(value: object) -> str:
-    names = {list: Sentence("a list"), dict: Sentence("an object"), type(None): "null"}
-    return names.get(type(value), type(value).__name__)
 
 
 def _digest(kind: str, content: object) -> str:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.client import Client, RefusedError, UnreachableError
-from benchmarks.reference.documents import reference_studies
-from benchmarks.reference.recorded import recorded_studies
+from benchmarks.reference.documents import recorded_studies, reference_studies
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -49,15 +49,12 @@ class Row:
 
 def read_rows(study: str) -> list[Row]:
     """Every number of a study, in the file's order."""
+    columns = [column.name for column in fields(Row)]
     with (DATA / f"{study}.csv").open(encoding="utf-8", newline="") as file:
-        return [Row(**line) for line in _lines(file.name, csv.DictReader(file))]
-
-
-def _lines(name: str, reader: csv.DictReader[str]) -> list[dict[str, str]]:
-    columns = [each.name for each in fields(Row)]
-    if reader.fieldnames != columns:
-        raise ValueError(f"{name} has other columns than {', '.join(columns)}")
-    return list(reader)
+        lines = csv.DictReader(file)
+        if lines.fieldnames != columns:
+            raise ValueError(f"{file.name} has other columns than {', '.join(columns)}")
+        return [Row(**line) for line in lines]
 
 
 @cache

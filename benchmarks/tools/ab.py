@@ -11,6 +11,8 @@ Its Kbytes are 2^10 B, in ab 1.3 (as its kb) 10^3 B. With ``-e`` it writes perce
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from benchmarks.parsing.contract import Better, Metric, Tool
 from benchmarks.parsing.drafts import (
     Draft,
@@ -75,7 +77,6 @@ TOLD = {
     "written": template("{n} errors of writing."),
     "status": template("{n} answers were not 2xx."),
 }
-Lines = dict[str, Found]
 # The group of a percentile's rank and of its time, and how many decimals that has.
 PERCENTILES: dict[str, tuple[str, str, int | None]] = {
     "percent": ("percent", "at", None),
@@ -93,112 +94,129 @@ NUMBERS = {
 }
 
 
+@dataclass(slots=True)
+class Report:
+    """What one start printed, its lines by what they tell."""
+
+    run: Draft = field(default_factory=Draft)
+    lines: dict[str, Found] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """The readings of its lines."""
+        self.run.facts.update(
+            (line["fact"].casefold(), line["told"].strip())
+            for line in self.lines.values()
+            if line.kind == "fact"
+        )
+        if banner := self.lines.get("banner"):
+            self.run.tool_version = banner["version"]
+        if path := self.lines.get("path"):
+            self.run.parameters["path"] = path["path"]
+        if concurrency := self.lines.get("concurrency"):
+            self.run.parameters["concurrency"] = concurrency.whole("concurrency")
+        if kept := self.lines.get("keep"):
+            # The line is there with -k only.
+            self.run.parameters["keep_alive"] = True
+            self.run.facts["keep-alive requests"] = kept.whole("keep")
+        self._mark_doubts()
+
+        complete, moved = self.lines.get("complete"), self.lines.get("moved")
+        if "csv" in self.lines:
+            self._add_percentiles("cell")
+            if self.run and "cell100" not in self.lines:
+                self.run.mark(
+                    "cut", Sentence("The table of percentiles ends before 100 %.")
+                )
+        elif complete and complete.whole("complete") and self.lines.keys() & BEHIND:
+            if moved and moved.whole("moved") == 0:
+                self.run.mark(
+                    "errors", Sentence("No server sent a byte: nothing was answered.")
+                )
+            else:
+                self._read_results()
+                self._add_percentiles("percent")
+
+    def _mark_doubts(self) -> None:
+        for kind, code in DOUBTS.items():
+            if (line := self.lines.get(kind)) and (count := line.whole(kind)):
+                why = self.lines.get("why")
+                told = f" ({why['why']})" if why and kind == "failed" else ""
+                self.run.mark(code, Sentence(TOLD[kind], n=count, why=told))
+        for line in self.lines.values():
+            if line.kind == "doubt":
+                scattered = Sentence(
+                    "ab does not trust its {which} times: they scatter.",
+                    which=line["doubt"],
+                )
+                self.run.mark("unreliable", scattered)
+        if trouble := self.lines.get("trouble"):
+            printed = trouble["trouble"].strip()
+            self.run.mark("failed", Sentence("ab printed: {trouble}.", trouble=printed))
+        if "complete" in self.lines and "rate" not in self.lines:
+            self.run.mark("cut", Sentence("The text ends before the rates of ab."))
+
+    def _read_results(self) -> None:
+        for kind in (kind for kind in NUMBERS if kind in self.lines):
+            (metric, unit), line = NUMBERS[kind], self.lines[kind]
+            self.run.add(metric, line.number(kind) if unit else line.whole(kind), unit)
+
+        duration, moved = self.lines.get("duration"), self.lines.get("moved")
+        if transfer := self.lines.get("transfer"):
+            rate = transfer.number("transfer")
+            unit = "kB/s" if transfer["unit"] == "kb/s" else "KiB/s"
+            if unit == "KiB/s" and duration and moved:
+                # Old versions print 10^3 B under the same name: the bytes and the time
+                # show it, beyond what the two decimals of the rate and the three of the
+                # time leave open.
+                seconds, total = duration.number("duration"), moved.number("moved")
+                slack = 6 * seconds + 0.005 * total
+                thousands = rate * seconds
+                if (
+                    abs(thousands * 1000 - total)
+                    < slack
+                    < abs(thousands * 1024 - total)
+                ):
+                    unit = "kB/s"
+            self.run.add("transfer rate", rate, unit)
+
+        rows = {phase: self.lines.get(f"times{phase}") for phase in PHASES}
+        for phase, row in ((phase, row) for phase, row in rows.items() if row):
+            times = row.numbers("times", 0)
+            if row.is_open("times") or len(times) not in COLUMNS:
+                raise row.refused(Sentence("this row is cut or has other columns."))
+            if min(times) < 0:
+                raise row.refused(Sentence("a time of this row is negative."))
+            for which, value in zip(COLUMNS[len(times)], times, strict=True):
+                # 0 is less than the whole millisecond that ab prints.
+                if which != "sd" and value:
+                    self.run.add(f"{phase.casefold()} time {which}", value, "ms")
+
+    def _add_percentiles(self, kind: str) -> None:
+        rank, time, decimals = PERCENTILES[kind]
+        for line in self.lines.values():
+            if line.kind == kind:
+                percent, value = line.whole(rank), line.number(time, decimals)
+                if percent > 100:
+                    raise line.refused(Sentence("there is no such percentile."))
+                self.run.add(
+                    "response time percentile", value, "ms", percentile=percent
+                )
+
+
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start, and for each table of percentiles."""
-    reports: list[Lines] = [{}]
+    reports = [Report()]
     for line in LINES(output):
         key = line.kind + "".join(line[group] for group in TELLING)
-        if key in reports[-1] or (line.kind in BEGIN and reports[-1]):
-            keep(reports, {})
-        reports[-1][key] = line
-    runs = [Draft() for _ in reports]
-    for run, lines in zip(runs, reports, strict=True):
-        run.attempt(_read, run, lines)
-    return finished(runs, Sentence("ab completed no request."))
-
-
-def _read(run: Draft, lines: Lines) -> None:
-    run.facts.update(
-        (line["fact"].casefold(), line["told"].strip())
-        for line in lines.values()
-        if line.kind == "fact"
+        lines = reports[-1].lines
+        if key in lines or (line.kind in BEGIN and lines):
+            keep(reports, Report())
+        reports[-1].lines[key] = line
+    for report in reports:
+        report.run.attempt(report.read)
+    return finished(
+        [report.run for report in reports], Sentence("ab completed no request.")
     )
-    if banner := lines.get("banner"):
-        run.tool_version = banner["version"]
-    if path := lines.get("path"):
-        run.parameters["path"] = path["path"]
-    if concurrency := lines.get("concurrency"):
-        run.parameters["concurrency"] = concurrency.whole("concurrency")
-    if kept := lines.get("keep"):
-        # The line is there with -k only.
-        run.parameters["keep_alive"] = True
-        run.facts["keep-alive requests"] = kept.whole("keep")
-    _mark_doubts(run, lines)
-
-    complete, moved = lines.get("complete"), lines.get("moved")
-    if "csv" in lines:
-        _add_percentiles(run, lines, "cell")
-        if run and "cell100" not in lines:
-            run.mark("cut", Sentence("The table of percentiles ends before 100 %."))
-    elif complete and complete.whole("complete") and lines.keys() & BEHIND:
-        if moved and moved.whole("moved") == 0:
-            run.mark("errors", Sentence("No server sent a byte: nothing was answered."))
-        else:
-            _read_results(run, lines)
-            _add_percentiles(run, lines, "percent")
-
-
-def _mark_doubts(run: Draft, lines: Lines) -> None:
-    for kind, code in DOUBTS.items():
-        if (line := lines.get(kind)) and (count := line.whole(kind)):
-            why = lines.get("why")
-            told = f" ({why['why']})" if why and kind == "failed" else ""
-            run.mark(code, Sentence(TOLD[kind], n=count, why=told))
-    for line in lines.values():
-        if line.kind == "doubt":
-            scattered = Sentence(
-                "ab does not trust its {which} times: they scatter.",
-                which=line["doubt"],
-            )
-            run.mark("unreliable", scattered)
-    if trouble := lines.get("trouble"):
-        printed = trouble["trouble"].strip()
-        run.mark("failed", Sentence("ab printed: {trouble}.", trouble=printed))
-    if "complete" in lines and "rate" not in lines:
-        run.mark("cut", Sentence("The text ends before the rates of ab."))
-
-
-def _read_results(run: Draft, lines: Lines) -> None:
-    for kind in (kind for kind in NUMBERS if kind in lines):
-        (metric, unit), line = NUMBERS[kind], lines[kind]
-        run.add(metric, line.number(kind) if unit else line.whole(kind), unit)
-
-    duration, moved = lines.get("duration"), lines.get("moved")
-    if transfer := lines.get("transfer"):
-        rate = transfer.number("transfer")
-        unit = "kB/s" if transfer["unit"] == "kb/s" else "KiB/s"
-        if unit == "KiB/s" and duration and moved:
-            # Old versions print 10^3 B under the same name: the bytes and the time
-            # show it, beyond what the two decimals of the rate and the three of the
-            # time leave open.
-            seconds, total = duration.number("duration"), moved.number("moved")
-            slack = 6 * seconds + 0.005 * total
-            thousands = rate * seconds
-            if abs(thousands * 1000 - total) < slack < abs(thousands * 1024 - total):
-                unit = "kB/s"
-        run.add("transfer rate", rate, unit)
-
-    rows = {phase: lines.get(f"times{phase}") for phase in PHASES}
-    for phase, row in ((phase, row) for phase, row in rows.items() if row):
-        times = row.numbers("times", 0)
-        if row.is_open("times") or len(times) not in COLUMNS:
-            raise row.refused(Sentence("this row is cut or has other columns."))
-        if min(times) < 0:
-            raise row.refused(Sentence("a time of this row is negative."))
-        for which, value in zip(COLUMNS[len(times)], times, strict=True):
-            # 0 is less than the whole millisecond that ab prints.
-            if which != "sd" and value:
-                run.add(f"{phase.casefold()} time {which}", value, "ms")
-
-
-def _add_percentiles(run: Draft, lines: Lines, kind: str) -> None:
-    rank, time, decimals = PERCENTILES[kind]
-    for line in lines.values():
-        if line.kind == kind:
-            percent, value = line.whole(rank), line.number(time, decimals)
-            if percent > 100:
-                raise line.refused(Sentence("there is no such percentile."))
-            run.add("response time percentile", value, "ms", percentile=percent)
 
 
 def _metric(name: str, unit: str, better: Better) -> Metric:

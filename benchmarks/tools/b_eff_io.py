@@ -48,6 +48,35 @@ class Summary:
     run: Draft = field(default_factory=Draft)
     is_judged: bool = False
 
+    def read_last(self, last: Found) -> None:
+        """The last row, which is the result, and with it those above."""
+        run, judged = self.run, last["judged_last"]
+        if last.is_open("judged_last") and not self.is_judged:
+            raise last.refused(
+                Sentence("the text ends within this line, before it says if VALID.")
+            )
+        if "NOT VALID" in judged:
+            run.mark("not_valid", NOT_VALID)
+        _count_errors(judged, run)
+        if system := _SYSTEM.match(judged):
+            run.facts["system"] = system[1]
+
+        best = last.whole("processes_last")
+        for processes in dict.fromkeys([*self.weighted, *self.parts, best]):
+            line, kind = last, "last"
+            if processes != best and processes in self.parts:
+                line, kind = self.parts[processes], "part"
+            run.parameters = {
+                "processes": processes,
+                "memory_per_process": f"{line.whole(f'memory_{kind}')} MiB",
+                "scheduled_time": f"{line.number(f'minutes_{kind}'):g} min",
+            }
+            for row in self.weighted.get(processes, ()):
+                rate = row.number("rate")
+                run.add("weighted bandwidth", rate, "MB/s", operation=row["way"])
+            if line.whole(f"processes_{kind}") == processes:
+                run.add("b_eff_io", line.number(f"rate_{kind}"), "MB/s")
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of the program: its last row ends it."""
@@ -77,40 +106,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             printed = Sentence('b_eff_io printed "{error}".', error=line["error"])
             run.mark("errors", printed)
         else:
-            _read_last(line, summary)
+            summary.read_last(line)
             keep(runs, run)
             summary = Summary()
     nothing = Sentence("b_eff_io did not print its last row, which is the result.")
     return finished([*runs, summary.run], nothing)
-
-
-def _read_last(last: Found, summary: Summary) -> None:
-    run, judged = summary.run, last["judged_last"]
-    if last.is_open("judged_last") and not summary.is_judged:
-        raise last.refused(
-            Sentence("the text ends within this line, before it says if VALID.")
-        )
-    if "NOT VALID" in judged:
-        run.mark("not_valid", NOT_VALID)
-    _count_errors(judged, run)
-    if system := _SYSTEM.match(judged):
-        run.facts["system"] = system[1]
-
-    best = last.whole("processes_last")
-    for processes in dict.fromkeys([*summary.weighted, *summary.parts, best]):
-        line, kind = last, "last"
-        if processes != best and processes in summary.parts:
-            line, kind = summary.parts[processes], "part"
-        run.parameters = {
-            "processes": processes,
-            "memory_per_process": f"{line.whole(f'memory_{kind}')} MiB",
-            "scheduled_time": f"{line.number(f'minutes_{kind}'):g} min",
-        }
-        for row in summary.weighted.get(processes, ()):
-            rate = row.number("rate")
-            run.add("weighted bandwidth", rate, "MB/s", operation=row["way"])
-        if line.whole(f"processes_{kind}") == processes:
-            run.add("b_eff_io", line.number(f"rate_{kind}"), "MB/s")
 
 
 def _count_errors(text: str, run: Draft) -> None:

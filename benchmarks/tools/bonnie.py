@@ -68,10 +68,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for line in LINES(output):
         if line.kind == "version":
             version = line["version"]
-        elif line.kind == "csv":
-            keep(runs, _of_csv(line))
-        elif line.kind == "old":
-            keep(runs, _of_old_csv(line, version))
+        elif line.kind in {"csv", "old"}:
+            keep(runs, _of_csv(line, version))
     if not runs:
         runs = _of_tables(LINES(output))
         for run in runs:
@@ -84,36 +82,40 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     return finished(runs, Sentence("Bonnie++ printed no result."))
 
 
-def _of_csv(line: Found) -> Draft:
-    fields = line["fields"].rstrip().split(",")
-    start = CSV_HEADS.get(line["format"])
-    if start is None or len(fields) != start + 41:
-        raise line.refused(
-            Sentence("these are not the fields of CSV {format}.", format=line["format"])
-        )
-    run = Draft(tool_version=line["bonnie"])
-    _read_sizes(run, fields[3], fields[4])
-    if fields[1].isdecimal():
-        run.parameters["concurrency"] = int(fields[1][:9])
-    _read_rates(line, fields[start : start + 12], IO, run)
-    _read_latencies(line, fields[start + 29 : start + 35], IO, run)
-    run.parameters["files"] = "/".join(filter(None, fields[start + 12 : start + 17]))
-    _read_rates(line, fields[start + 17 : start + 29], FILES, run)
-    _read_latencies(line, fields[start + 35 :], FILES, run)
-    return run
-
-
-def _of_old_csv(line: Found, version: str) -> Draft:
-    """A row of version 1.03, which has neither its version nor latencies."""
-    fields = line["old"].strip().split(",")
-    if line.is_open("old") and fields[-1]:
-        raise line.refused(Sentence("the text ends within this line: upload its end."))
-    size, _, chunk = fields[1].partition(":")
+def _of_csv(line: Found, version: str) -> Draft:
+    """A row of CSV; that of 1.03 has neither its own version nor latencies."""
+    if line.kind == "old":
+        fields = line["old"].strip().split(",")
+        if line.is_open("old") and fields[-1]:
+            raise line.refused(
+                Sentence("the text ends within this line: upload its end.")
+            )
+        size, _, chunk = fields[1].partition(":")
+        concurrency, first = "", 2
+        files, created = fields[14], fields[15:]
+        latencies = [""] * 12
+    else:
+        fields = line["fields"].rstrip().split(",")
+        first = CSV_HEADS.get(line["format"], 0)
+        if not first or len(fields) != first + 41:
+            raise line.refused(
+                Sentence(
+                    "these are not the fields of CSV {format}.", format=line["format"]
+                )
+            )
+        version, concurrency = line["bonnie"], fields[1]
+        size, chunk = fields[3:5]
+        files = "/".join(filter(None, fields[first + 12 : first + 17]))
+        created, latencies = fields[first + 17 : first + 29], fields[first + 29 :]
     run = Draft(tool_version=version)
     _read_sizes(run, size, chunk)
-    _read_rates(line, fields[2:14], IO, run)
-    run.parameters["files"] = fields[14]
-    _read_rates(line, fields[15:], FILES, run)
+    if concurrency.isdecimal():
+        run.parameters["concurrency"] = int(concurrency[:9])
+    _read_rates(line, fields[first : first + 12], IO, run)
+    _read_latencies(line, latencies[:6], IO, run)
+    run.parameters["files"] = files
+    _read_rates(line, created, FILES, run)
+    _read_latencies(line, latencies[6:], FILES, run)
     return run
 
 

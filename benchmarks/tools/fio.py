@@ -4,7 +4,8 @@ One result row, as printed by fio 3.33::
 
       read: IOPS=63.9k, BW=250MiB/s (262MB/s)(999MiB/4001msec)
 
-Three forms of one report, of which the most exact is read. Its JSON is exact:
+Three forms of one report are read, the most exact first; they share what makes a case
+and what is doubted, so all are in this long file. The JSON is exact:
 ``bw_bytes`` in B/s (``bw`` in KiB/s), times in ns (before 3.0 in us). The terse form
 (``--minimal``, versions 3 to 5) is one line for each job: a way (reads, writes, trims)
 is KiB, KiB/s, IOPS and ms, eight latencies, twenty percentiles as ``95.000000%=203``,
@@ -108,7 +109,7 @@ _TIMES: Final = {"nsec": "ns", "usec": "us", "msec": "ms"}
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start of fio, from its most exact form."""
-    if reported := [_of_report(report) for report in _last_of_each_start(output)]:
+    if reported := [report.run() for report in _last_of_each_start(output)]:
         nothing = Sentence("fio reports nothing that was read or written.")
         return finished(reported, nothing)
     terse: list[Found] = []
@@ -170,103 +171,109 @@ def _block_size(text: str, operation: str) -> str:
 
 
 def _mark_failed(run: Draft, job: str, error: Parameter) -> None:
-    run.mark(
-        "failed", Sentence("{name} ended with error {error}.", name=job, error=error)
-    )
+    failed = Sentence("{name} ended with error {error}.", name=job, error=error)
+    run.mark("failed", failed)
 
 
 def _mark_short(run: Draft, job: str, runtime_s: float) -> None:
     """fio measures whatever it is given, also a file that fits into a moment."""
     if 0 < runtime_s < SHORT_S:
-        run.mark(
-            "short",
-            Sentence(
-                "{job} ran {seconds:g} s: too short to be relied on.",
-                job=job,
-                seconds=runtime_s,
-            ),
+        short = Sentence(
+            "{job} ran {seconds:g} s: too short to be relied on.",
+            job=job,
+            seconds=runtime_s,
         )
+        run.mark("short", short)
 
 
 def _mark_errors(run: Draft, job: str, errors: float) -> None:
     """``continue_on_error`` counts errors, passes over them and ends without one."""
     if errors:
-        run.mark(
-            "errors",
-            Sentence("{job} passed over {errors:g} errors.", job=job, errors=errors),
+        passed = Sentence(
+            "{job} passed over {errors:g} errors.", job=job, errors=errors
         )
+        run.mark("errors", passed)
 
 
-def _last_of_each_start(output: str) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The JSON of one run, or of a run that goes on."""
+
+    document: Mapping[str, Any]
+
+    @property
+    def jobs(self) -> list[dict[str, Any]]:
+        jobs = self.document.get("jobs", self.document.get("client_stats", []))
+        if not isinstance(jobs, list):
+            raise ParseError(Sentence("The jobs of this fio report are no list."))
+        return [job for job in jobs if isinstance(job, dict)]
+
+    @property
+    def runtime_ms(self) -> float:
+        """How long its jobs have run; those behind a stonewall one after another."""
+        runtimes: dict[object, float] = {}
+        for job in self.jobs:
+            ways = (section(job, way).get("runtime", 0) for way in WAYS)
+            longest = max(number(runtime, "runtime") for runtime in ways)
+            group = job.get("groupid")
+            runtimes[group] = max(longest, runtimes.get(group, 0))
+        return sum(runtimes.values())
+
+    def goes_on_in(self, later: Report) -> bool:
+        """Whether both are of one run: the same jobs, started at the same time.
+
+        Another run cannot have started before the first had run for its time.
+        """
+        names, names_later = (
+            [job.get("jobname") for job in report.jobs] for report in (self, later)
+        )
+        if not names or names != names_later:
+            return False
+        moment, moment_later = (
+            number(report.document.get("timestamp_ms", 0), "timestamp_ms")
+            for report in (self, later)
+        )
+        ran, ran_later = self.runtime_ms, later.runtime_ms
+        apart = abs((moment_later - ran_later) - (moment - ran))
+        return moment > 0 and ran_later > ran and apart < min(500.0, ran / 2)
+
+    def run(self) -> Draft:
+        """The run that it reports."""
+        version = str(self.document.get("fio version", "")).removeprefix("fio-")
+        run = Draft(tool_version=version[:40])
+        common = section(self.document, "global options")
+        entries = Counter(str(job.get("jobname")) for job in self.jobs)
+        for job in self.jobs:
+            name = str(job.get("jobname", ""))[:200]
+            if name == "All clients":
+                continue
+            if error := job.get("error"):
+                _mark_failed(run, name, error)
+                continue
+            _mark_errors(run, name, number(job.get("total_err", 0), "total_err"))
+            options = {**common, **section(job, "job options")}
+            texts = {key: str(each) for key, each in options.items()}
+            if entries[str(job.get("jobname"))] > 1 and "numjobs" in texts:
+                # Without group_reporting, each of these jobs has an entry of its own.
+                texts["of jobs"] = texts.pop("numjobs")
+            _read_job(run, job, name, texts)
+        return run
+
+
+def _last_of_each_start(output: str) -> Iterator[Report]:
     """``--status-interval`` prints the same run again and again while it grows."""
-    held: dict[str, Any] | None = None
-    for report in documents(output, _REPORT, _kept):
-        if held is not None and not _goes_on(held, report):
+
+    def needed(pairs: Pairs) -> dict[str, Any]:
+        return {key: value for key, value in pairs if key not in _UNNEEDED}
+
+    held: Report | None = None
+    for document in documents(output, _REPORT, needed):
+        report = Report(document)
+        if held is not None and not held.goes_on_in(report):
             yield held
         held = report
     if held is not None:
         yield held
-
-
-def _kept(pairs: Pairs) -> dict[str, Any]:
-    return {key: value for key, value in pairs if key not in _UNNEEDED}
-
-
-def _goes_on(sooner: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
-    """Whether both reports are of one run: the same jobs, started at the same time.
-
-    Another run cannot have started before the first had run for its time.
-    """
-    names = [[job.get("jobname") for job in _jobs(each)] for each in (sooner, later)]
-    if not names[0] or names[0] != names[1]:
-        return False
-    clocks = [
-        (number(each.get("timestamp_ms", 0), "timestamp_ms"), _runtime(each))
-        for each in (sooner, later)
-    ]
-    (moment, ran), (moment_later, ran_later) = clocks
-    apart = abs((moment_later - ran_later) - (moment - ran))
-    return moment > 0 and ran_later > ran and apart < min(500.0, ran / 2)
-
-
-def _runtime(report: Mapping[str, Any]) -> float:
-    """How long its jobs have run in ms; those behind a stonewall one after another."""
-    runtimes: dict[object, float] = {}
-    for job in _jobs(report):
-        ways = (section(job, way).get("runtime", 0) for way in WAYS)
-        longest = max(number(each, "runtime") for each in ways)
-        group = job.get("groupid")
-        runtimes[group] = max(longest, runtimes.get(group, 0))
-    return sum(runtimes.values())
-
-
-def _jobs(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    jobs = report.get("jobs", report.get("client_stats", []))
-    if not isinstance(jobs, list):
-        raise ParseError(Sentence("The jobs of this fio report are no list."))
-    return [job for job in jobs if isinstance(job, dict)]
-
-
-def _of_report(report: Mapping[str, Any]) -> Draft:
-    version = str(report.get("fio version", "")).removeprefix("fio-")
-    run = Draft(tool_version=version[:40])
-    common = section(report, "global options")
-    entries = Counter(str(job.get("jobname")) for job in _jobs(report))
-    for job in _jobs(report):
-        name = str(job.get("jobname", ""))[:200]
-        if name == "All clients":
-            continue
-        if error := job.get("error"):
-            _mark_failed(run, name, error)
-            continue
-        _mark_errors(run, name, number(job.get("total_err", 0), "total_err"))
-        options = {**common, **section(job, "job options")}
-        texts = {key: str(each) for key, each in options.items()}
-        if entries[str(job.get("jobname"))] > 1 and "numjobs" in texts:
-            # Without group_reporting, each of these jobs has an entry of its own.
-            texts["of jobs"] = texts.pop("numjobs")
-        _read_job(run, job, name, texts)
-    return run
 
 
 def _read_job(
@@ -464,17 +471,11 @@ TOOL = Tool(
         Metric(name="throughput", unit="MB/s", better="higher", component="disk"),
         Metric(name="IOPS", unit="1/s", better="higher", component="disk"),
         *(
-            Metric(name=f"latency {which}", unit="us", better="lower", component="disk")
-            for which in ("min", "mean", "max")
-        ),
-        *(
-            Metric(
-                name=f"completion latency {which}",
-                unit="us",
-                better="lower",
-                component="disk",
+            Metric(name=name, unit="us", better="lower", component="disk")
+            for name in (
+                *(f"latency {which}" for which in ("min", "mean", "max")),
+                *(f"completion latency {w}" for w in ("mean", *RANKS.values())),
             )
-            for which in ("mean", "p50", "p90", "p95", "p99", "p99.9")
         ),
         *(
             Metric(

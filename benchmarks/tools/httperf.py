@@ -68,6 +68,98 @@ class Run:
     replies: int | None = None
     has_errors: bool = False
 
+    def read(self, line: Found) -> None:
+        """A line of this start."""
+        draft = self.draft
+        if line.kind == "command":
+            self._read_options(line)
+        elif line.kind == "total":
+            self.replies = line.whole("replies")
+            if self.replies:
+                draft.add("test duration", line.number("duration"), "s")
+                draft.add("requests", line.whole("requests"), "")
+                draft.add("replies", self.replies, "")
+            if 0 < self.replies < line.whole("requests"):
+                unanswered = Sentence(
+                    "Only {replies} of {requests} requests were replied.",
+                    replies=self.replies,
+                    requests=line["requests"],
+                )
+                draft.mark("errors", unanswered)
+        elif line.kind == "errors":
+            self.has_errors = True
+            errors = line.whole("errors")
+            if self.replies:
+                draft.add("errors", errors, "")
+            if errors:
+                told = f"{line['errors']} ({line['why'].strip()})"
+                counted = Sentence("httperf counted errors: {told}.", told=told)
+                draft.mark("errors", counted)
+        elif line.kind in {"more", "status"}:
+            self._mark_trouble(line)
+        elif self.replies:
+            self._read_numbers(line)
+
+    def _read_options(self, line: Found) -> None:
+        given = dict(
+            each.removeprefix("--").split("=", 1)
+            for each in line["options"].split()
+            if each.startswith("--") and "=" in each
+        )
+        if session := given.get("wsess"):
+            # 4,15,10.000 is the 4,15,10 that was asked for.
+            parts = [f"{line.number_of(each):g}" for each in session.split(",")]
+            self.draft.parameters["wsess"] = ",".join(parts)
+        for option, name in OPTIONS.items():
+            # A session makes its own connections and calls, whatever their options say.
+            if option in given and not (session and option != "rate"):
+                value = line.number_of(given[option])
+                self.draft.parameters[name] = (
+                    int(value) if value.is_integer() else value
+                )
+        self.draft.parameters.update(
+            {name: given[name] for name in SHAPES if name in given}
+        )
+        self.draft.facts.update({name: given[name] for name in FACTS if name in given})
+
+    def _mark_trouble(self, line: Found) -> None:
+        """What the client lacked, or what the server answered instead."""
+        if line.kind == "more":
+            counts = line["more"].split()
+            if any(count.isdigit() and int(count) for count in counts):
+                limits = Sentence(
+                    "The client met its limits: {told}.", told=line["more"].strip()
+                )
+                self.draft.mark("client_limit", limits)
+            return
+        for answer in line["status"].split():
+            status, _, count = answer.partition("=")
+            if status in {"4xx", "5xx"} and line.number_of(count) > 0:
+                refusals = Sentence(
+                    "{count} replies were {status}.", count=count, status=status
+                )
+                self.draft.mark("http_errors", refusals)
+
+    def _read_numbers(self, line: Found) -> None:
+        for group, metric, unit in NUMBERS.get(line.kind, ()):
+            # What is printed as 0.0 is below the resolution of the tool.
+            if value := line.number(group, 1):
+                self.draft.add(metric, value, unit)
+        if line.kind == "cpu":
+            for mode in ("user", "system"):
+                self.draft.add(f"client CPU {mode}", line.number(mode), "s")
+        elif line.kind == "reply":
+            if line.whole("samples"):
+                self.draft.add("reply rate", line.number("reply"), "1/s")
+            else:
+                short = Sentence("It ran less than 5 s: the reply rate has no sample.")
+                self.draft.mark("too_short", short)
+        elif line.kind == "sessions" and line["done"] != line["all"]:
+            told = f"{line['done']} of {line['all']}"
+            self.draft.mark(
+                "errors", Sentence("Only {told} sessions were completed.", told=told)
+            )
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each command that httperf repeats above its numbers."""
@@ -81,104 +173,13 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         if line.kind == "command" or is_next:
             keep(runs, Run(Draft(tool_version=version)))
             version = ""
-        runs[-1].draft.attempt(_read, line, runs[-1])
+        runs[-1].draft.attempt(runs[-1].read, line)
     for run in runs:
         if run.replies and not run.has_errors:
             run.draft.mark(
                 "cut", Sentence("The text ends before httperf counted its errors.")
             )
     return finished([run.draft for run in runs], Sentence("httperf got no reply."))
-
-
-def _read(line: Found, run: Run) -> None:
-    draft = run.draft
-    if line.kind == "command":
-        _read_options(line, draft)
-    elif line.kind == "total":
-        run.replies = line.whole("replies")
-        if run.replies:
-            draft.add("test duration", line.number("duration"), "s")
-            draft.add("requests", line.whole("requests"), "")
-            draft.add("replies", run.replies, "")
-        if 0 < run.replies < line.whole("requests"):
-            unanswered = Sentence(
-                "Only {replies} of {requests} requests were replied.",
-                replies=run.replies,
-                requests=line["requests"],
-            )
-            draft.mark("errors", unanswered)
-    elif line.kind == "errors":
-        run.has_errors = True
-        errors = line.whole("errors")
-        if run.replies:
-            draft.add("errors", errors, "")
-        if errors:
-            told = f"{line['errors']} ({line['why'].strip()})"
-            counted = Sentence("httperf counted errors: {told}.", told=told)
-            draft.mark("errors", counted)
-    elif line.kind in {"more", "status"}:
-        _mark_trouble(line, draft)
-    elif run.replies:
-        _read_numbers(line, draft)
-
-
-def _read_options(line: Found, draft: Draft) -> None:
-    given = dict(
-        each.removeprefix("--").split("=", 1)
-        for each in line["options"].split()
-        if each.startswith("--") and "=" in each
-    )
-    if session := given.get("wsess"):
-        # 4,15,10.000 is the 4,15,10 that was asked for.
-        parts = [f"{line.number_of(each):g}" for each in session.split(",")]
-        draft.parameters["wsess"] = ",".join(parts)
-    for option, name in OPTIONS.items():
-        # A session makes its own connections and calls, whatever their options say.
-        if option in given and not (session and option != "rate"):
-            value = line.number_of(given[option])
-            draft.parameters[name] = int(value) if value.is_integer() else value
-    draft.parameters.update({name: given[name] for name in SHAPES if name in given})
-    draft.facts.update({name: given[name] for name in FACTS if name in given})
-
-
-def _mark_trouble(line: Found, draft: Draft) -> None:
-    """What the client lacked, or what the server answered instead."""
-    if line.kind == "more":
-        counts = line["more"].split()
-        if any(count.isdigit() and int(count) for count in counts):
-            limits = Sentence(
-                "The client met its limits: {told}.", told=line["more"].strip()
-            )
-            draft.mark("client_limit", limits)
-        return
-    for answer in line["status"].split():
-        status, _, count = answer.partition("=")
-        if status in {"4xx", "5xx"} and line.number_of(count) > 0:
-            refusals = Sentence(
-                "{count} replies were {status}.", count=count, status=status
-            )
-            draft.mark("http_errors", refusals)
-
-
-def _read_numbers(line: Found, draft: Draft) -> None:
-    for group, metric, unit in NUMBERS.get(line.kind, ()):
-        # What is printed as 0.0 is below the resolution of the tool.
-        if value := line.number(group, 1):
-            draft.add(metric, value, unit)
-    if line.kind == "cpu":
-        for mode in ("user", "system"):
-            draft.add(f"client CPU {mode}", line.number(mode), "s")
-    elif line.kind == "reply":
-        if line.whole("samples"):
-            draft.add("reply rate", line.number("reply"), "1/s")
-        else:
-            short = Sentence("It ran less than 5 s: the reply rate has no sample.")
-            draft.mark("too_short", short)
-    elif line.kind == "sessions" and line["done"] != line["all"]:
-        told = f"{line['done']} of {line['all']}"
-        draft.mark(
-            "errors", Sentence("Only {told} sessions were completed.", told=told)
-        )
 
 
 def _metric(name: str, unit: str, better: Better) -> Metric:

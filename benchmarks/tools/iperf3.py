@@ -56,45 +56,6 @@ ROLES: Final = {
 _REPORT: Final = r"\{\s*\"(?:start\"\s*:\s*\{|event\"\s*:)"
 
 
-def parse(output: str) -> tuple[ParsedRun, ...]:
-    """One run for each test, from its JSON if there is any; servers print many."""
-    if reported := [_of_report(report) for report in _reports(output)]:
-        return finished(reported, Sentence("iperf3 reports no total."))
-    tests = [Test()]
-    version = ""
-    for line in LINES(output):
-        if line.kind == "version":
-            version = line["version"]
-        elif line.kind == "begin":
-            # What is said before it belongs to it: errors are not buffered.
-            if tests[-1].is_done or tests[-1].ids:
-                keep(tests, Test())
-            tests[-1].is_server = not line["host"]
-            if line["host"]:
-                tests[-1].draft.facts["to"] = line["host"]
-        elif line.kind == "trouble":
-            _mark_trouble(line, tests)
-        elif line["echo"]:
-            keep(tests, Test(is_echo=True))
-        else:
-            tests[-1].draft.attempt(tests[-1].take, line)
-    own = [test for test in tests if not test.is_echo]
-    for test in own:
-        test.draft.tool_version = version
-        test.draft.attempt(test.close)
-    return finished([test.draft for test in own], Sentence("iperf3 printed no total."))
-
-
-def _mark_trouble(line: Found, tests: list[Test]) -> None:
-    """An error; one before any connection is a run of its own."""
-    is_alone = "unable to connect" in line["trouble"]
-    if tests[-1].is_done or (is_alone and tests[-1].draft.is_told):
-        keep(tests, Test())
-    told = line["trouble"].strip()[:200]
-    tests[-1].draft.mark("failed", Sentence("iperf3 printed: {told}.", told=told))
-    tests[-1].is_done = is_alone
-
-
 @dataclass
 class Test:
     """One test in text. ``totals`` are the rows below the columns' names below a rule.
@@ -113,6 +74,12 @@ class Test:
     ids: dict[str, set[str]] = field(default_factory=dict)
     totals: list[Found] = field(default_factory=list)
     cpu: Found | None = None
+
+    def begin(self, line: Found) -> None:
+        """A client names the host that it connects to; a server has nobody to name."""
+        self.is_server = not line["host"]
+        if line["host"]:
+            self.draft.facts["to"] = line["host"]
 
     def take(self, line: Found) -> None:
         """A line of this test."""
@@ -182,6 +149,40 @@ class Test:
                 self.draft.mark("not_measured", uncounted)
             else:
                 self.draft.add("packet loss", row.number("share"), "%", operation=way)
+
+
+def parse(output: str) -> tuple[ParsedRun, ...]:
+    """One run for each test, from its JSON if there is any; servers print many."""
+    if reported := [_of_report(report) for report in _reports(output)]:
+        return finished(reported, Sentence("iperf3 reports no total."))
+    tests = [Test()]
+    version = ""
+    for line in LINES(output):
+        if line.kind == "version":
+            version = line["version"]
+        elif line.kind == "begin":
+            # What is said before it belongs to it: errors are not buffered.
+            if tests[-1].is_done or tests[-1].ids:
+                keep(tests, Test())
+            tests[-1].begin(line)
+        elif line.kind == "trouble":
+            # One before any connection is a run of its own.
+            is_alone = "unable to connect" in line["trouble"]
+            if tests[-1].is_done or (is_alone and tests[-1].draft.is_told):
+                keep(tests, Test())
+            trouble = line["trouble"].strip()[:200]
+            printed = Sentence("iperf3 printed: {told}.", told=trouble)
+            tests[-1].draft.mark("failed", printed)
+            tests[-1].is_done = is_alone
+        elif line["echo"]:
+            keep(tests, Test(is_echo=True))
+        else:
+            tests[-1].draft.attempt(tests[-1].take, line)
+    own = [test for test in tests if not test.is_echo]
+    for test in own:
+        test.draft.tool_version = version
+        test.draft.attempt(test.close)
+    return finished([test.draft for test in own], Sentence("iperf3 printed no total."))
 
 
 def _without_intervals(pairs: Pairs) -> dict[str, Any]:

@@ -56,6 +56,49 @@ class Table:
     unit: str = ""
     last: Found | None = None
 
+    def read(self, line: Found) -> None:
+        """A line of this table, or what tells the meaning of its rows."""
+        run = self.draft
+        if line.kind in {"head", "classic"}:
+            self.unit = UNITS[(line["unit"] or line["flops"]).upper()]
+        elif line.kind == "row":
+            self.last = line
+        elif line.kind == "variant" and not line["variant"].startswith("Average"):
+            run.parameters["variant"] = line["variant"].casefold()
+        elif line.kind == "lead":
+            run.parameters["leading_dimension"] = line.whole("lead")
+        elif line.kind == "compiled":
+            run.facts[line["what"].casefold()] = line["flags"].strip()
+        elif line.kind == "times" and self.unit:
+            run.add("performance", line.number("flop"), self.unit)
+        elif line.kind == "title":
+            # The program's own summary of all its rows.
+            run.parameters.pop("leading_dimension", None)
+            unit = UNITS[line["final_unit"].upper()]
+            run.add("performance", line.number("final"), unit)
+
+    def close(self) -> None:
+        """The last row is the result."""
+        run = self.draft
+        if not (row := self.last):
+            if "array size" in run.facts and not run:
+                size = run.facts["array size"]
+                unsolved = Sentence("It printed no row for {size}.", size=size)
+                run.mark("unfinished", unsolved)
+            return
+        if not self.unit:
+            raise row.refused(Sentence("no line above it says what its columns are."))
+        run.add("performance", row.number("rate", decimals=3), self.unit)
+        run.facts["repetitions"] = row.whole("reps")
+        if (time := row.number("time")) < LONG_ENOUGH_S:
+            short = Sentence(
+                "The last row took {time:g} s: LINPACK goes on until a row "
+                "takes {least} s, so rows may be missing.",
+                time=time,
+                least=LONG_ENOUGH_S,
+            )
+            run.mark("unfinished", short)
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each array size that was solved."""
@@ -85,56 +128,12 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             run.facts["array size"] = size
             keep(tables, Table(run))
         else:
-            _read(line, tables[-1])
+            tables[-1].read(line)
     for table in tables:
-        table.draft.attempt(_close, table)
+        table.draft.attempt(table.close)
     return finished(
         [table.draft for table in tables], Sentence("LINPACK printed no result row.")
     )
-
-
-def _read(line: Found, table: Table) -> None:
-    run = table.draft
-    if line.kind in {"head", "classic"}:
-        table.unit = UNITS[(line["unit"] or line["flops"]).upper()]
-    elif line.kind == "row":
-        table.last = line
-    elif line.kind == "variant" and not line["variant"].startswith("Average"):
-        run.parameters["variant"] = line["variant"].casefold()
-    elif line.kind == "lead":
-        run.parameters["leading_dimension"] = line.whole("lead")
-    elif line.kind == "compiled":
-        run.facts[line["what"].casefold()] = line["flags"].strip()
-    elif line.kind == "times" and table.unit:
-        run.add("performance", line.number("flop"), table.unit)
-    elif line.kind == "title":
-        # The program's own summary of all its rows.
-        run.parameters.pop("leading_dimension", None)
-        unit = UNITS[line["final_unit"].upper()]
-        run.add("performance", line.number("final"), unit)
-
-
-def _close(table: Table) -> None:
-    """The last row is the result."""
-    run = table.draft
-    if not (row := table.last):
-        if "array size" in run.facts and not run:
-            size = run.facts["array size"]
-            unsolved = Sentence("It printed no row for {size}.", size=size)
-            run.mark("unfinished", unsolved)
-        return
-    if not table.unit:
-        raise row.refused(Sentence("no line above it says what its columns are."))
-    run.add("performance", row.number("rate", decimals=3), table.unit)
-    run.facts["repetitions"] = row.whole("reps")
-    if (time := row.number("time")) < LONG_ENOUGH_S:
-        short = Sentence(
-            "The last row took {time:g} s: LINPACK goes on until a row "
-            "takes {least} s, so rows may be missing.",
-            time=time,
-            least=LONG_ENOUGH_S,
-        )
-        run.mark("unfinished", short)
 
 
 TOOL = Tool(

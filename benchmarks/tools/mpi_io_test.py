@@ -52,11 +52,24 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             other = Sentence("The correctness test failed: other data were read.")
             runs[-1].mark("failed", other)
         elif line.kind == "total":
-            _check_total(line["total"], runs[-1])
+            # Its products are 32 bits wide in some versions, its rates made of them.
+            moved = runs[-1].facts["bytes"]
+            if "files" not in runs[-1].parameters and line["total"] != str(moved):
+                wrong = Sentence(
+                    "It computed with {told} bytes, but {moved} were moved: its "
+                    "bandwidths are wrong.",
+                    told=line["total"],
+                    moved=moved,
+                )
+                runs[-1].mark("wrong_total", wrong)
         elif line.kind == "times":
-            for which in ("min", "max", "mean"):
-                fact = f"{line['timed'].casefold()} time {which} s"
-                runs[-1].facts[fact] = line.number(which)
+            timed = line["timed"].casefold()
+            runs[-1].facts.update(
+                {
+                    f"{timed} time {which} s": line.number(which)
+                    for which in ("min", "max", "mean")
+                }
+            )
         else:
             way = line["way"].casefold()
             runs[-1].add("bandwidth", line.number("rate"), "MB/s", operation=way)
@@ -77,19 +90,6 @@ def _begun(line: Found) -> Draft:
     blocks = line.whole("blocks" if line["blocks"] else "iterations")
     run.facts["bytes"] = processes * block * blocks
     return run
-
-
-def _check_total(total: str, run: Draft) -> None:
-    """Its products are 32 bits wide in some versions, and its rates made of them."""
-    moved = run.facts["bytes"]
-    if "files" not in run.parameters and total != str(moved):
-        wrong = Sentence(
-            "It computed with {told} bytes, but {moved} were moved: its "
-            "bandwidths are wrong.",
-            told=total,
-            moved=moved,
-        )
-        run.mark("wrong_total", wrong)
 
 
 def _mark(errors: dict[str, None], run: Draft) -> None:

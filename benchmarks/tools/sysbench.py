@@ -110,6 +110,7 @@ _RATES: Final = {
     "read/write requests": "read/write request rate",
     "queries": "query rate",
 }
+_LATENCIES: Final = {"min": "min", "avg": "mean", "max": "max", "95": "p95"}
 _DOUBTS: Final = {"ignored errors", "reconnects"}
 
 
@@ -238,26 +239,18 @@ def _read_result(line: Found, run: Draft) -> None:
         # It runs since the start, also where the counters do not.
         run.add("total time", line.number("time"), "s")
     elif line.kind == "latency":
-        _read_latency(line, run)
+        # The 95th percentile is what is printed unless another one is asked for.
+        percentile = re.search(r"\d+", line["which"])
+        rank = percentile[0] if percentile else line["which"]
+        name = _LATENCIES.get(rank, "percentile")
+        case = {"percentile": int(rank)} if name == "percentile" else {}
+        unit = line["latency_unit"] or "ms"
+        run.add(f"request latency {name}", line.number("latency", 2), unit, **case)
     elif line.kind == "rate":
         _read_count(line, run)
     elif line.kind == "sum":
         unit = f"{line['sum_unit']}iB/s" if line["sum_unit"] else "B/s"
         run.add("file throughput", line.number("sum"), unit)
-
-
-def _read_latency(line: Found, run: Draft) -> None:
-    which, value = line["which"], line.number("latency", 2)
-    unit = line["latency_unit"] or "ms"
-    percentile = re.search(r"\d+", which)
-    if percentile is None:
-        name = {"avg": "mean"}.get(which, which)
-        run.add(f"request latency {name}", value, unit)
-    elif percentile[0] == "95":  # what is printed unless another one is asked for
-        run.add("request latency p95", value, unit)
-    else:
-        rank = int(percentile[0])
-        run.add("request latency percentile", value, unit, percentile=rank)
 
 
 def _read_count(line: Found, run: Draft) -> None:

@@ -66,6 +66,36 @@ class Report:
     trouble: list[str] = field(default_factory=list)
     is_wide: bool = False
 
+    def read(self, line: Found) -> None:
+        """A row of one of its tables."""
+        cells = line["row"].split()
+        if not any(cell.endswith("%") for cell in cells):
+            return
+        percents = [-i for i in range(len(cells), 0, -1) if cells[-i][-1] == "%"]
+        is_known = percents == (WIDE_PERCENTS if self.is_wide else PERCENTS)
+        if not is_known or len(cells) <= COLUMNS or line.is_open("row"):
+            raise line.refused(Sentence("this row is cut or has other columns."))
+
+        width = COLUMNS + self.is_wide
+        name = " ".join(cells[:-width])
+        size, block, threads, *values = cells[-width:]
+        fact = "directory" if self.is_wide else "identifier"
+        draft = self.drafts.setdefault(name, Draft(facts={fact: name}))
+        sizes: dict[str, Parameter] = {
+            "size": f"{_whole(size, line)} MiB",
+            "block": f"{_whole(block, line)} B",
+            "threads": _whole(threads, line),
+        }
+        if not self.is_wide:
+            for (metric, unit), value in zip(METRICS, values, strict=False):
+                _add(metric, value, unit, line, draft, self.case | sizes)
+            return
+        # Versions up to 0.3.1: a rate and the CPU for each of four tests in one row.
+        for index, (access, operation) in enumerate(WIDE):
+            case = {"operation": operation, "access": access} | sizes
+            _add("rate", values[2 * index], "MiB/s", line, draft, case)
+            _add("CPU", values[2 * index + 1], "%", line, draft, case)
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each report."""
@@ -83,7 +113,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 "access": line["access"].casefold(),
             }
         elif line.kind == "row" and (reports[-1].case or reports[-1].is_wide):
-            _read(line, reports[-1])
+            reports[-1].read(line)
         elif line.kind == "trouble":
             reports[-1].trouble.append(line["trouble"])
 
@@ -98,36 +128,6 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
                 run.mark("failed", trouble)
             keep(runs, run)
     return finished(runs, Sentence("tiobench printed no rates."))
-
-
-def _read(line: Found, report: Report) -> None:
-    cells = line["row"].split()
-    if not any(cell.endswith("%") for cell in cells):
-        return
-    percents = [-i for i in range(len(cells), 0, -1) if cells[-i][-1] == "%"]
-    is_known = percents == (WIDE_PERCENTS if report.is_wide else PERCENTS)
-    if not is_known or len(cells) <= COLUMNS or line.is_open("row"):
-        raise line.refused(Sentence("this row is cut or has other columns."))
-
-    width = COLUMNS + report.is_wide
-    name = " ".join(cells[:-width])
-    size, block, threads, *values = cells[-width:]
-    fact = "directory" if report.is_wide else "identifier"
-    draft = report.drafts.setdefault(name, Draft(facts={fact: name}))
-    sizes: dict[str, Parameter] = {
-        "size": f"{_whole(size, line)} MiB",
-        "block": f"{_whole(block, line)} B",
-        "threads": _whole(threads, line),
-    }
-    if not report.is_wide:
-        for (metric, unit), value in zip(METRICS, values, strict=False):
-            _add(metric, value, unit, line, draft, report.case | sizes)
-        return
-    # Versions up to 0.3.1 print a rate and the CPU for each of four tests in one row.
-    for index, (access, operation) in enumerate(WIDE):
-        case = {"operation": operation, "access": access} | sizes
-        _add("rate", values[2 * index], "MiB/s", line, draft, case)
-        _add("CPU", values[2 * index + 1], "%", line, draft, case)
 
 
 def _add(

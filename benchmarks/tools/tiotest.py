@@ -59,6 +59,58 @@ class Run:
     sizes: dict[str, str] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
 
+    def read(self, line: Found) -> None:
+        """A line of this start."""
+        if line.kind == "terse":
+            self._read_terse(line)
+            return
+        operation = (line["item"] or line["of"]).casefold()
+        if line.kind == "rate":
+            self.sizes[operation] = f"{line.number('size'):.0f} MiB"
+        case: dict[str, Parameter] = {"operation": operation}
+        if size := self.sizes.get(operation):
+            case["size"] = size
+        if line.kind == "rate":
+            self.draft.add("rate", line.number("rate"), "MiB/s", **case)
+            self.draft.add("time", line.number("time"), "s", **case)
+            for mode in ("user", "system"):
+                self.draft.add(f"CPU {mode}", line.number(mode), "%", **case)
+        else:
+            for which in ("mean", "max"):
+                self.draft.add(f"latency {which}", line.number(which), "ms", **case)
+            for group, metric in SHARES.items():
+                self.draft.add(metric, line.number(group), "%", **case)
+
+    def _read_terse(self, line: Found) -> None:
+        cells = line["cells"].split(",")
+        # Up to version 0.3.1 there are no latencies.
+        if len(cells) not in {4, 8} or (line.is_open("cells") and len(cells[-1]) < 7):
+            raise line.refused(
+                Sentence("a row of eight (or four) numbers was expected.")
+            )
+        numbers = [line.number_of(cell) for cell in cells]
+        if min(numbers) < 0:
+            raise line.refused(Sentence("a number of this row is negative."))
+        amount, time, user, system, *latencies = numbers
+        if amount == 0:
+            return  # the test was not asked for
+        if time == 0:
+            raise line.refused(Sentence("data were moved in no time."))
+        case: dict[str, Parameter] = {
+            "operation": FIELDS[line["field"]],
+            "size": f"{amount:.0f} MiB",
+        }
+        self.draft.add("rate", amount / time, "MiB/s", **case)
+        self.draft.add("time", time, "s", **case)
+        self.draft.add("CPU user", 100 * user / time, "%", **case)
+        self.draft.add("CPU system", 100 * system / time, "%", **case)
+        if latencies:
+            mean, longest, over2, over10 = latencies
+            self.draft.add("latency mean", mean, "ms", **case)
+            self.draft.add("latency max", longest, "ms", **case)
+            self.draft.add(SHARES["over2"], over2, "%", **case)
+            self.draft.add(SHARES["over10"], over10, "%", **case)
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each start."""
@@ -77,59 +129,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             run.draft.mark("failed", printed)
         else:
             run.seen.add(row)
-            run.draft.attempt(_read, line, run)
+            run.draft.attempt(run.read, line)
     return finished([run.draft for run in runs], Sentence("tiotest printed no rates."))
-
-
-def _read(line: Found, run: Run) -> None:
-    if line.kind == "terse":
-        _read_terse(line, run.draft)
-        return
-    operation = (line["item"] or line["of"]).casefold()
-    if line.kind == "rate":
-        run.sizes[operation] = f"{line.number('size'):.0f} MiB"
-    case: dict[str, Parameter] = {"operation": operation}
-    if size := run.sizes.get(operation):
-        case["size"] = size
-    if line.kind == "rate":
-        run.draft.add("rate", line.number("rate"), "MiB/s", **case)
-        run.draft.add("time", line.number("time"), "s", **case)
-        for mode in ("user", "system"):
-            run.draft.add(f"CPU {mode}", line.number(mode), "%", **case)
-    else:
-        for which in ("mean", "max"):
-            run.draft.add(f"latency {which}", line.number(which), "ms", **case)
-        for group, metric in SHARES.items():
-            run.draft.add(metric, line.number(group), "%", **case)
-
-
-def _read_terse(line: Found, run: Draft) -> None:
-    cells = line["cells"].split(",")
-    # Up to version 0.3.1 there are no latencies.
-    if len(cells) not in {4, 8} or (line.is_open("cells") and len(cells[-1]) < 7):
-        raise line.refused(Sentence("a row of eight (or four) numbers was expected."))
-    numbers = [line.number_of(cell) for cell in cells]
-    if min(numbers) < 0:
-        raise line.refused(Sentence("a number of this row is negative."))
-    amount, time, user, system, *latencies = numbers
-    if amount == 0:
-        return  # the test was not asked for
-    if time == 0:
-        raise line.refused(Sentence("data were moved in no time."))
-    case: dict[str, Parameter] = {
-        "operation": FIELDS[line["field"]],
-        "size": f"{amount:.0f} MiB",
-    }
-    run.add("rate", amount / time, "MiB/s", **case)
-    run.add("time", time, "s", **case)
-    run.add("CPU user", 100 * user / time, "%", **case)
-    run.add("CPU system", 100 * system / time, "%", **case)
-    if latencies:
-        mean, longest, over2, over10 = latencies
-        run.add("latency mean", mean, "ms", **case)
-        run.add("latency max", longest, "ms", **case)
-        run.add(SHARES["over2"], over2, "%", **case)
-        run.add(SHARES["over10"], over10, "%", **case)
 
 
 TOOL = Tool(

@@ -55,6 +55,81 @@ class Run:
     spectra: list[tuple[str, list[Found]]] = field(default_factory=list)
     draft: Draft = field(default_factory=Draft)
 
+    def read(self) -> None:
+        """The readings of its lines."""
+        self._mark_doubts()
+        total = self.lines.get("total")
+        if total is None or total.whole("requests") == 0:
+            return
+        if line := self.lines.get("begin"):
+            self.draft.facts |= {"planned": line["planned"], "url": line["url"]}
+            # What is asked for is a part of the case, who is asked is not.
+            path = line["url"].partition("://")[2].partition("/")[2]
+            self.draft.parameters["path"] = f"/{path}"
+        if line := self.lines.get("load"):
+            for name in ("threads", "connections"):
+                self.draft.parameters[name] = line.whole(name)
+        self.draft.add("requests", total.whole("requests"), "")
+        self._add_time(total, "duration", "test duration")
+        self._read_rates()
+        for title, lines in self.spectra:
+            case: dict[str, Parameter] = {}
+            if "Uncorrected" in title:
+                case["uncorrected"] = True
+            for line in lines:
+                percent = line.number_of(line["percent"])
+                case["percentile"] = int(percent) if percent.is_integer() else percent
+                self._add_time(line, "at", "latency percentile", **case)
+
+    def _mark_doubts(self) -> None:
+        if line := self.lines.get("trouble"):
+            printed = Sentence("wrk printed: {trouble}.", trouble=line["trouble"])
+            self.draft.mark("failed", printed)
+        if line := self.lines.get("socket"):
+            errors = Sentence("Socket errors: {socket}.", socket=line["socket"].strip())
+            self.draft.mark("errors", errors)
+        if line := self.lines.get("status"):
+            count = line.whole("status")
+            refusals = Sentence(
+                "{count} answers were neither 2xx nor 3xx.", count=count
+            )
+            self.draft.mark("http_errors", refusals)
+        if "total" in self.lines and "transfer" not in self.lines:
+            self.draft.mark("cut", Sentence("The text ends before the rates of wrk."))
+
+    def _read_rates(self) -> None:
+        if line := self.lines.get("rate"):
+            self.draft.add("request rate", line.number("rate", 2), "1/s")
+        if line := self.lines.get("transfer"):
+            value, prefix = line.number("transfer"), line["prefix"]
+            if prefix == "P":  # there is no unit for it
+                value, prefix = value * PEBI, "T"
+            self.draft.add("transfer rate", value, SIZES[prefix])
+        line = self.lines.get("thread")
+        if line and line["thread"].strip("+-") == "nan":
+            self.draft.mark(
+                "not_measured", Sentence("Too short for a rate of each thread.")
+            )
+        elif line:
+            value = line.number("thread") * FACTORS[line["thread_unit"]]
+            self.draft.add("thread request rate", value, "1/s")
+
+        if line := self.lines.get("latency"):
+            self._add_time(line, "mean", "latency mean")
+            columns = self.lines.get("columns")
+            third = columns["third"] if columns else "Max"
+            if third == "Max":
+                self._add_time(line, "max", "latency max")
+            elif third == "99%" and not self.spectra:
+                # wrk2 has the 99th percentile in the column of wrk's maximum, and once
+                # more in its distribution if it prints one.
+                self._add_time(line, "max", "latency percentile", percentile=99)
+
+    def _add_time(
+        self, line: Found, group: str, metric: str, **case: Parameter
+    ) -> None:
+        self.draft.add(metric, line.number(group), TIMES[line[f"{group}_unit"]], **case)
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each "Running ... test"."""
@@ -70,82 +145,8 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             runs[-1].lines[line.kind] = line
     for run in runs:
-        run.draft.attempt(_read, run)
+        run.draft.attempt(run.read)
     return finished([run.draft for run in runs], Sentence("wrk got no answer."))
-
-
-def _read(run: Run) -> None:
-    _mark_doubts(run.draft, run.lines)
-    total = run.lines.get("total")
-    if total is None or total.whole("requests") == 0:
-        return
-    if line := run.lines.get("begin"):
-        run.draft.facts |= {"planned": line["planned"], "url": line["url"]}
-        # What is asked for is a part of the case, who is asked is not.
-        path = line["url"].partition("://")[2].partition("/")[2]
-        run.draft.parameters["path"] = f"/{path}"
-    if line := run.lines.get("load"):
-        for name in ("threads", "connections"):
-            run.draft.parameters[name] = line.whole(name)
-    run.draft.add("requests", total.whole("requests"), "")
-    _add_time(total, "duration", "test duration", run.draft)
-    _read_rates(run)
-    for title, lines in run.spectra:
-        case: dict[str, Parameter] = {}
-        if "Uncorrected" in title:
-            case["uncorrected"] = True
-        for line in lines:
-            percent = line.number_of(line["percent"])
-            case["percentile"] = int(percent) if percent.is_integer() else percent
-            _add_time(line, "at", "latency percentile", run.draft, **case)
-
-
-def _mark_doubts(draft: Draft, lines: dict[str, Found]) -> None:
-    if line := lines.get("trouble"):
-        printed = Sentence("wrk printed: {trouble}.", trouble=line["trouble"])
-        draft.mark("failed", printed)
-    if line := lines.get("socket"):
-        errors = Sentence("Socket errors: {socket}.", socket=line["socket"].strip())
-        draft.mark("errors", errors)
-    if line := lines.get("status"):
-        count = line.whole("status")
-        refusals = Sentence("{count} answers were neither 2xx nor 3xx.", count=count)
-        draft.mark("http_errors", refusals)
-    if "total" in lines and "transfer" not in lines:
-        draft.mark("cut", Sentence("The text ends before the rates of wrk."))
-
-
-def _read_rates(run: Run) -> None:
-    if line := run.lines.get("rate"):
-        run.draft.add("request rate", line.number("rate", 2), "1/s")
-    if line := run.lines.get("transfer"):
-        value, prefix = line.number("transfer"), line["prefix"]
-        if prefix == "P":  # there is no unit for it
-            value, prefix = value * PEBI, "T"
-        run.draft.add("transfer rate", value, SIZES[prefix])
-    line = run.lines.get("thread")
-    if line and line["thread"].strip("+-") == "nan":
-        run.draft.mark("not_measured", Sentence("Too short for a rate of each thread."))
-    elif line:
-        value = line.number("thread") * FACTORS[line["thread_unit"]]
-        run.draft.add("thread request rate", value, "1/s")
-
-    if line := run.lines.get("latency"):
-        _add_time(line, "mean", "latency mean", run.draft)
-        columns = run.lines.get("columns")
-        third = columns["third"] if columns else "Max"
-        if third == "Max":
-            _add_time(line, "max", "latency max", run.draft)
-        elif third == "99%" and not run.spectra:
-            # wrk2 has the 99th percentile in the column of wrk's maximum, and once more
-            # in its distribution if it prints one.
-            _add_time(line, "max", "latency percentile", run.draft, percentile=99)
-
-
-def _add_time(
-    line: Found, group: str, metric: str, draft: Draft, **case: Parameter
-) -> None:
-    draft.add(metric, line.number(group), TIMES[line[f"{group}_unit"]], **case)
 
 
 def _metric(name: str, unit: str) -> Metric:

@@ -37,24 +37,23 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         numbered = ".".join(filter(None, map(facts.get, ("xen_major", "xen_minor"))))
         version = facts.get("xen_version") or numbered + facts.get("xen_extra", "")
         run = Draft(tool_version=version, facts={**facts})
-        if all(name in host for name in MEMORY):
-            total, free = (_mebibytes(host[name]) for name in MEMORY)
-            if free > total:
-                more = Sentence(
-                    "of {total} MiB, {free} are not free.", total=total, free=free
-                )
-                raise host["free_memory"].refused(more)
-            run.add("memory in use", total - free, "MiB")
         runs.append(run)
+        lines = [host[name] for name in MEMORY if name in host]
+        if len(lines) < len(MEMORY):
+            continue
+        for line in lines:
+            line.refuse_open("value")
+            size = line["value"].strip()
+            if not size.isdecimal() or len(size) > 15:
+                raise line.refused(Sentence("this is no whole number of MiB."))
+        total, free = (int(facts[name]) for name in MEMORY)
+        if free > total:
+            more = Sentence(
+                "of {total} MiB, {free} are not free.", total=total, free=free
+            )
+            raise host["free_memory"].refused(more)
+        run.add("memory in use", total - free, "MiB")
     return finished(runs, Sentence("xl info told no total_memory and free_memory."))
-
-
-def _mebibytes(line: Found) -> int:
-    line.refuse_open("value")
-    text = line["value"].strip()
-    if not text.isdecimal() or len(text) > 15:
-        raise line.refused(Sentence("this is no whole number of MiB."))
-    return int(text)
 
 
 TOOL = Tool(

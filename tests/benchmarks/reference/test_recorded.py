@@ -5,7 +5,7 @@ from collections import Counter
 from uuid import UUID
 
 from benchmarks.parsing import reading
-from benchmarks.reference.recorded import RECORDS, recorded_studies
+from benchmarks.reference.documents import RECORDS, recorded_studies
 
 (STUDY,) = recorded_studies()
 REPETITIONS = 10
