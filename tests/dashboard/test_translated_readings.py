@@ -15,7 +15,7 @@ from benchmarks.uploads import processing, rereading
 from dashboard import wording
 from dashboard.pages.upload import archives
 from dashboard.pages.upload.archives import Member
-from dashboard.pages.upload.previews import Named, Room, preview
+from dashboard.pages.upload.files import Named, Room, preview
 from tests.dashboard.marking import (
     WORD,
     marked_language,

@@ -72,19 +72,24 @@ def members(
 
     Only the files of a zip whose place is ``wanted`` are unpacked.
     """
-    try:
-        if _begins_zip(file):
-            yield from _unzipped(name, file, limit_bytes, wanted)
-        else:
-            yield Member(0, shorten(name, SHOWN_NAME), _read(file, limit_bytes))
-    except FileRefusedError as error:
-        yield Member(0, shorten(name, SHOWN_NAME), refusal=error)
-
-
-def _begins_zip(file: IO[bytes]) -> bool:
     head = file.read(4)
     file.seek(0)
-    return head in _BEGINS_ZIP
+    try:
+        if head not in _BEGINS_ZIP:
+            yield Member(0, shorten(name, SHOWN_NAME), _read(file, limit_bytes))
+            return
+        archive, infos = _opened(file)
+    except FileRefusedError as error:
+        yield Member(0, shorten(name, SHOWN_NAME), refusal=error)
+        return
+    for index, info in enumerate(infos):
+        if not wanted(index):
+            continue
+        shown = shorten(f"{name}/{info.filename}", SHOWN_NAME)
+        try:
+            yield Member(index, shown, _unpacked(archive, info, limit_bytes))
+        except FileRefusedError as error:
+            yield Member(index, shown, refusal=error)
 
 
 def _read(file: IO[bytes], limit_bytes: int) -> bytes:
@@ -100,30 +105,9 @@ def _read(file: IO[bytes], limit_bytes: int) -> bytes:
     return data
 
 
-def _unzipped(
-    name: str, file: IO[bytes], limit_bytes: int, wanted: Callable[[int], bool]
-) -> Iterator[Member]:
-    _refuse_crowd(file)
-    try:
-        archive = ZipFile(file)
-    except _DAMAGE:
-        raise FileRefusedError(
-            Sentence("The zip is damaged: it cannot be opened. Make it again.")
-        ) from None
-    infos = [info for info in archive.infolist() if not _is_hidden(info)]
-    _refuse_excess(infos, file)
-    for index, info in enumerate(infos):
-        if not wanted(index):
-            continue
-        shown = shorten(f"{name}/{info.filename}", SHOWN_NAME)
-        try:
-            yield Member(index, shown, _unpacked(archive, info, limit_bytes))
-        except FileRefusedError as error:
-            yield Member(index, shown, refusal=error)
-
-
-def _refuse_crowd(file: IO[bytes]) -> None:
-    """Count the entries before anything is made of them: each begins with a mark."""
+def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
+    """Open a zip and list its files, unless it holds or claims too much."""
+    # The entries are counted before anything is made of them: each begins with a mark.
     count, tail = 0, b""
     while chunk := file.read(_CHUNK):
         count += (tail + chunk).count(_ENTRY)
@@ -131,6 +115,35 @@ def _refuse_crowd(file: IO[bytes]) -> None:
     file.seek(0)
     if count > MAX_ENTRIES:
         raise _too_many(count)
+    try:
+        archive = ZipFile(file)
+    except _DAMAGE:
+        raise FileRefusedError(
+            Sentence("The zip is damaged: it cannot be opened. Make it again.")
+        ) from None
+    infos = [info for info in archive.infolist() if not _is_hidden(info)]
+    if not infos:
+        raise FileRefusedError(Sentence("The zip holds no file."))
+    if len(infos) > MAX_MEMBERS:
+        raise _too_many(len(infos))
+    total, packed = sum(info.file_size for info in infos), file.seek(0, 2)
+    if total > MAX_TOTAL_BYTES:
+        raise FileTooLargeError(
+            Sentence(
+                "The zip unpacks to {total:,.0f} MiB; {most} are the most. Split it.",
+                total=total / MIB,
+                most=MAX_TOTAL_BYTES // MIB,
+            )
+        )
+    if total > RATIO_COUNTS_FROM_BYTES and total > MAX_RATIO * packed:
+        raise FileTooLargeError(
+            Sentence(
+                "The zip unpacks to more than {most} times its size. Send "
+                "its files as they are.",
+                most=MAX_RATIO,
+            )
+        )
+    return archive, infos
 
 
 def _too_many(count: int) -> FileTooLargeError:
@@ -148,31 +161,6 @@ def _is_hidden(info: ZipInfo) -> bool:
     parts = info.filename.split("/")
     hidden = parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
     return info.is_dir() or hidden or parts[0] == "__MACOSX"
-
-
-def _refuse_excess(infos: list[ZipInfo], file: IO[bytes]) -> None:
-    if not infos:
-        raise FileRefusedError(Sentence("The zip holds no file."))
-    if len(infos) > MAX_MEMBERS:
-        raise _too_many(len(infos))
-    total = sum(info.file_size for info in infos)
-    packed = file.seek(0, 2)
-    if total > MAX_TOTAL_BYTES:
-        raise FileTooLargeError(
-            Sentence(
-                "The zip unpacks to {total:,.0f} MiB; {most} are the most. Split it.",
-                total=total / MIB,
-                most=MAX_TOTAL_BYTES // MIB,
-            )
-        )
-    if total > RATIO_COUNTS_FROM_BYTES and total > MAX_RATIO * packed:
-        raise FileTooLargeError(
-            Sentence(
-                "The zip unpacks to more than {most} times its size. Send "
-                "its files as they are.",
-                most=MAX_RATIO,
-            )
-        )
 
 
 def _unpacked(archive: ZipFile, info: ZipInfo, limit_bytes: int) -> bytes:

@@ -3,22 +3,118 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import Http404
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.comparing.table import Fact
 from benchmarks.models import Cell, Host, Lab, Membership, Study, System
+from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
 from dashboard import wording
+from dashboard.kit.addresses import id_in
+from dashboard.kit.forms import Line, NotChosenError, cleaned
 from dashboard.pages.upload.archives import MAX_TOTAL_BYTES
-from dashboard.pages.upload.form import PLATFORMS, TYPES
-from dashboard.pages.upload.previews import LOCALES, READERS
+from dashboard.pages.upload.files import LOCALES, READERS
 from dashboard.wording import Text
+
+GIB = 1024**3
+MAX_VMS = 10_000
+MAX_VCPUS = 100_000
+MAX_MEMORY_GIB = 2**20
+PLATFORMS = sorted({*HYPERVISORS.values()}, key=str.casefold)
+TYPES = sorted({*VIRTUALIZATIONS.values(), "dom0"} - {""})
+
+
+class CircumstancesForm(forms.Form):
+    """Under what circumstances the files were made; empty: not stated."""
+
+    scenario = forms.ChoiceField(
+        label=gettext_lazy("Scenario"), choices=list(wording.SCENARIOS.items())
+    )
+    vms = forms.IntegerField(
+        label=gettext_lazy("VMs at once"),
+        required=False,
+        min_value=1,
+        max_value=MAX_VMS,
+    )
+    slot = Line(label=gettext_lazy("VM number"), required=False, max_length=20)
+    load = Line(
+        label=gettext_lazy("Background load"),
+        required=False,
+        max_length=200,
+    )
+    session = Line(label=gettext_lazy("Session"), required=False, max_length=200)
+
+
+class SystemForm(forms.Form):
+    """A system on a host that is registered."""
+
+    hypervisor = Line(label=gettext_lazy("Hypervisor"), max_length=100)
+    hypervisor_version = Line(
+        label=gettext_lazy("Version"), required=False, max_length=100
+    )
+    virtualization = Line(label=gettext_lazy("Type"), required=False, max_length=50)
+    guest_os = Line(label=gettext_lazy("Guest OS"), required=False, max_length=200)
+    guest_bits = forms.TypedChoiceField(
+        label=gettext_lazy("Bits"),
+        required=False,
+        choices=[("", ""), ("32", "32"), ("64", "64")],
+        coerce=int,
+    )
+    vcpus = forms.IntegerField(
+        label=gettext_lazy("vCPUs"), required=False, min_value=1, max_value=MAX_VCPUS
+    )
+    memory_gib = forms.DecimalField(
+        label=gettext_lazy("Memory, GiB"),
+        required=False,
+        min_value=0,
+        max_value=MAX_MEMORY_GIB,
+    )
+
+
+def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return the part of an upload that says where it belongs.
+
+    Raises NotChosenError with what is missing, and Http404 for a study or system
+    that this lab does not have.
+    """
+    if not chosen.get("study") or not chosen.get("system"):
+        raise NotChosenError(_("Choose the study and the system first."))
+    stated = cleaned(CircumstancesForm(chosen))
+    return {
+        "study": _of_lab(Study, lab, slug=chosen["study"]).slug,
+        "system": _of_lab(System, lab, pk=id_in(chosen["system"])).pk,
+        **{name: value for name, value in stated.items() if value not in ("", None)},
+    }
+
+
+def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return a new system as a service takes it; Http404 for another lab's host."""
+    host = _of_lab(Host, lab, slug=chosen.get("host", ""))
+    stated = cleaned(SystemForm(chosen))
+    gib = stated.pop("memory_gib")
+    stated["guest_bits"] = stated["guest_bits"] or None
+    return {
+        "host": host.slug,
+        **stated,
+        "memory_bytes": int(gib * GIB) if gib else None,
+    }
+
+
+def _of_lab(model: Any, lab: Lab, **wanted: Any) -> Any:
+    """Return what the lab has by that name; what others have is not there at all."""
+    owned = model.objects.filter(lab=lab, **wanted).first()
+    if owned is None:
+        raise Http404(f"There is no such {model._meta.verbose_name}.")
+    return owned
+
 
 User = AbstractBaseUser | AnonymousUser
 
@@ -70,17 +166,16 @@ def place_of(user: User, wanted: str) -> Place | None:
 
     None if they belong to no lab; Http404 for a lab that is not theirs.
     """
-    mine = list(
-        Membership.objects.filter(user=user.pk).select_related("lab").order_by("lab")
-    )
-    if wanted and wanted not in {each.lab.slug for each in mine}:
+    own = Membership.objects.filter(user=user.pk).select_related("lab")
+    members = list(own.order_by("lab"))
+    named = [member for member in members if member.lab.slug == wanted]
+    if wanted and not named:
         raise Http404("There is no such lab.")
-    if not mine:
+    if not members:
         return None
-    able = [each for each in mine if each.role in Membership.KEEPERS]
-    named = [each for each in mine if each.lab.slug == wanted]
-    here = (named or able or mine)[0]
-    return Place(here.lab, here in able, tuple(each.lab for each in mine))
+    keepers = [member for member in members if member.role in Membership.KEEPERS]
+    here = (named or keepers or members)[0]
+    return Place(here.lab, here in keepers, tuple(member.lab for member in members))
 
 
 def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
@@ -106,37 +201,28 @@ def upload_page(lab: Lab, chosen: Mapping[str, str]) -> UploadPage:
 
 def system_choices(lab: Lab) -> tuple[tuple[Host, tuple[SystemChoice, ...]], ...]:
     """Return a lab's systems by their hosts, native ones first."""
-    systems = System.objects.filter(lab=lab).select_related("host")
-    ordered = sorted(systems, key=_order)
-    measured = _measured(lab)
-    return tuple(
-        (host, tuple(_choice(each, measured[each.pk]) for each in group))
-        for host, group in groupby(ordered, key=lambda each: each.host)
-    )
-
-
-def _choice(system: System, studies: str) -> SystemChoice:
-    sizes = {"vcpus": system.vcpus, "memory_bytes": system.memory_bytes}
-    stated = [Fact(name, str(value)) for name, value in sizes.items() if value]
-    label = [wording.system_name(system), *map(wording.fact_in_brief, stated)]
-    return SystemChoice(str(system.pk), ", ".join(label), studies)
-
-
-def _order(system: System) -> tuple[Any, ...]:
-    return (
-        system.host.slug,
-        not system.is_native,
-        system.hypervisor.casefold(),
-        system.hypervisor_version,
-        system.guest_os.casefold(),
-        system.pk,
-    )
-
-
-def _measured(lab: Lab) -> dict[int, str]:
-    """Return the slugs of the studies that have cells of a system."""
     pairs = Cell.objects.filter(lab=lab).values_list("system", "study__slug")
-    found: dict[int, set[str]] = defaultdict(set)
-    for system, slug in pairs.distinct().order_by():
-        found[system].add(slug)
-    return defaultdict(str, {pk: " ".join(sorted(each)) for pk, each in found.items()})
+    studies: dict[int, list[str]] = defaultdict(list)
+    for pk, slug in sorted(pairs.distinct().order_by()):
+        studies[pk].append(slug)
+    systems = System.objects.filter(lab=lab).select_related("host")
+    ordered = sorted(
+        systems,
+        key=lambda system: (
+            system.host.slug,
+            not system.is_native,
+            system.hypervisor.casefold(),
+            system.hypervisor_version,
+            system.guest_os.casefold(),
+            system.pk,
+        ),
+    )
+    choices: dict[Host, list[SystemChoice]] = defaultdict(list)
+    for system in ordered:
+        sizes = {"vcpus": system.vcpus, "memory_bytes": system.memory_bytes}
+        facts = [Fact(name, str(value)) for name, value in sizes.items() if value]
+        label = [wording.system_name(system), *map(wording.fact_in_brief, facts)]
+        measured = " ".join(studies[system.pk])
+        choice = SystemChoice(str(system.pk), ", ".join(label), measured)
+        choices[system.host].append(choice)
+    return tuple((host, tuple(own)) for host, own in choices.items())

@@ -6,13 +6,19 @@ file at a time and gets only what became of it; without scripts a form sends the
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import (
+    RequestDataTooBig,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST
@@ -21,19 +27,78 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.labs.people import person_agent
 from benchmarks.studies.saving import register_system
 from dashboard import wording
-from dashboard.kit.viewers import query_of, signed_in
-from dashboard.pages.upload.file_requests import (
-    bounded,
-    is_from_script,
-    keeps_its_page,
-    part,
-    previews,
-    stored,
+from dashboard.kit.viewers import query_of, signed_in, signed_in_person
+from dashboard.pages.upload.archives import MAX_TOTAL_BYTES, MIB
+from dashboard.pages.upload.files import previews, stored
+from dashboard.pages.upload.page import (
+    Place,
+    description,
+    place_of,
+    system_choices,
+    target,
+    upload_page,
 )
-from dashboard.pages.upload.form import description, target
-from dashboard.pages.upload.page import Place, place_of, system_choices, upload_page
 
+View = Callable[[HttpRequest], HttpResponse]
 Answer = Callable[[HttpRequest, Place], HttpResponse]
+
+# What a form adds to its files.
+MARGIN_BYTES = MIB
+
+
+def bounded(view: View) -> View:
+    """Answer 413 to a request that brings too much, before anything of it is read."""
+
+    @wraps(view)
+    def checked(request: HttpRequest) -> HttpResponse:
+        # Django reads no further than this; without it, it reads nothing at all.
+        text = request.META.get("CONTENT_LENGTH") or "0"
+        is_number = text.isascii() and text.isdigit() and len(text) < 19
+        if is_number and int(text) > MAX_TOTAL_BYTES + MARGIN_BYTES:
+            return _too_large(request)
+        try:
+            return view(request)
+        except (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent):
+            return _too_large(request)
+
+    return checked
+
+
+def _too_large(request: HttpRequest) -> HttpResponse:
+    problem = _(
+        "This is too much at once: at most %(total)s MiB and %(files)s files go into "
+        "one upload. Send fewer files."
+    ) % {
+        "total": MAX_TOTAL_BYTES // MIB,
+        "files": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
+    }
+    name = "_answer" if is_from_script(request) else "refused"
+    return render(request, f"upload/{name}.html", {"problem": problem}, status=413)
+
+
+def is_from_script(request: HttpRequest) -> bool:
+    """Whether the page's own script asks, which wants a part of a page only."""
+    return request.headers.get("X-Requested-With") == "XMLHttpRequest"
+
+
+def keeps_its_page(view: View) -> View:
+    """Tell a script that its reader is signed out.
+
+    It is not led to the sign-in page like others: the files are on the page it has.
+    """
+
+    @wraps(view)
+    def checked(request: HttpRequest) -> HttpResponse:
+        if request.user.is_authenticated or not is_from_script(request):
+            return view(request)
+        return part(request, 401, problem=_("Not done: you are signed out."))
+
+    return checked
+
+
+def part(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
+    """Return what became of the files, without the page around it."""
+    return render(request, "upload/_answer.html", context, status=status)
 
 
 def for_uploaders(view: Answer) -> Callable[[HttpRequest], HttpResponse]:
@@ -66,24 +131,18 @@ def upload(request: HttpRequest, place: Place) -> HttpResponse:
     """
     if request.method != "POST":
         return _answer(request, place, 200)
-    if request.POST.get("do") == "store":
-        return _store(request, place)
-    found = list(previews(request))
-    status = min((each.status for each in found), default=200)
-    return _answer(request, place, status, previews=found)
-
-
-def _store(request: HttpRequest, place: Place) -> HttpResponse:
+    if request.POST.get("do") != "store":
+        read = list(previews(request))
+        status = min((preview.status for preview in read), default=200)
+        return _answer(request, place, status, previews=read)
     try:
         chosen = target(place.lab, request.POST.dict())
     except BenchmarksError as error:
-        return _answer(
-            request, place, error.status, problem=wording.said(error.sentence)
-        )
-    user = cast(AbstractBaseUser, request.user)
-    agent = person_agent(lab=place.lab, user=user)
+        problem = wording.said(error.sentence)
+        return _answer(request, place, error.status, problem=problem)
+    agent = person_agent(lab=place.lab, user=signed_in_person(request))
     outcomes = list(stored(request, agent, chosen))
-    status = min((each.status for each in outcomes), default=200)
+    status = min((outcome.status for outcome in outcomes), default=200)
     return _answer(request, place, status, outcomes=outcomes)
 
 
@@ -106,8 +165,8 @@ def _answer(
 def add_system(request: HttpRequest, place: Place) -> HttpResponse:
     """Register a system on a host of the lab, and choose it."""
     try:
-        said = description(place.lab, request.POST.dict())
-        system, _ = register_system(lab=place.lab, description=said)
+        stated = description(place.lab, request.POST.dict())
+        system, _is_new = register_system(lab=place.lab, description=stated)
     except BenchmarksError as error:
         if is_from_script(request):
             return part(request, error.status, problem=wording.said(error.sentence))

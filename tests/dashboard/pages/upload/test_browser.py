@@ -98,7 +98,7 @@ def test_dropped_files_are_read_corrected_stored_and_found(chromium, site):
         expect(disk).to_contain_text("536.87\xa0MiB/s")
         expect(matrix).to_contain_text("has a decimal comma")
         expect(matrix.get_by_role("checkbox")).not_to_be_checked()
-        matrix.get_by_label("Decimals").select_option("de_DE")
+        matrix.get_by_label("Decimal separator").select_option("de_DE")
         expect(matrix).to_contain_text("199.412706\xa0s")
         expect(matrix.get_by_role("checkbox")).to_be_checked()
         disk.get_by_role("checkbox").uncheck()
@@ -146,7 +146,7 @@ def test_a_lost_answer_is_tried_again_and_doubles_nothing(chromium, site):
         page.unroute("**/upload/**")
         button.click()
 
-        expect(entry(page, "disk.txt")).to_contain_text("Was stored already run")
+        expect(entry(page, "disk.txt")).to_contain_text("Already uploaded run")
         assert Run.objects.count() == 1
 
 
@@ -195,7 +195,7 @@ def test_a_system_is_added_without_losing_the_files(chromium, site):
     with browsing.window(chromium, site) as visit:
         page = opened(visit)
         drop(page, **{"disk.txt": HDPARM.read_bytes()})
-        page.get_by_text("Another system").click()
+        page.get_by_text("Add a system…").click()
         page.get_by_label("Hypervisor").fill("KVM")
         page.get_by_role("button", name="Add this system").click()
 
@@ -224,7 +224,7 @@ def test_it_works_without_scripts(chromium, site):
     with browsing.window(chromium, site, java_script_enabled=False) as visit:
         page = opened(visit)
         page.locator("#upload-file").set_input_files([HDPARM, COMMA])
-        page.get_by_label("Decimals of all files").select_option("de_DE")
+        page.get_by_label("Decimal separator of all files").select_option("de_DE")
         page.get_by_role("button", name="Show what is read").click()
         expect(page.locator("main")).to_contain_text("Nothing is stored yet.")
         expect(page.locator("main")).to_contain_text("199.412706\xa0s")

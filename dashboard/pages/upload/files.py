@@ -1,0 +1,308 @@
+"""Files that a person sent: what is read in each, and each stored once.
+
+One file is in memory at a time, and an answer holds no more than a page can show.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from itertools import islice
+from time import monotonic
+from typing import Any
+from uuid import UUID, uuid5
+
+import orjson
+from django.conf import settings
+from django.http import HttpRequest
+
+from benchmarks import tools
+from benchmarks.errors import BatchRefusedError, BenchmarksError, shorten
+from benchmarks.fingerprints import display_parameters
+from benchmarks.models import Agent
+from benchmarks.parsing import reading
+from benchmarks.parsing.decoding import decode
+from benchmarks.parsing.drafts import Parameter
+from benchmarks.parsing.reading import ReadRun
+from benchmarks.parsing.scanning import LineError
+from benchmarks.uploads.intake import Submission, submit_runs
+from dashboard import wording
+from dashboard.pages.upload.archives import Member, members
+
+RESULTS_SHOWN = 20
+SAMPLES_SHOWN = 20
+LINE_SHOWN = 300
+SAMPLES_FOLDED = 500
+"""So many samples of a result stand behind "show all"."""
+ROWS_SHOWN = 4_000
+"""So many samples one answer holds, whatever a zip holds; the rest is only counted."""
+READING_S = 10
+"""After so long an answer begins with what was read; the rest is asked for again."""
+NAME_LIMIT = 500
+UPLOADS = UUID("c252e1a7-7ede-4e53-a0df-450ce392b6d9")
+"""Keys of files that are stored here follow from it: it is never changed."""
+
+# Any locale that writes a decimal comma reads the same: these are to be recognised.
+LOCALES = {
+    "cs_CZ": "čeština",
+    "da_DK": "dansk",
+    "de_DE": "Deutsch",
+    "es_ES": "español",
+    "fr_FR": "français",
+    "it_IT": "italiano",
+    "nl_NL": "Nederlands",
+    "pl_PL": "polski",
+    "pt_BR": "português",
+    "ru_RU": "русский",
+    "sv_SE": "svenska",
+    "tr_TR": "Türkçe",
+}
+READERS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parser}
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a person says about a file; empty: the file says it itself."""
+
+    tool: str = ""
+    locale: str = ""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why something was not read, and the line that was not understood (from 1)."""
+
+    why: str
+    line: int | None = None
+    text: str = ""
+
+    @classmethod
+    def of(cls, error: BenchmarksError) -> "Trouble":
+        if not isinstance(error, LineError):
+            return cls(wording.said(error.sentence))
+        line = shorten(error.text.strip(), LINE_SHOWN)
+        # Of a line that is mostly no text, nothing is shown.
+        is_text = line.count("\\x") <= len(line) / 20
+        return cls(wording.said(error.why), error.line, line if is_text else "")
+
+
+Parameters = Mapping[str, Parameter]
+
+
+@dataclass
+class Room:
+    """How many samples still fit into an answer."""
+
+    rows: int
+
+    def take(self, samples: Iterator["ShownSample"], most: int) -> tuple[Any, ...]:
+        """Return the next samples, as many as are wanted and fit."""
+        taken = tuple(islice(samples, min(most, self.rows)))
+        self.rows -= len(taken)
+        return taken
+
+
+@dataclass(frozen=True)
+class ShownSample:
+    """One number as it was printed, with the parameters it has for itself."""
+
+    metric: str
+    parameters: Parameters
+    value: float
+    unit: str
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run found in a file; ``folded`` samples stand behind "show all"."""
+
+    run: ReadRun
+    title: str
+    count: int
+    shared: Parameters
+    is_repeated: bool
+    samples: tuple[ShownSample, ...]
+    folded: tuple[ShownSample, ...]
+    trouble: Trouble | None
+
+    @property
+    def left_out(self) -> int:
+        return self.count - len(self.samples) - len(self.folded)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A file with everything that was read in it, or the trouble with all of it."""
+
+    index: int
+    name: str
+    size_bytes: int
+    named: Named
+    results: tuple[Result, ...] = ()
+    result_count: int = 0
+    sample_count: int = 0
+    trouble: Trouble | None = None
+    status: int = HTTPStatus.OK
+    is_later: bool = False
+
+    @property
+    def is_read(self) -> bool:
+        """Something of it was read: it can be stored."""
+        return self.sample_count > 0
+
+    @property
+    def is_storable(self) -> bool:
+        """A text that was not read may be stored all the same, for a better reader."""
+        return self.status == HTTPStatus.OK and self.size_bytes > 0
+
+    @property
+    def state(self) -> str:
+        """``read``, ``partly`` if one of its results was refused, ``unread``, or
+        ``later`` if there was no time."""
+        if self.is_later:
+            return "later"
+        if not self.is_read:
+            return "unread"
+        return "partly" if any(each.trouble for each in self.results) else "read"
+
+    @property
+    def results_left_out(self) -> int:
+        return self.result_count - len(self.results)
+
+
+def preview(member: Member, named: Named, room: Room) -> Preview:
+    """Read a file without storing anything of it."""
+    blank = Preview(member.index, member.name, len(member.data), named)
+    if refusal := member.refusal:
+        return replace(blank, trouble=Trouble.of(refusal), status=refusal.status)
+    try:
+        runs = reading.read(member.data, named.tool or None, named.locale or None)
+    except BenchmarksError as error:
+        return replace(blank, trouble=Trouble.of(error))
+    return replace(
+        blank,
+        results=tuple(_results(runs[:RESULTS_SHOWN], room)),
+        result_count=len(runs),
+        sample_count=sum(len(run.readings) for run in runs),
+    )
+
+
+def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[Result]:
+    for run in runs:
+        tool, readings = tools.get(run.tool), run.readings
+        # The parameters that all numbers of a run have are said once.
+        shared: dict[str, Parameter] = dict(readings[0].parameters) if readings else {}
+        for sample in readings[1:]:
+            own = sample.parameters
+            shared = {k: v for k, v in shared.items() if own.get(k) == v}
+        shown = (
+            ShownSample(
+                metric=tool.metric(sample.metric).title,
+                parameters=display_parameters(
+                    {k: v for k, v in sample.parameters.items() if k not in shared}
+                ),
+                value=sample.value,
+                unit=sample.unit,
+                repetition=sample.repetition,
+            )
+            for sample in readings
+        )
+        yield Result(
+            run=run,
+            title=tool.title,
+            count=len(readings),
+            shared=display_parameters(shared),
+            is_repeated=any(sample.repetition > 1 for sample in readings),
+            samples=room.take(shown, SAMPLES_SHOWN),
+            folded=room.take(shown, SAMPLES_FOLDED),
+            trouble=Trouble.of(run.problem) if run.problem else None,
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file: its runs, or why there are none."""
+
+    index: int
+    name: str
+    submissions: tuple[Submission, ...] = ()
+    problem: str = ""
+    status: int = 200
+
+    @property
+    def is_repeated(self) -> bool:
+        """It was stored before: nothing was doubled."""
+        return any(each.repeated for each in self.submissions)
+
+
+def store(
+    *, agent: Agent, member: Member, named: Named, target: dict[str, Any]
+) -> Outcome:
+    """Keep one file as runs of a target; the same for the same is stored once.
+
+    The key of its upload follows from everything in it. So a repeated click, a lost
+    answer and a page loaded again find the run that is already there, while the same
+    file for another system is another run.
+    """
+    blank = Outcome(member.index, member.name)
+    try:
+        if member.refusal:
+            raise member.refusal
+        stated = {"tool": named.tool, "locale": named.locale}
+        document = {
+            **target,
+            **{name: text for name, text in stated.items() if text},
+            "output": decode(member.data),
+            "note": member.name,
+        }
+        content = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+        document = {"key": str(uuid5(UPLOADS, content.decode())), **document}
+        submissions = submit_runs(agent=agent, documents=[document])
+    except BatchRefusedError as error:
+        problem = next(iter(error.problems.values()))
+        return replace(
+            blank, problem=wording.said(problem.sentence), status=problem.status
+        )
+    except BenchmarksError as error:
+        return replace(blank, problem=wording.said(error.sentence), status=error.status)
+    return replace(blank, submissions=tuple(submissions))
+
+
+def previews(request: HttpRequest) -> Iterator[Preview]:
+    """Yield what is read in each file that came, one file in memory at a time."""
+    room, end = Room(ROWS_SHOWN), monotonic() + READING_S
+    for member, named in _members(request):
+        if monotonic() > end:
+            size = len(member.data)
+            yield Preview(member.index, member.name, size, named, is_later=True)
+        else:
+            yield preview(member, named, room)
+
+
+def stored(
+    request: HttpRequest, agent: Agent, target: dict[str, Any]
+) -> Iterator[Outcome]:
+    """Store each file that came, and yield what became of it."""
+    for member, named in _members(request):
+        yield store(agent=agent, member=member, named=named, target=target)
+
+
+def _members(request: HttpRequest) -> Iterator[tuple[Member, Named]]:
+    """Yield the files, of a zip only those that were picked if any were, each with
+    what was said about it, or about all of them."""
+    sent = request.POST
+    picked = set(sent.getlist("pick"))
+    for file in request.FILES.getlist("file"):
+        # A script can tell the folder, too.
+        name = (sent.get("name") or file.name or "")[:NAME_LIMIT]
+        for member in members(
+            name,
+            file,
+            settings.UPLOAD_LIMIT_BYTES,
+            lambda index: not picked or str(index) in picked,
+        ):
+            tool, locale = (
+                sent.get(f"{what}-{member.index}", sent.get(what, "")).replace("\0", "")
+                for what in ("tool", "locale")
+            )
+            yield member, Named(tool=tool, locale=locale)
