@@ -83,10 +83,11 @@ test-pythons: dev ## run what needs no server and no browser with every Python o
 test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed freezers; two products
 	$(PYTEST) -m proof tests/dashboard/access tests/product $(ARGS)
 
-# Debian: apt-get install --no-install-recommends texlive-latex-base \
-#         texlive-latex-recommended texlive-binaries
+# Debian: apt-get install --no-install-recommends texlive-latex-extra texlive-science \
+#         texlive-publishers texlive-fonts-recommended texlive-fonts-extra \
+#         texlive-plain-generic cm-super
 .PHONY: test-tex
-test-tex: dev ## compile the exported LaTeX with a real TeX (texlive-latex-recommended)
+test-tex: dev ## compile the exported LaTeX with a real TeX, in the classes of journals
 	$(PYTEST) -m tex tests/dashboard/exports $(ARGS)
 
 .PHONY: check

@@ -64,7 +64,6 @@ PURE = (
     "dashboard.charts.scales",
     "dashboard.charts.sketch",
     "dashboard.exports.escaping",
-    "dashboard.exports.latex_widths",
     "dashboard.exports.records",
     "dashboard.pages.upload.archives",
     "dashboard.kit.upload_text",

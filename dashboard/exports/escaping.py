@@ -51,7 +51,7 @@ LIGATURES = ("--", ",,")
 MISSING_IN_T1 = "ĦħĸĿŀŉŦŧ\N{DIVISION SIGN}"
 OTHER_CHARACTER = (
     r"\providecommand{\virtlabchar}[2]"
-    r"{\ifdefined\Umathcode\symbol{#1}\else[U+#2]\fi}"
+    r"{\ifdefined\Umathcode\symbol{#1}\else[U+#2]\allowbreak\fi}"
 )
 
 

@@ -1,14 +1,17 @@
-"""A comparison as LaTeX tables with booktabs, as the compare page shows it.
+r"""A comparison as LaTeX tables, as the compare page shows it.
 
-Columns are systems, as many a table as the lines of a page have room for; rows are
-cases. Long tables become longtable. The text is a fragment for ``input``; its first
-lines say which packages it needs.
+Columns are systems, rows are cases. The text is a fragment for ``input``; its first
+lines say which packages it needs. TeX does the layout: columns are shares of the
+line, whatever the class of the document, and tabularray parts a long table at the end
+of a page or of its column; siunitx sets a column's numbers on one decimal sign.
+
+A cell that is not a number stands in three pairs of braces: so tabularray keeps it
+from siunitx.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from django.utils.translation import gettext as _
 
@@ -16,20 +19,11 @@ from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import CaseGroup, CaseRow, Column, ComparisonTable
 from dashboard import wording
 from dashboard.exports.escaping import OTHER_CHARACTER, tex
-from dashboard.exports.latex_widths import (
-    BOLD,
-    COLUMN_PT,
-    GAP_PT,
-    ITALIC,
-    LABEL_PT,
-    PAPER_PT,
-    PLAIN,
-    SMALL,
-    SMALL_ITALIC,
-    breakable,
-    parts_that_fit,
-    table_pt,
-    width_pt,
+from dashboard.exports.table_texts import (
+    group_text,
+    guests_text,
+    heading_lines,
+    row_text,
 )
 from dashboard.kit.figures import for_files
 from dashboard.kit.selections import ENERGY, SPEED
@@ -37,176 +31,41 @@ from dashboard.kit.table_cells import SILENT, both_ends, row_figure
 from dashboard.wording import states, verdicts
 from dashboard.wording.verdicts import OVERHEAD, VALUE, interval_ends, ratio_text
 
-END = r" \\"
-SIGNS = {"slower": r"$<$", "faster": r"$>$", "equivalent": "$=$", "undetermined": "?"}
+# As many systems as a column of a two-column journal has room for.
+SYSTEMS = 4
+# What a row's label takes of the line, in parts of what a system takes.
+LABEL_SHARE = 1.75
+GAP_PT = 6
+# A number with more digits has no room for those of others beside it: then the numbers
+# of its column are centred, not aligned.
+ALIGNED_DIGITS = 7
+# A table with more lines than this may part at the end of a page; others float.
+LINES = 16
+PREAMBLE = r"""% In the preamble (Debian: texlive-latex-extra, texlive-science):
+%   \usepackage[T1]{fontenc}
+%   \usepackage{textcomp,tabularray}
+%   \UseTblrLibrary{booktabs,siunitx}
+% A table is as wide as the text: of article, IEEEtran, acmart, in one column or two."""
+# Lines end in a command, so that no end of a line becomes a space on paper.
+FONTS = r"""\providecommand{\virtlabfonts}{\ifdim\linewidth<300pt\relax
+  \def\virtlabsmall{\fontsize{5}{6}\selectfont}\relax
+  \def\virtlabnote{\fontsize{6}{7}\selectfont}\fontsize{7}{8.5}\selectfont\else
+  \def\virtlabsmall{\fontsize{6}{7}\selectfont}\relax
+  \def\virtlabnote{\fontsize{7}{8.5}\selectfont}\fontsize{8}{9.5}\selectfont\fi
+  \sisetup{mode=text,reset-text-shape=false,table-align-text-after=false}}"""
+SIGNS = {"slower": "$<$", "faster": "$>$", "equivalent": "$=$", "undetermined": "?"}
 SIGNS_OF_ENERGY = {
-    "less": r"$<$",
-    "more": r"$>$",
+    "less": "$<$",
+    "more": "$>$",
     "equivalent": "$=$",
     "undetermined": "?",
 }
-NOT_MEASURED = r"\textendash{}"
-SMALLER = r"\virtlabsmall"
-# A verdict's sign, and the letter of a note.
-SIGN_PT, MARK_PT = 7.0, 5.0
-
-
-def headings(columns: Sequence[Column], widths: Sequence[float]) -> list[str]:
-    """Return the platforms and, below, each property by which the columns differ."""
-    lines = [_heading("", [(column.platform,) for column in columns], widths)]
-    for depth, fact in enumerate(columns[0].facts):
-        paths = (
-            (column.platform, *(each.value for each in column.facts[: depth + 1]))
-            for column in columns
-        )
-        lines.append(_heading(fact.name, paths, widths))
-    return lines
-
-
-def _heading(
-    name: str, paths: Iterable[tuple[str, ...]], widths: Sequence[float]
-) -> str:
-    """Write one line of the head; neighbours that agree so far share an entry."""
-    said = wording.property_name(name) if name else ""
-    cells, rules, at = [breakable(said, LABEL_PT)], [], 0
-    for path, members in groupby(paths):
-        count = len(list(members))
-        room = sum(widths[at : at + count]) + GAP_PT * (count - 1)
-        text = wording.property_value(name, path[-1])
-        box = rf"\parbox[t]{{{room:.1f}pt}}{{\centering {breakable(text, room)}}}"
-        cells.append(rf"\multicolumn{{{count}}}{{c}}{{{box}}}")
-        if text and count > 1:
-            rules.append(rf"\cmidrule(lr){{{at + 2}-{at + count + 1}}}")
-        at += count
-    return " & ".join(cells) + END + "".join(rules)
-
-
-@dataclass(frozen=True)
-class CellStyle:
-    """What cells show, and the letters of what is explained below."""
-
-    show: str
-    marks: Mapping[str, str]
-
-
-def column_widths(groups: Sequence[CaseGroup], show: str) -> list[float]:
-    """Return what each column takes at most, in points."""
-    rows = [row.cells for group in groups for row in group.rows]
-    return [
-        max((_cell_pt(cell, show) for cell in cells if cell), default=0.0)
-        for cells in zip(*rows, strict=True)
-    ]
-
-
-def group_lines(
-    group: CaseGroup,
-    rows: Sequence[CaseRow],
-    part: slice,
-    style: CellStyle,
-    widths: Sequence[float],
-) -> Iterator[str]:
-    """Return the rows of one tool and component under what they have in common."""
-    whole = table_pt(widths)
-    column = f"@{{}}p{{{whole:.1f}pt}}@{{}}"
-    said = breakable(_group_text(group), whole, BOLD)
-    bold = rf"\raggedright\textbf{{{said}}}"
-    yield rf"\multicolumn{{{len(widths) + 1}}}{{{column}}}{{{bold}}}{END}"
-    for row in rows:
-        cells = (
-            _cell(cell, style, room)
-            for cell, room in zip(row.cells[part], widths, strict=True)
-        )
-        label = breakable(_label(row), LABEL_PT)
-        yield " & ".join([rf"\raggedright {label}", *cells]) + END
-
-
-def _group_text(group: CaseGroup) -> str:
-    component = wording.component_name(group.component)
-    better = str(wording.BETTER.get(group.better, ""))
-    facts = (wording.fact_text(fact) for fact in group.facts)
-    said = (f"{component}: {group.tool}", group.label, group.unit, better, *facts)
-    return ", ".join(filter(None, said))
-
-
-def _label(row: CaseRow) -> str:
-    parts = (row.label, *(wording.fact_text(fact) for fact in row.facts), row.unit)
-    return ", ".join(filter(None, parts))
-
-
-def _cell_pt(row: ComparisonRow, show: str) -> float:
-    """Return what `_cell` takes at most; the head wants some room in any case."""
-    mark = MARK_PT * len(_noted(row))
-    ratio = ratio_text(row, show)
-    if ratio and show != VALUE:
-        small = ", ".join(interval_ends(row, show) or ())
-        wide = width_pt(ratio) + SIGN_PT + mark
-        return max(COLUMN_PT, wide, width_pt(f"[{small}]", SMALL))
-    ends = both_ends(row.shown) if row.shown.value is None else None
-    if ends is None:
-        return max(COLUMN_PT, width_pt(row_figure(row.shown), ITALIC) + mark)
-    first, second = width_pt(ends[0], ITALIC), width_pt(ends[1], SMALL_ITALIC)
-    return max(COLUMN_PT, first + mark, second + width_pt("| ", SMALL))
-
-
-def _cell(row: ComparisonRow | None, style: CellStyle, room_pt: float) -> str:
-    if row is None:
-        return NOT_MEASURED
-    letters = "".join(sorted(style.marks[it] for it in _noted(row)))
-    mark = rf"\textsuperscript{{{letters}}}" if letters else ""
-    ratio = ratio_text(row, style.show)
-    if not ratio or style.show == VALUE:
-        return _figure(row, mark, room_pt)
-    signs = SIGNS_OF_ENERGY if row.shown.is_energy else SIGNS
-    sign = signs.get(row.shown.judgement.verdict, "") if row.shown.judgement else ""
-    text = f"{tex(ratio)}{sign}{mark}"
-    ends = interval_ends(row, style.show)
-    if ends is None:
-        return text
-    low, high = map(tex, ends)
-    return _two_lines(text, f"[{low}, {high}]", room_pt)
-
-
-def _two_lines(first: str, second: str, room_pt: float) -> str:
-    """Return a cell whose first line stands beside those of its row."""
-    lines = rf"\raggedleft {first}\\{{{SMALLER} {second}\strut}}"
-    return rf"\parbox[t]{{{room_pt:.1f}pt}}{{{lines}}}"
-
-
-def _figure(row: ComparisonRow, mark: str, room_pt: float) -> str:
-    """Return a value; both speeds or a range in two lines, for they are wide."""
-    ends = both_ends(row.shown) if row.shown.value is None else None
-    if ends is None:
-        said = tex(row_figure(row.shown))
-        return rf"\textit{{{said}}}{mark}" if said else NOT_MEASURED + mark
-    low, high = map(tex, ends)
-    between = r"\textbar{}" if row.shown.speeds else NOT_MEASURED
-    first = rf"\textit{{{low}}}{mark}"
-    return _two_lines(first, rf"{between} \textit{{{high}}}", room_pt)
-
-
-def marks_of(cells: Iterable[ComparisonRow | None]) -> dict[str, str]:
-    """Return a letter for each thing that has to be explained below the table."""
-    noted = sorted({it for cell in cells if cell is not None for it in _noted(cell)})
-    return {it: chr(ord("a") + at) for at, it in enumerate(noted)}
-
-
-def _noted(row: ComparisonRow) -> list[str]:
-    """Return the state of a cell and what keeps the verdict from its number.
-
-    Of what has no ratio a flag alone is told: a value stands for itself.
-    """
-    state = row.shown.full_state
-    noted = [] if state in SILENT else [state]
-    codes = verdicts.withheld(row.shown.judgement)
-    return noted + [
-        it for it in codes if row.shown.ratio is not None or it == "flagged"
-    ]
-
-
-LINES = 16
-PACKAGES = r"% \usepackage[T1]{fontenc} \usepackage{textcomp,booktabs,longtable}"
-FONT = r"\fontsize{8}{9.5}\selectfont\setlength{\tabcolsep}{3pt}"
-SMALLER_FONT = rf"\providecommand{{{SMALLER}}}{{\fontsize{{6}}{{7}}\selectfont}}"
+NOT_MEASURED = r"{{{\textendash{}}}}"
+NUMBER = re.compile(r"([-\N{MINUS SIGN}]?)([\d,]+(?:\.\d+)?)([^\d]*)")
+SET_NUMBER = re.compile(r"(?:\\itshape )?(-?)(\d+)\.?(\d*)")
+AFTER_SIGN = re.compile(r"(?<=[-_/.,=:;+&])")
+# A longer word breaks after its signs; a longer part of it after so many letters.
+WORD, PART = 8, 16
 
 
 @dataclass(frozen=True)
@@ -227,200 +86,282 @@ class Source:
     """Of how many cells together the verdicts were corrected for."""
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What a table is put together from."""
-
-    columns: str
-    caption: str
-    headings: list[str]
-    body: list[str]
-    notes: str
-
-
 @for_files()
 def latex(table: ComparisonTable, source: Source) -> str:
     """Return the tables of a comparison, each with caption, label and notes."""
-    widths = column_widths(table.groups, source.show)
-    parts = parts_that_fit(widths)
+    starts = range(0, len(table.head.columns), SYSTEMS)
     tables = (
-        _table(table, source, part, widths[part], (at, len(parts)))
-        for at, part in enumerate(parts, start=1)
+        _table(table, source, slice(start, start + SYSTEMS), (number, len(starts)))
+        for number, start in enumerate(starts, start=1)
     )
-    head = [
-        f"% {tex(source.title)} ({source.slug}), {source.made_on}",
-        f"% No table is wider than {PAPER_PT:g} pt, the text of a page of article.",
-        PACKAGES,
-    ]
-    return "\n".join([*head, OTHER_CHARACTER, SMALLER_FONT, *tables]) + "\n"
+    head = f"% {tex(source.title)} ({source.slug}), {source.made_on}"
+    return "\n".join([head, PREAMBLE, OTHER_CHARACTER, FONTS, *tables]) + "\n"
 
 
 def _table(
-    table: ComparisonTable,
-    source: Source,
-    part: slice,
-    widths: Sequence[float],
-    place: tuple[int, int],
+    table: ComparisonTable, source: Source, part: slice, place: tuple[int, int]
 ) -> str:
-    columns = table.head.columns[part]
     measured = [
-        (group, [row for row in group.rows if any(row.cells[part])])
+        (group, row)
         for group in table.groups
+        for row in group.rows
+        if any(row.cells[part])
     ]
-    marks = marks_of(c for _, rows in measured for row in rows for c in row.cells[part])
-    style = CellStyle(source.show, marks)
-    body = [
-        line
-        for group, rows in measured
-        if rows
-        for line in group_lines(group, rows, part, style, widths)
+    cells = [cell for _group, row in measured for cell in row.cells[part] if cell]
+    # A letter for each thing that has to be explained below the table.
+    noted = sorted({note for cell in cells for note in _noted(cell)})
+    letters = {note: chr(ord("a") + at) for at, note in enumerate(noted)}
+    texts = [
+        [_cell(cell, source.show, letters) for cell in row.cells[part]]
+        for _group, row in measured
     ]
-    part_of = str(place[0]) if place[1] > 1 else ""
-    shows = "" if source.show == SPEED else source.show
-    label = "-".join(filter(None, [source.slug, shows, part_of]))
-    parts = Parts(
-        columns=rf"@{{}}p{{{LABEL_PT:g}pt}}{'r' * len(columns)}@{{}}",
-        caption=rf"\caption{{{_caption(table, source, place)}}}\label{{tab:{label}}}",
-        headings=headings(columns, widths),
-        body=body,
-        notes=_notes(table, source, marks),
+    systems = table.head.columns[part]
+    heads = list(_heading_lines(systems))
+    body = list(_body_lines(measured, texts))
+    share = 1 / (LABEL_SHARE + len(systems))
+    columns = [f"Q[l,{_width(LABEL_SHARE * share)}]"]
+    columns += (
+        f"Q[c,{_width(share)},si={{{_number_format(column)}}}]"
+        for column in zip(*texts, strict=True)
     )
-    return _long(parts) if len(body) > LINES else _short(parts)
-
-
-def _short(parts: Parts) -> str:
-    lines = [
-        rf"\begin{{table}}[htbp]\centering{FONT}",
-        parts.caption,
-        rf"\begin{{tabular}}{{{parts.columns}}}",
+    caption = _caption(table, source, place)
+    shows = "" if source.show == SPEED else source.show
+    part_of = str(place[0]) if place[1] > 1 else ""
+    label = "tab:" + "-".join(filter(None, (source.slug, shows, part_of)))
+    notes = " ".join(_notes(table, source, letters))
+    spec = [
+        f" colspec={{{''.join(columns)}}},",
+        f" row{{1-{len(heads)}}}={{guard,c}}, cell{{1-{len(heads)}}}{{1}}={{l}},",
+        f" colsep={GAP_PT / 2:g}pt, rowsep=0pt, hspan=minimal}}",
         r"\toprule",
-        *parts.headings,
+        *heads,
         r"\midrule",
-        *parts.body,
+        *body,
         r"\bottomrule",
-        r"\end{tabular}",
-        parts.notes,
-        r"\end{table}",
     ]
+    if len(body) <= LINES:
+        lines = [
+            r"\begin{table}[htbp]\virtlabfonts",
+            rf"\caption{{{caption}}}\label{{{label}}}",
+            r"\begin{tblr}{",
+            *spec,
+            r"\end{tblr}",
+            notes,
+            r"\end{table}",
+        ]
+    else:
+        # The notes stand behind: tabularray leaves no room on the last page for more
+        # than it has on the others.
+        lines = [
+            r"\begingroup\virtlabfonts",
+            rf"\begin{{longtblr}}[caption={{{caption}}},entry={{{tex(source.title)}}},",
+            rf" label={{{label}}},postsep=\smallskipamount]{{rowhead={len(heads)},",
+            *spec,
+            r"\end{longtblr}",
+            rf"\nopagebreak{notes}",
+            r"\endgroup",
+        ]
     return "\n".join(lines)
 
 
-def _long(parts: Parts) -> str:
-    head = [r"\toprule", *parts.headings, r"\midrule"]
-    lines = [
-        rf"\begingroup{FONT}",
-        rf"\begin{{longtable}}{{{parts.columns}}}",
-        parts.caption + END,
-        *head,
-        r"\endfirsthead",
-        *head,
-        r"\endhead",
-        r"\bottomrule",
-        r"\endfoot",
-        *parts.body,
-        r"\end{longtable}",
-        parts.notes,
-        r"\par\endgroup",
-    ]
-    return "\n".join(lines)
+def _width(share: float) -> str:
+    """Return the width of a column between two gaps.
+
+    It could be left to tabularray (X columns), which sets each cell three times then.
+    """
+    return rf"wd={share:.4f}\linewidth-{GAP_PT}pt"
+
+
+def _number_format(cells: Sequence[tuple[str, str]]) -> str:
+    """Return for how many digits siunitx keeps room in a column."""
+    numbers = [number for first, _ in cells if (number := SET_NUMBER.match(first))]
+    sign = "-" if any(number[1] for number in numbers) else ""
+    whole = max((len(number[2]) for number in numbers), default=1)
+    fraction = max((len(number[3]) for number in numbers), default=0)
+    # A minus takes the room of two digits.
+    if whole + fraction + 2 * len(sign) > ALIGNED_DIGITS:
+        return "table-alignment-mode=none"
+    return f"table-format={sign}{whole}.{fraction}"
+
+
+def _heading_lines(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the platforms and, below, each property by which the columns differ."""
+    for name, headings in heading_lines(columns):
+        cells = [_broken(wording.property_name(name)) if name else ""]
+        rules, at = [], 2
+        for text, width in headings:
+            span = rf"\SetCell[c={width}]{{c}} " if width > 1 else ""
+            cells += [f"{span}{{{_broken(text)}}}", *([""] * (width - 1))]
+            if text and width > 1:
+                rules.append(rf"\cmidrule[lr]{{{at}-{at + width - 1}}}")
+            at += width
+        yield " & ".join(cells) + r" \\" + "".join(rules)
+
+
+def _body_lines(
+    measured: Sequence[tuple[CaseGroup, CaseRow]],
+    texts: Sequence[Sequence[tuple[str, str]]],
+) -> Iterator[str]:
+    """Yield the rows, those of one tool and component under what they share.
+
+    A line that ends with a star stays on the page of the next one.
+    """
+    shown = None
+    for (group, row), cells in zip(measured, texts, strict=True):
+        if group is not shown:
+            shown = group
+            title = rf"\bfseries {_broken(group_text(group, ', '))}"
+            span = rf"\SetCell[c={len(cells) + 1}]{{l}}"
+            yield rf"{span} {{{title}}}{' &' * len(cells)} \\*"
+        label = _broken(row_text(row, ", "))
+        firsts = " & ".join(first for first, _second in cells)
+        if any(second for _first, second in cells):
+            seconds = " & ".join(second for _first, second in cells)
+            yield rf"\SetCell[r=2]{{h}} {{{label}}} & {firsts} \\*"
+            yield rf" & {seconds} \\"
+        else:
+            yield rf"{{{label}}} & {firsts} \\"
+
+
+def _cell(
+    row: ComparisonRow | None, show: str, letters: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return a cell and what stands below it: an interval, or the other of two ends."""
+    if row is None:
+        return NOT_MEASURED, ""
+    marks = "".join(sorted(letters[note] for note in _noted(row)))
+    mark = rf"\textsuperscript{{{marks}}}" if marks else ""
+    ratio = ratio_text(row, show)
+    if ratio and show != VALUE:
+        signs = SIGNS_OF_ENERGY if row.shown.is_energy else SIGNS
+        judgement = row.shown.judgement
+        sign = signs.get(judgement.verdict, "") if judgement else ""
+        ends = interval_ends(row, show)
+        second = f"[{tex(ends[0])}, {tex(ends[1])}]" if ends else ""
+        return _number(ratio, sign + mark), _below(second)
+    ends = both_ends(row.shown) if row.shown.value is None else None
+    if ends:
+        between = r"\textbar{}" if row.shown.speeds else r"\textendash{}"
+        second = rf"{between} \textit{{{tex(ends[1])}}}"
+        return _number(ends[0], mark, r"\itshape "), _below(second)
+    figure = row_figure(row.shown)
+    return _number(figure, mark, r"\itshape ") if figure else NOT_MEASURED, ""
+
+
+def _number(text: str, after: str, style: str = "") -> str:
+    r"""Return a number as siunitx reads it; what stands after it takes no room."""
+    number = NUMBER.fullmatch(text)
+    if number is None:
+        return f"{{{{{{{style}{tex(text)}{after}}}}}}}"
+    sign, digits, unit = number.groups()
+    after = f"{tex(unit)}{after}"
+    hanging = rf"{{\rlap{{{after}}}}}" if after else ""
+    return f"{style}{'-' if sign else ''}{digits.replace(',', '')}{hanging}"
+
+
+def _below(text: str) -> str:
+    return rf"{{{{{{\virtlabsmall {text}}}}}}}" if text else ""
+
+
+def _noted(row: ComparisonRow) -> list[str]:
+    """Return the state of a cell and what keeps the verdict from its number.
+
+    Of what has no ratio a flag alone is told: a value stands for itself.
+    """
+    state = row.shown.full_state
+    notes = [] if state in SILENT else [state]
+    codes = verdicts.withheld(row.shown.judgement)
+    has_ratio = row.shown.ratio is not None
+    return notes + [code for code in codes if has_ratio or code == "flagged"]
+
+
+def _broken(text: str) -> str:
+    """Return a text of which no word is too long for a narrow column.
+
+    TeX hyphenates; where a word has signs, or is no word, it is told where to break.
+    The empty space lets it hyphenate the first word of a cell, too.
+    """
+    words = []
+    for word in text.split(" "):
+        parts = filter(None, AFTER_SIGN.split(word)) if len(word) > WORD else [word]
+        pieces: list[str] = []
+        for piece in parts:
+            step = PART // 2 if len(piece) > PART else PART
+            pieces += (piece[at : at + step] for at in range(0, len(piece), step))
+        words.append(r"\allowbreak{}".join(map(tex, pieces)))
+    return r"\hspace{0pt}" + " ".join(words)
 
 
 def _caption(table: ComparisonTable, source: Source, place: tuple[int, int]) -> str:
     common = [wording.scenario_name(table.scenario)] if table.scenario else []
     common += [wording.fact_text(fact) for fact in table.head.constants]
-    said = [f"{source.title}: {source.against}."]
+    texts = [f"{source.title}: {source.against}."]
     if common:
-        said.append(_("In common: %(facts)s.") % {"facts": ", ".join(common)})
-    if guests := ", ".join(map(wording.fact_text, table.head.of_guests)):
-        said.append(_("All but native: %(facts)s.") % {"facts": guests})
+        texts.append(_("In common: %(facts)s.") % {"facts": ", ".join(common)})
+    texts += guests_text(table.head)
     if place[1] > 1:
-        said.append(
-            _("Part %(part)s of %(all)s.") % {"part": place[0], "all": place[1]}
-        )
-    return breakable(" ".join(said), PAPER_PT)
+        words = {"part": place[0], "all": place[1]}
+        texts.append(_("Part %(part)s of %(all)s.") % words)
+    return _broken(" ".join(texts))
 
 
-def _notes(table: ComparisonTable, source: Source, marks: dict[str, str]) -> str:
-    said = [tex(_meaning(source.show)), *_signs(table, source)]
-    said += [
-        rf"\textsuperscript{{{mark}}} {tex(_told(noted))}."
-        for noted, mark in marks.items()
-    ]
-    said.append(tex(_runs(table)))
-    said.append(tex(_("Source:")) + f" {_documents(table)}{_address(source)}.")
-    text = rf"\scriptsize\raggedright {' '.join(said)}"
-    return rf"\par\smallskip\noindent\parbox{{\linewidth}}{{{text}}}"
+def _notes(
+    table: ComparisonTable, source: Source, letters: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what stands below a table, as one paragraph."""
+    yield r"{\par\smallskip\noindent\virtlabnote\raggedright"
+    yield from _remarks(table, source)
+    for note, letter in letters.items():
+        meaning = verdicts.WITHHELD.get(note) or states.state_meaning(note)
+        yield rf"\textsuperscript{{{letter}}} {tex(str(meaning))}."
+    documents = dict.fromkeys(cell.document for cell in _cells(table) if cell.document)
+    origins = "; ".join(map(_broken, (*documents, source.address)))
+    yield f"{tex(_('Source:'))} {origins}, {source.made_on}.\\par}}"
 
 
-def _told(noted: str) -> str:
-    """Return what a state means, or what keeps a verdict back."""
-    return str(verdicts.WITHHELD.get(noted) or states.state_meaning(noted))
-
-
-def _meaning(show: str) -> str:
-    """Return what the numbers of the cells are."""
-    if show == ENERGY:
-        return _(
-            "Ratios of the joules that the same work took: 1 is the baseline, less is "
+def _remarks(table: ComparisonTable, source: Source) -> Iterator[str]:
+    """Say what the numbers and signs are, and how many runs stand behind them."""
+    meanings = {
+        ENERGY: _(
+            "Ratios of the joules for the same work: 1 is the baseline, less is "
             "better. In italics: energies, in the unit of the row."
-        )
-    if show == OVERHEAD:
-        return _(
-            "Overheads: what is lost of the baseline's 1; less is better. In italics: "
+        ),
+        OVERHEAD: _(
+            "Overheads: the loss against the baseline; less is better. In italics: "
             "values."
-        )
-    if show == VALUE:
-        return _("Measured values: means over runs, in the unit of the row.")
-    return _("Ratios: 1 is the baseline, more is better. In italics: values.")
-
-
-def _signs(table: ComparisonTable, source: Source) -> Iterator[str]:
-    if source.show == VALUE:
-        return
-    if table.is_single_run:
+        ),
+        VALUE: _("Measured values: means over runs, in the unit of the row."),
+    }
+    usual = _("Ratios: 1 is the baseline, more is better. In italics: values.")
+    yield tex(meanings.get(source.show, usual))
+    if source.show != VALUE and table.is_single_run:
         yield tex(_("Single runs: there are no intervals and no verdicts."))
-        return
-    yield tex(_("In brackets: 95 % intervals. Verdicts:"))
-    names = SIGNS_OF_ENERGY if source.show == ENERGY else SIGNS
-    signs = (
-        f"{sign} {tex(verdicts.verdict_name(name))}" for name, sign in names.items()
-    )
-    yield ", ".join(signs) + "."
-    yield tex(_judged_how(source))
-
-
-def _judged_how(source: Source) -> str:
-    """Return the equivalence margin of verdicts, and for what they are corrected."""
-    words = {"margin": f"{source.equivalence_margin_percent:g}", "n": source.tested}
-    if source.tested < 2:
-        return _("The equivalence margin is %(margin)s %%.") % words
-    return (
-        _(
-            "The equivalence margin is %(margin)s %%; corrected for %(n)s cells that "
-            "were tested together (Benjamini-Hochberg, 5 %%)."
+    elif source.show != VALUE:
+        yield tex(_("In brackets: 95 % intervals. Verdicts:"))
+        names = SIGNS_OF_ENERGY if source.show == ENERGY else SIGNS
+        signs = (
+            f"{sign} {tex(verdicts.verdict_name(name))}" for name, sign in names.items()
         )
-        % words
-    )
-
-
-def _runs(table: ComparisonTable) -> str:
-    """Return how many runs stand behind each number, baselines included."""
-    cells = (c for group in table.groups for row in group.rows for c in row.cells if c)
-    counts = {n for cell in cells for n in (cell.shown.n, cell.shown.baseline_n) if n}
+        yield ", ".join(signs) + "."
+        margin = _("The equivalence margin is %(margin)s %%.")
+        if source.tested > 1:
+            margin = _(
+                "The equivalence margin is %(margin)s %%; corrected for %(n)s cells "
+                "that were tested together (Benjamini-Hochberg, 5 %%)."
+            )
+        percent = f"{source.equivalence_margin_percent:g}"
+        yield tex(margin % {"margin": percent, "n": source.tested})
+    counts = {
+        n for cell in _cells(table) for n in (cell.shown.n, cell.shown.baseline_n) if n
+    }
     if len(counts) < 2:
-        return _("Runs behind each number: %(n)s.") % {"n": min(counts, default=0)}
-    words = {"least": min(counts), "most": max(counts)}
-    return _("Runs behind each number: %(least)s to %(most)s.") % words
+        runs = _("Runs behind each number: %(least)s.")
+    else:
+        runs = _("Runs behind each number: %(least)s to %(most)s.")
+    least, most = min(counts, default=0), max(counts, default=0)
+    yield tex(runs % {"least": least, "most": most})
 
 
-def _address(source: Source) -> str:
-    """Return the address, broken after its parts, and the day."""
-    parts = re.split(r"(?<=[/&])", source.address)
-    broken = r"\allowbreak{}".join(breakable(part, PAPER_PT, PLAIN) for part in parts)
-    return f"{broken}, {source.made_on}"
-
-
-def _documents(table: ComparisonTable) -> str:
-    cells = (c for group in table.groups for row in group.rows for c in row.cells if c)
-    found = dict.fromkeys(cell.document for cell in cells if cell.document)
-    return "".join(f"{breakable(document, PAPER_PT)}; " for document in found)
+def _cells(table: ComparisonTable) -> Iterable[ComparisonRow]:
+    rows = (row for group in table.groups for row in group.rows)
+    return (cell for row in rows for cell in row.cells if cell)

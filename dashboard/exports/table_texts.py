@@ -16,8 +16,8 @@ def heading_lines(
 ) -> Iterator[tuple[str, list[tuple[str, int]]]]:
     """Yield each line of the head: its property, and headings with their widths.
 
-    The first line has the platforms and no name. Neighbours share a heading where all
-    headings above them are shared as well.
+    The first line has the platforms and no name; one without any text is left out.
+    Neighbours share a heading where all headings above them are shared as well.
     """
     properties = ["", *(fact.name for fact in columns[0].facts)]
     for depth, name in enumerate(properties):
@@ -32,7 +32,8 @@ def heading_lines(
             else:
                 text = wording.property_value(name, path[-1])
             headings.append((text, len(list(members))))
-        yield name, headings
+        if any(text for text, _width in headings):
+            yield name, headings
 
 
 def group_text(group: CaseGroup, between: str) -> str:

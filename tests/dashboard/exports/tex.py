@@ -4,25 +4,15 @@ import re
 from dataclasses import dataclass, field
 
 TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}$&#%_^~]|\n|[^\\{}$&#%_^~\n]+")
-HEAD = re.compile(r"\\multicolumn\{\d+\}\{c\}\{\\parbox\[t\]\{([\d.]+)pt\}")
-LABEL_PT, GAP_PT = 91, 6
-TABULARS = ("tabular", "longtable")
+TABLES = ("tblr", "longtblr")
 COMMANDS = {
-    *("begin", "end", "caption", "label", "centering", "fontsize", "scriptsize"),
-    *(
-        "selectfont",
-        "virtlabsmall",
-        "setlength",
-        "tabcolsep",
-        "toprule",
-        "midrule",
-        "bottomrule",
-    ),
-    *("cmidrule", "multicolumn", "parbox", "textbf", "textit", "textsuperscript"),
-    *("raggedright", "raggedleft", "endfirsthead", "endhead", "endfoot", "par"),
-    *("smallskip", "noindent", "linewidth", "allowbreak", "begingroup", "endgroup"),
-    *("providecommand", "virtlabchar", "ifdefined", "Umathcode", "symbol", "else"),
-    *("fi", "leq", "geq", "strut"),
+    *("begin", "end", "begingroup", "endgroup", "par", "linewidth", "hspace"),
+    *("fontsize", "selectfont", "bfseries", "itshape", "rlap", "allowbreak"),
+    *("virtlabfonts", "virtlabsmall", "virtlabchar", "virtlabnote", "SetCell"),
+    *("toprule", "midrule", "bottomrule", "cmidrule", "sisetup", "label", "caption"),
+    *("nopagebreak", "noindent", "smallskip", "smallskipamount", "raggedright"),
+    *("providecommand", "def", "ifdim", "ifdefined", "Umathcode", "symbol", "else"),
+    *("fi", "relax", "leq", "geq"),
 }
 
 
@@ -48,14 +38,6 @@ def read(text: str) -> Reading:
         _take(it, token, tokens[at + 1 : at + 4])
     assert (it.depth, it.in_math, it.open) == (0, False, [])
     return it
-
-
-def head_widths(text: str) -> list[float]:
-    """Return how wide each line of a head makes its table, in points."""
-    lines = (HEAD.findall(line) for line in text.splitlines())
-    return [
-        LABEL_PT + sum(float(box) + GAP_PT for box in boxes) for boxes in lines if boxes
-    ]
 
 
 def _take(it: Reading, token: str, after: list[str]) -> None:
@@ -87,12 +69,10 @@ def _is_row(it: Reading) -> bool:
 
 def _command(it: Reading, name: str, after: list[str]) -> None:
     if name == "begin":
-        if after[1] in TABULARS or after[1] == "table":
+        if after[1] in TABLES or after[1] == "table":
             it.open.append((after[1], it.depth))
     elif name == "end":
         assert it.open[-1:] == [(after[1], it.depth)], f"{after[1]} is not open here"
         it.closed.append(it.open.pop()[0])
-    elif name == "multicolumn":
-        it.width += int(after[1]) - 1
     else:
-        assert name in COMMANDS or name.startswith("text") or name == "addlinespace"
+        assert name in COMMANDS or name.startswith("text"), name

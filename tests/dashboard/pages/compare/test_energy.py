@@ -215,10 +215,10 @@ def test_json_says_that_it_holds_energies(client, metered):
 def test_latex_has_the_ratio_of_joules_and_says_so(client, metered):
     source = file_of(client, "tex").content.decode()
 
-    assert tex.read(source).closed == ["tabular", "table"]
-    assert r"{\raggedleft 1.500" in source
+    assert tex.read(source).closed == ["tblr", "table"]
+    assert r" & 1.500" in source
     assert "energy per work, compared with native" in source
-    assert "Ratios of the joules that the same work took" in source
+    assert "Ratios of the joules for the same work" in source
     assert "J/MB" in source
 
 
