@@ -14,7 +14,6 @@ from api.plans import PlanSlotSerializer
 from api.systems import SystemField
 from benchmarks.models import PlanPart
 from benchmarks.plans import barriers, turns
-from benchmarks.plans import turns as slots
 
 OUTCOMES = ("done", "failed", "missed", "hopeless")
 WORK_DONE = {
@@ -138,7 +137,7 @@ class PlanSlotsView(ApiView):
     )
     def post(self, request: Request, pk: int) -> Response:
         fields = checked(JoinInput, request.data)
-        slot = slots.join_plan(plan_id=pk, agent=self.agent, **fields)
+        slot = turns.join_plan(plan_id=pk, agent=self.agent, **fields)
         return Response(self.shown(JoinedSerializer, slot))
 
 

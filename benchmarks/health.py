@@ -34,18 +34,7 @@ class Health:
 
 def health() -> Health:
     """Ask PostgreSQL and Redis now."""
-    outbox, hears = _outbox(), _redis_answers()
-    up = "ok" if hears else "degraded"
-    return Health(
-        status=up if outbox else "down",
-        version=settings.VERSION,
-        database=outbox is not None,
-        redis=hears,
-        outbox=outbox,
-    )
-
-
-def _outbox() -> Outbox | None:
+    outbox: Outbox | None = None
     waiting = Q(quarantined_at=None)
     try:
         row = OutboxItem.objects.aggregate(
@@ -54,14 +43,20 @@ def _outbox() -> Outbox | None:
             quarantined=Count("pk", filter=~waiting),
         )
     except DatabaseError:
-        connection.close()
-        return None
-    age = (timezone.now() - row["oldest"]).total_seconds() if row["oldest"] else 0.0
-    return Outbox(row["waiting"], round(age, 3), row["quarantined"])
-
-
-def _redis_answers() -> bool:
+        connection.close()  # a broken one would fail every later request too
+    else:
+        oldest = row["oldest"]
+        age_s = (timezone.now() - oldest).total_seconds() if oldest else 0.0
+        outbox = Outbox(row["waiting"], round(age_s, 3), row["quarantined"])
     try:
-        return bool(broker.connection().ping())
+        hears = bool(broker.connection().ping())
     except (redis.RedisError, OSError):
-        return False
+        hears = False
+    up = "ok" if hears else "degraded"
+    return Health(
+        status=up if outbox else "down",
+        version=settings.VERSION,
+        database=outbox is not None,
+        redis=hears,
+        outbox=outbox,
+    )

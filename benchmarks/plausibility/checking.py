@@ -34,7 +34,9 @@ def check(
         for finding in rule.findings(study)
     }
     return tuple(
-        sorted(findings.values(), key=lambda each: SEVERITIES.index(each.severity))
+        sorted(
+            findings.values(), key=lambda finding: SEVERITIES.index(finding.severity)
+        )
     )
 
 

@@ -99,7 +99,7 @@ class CellFact:
         if len(self.means) < 2:
             return None
         mean = sum(self.means) / len(self.means)
-        return sum((each - mean) ** 2 for each in self.means) / (len(self.means) - 1)
+        return sum((value - mean) ** 2 for value in self.means) / (len(self.means) - 1)
 
     @property
     def column(self) -> Column:
@@ -206,7 +206,7 @@ class RunFact:
     @property
     def took_s(self) -> float | None:
         """How long the run took: by its clock, its facts, or what its tool printed."""
-        times = [each.value for each in self.samples if each.metric in WORK_TIMES]
+        times = [s.value for s in self.samples if s.metric in WORK_TIMES]
         return self.duration_s or self.elapsed_s or max(times, default=None)
 
     @property

@@ -52,13 +52,9 @@ def normalise(touched: Sequence[Cell]) -> None:
             if cell.pk in ids or leant_on & {_partners(cell), _study_case(cell)}
         ]
     # Only those that differ are written: twice changes nothing.
-    stored = Efficiency.objects.in_bulk([each.cell_id for each in efficiencies])
+    stored = Efficiency.objects.in_bulk([row.cell_id for row in efficiencies])
     Efficiency.objects.bulk_create(
-        [
-            each
-            for each in efficiencies
-            if _kept(each) != _kept(stored.get(each.cell_id))
-        ],
+        [row for row in efficiencies if _kept(row) != _kept(stored.get(row.cell_id))],
         update_conflicts=True,
         unique_fields=["cell"],
         update_fields=[name.removesuffix("_id") for name in KEPT],

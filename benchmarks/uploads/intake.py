@@ -100,6 +100,19 @@ class Resolver:
             systems=System.objects.filter(lab=lab).in_bulk(ids),
         )
 
+    def drafts(
+        self, uploads: dict[int, Upload]
+    ) -> tuple[list[Draft], dict[int, BenchmarksError]]:
+        """Return what these mean, and what is wrong with those that mean nothing."""
+        drafts: list[Draft] = []
+        problems: dict[int, BenchmarksError] = {}
+        for index, upload in uploads.items():
+            try:
+                drafts.append(self.draft(upload))
+            except BenchmarksError as error:
+                problems[index] = error
+        return drafts, problems
+
     def draft(self, upload: Upload) -> Draft:
         """Return what a document means, or raise the error that says what is wrong."""
         document = upload.document
@@ -180,7 +193,8 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
             fresh[index] = upload
         elif digests[upload.key] != upload.digest:
             problems[index] = KeyReusedError(str(upload.key))
-    drafts, unclear = _drafts(agent.lab, fresh)
+    resolver = Resolver.of(agent.lab, [upload.document for upload in fresh.values()])
+    drafts, unclear = resolver.drafts(fresh)
     if problems or unclear:
         raise BatchRefusedError(problems | unclear)
     known |= _store(agent, drafts)
@@ -190,20 +204,6 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
         Submission(run.pk, run.key, run.status, repeated=index not in fresh)
         for index, run in enumerate(known[key] for key in keys)
     ]
-
-
-def _drafts(
-    lab: Lab, uploads: dict[int, Upload]
-) -> tuple[list[Draft], dict[int, BenchmarksError]]:
-    resolver = Resolver.of(lab, [upload.document for upload in uploads.values()])
-    drafts: list[Draft] = []
-    problems: dict[int, BenchmarksError] = {}
-    for index, upload in uploads.items():
-        try:
-            drafts.append(resolver.draft(upload))
-        except BenchmarksError as error:
-            problems[index] = error
-    return drafts, problems
 
 
 def _store(agent: Agent, drafts: Sequence[Draft]) -> dict[UUID, Run]:

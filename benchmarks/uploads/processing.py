@@ -97,10 +97,20 @@ def _process(run_ids: list[int]) -> int:
             return len(runs)
     except (OperationalError, InterfaceError):
         raise  # the database went away or chose a deadlock's victim: try again later
-    except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop the rest
+    except Exception as error:
         if len(run_ids) > 1:
             return sum(_process([run_id]) for run_id in run_ids)
-        _note_failure(run_ids[0], error)
+        [run_id] = run_ids
+        logger.exception("Run %s could not be processed", run_id, exc_info=error)
+        text = f"{type(error).__name__}: {error}"
+        with transaction.atomic():
+            item = OutboxItem.objects.select_for_update().filter(pk=run_id).first()
+            if item is not None and item.attempts >= QUARANTINE_AFTER:
+                _quarantine(run_id, text)
+            elif item is not None:
+                item.error = text
+                item.due_at = timezone.now() + RETRY_DELAY * item.attempts
+                item.save(update_fields=["error", "due_at"])
         return 0
 
 
@@ -148,21 +158,6 @@ def _note_due_work(cells: Sequence[Cell], run_ids: Sequence[int]) -> None:
     meters = Meter.objects.filter(host__systems__runs__in=run_ids)
     hosts = sorted(set(meters.values_list("host", flat=True)))
     DueEnergy.objects.bulk_create(DueEnergy(host_id=host) for host in hosts)
-
-
-@transaction.atomic
-def _note_failure(run_id: int, error: Exception) -> None:
-    logger.exception("Run %s could not be processed", run_id, exc_info=error)
-    text = f"{type(error).__name__}: {error}"
-    item = OutboxItem.objects.select_for_update().filter(pk=run_id).first()
-    if item is None:
-        return
-    if item.attempts >= QUARANTINE_AFTER:
-        _quarantine(run_id, text)
-        return
-    OutboxItem.objects.filter(pk=run_id).update(
-        error=text, due_at=timezone.now() + RETRY_DELAY * item.attempts
-    )
 
 
 def _quarantine(run_id: int, error: str) -> None:

@@ -26,8 +26,8 @@ class Command(BaseCommand):
         # Secrets that could not be written down are secrets nobody knows: the files
         # come before the commit.
         with transaction.atomic():
-            if made := install():
-                self._write_secrets(made)
+            if secrets := install():
+                self._write_secrets(secrets)
 
     def _migrate(self) -> None:
         executor = MigrationExecutor(connection)
@@ -49,11 +49,11 @@ class Command(BaseCommand):
         )
         stamp.write_text(digest)
 
-    def _write_secrets(self, made: FirstSecrets) -> None:
-        sign_in = f"user: {made.username}\npassword: {made.password}\n"
+    def _write_secrets(self, secrets: FirstSecrets) -> None:
+        sign_in = f"user: {secrets.username}\npassword: {secrets.password}\n"
         self._write("first-sign-in", sign_in)
-        self._write("upload-token", made.upload_token + "\n")
-        self._write("read-token", made.read_token + "\n")
+        self._write("upload-token", secrets.upload_token + "\n")
+        self._write("read-token", secrets.read_token + "\n")
 
     def _write(self, name: str, text: str) -> None:
         """Write a file that only its owner can read, from the first byte on."""

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.models import Reread, Study
+from benchmarks.models import Study
 from benchmarks.uploads import rereading
 
 SHOWN = 20
@@ -24,17 +24,16 @@ class Command(BaseCommand):
         parser.add_argument("--study", default="", metavar="LAB/STUDY")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        study: Study | None = None
+        if name := options["study"]:
+            lab, _, slug = name.partition("/")
+            study = Study.objects.filter(lab__slug=lab, slug=slug).first()
+            if study is None:
+                raise CommandError(f'There is no study "{name}". Name it as LAB/STUDY.')
         try:
-            reread = rereading.begin_reread(
-                study=_study(options["study"]), tool=options["tool"]
-            )
+            reread = rereading.begin_reread(study=study, tool=options["tool"])
         except BenchmarksError as error:
             raise CommandError(str(error)) from None
-        self._follow(reread)
-        self._report(reread)
-
-    def _follow(self, reread: Reread) -> None:
-        """Show a bar where somebody looks."""
         columns = (TextColumn("reading again"), BarColumn(), MofNCompleteColumn())
         console = Console(file=sys.stderr)
         with Progress(
@@ -43,8 +42,6 @@ class Command(BaseCommand):
             task = bar.add_task("", total=reread.total)
             for state in rereading.steps(reread):
                 bar.update(task, completed=state.done)
-
-    def _report(self, reread: Reread) -> None:
         self.stdout.write(
             f"{reread.done:,} uploads read again: {reread.changed:,} samples changed, "
             f"{reread.vanished:,} vanished, {reread.appeared:,} appeared; "
@@ -66,13 +63,3 @@ def change_line(change: dict[str, Any]) -> str:
     )
     part = f" part {change['part']}" if change["part"] > 1 else ""
     return f"run {change['run']}{part}: {change['case']}: {before} -> {after}"
-
-
-def _study(name: str) -> Study | None:
-    if not name:
-        return None
-    lab, _, slug = name.partition("/")
-    study = Study.objects.filter(lab__slug=lab, slug=slug).first()
-    if study is None:
-        raise CommandError(f'There is no study "{name}". Name it as LAB/STUDY.')
-    return study

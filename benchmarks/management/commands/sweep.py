@@ -1,4 +1,4 @@
-"""`manage.py sweep`: outbox, rereads, checks, energy, plans, publishing_jobs."""
+"""`manage.py sweep`: outbox, rereads, checks, energy, plans, publishing."""
 
 import logging
 import select
@@ -36,10 +36,11 @@ class Command(BaseCommand):
         if options["once"]:
             self._look(options["older_than"])
             return
-        with stop_signals() as told:
+        with stop_signals() as stopped:
             while True:
                 is_busy = self._look(options["older_than"])
-                if select.select([told], [], [], 0 if is_busy else options["every"])[0]:
+                pause_s = 0 if is_busy else options["every"]
+                if select.select([stopped], [], [], pause_s)[0]:
                     return
 
     def _look(self, older_than_s: float) -> bool:
@@ -67,14 +68,14 @@ def stop_signals() -> Iterator[socket.socket]:
     A threading.Event may not be set in a signal's handler: it runs in the very thread
     that may hold the event's lock while it begins to wait.
     """
-    told, wakes = socket.socketpair()
-    with told, wakes:
+    stopped, wakes = socket.socketpair()
+    with stopped, wakes:
         wakes.setblocking(False)
         signal.set_wakeup_fd(wakes.fileno())
         numbers = (signal.SIGTERM, signal.SIGINT)
         before = [signal.signal(number, lambda *_: None) for number in numbers]
         try:
-            yield told
+            yield stopped
         finally:
             signal.set_wakeup_fd(-1)
             for number, handler in zip(numbers, before, strict=True):

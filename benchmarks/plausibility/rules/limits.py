@@ -36,7 +36,7 @@ def beyond_the_medium(study: StudyFacts) -> Iterator[Doubt]:
         if limit is not None and cell.mean > 1.001 * limit:
             beyond[(*cell.column, *cell.kind)].append((cell, limit))
     for members in beyond.values():
-        cell, limit = max(members, key=lambda each: each[0].mean)
+        cell, limit = max(members, key=lambda member: member[0].mean)
         is_line = cell.component == "network"
         yield about_cells(
             counted(
@@ -52,8 +52,8 @@ def beyond_the_medium(study: StudyFacts) -> Iterator[Doubt]:
                 limit=limit,
                 n=len(members),
             ),
-            [each for each, _ in members],
-            values=[each.mean for each, _ in members],
+            [cell for cell, _ in members],
+            values=[cell.mean for cell, _ in members],
             limit=limit,
             unit=cell.unit,
         )

@@ -49,7 +49,7 @@ def meter_window(study: StudyFacts) -> Iterator[Doubt]:
     for name, runs in groups.items():
         work = [run for run in runs if run.tool not in METERS and run.took_s]
         for meter in runs:
-            times = [each.value for each in meter.samples if each.metric == METER_TIME]
+            times = [s.value for s in meter.samples if s.metric == METER_TIME]
             own_s = meter.duration_s if meter.tool in METERS else None
             read_s = max(times, default=own_s)
             if not work or not read_s:

@@ -45,8 +45,8 @@ def adding_up(study: StudyFacts) -> Iterator[CellFact]:
         totals = [slots[kind] for kind in TOTALS if kind in slots]
         parts = [cell for slot, cell in slots.items() if slot.isdigit()]
         if totals and len(parts) == totals[0].vms:
-            doubts = [_compared(total, parts, study.noise) for total in totals]
-            if not any(doubt for each in doubts for doubt in each):
+            compared = [_compared(total, parts, study.noise) for total in totals]
+            if not any(doubt for doubts in compared for doubt in doubts):
                 yield from parts
 
 

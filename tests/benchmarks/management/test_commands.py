@@ -81,11 +81,11 @@ def test_it_refuses_what_cannot_be_a_person(lab, lab_slug, name, role, sentence)
 def test_a_signal_wakes_the_waiting_sweeper(number):
     before = signal.getsignal(signal.SIGINT)
 
-    with stop_signals() as told:
-        assert not select.select([told], [], [], 0)[0]
+    with stop_signals() as stopped:
+        assert not select.select([stopped], [], [], 0)[0]
         signal.raise_signal(number)
 
-        assert select.select([told], [], [], 5)[0]
+        assert select.select([stopped], [], [], 5)[0]
     assert signal.getsignal(signal.SIGINT) is before
 
 

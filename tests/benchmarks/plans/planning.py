@@ -5,7 +5,6 @@ from datetime import timedelta
 from django.utils import timezone
 
 from benchmarks.plans import barriers, turns
-from benchmarks.plans import turns as slots
 from benchmarks.plans.planning import create_plan
 
 CLOCK = "9c2b7a01d4e5f607"
@@ -31,7 +30,7 @@ class Guest:
 
     def __init__(self, plan, agent, system, name, hour):
         self.plan, self.agent, self.hour = plan, agent, hour
-        self.slot = slots.join_plan(
+        self.slot = turns.join_plan(
             plan_id=plan.pk, agent=agent, name=name, system=system
         )
 

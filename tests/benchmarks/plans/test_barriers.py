@@ -6,7 +6,6 @@ from benchmarks.analysis.planning import PlanError
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Plan, PlanPart, PlanStep, System
 from benchmarks.plans import turns
-from benchmarks.plans import turns as slots
 from benchmarks.plans.progress import proceed_plans
 from benchmarks.plans.turns import SlotsTakenError
 from tests.benchmarks.plans.planning import Guest, Hour, parallel, planned
@@ -74,14 +73,14 @@ def test_a_clone_with_the_same_name_is_refused_while_the_first_is_there(
 ):
     plan = planned(study, system, **parallel(2))
     said = {"plan_id": plan.pk, "agent": agent, "name": "debian", "system": system.pk}
-    first = slots.join_plan(**said, instance="a")
+    first = turns.join_plan(**said, instance="a")
 
     with pytest.raises(SlotsTakenError, match="--as NAME"):
-        slots.join_plan(**said, instance="b")
+        turns.join_plan(**said, instance="b")
 
-    assert slots.join_plan(**said, instance="a").pk == first.pk
+    assert turns.join_plan(**said, instance="a").pk == first.pk
     hour.passes(16)
-    assert slots.join_plan(**said, instance="b").pk == first.pk
+    assert turns.join_plan(**said, instance="b").pk == first.pk
 
 
 def test_a_guest_of_another_system_is_told_which_are_measured(

@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from benchmarks.models import Agent, Lab, Membership, Plan, Study
 from benchmarks.plans import barriers, turns
-from benchmarks.plans import turns as slots
 from benchmarks.plans.planning import stop_plan
 from benchmarks.studies import saving
 from tests.dashboard import browsing, serving
@@ -55,7 +54,7 @@ def join(plan, name):
     """Do what an agent does until it stands at the barrier."""
     agent = Agent.objects.get()
     system = plan.slots.first().system_id
-    slot = slots.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
+    slot = turns.join_plan(plan_id=plan.pk, agent=agent, name=name, system=system)
     asked = {"lab": agent.lab, "plan_id": plan.pk, "slot_id": slot.pk}
     part = turns.next_part(**asked).part
     barriers.meet(lab=agent.lab, part_id=part.pk, attempt=part.step.attempt, clock="c")
