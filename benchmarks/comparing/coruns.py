@@ -192,7 +192,8 @@ def study_coruns(
 
 
 RUN_MEANS = f"""
-    SELECT cell.id, coalesce(run.corun_id, -run.id), avg(sample.value)
+    SELECT cell.id, coalesce(run.corun_id, -run.id),
+           avg(sample.value ORDER BY run.id, sample.sequence)
     {CELL_SAMPLES}
     WHERE cell.study_id = %s AND cell.id = ANY(%s)
     GROUP BY cell.id, coalesce(run.corun_id, -run.id)

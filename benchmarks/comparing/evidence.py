@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from django.db.models import Avg, Count, QuerySet
+from django.db.models import Count, QuerySet
 
 from benchmarks.analysis.baselines import (
     Comparability,
@@ -28,6 +28,7 @@ from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Flag, Run, Sample, Study, System
+from benchmarks.models.run import MeanInOrder
 from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import visible_flags
 from benchmarks.uploads.runs import visible_runs
@@ -204,7 +205,7 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
         runs = samples.runs[:RUNS_SHOWN]
         return [(run.run_id, run.mean, len(run.values)) for run in runs]
     values = samples_of_cell(cell).values_list("run")
-    means = values.annotate(Avg("value"), Count("value")).order_by("run")
+    means = values.annotate(mean=MeanInOrder(), count=Count("value")).order_by("run")
     return list(means[:RUNS_SHOWN])
 
 

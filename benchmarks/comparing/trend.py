@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from django.db.models import Avg, Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from benchmarks.analysis.intervals import Rollups, mean_intervals
 from benchmarks.analysis.shape import MIN_RUNS, shape_of
@@ -22,6 +22,7 @@ from benchmarks.comparing.row import (
 )
 from benchmarks.comparing.table import natural
 from benchmarks.models import Case, Cell, Run, Sample, Study, System
+from benchmarks.models.run import MeanInOrder
 from benchmarks.models.study import visible_studies
 from benchmarks.viewer import Viewer
 
@@ -197,7 +198,7 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
     means = list(
         samples.filter(run__in=latest.values("pk"))
         .values_list("run", "run__system", "run__study", "run__started_at")
-        .annotate(Avg("value"))
+        .annotate(mean=MeanInOrder())
         .order_by("run__started_at", "run")
     )
     older = runs.count() - len(means) if len(means) == MOST_RUNS else 0

@@ -1,6 +1,7 @@
 """Runs as they came in, their raw uploads, their samples, and the work left to do."""
 
 from django.conf import settings
+from django.contrib.postgres.aggregates.mixins import OrderableAggMixin
 from django.db import models
 from django.utils import timezone
 
@@ -121,6 +122,20 @@ class Sample(models.Model):
 
     def __str__(self) -> str:
         return f"{self.value} ({self.run})"
+
+
+# A sum of numbers depends on the order in which they are added, in its last bits, and
+# PostgreSQL's rows come in any order: a run's mean is taken in that of its samples.
+MEAN_IN_ORDER = "avg(sample.value ORDER BY sample.sequence)"
+
+
+class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
+    """The same for a query set of samples."""
+
+    template = "%(function)s(%(distinct)s%(expressions)s %(order_by)s)"
+
+    def __init__(self) -> None:
+        super().__init__("value", order_by="sequence")
 
 
 # Every sample of every cell; what it is joined for stands around it.

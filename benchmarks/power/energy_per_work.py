@@ -35,7 +35,7 @@ from benchmarks.models import (
     Study,
     System,
 )
-from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
 from benchmarks.power.logged_energy import meter_facts
 from benchmarks.power.meters import meter_readings
 from benchmarks.sentences import Sentence
@@ -47,7 +47,7 @@ BY_METERS = {"unknown_accuracy", "within_meters"}
 # The mean of each metered run in each cell, and how many cases of its metric the run
 # has: power over several pieces of work belongs to none of them.
 RUN_MEANS = f"""
-    SELECT cell.id, run.id, avg(sample.value),
+    SELECT cell.id, run.id, {MEAN_IN_ORDER},
            (SELECT count(DISTINCT other.case_id)
             FROM {Sample._meta.db_table} AS other
             JOIN {Case._meta.db_table} AS its ON its.id = other.case_id

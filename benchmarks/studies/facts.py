@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from benchmarks import tools
 from benchmarks.models import Cell, Efficiency, Run, Sample, Study
-from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
 from benchmarks.platforms import cores, disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.facts import (
     Better,
@@ -25,7 +25,7 @@ OTHERS_AT_MOST = 50_000
 PLACE = ("system_id", "scenario", "vms", "slot", "load")
 RUN_MEANS = f"""
     SELECT id, array_agg(mean ORDER BY started_at NULLS FIRST, run_id)
-    FROM (SELECT cell.id, run.id AS run_id, run.started_at, avg(sample.value) AS mean
+    FROM (SELECT cell.id, run.id AS run_id, run.started_at, {MEAN_IN_ORDER} AS mean
           {CELL_SAMPLES}
           WHERE cell.study_id = %s
           GROUP BY cell.id, run.id) AS each

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from benchmarks.analysis.summary import summarise
 from benchmarks.models import Cell, Run, Sample
-from benchmarks.models.run import CELL_SAMPLES
+from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
 
 SEVERAL_CLOCKS = "mixed"
 # Facts of a run that decide whether its cell can be compared with another.
@@ -29,7 +29,7 @@ SUMMARY_FIELDS = (
 )
 STATED = ", ".join(f"run.facts->>'{name}'" for name in SETTING)
 RUN_MEANS = f"""
-    SELECT cell.id, avg(sample.value), count(*),
+    SELECT cell.id, {MEAN_IN_ORDER}, count(*),
            max(scale(trim_scale(sample.value::numeric))), run.started_at,
            run.session_id, run.clock, run.document, run."table",
            ARRAY[{STATED}]
