@@ -1,10 +1,43 @@
-"""Addresses: the API under one version prefix, pages everywhere else."""
+"""Addresses: the API under one version prefix, the agent for download, then pages."""
 
+from functools import cache
+
+from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
+from django.views.decorators.http import require_safe
+
+from agents import build
+
+
+@cache
+def agent_file() -> bytes:
+    """Return the agent of the sources that run here, built once a process.
+
+    It is the same in each of them: the same sources make the same bytes.
+    """
+    return build.build()
+
+
+@require_safe
+def download_agent(request: HttpRequest) -> HttpResponse:
+    """Hand out the agent; it is public, as its sources are."""
+    return HttpResponse(
+        agent_file(),
+        content_type="application/octet-stream",
+        headers={"Content-Disposition": f'attachment; filename="{build.NAME}"'},
+    )
+
+
+@require_safe
+def show_checksum(request: HttpRequest) -> HttpResponse:
+    """Hand out the line that `sha256sum --check` reads."""
+    return HttpResponse(build.checksum(agent_file()), content_type="text/plain")
+
 
 urlpatterns = [
     path("api/v1/", include("api.urls")),
-    path("agent/", include("config.agent_files")),
+    path(f"agent/{build.NAME}", download_agent, name="agent"),
+    path(f"agent/{build.NAME}.sha256", show_checksum, name="agent-checksum"),
     path("", include("dashboard.urls")),
     path("", include("dashboard.moved")),
 ]

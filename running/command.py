@@ -36,18 +36,14 @@ def environment(options: Options, alone: bool) -> Iterator[dict[str, str]]:
         return
     folder = VarFolder(options.var)
     folder.prepare()
-    if alone or not _is_running(folder):
+    lock = HeldLock(folder.path / "lock")
+    is_running = not lock.try_to_take()
+    lock.release()
+    if alone or not is_running:
         with embedded.services(options.var) as services:
             yield _surroundings(options, services)
     else:
         yield _surroundings(options, Services(folder))
-
-
-def _is_running(folder: VarFolder) -> bool:
-    lock = HeldLock(folder.path / "lock")
-    is_free = lock.try_to_take()
-    lock.release()
-    return not is_free
 
 
 def _surroundings(options: Options, services: Services) -> dict[str, str]:

@@ -50,12 +50,11 @@ def _database_settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
 
 def _broker_settings(connection: "redis.Redis") -> dict[str, str]:
     found: Any = connection.config_get(*BROKER_SETTINGS, *APPEND_ONLY)
-    text = {str(_text(name)): str(_text(value)) for name, value in found.items()}
-    return text
 
+    def text(value: object) -> str:
+        return value.decode() if isinstance(value, bytes) else str(value)
 
-def _text(value: object) -> object:
-    return value.decode() if isinstance(value, bytes) else value
+    return {text(name): text(value) for name, value in found.items()}
 
 
 def _require(server: str, wanted: Settings, found: Mapping[str, str]) -> None:

@@ -10,13 +10,9 @@ import time
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agents.client import Client, RefusedError, UnreachableError
 from benchmarks.reference.documents import recorded_studies, reference_studies
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 LOOK_EVERY_S = 0.2
 
@@ -30,7 +26,15 @@ def load(client: Client) -> None:
     ]
     if not missing:
         return
-    with _progress() as progress:
+    # Imported where it is needed: most starts have nothing to show.
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description:<30}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+    )
+    with Progress(*columns) as progress:
         for study in missing:
             slug = study.document["slug"]
             bar = progress.add_task(f"uploading {slug}", total=len(study.runs))
@@ -43,7 +47,13 @@ def load(client: Client) -> None:
                 client.update_study(slug, {"reference_system": system["id"]})
             for stored in client.upload(study.runs):
                 progress.update(bar, completed=stored)
-        _await_processing(client, progress)
+        waiting = client.get("health/")["outbox"]["waiting"]
+        bar = progress.add_task("comparing with native", total=waiting)
+        while waiting:
+            time.sleep(LOOK_EVERY_S)
+            left = client.get("health/")["outbox"]["waiting"]
+            progress.advance(bar, max(waiting - left, 0))
+            waiting = left
 
 
 def _stored_runs(client: Client, slug: str) -> int:
@@ -54,25 +64,6 @@ def _stored_runs(client: Client, slug: str) -> int:
             raise
         return 0
     return counts["runs"]
-
-
-def _await_processing(client: Client, progress: "Progress") -> None:
-    waiting = client.get("health/")["outbox"]["waiting"]
-    bar = progress.add_task("comparing with native", total=waiting)
-    while waiting:
-        time.sleep(LOOK_EVERY_S)
-        left = client.get("health/")["outbox"]["waiting"]
-        progress.advance(bar, max(waiting - left, 0))
-        waiting = left
-
-
-def _progress() -> "Progress":
-    # Imported where it is needed: most starts have nothing to show.
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    return Progress(
-        TextColumn("{task.description:<30}"), BarColumn(), MofNCompleteColumn()
-    )
 
 
 def main() -> int:

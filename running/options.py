@@ -38,10 +38,13 @@ class Options:
                 f"{given} is set, but {missing} is not. Set both to use servers of "
                 "your own, or neither to let Virtlab start its own."
             )
+        port = environment.get("PORT") or "8000"
+        if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
+            raise ServiceError(f"PORT={port} is not a number from 1 to 65535.")
         return cls(
             # Not HOST: some shells export the machine's name under it.
             host=environment.get("BIND") or "127.0.0.1",
-            port=_port(environment.get("PORT") or "8000"),
+            port=int(port),
             var=(ROOT / (environment.get("VAR") or "var")).absolute(),
             database_url=database,
             redis_url=broker,
@@ -55,11 +58,7 @@ class Options:
     def url(self) -> str:
         """Return the address to open on this machine."""
         host = EVERYWHERE.get(self.host, self.host)
-        return (
-            f"http://[{host}]:{self.port}/"
-            if ":" in host
-            else (f"http://{host}:{self.port}/")
-        )
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
     def listen(self) -> socket.socket:
         """Take the port, for as long as we run: web processes may come and go."""
@@ -86,12 +85,6 @@ class Options:
             f"{self.host}:{self.port} is no address of this machine ({error}). Use "
             "BIND=127.0.0.1, or BIND=0.0.0.0 to be reached from other machines."
         )
-
-
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        raise ServiceError(f"PORT={text} is not a number from 1 to 65535.")
-    return int(text)
 
 
 def allowed_hosts(options: Options, environment: Mapping[str, str]) -> str:
