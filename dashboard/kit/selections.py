@@ -29,7 +29,7 @@ PINS = 2
 NO_BITS = -1  # no system has so many: nonsense finds nothing
 SPEED, ENERGY = "efficiency", "energy"
 SHOWN = {
-    SPEED: gettext_lazy("Efficiency"),
+    SPEED: gettext_lazy("Relative performance"),
     OVERHEAD: gettext_lazy("Overhead"),
     VALUE: gettext_lazy("Measured value"),
     ENERGY: gettext_lazy("Energy per work"),
@@ -271,7 +271,7 @@ class Chooser:
         keys = tuple(str(system.pk) for system in self.pinned)
         return [
             Removable(
-                _("Pinned"),
+                _("To compare"),
                 wording.system_name(system),
                 address(self.query, pin=pin_toggled(keys, str(system.pk))),
             )

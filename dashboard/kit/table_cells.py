@@ -76,7 +76,7 @@ def cell_view(
 
     state = states.state_name(seen.full_state)
     if seen.speeds:
-        state = _("two speeds")
+        state = _("bimodal")
     elif seen.full_state == "paired":
         state = _("no ratio")
     is_silent = seen.full_state in SILENT and bool(seen.ratio or kind == "value")
@@ -130,13 +130,6 @@ def both_ends(row: Shown) -> tuple[str, str] | None:
     else:
         return None
     return figures.brief(low), figures.brief(high)
-
-
-def _tag(row: ComparisonRow) -> str:
-    state = row.shown.full_state
-    if row.shown.speeds:
-        return _("two speeds")
-    return _("no ratio") if state == "paired" else states.state_name(state)
 
 
 def sentence(row: ComparisonRow) -> str:

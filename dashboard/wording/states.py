@@ -47,9 +47,7 @@ STATES: dict[str, tuple[Text, Text]] = {
     ),
     "scaling": (
         gettext_lazy("scaling"),
-        gettext_lazy(
-            "the sum over all VMs beside one machine alone, not an efficiency"
-        ),
+        gettext_lazy("the sum over all VMs beside one machine alone: no VM is faster"),
     ),
     "metered": (
         gettext_lazy("metered"),

@@ -207,7 +207,7 @@ def evidence(page: Page, url: str) -> dict[str, str]:
     page.goto(f"{url}{PAGES['compare']}")
     for column in PINNED:
         with page.expect_navigation():
-            page.get_by_role("link", name="Pin for a").nth(column).click()
+            page.get_by_role("link", name="Compare directly").nth(column).click()
     direct = page.url.removeprefix(url)
     return {"cell": cell, "cell-speeds": speeds, "run": run, "direct": direct}
 

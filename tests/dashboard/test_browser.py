@@ -363,7 +363,7 @@ def test_who_switches_to_energy_gets_energy_everywhere(visit):
     page.get_by_label("Cells show").select_option("Energy per work")
     expect(page.locator("#comparison")).to_contain_text("46,767")
 
-    page.locator("[data-tools] td").first.get_by_text("ref").click()
+    page.locator("[data-tools] td").first.get_by_text("baseline").click()
     page.get_by_role("link", name="0.842").first.hover()
     card = page.locator("#cell-card")
     expect(card).to_contain_text("0.842 times the energy for the same work")
@@ -372,7 +372,7 @@ def test_who_switches_to_energy_gets_energy_everywhere(visit):
     assert "Energy" in page.locator(".chart .xtitle").text_content()
 
     for at in (1, 0):
-        page.locator("[data-tools] td").nth(at).get_by_text("pin").click()
+        page.locator("[data-tools] td").nth(at).get_by_text("compare").click()
     expect(page.locator(".direct-table")).to_contain_text("46,767\xa0J")
     page.locator(".direct-table a").first.click()
     expect(page.get_by_text("0.842 times the energy of the baseline")).to_be_visible()
@@ -385,7 +385,7 @@ def test_who_switches_to_energy_gets_energy_everywhere(visit):
 def test_a_study_without_power_leads_back_to_efficiency(visit):
     page = visit.open(f"{COMPARE}?show=energy")
     expect(page.locator("#comparison")).to_contain_text("No power was measured")
-    page.get_by_role("link", name="Show efficiency instead").click()
+    page.get_by_role("link", name="Show relative performance instead").click()
     expect(page.locator("table.grid")).to_be_visible()
     assert visit.errors == []
 
@@ -606,7 +606,7 @@ def test_searching_hides_rows_at_once_and_stands_in_the_address(visit):
 
 def test_what_is_searched_for_now_is_taken_along(visit):
     page = visit.open(f"{COMPARE}?q=linpack")
-    search, pin = page.get_by_label("Find rows"), re.compile("^Pin for")
+    search, pin = page.get_by_label("Find rows"), re.compile("^Compare directly")
 
     search.fill("ramspeed")
     page.get_by_role("link", name=pin).nth(4).click()
@@ -626,7 +626,7 @@ def test_what_is_searched_for_now_is_taken_along(visit):
 def test_two_pinned_columns_are_searched_at_once_too(visit):
     page = visit.open(f"{COMPARE}?q=linpack")
     for at in (4, 5):
-        page.get_by_role("link", name=re.compile("^Pin for")).nth(at).click()
+        page.get_by_role("link", name=re.compile("^Compare directly")).nth(at).click()
     cases = page.locator(".direct-table tbody tr:not(.group):visible")
 
     expect(cases).to_have_count(1)
@@ -641,15 +641,15 @@ def test_two_pinned_columns_are_searched_at_once_too(visit):
 def test_a_search_that_leaves_no_ratio_leaves_no_chart(visit):
     page = visit.open(f"{COMPARE}?q=nowhere")
 
-    expect(page.get_by_role("heading", name="The same ratios, drawn")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Chart of the ratios")).to_have_count(0)
     assert visit.errors == []
 
 
 def test_two_columns_are_pinned_and_let_go(visit):
     page = visit.open(f"{COMPARE}?component=network")
 
-    page.get_by_role("link", name=re.compile("^Pin")).nth(4).click()
-    page.get_by_role("link", name=re.compile("^Pin")).nth(5).click()
+    page.get_by_role("link", name=re.compile("^Compare directly")).nth(4).click()
+    page.get_by_role("link", name=re.compile("^Compare directly")).nth(5).click()
 
     assert page.locator(".direct-table tbody td .ratio").count() > 0
     page.locator(".chip-pin").first.click()

@@ -90,8 +90,8 @@ def test_one_takes_a_latex_table_along(visit):
 def test_one_pins_two_columns_and_reads_what_differs(visit):
     page = visit.open(f"{COMPARE}?component=network")
 
-    page.get_by_role("link", name=re.compile("^Pin")).nth(2).click()
-    page.get_by_role("link", name=re.compile("^Pin")).nth(3).click()
+    page.get_by_role("link", name=re.compile("^Compare directly")).nth(2).click()
+    page.get_by_role("link", name=re.compile("^Compare directly")).nth(3).click()
 
     expect(page.locator(".direct h2").first).to_contain_text("against")
     light = page.locator("#light")

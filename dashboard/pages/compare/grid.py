@@ -6,7 +6,7 @@ style sheet lays rows out as boxes of their own, and not every browser then stil
 that they are those of a table.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
@@ -14,7 +14,7 @@ from typing import Final
 
 from django.utils.safestring import SafeString, mark_safe
 
-from benchmarks.comparing.table import CaseGroup, CaseRow, Column
+from benchmarks.comparing.table import CaseGroup, Column
 from dashboard import wording
 from dashboard.kit.selections import is_found
 from dashboard.kit.table_cells import CellView, cell_view
@@ -62,47 +62,41 @@ class GridRows:
 
 def grid_rows(page: ComparisonPage) -> GridRows:
     """Return the rows of a comparison."""
-    show, marks = page.chooser.selection.show, page.marks
-    is_told = page.table.runs is None
+    chosen, table = page.chooser.selection, page.table
+    is_n_told = table.runs is None
     views = {
-        cell.id: cell_view(cell, marks.get(cell.id), show, is_n_told=is_told)
-        for group in page.table.groups
+        cell.id: cell_view(
+            cell, page.marks.get(cell.id), chosen.show, is_n_told=is_n_told
+        )
+        for group in table.groups
         for row in group.rows
         for cell in row.cells
         if cell
     }
-    return GridRows(
-        tuple(_groups(page, views)),
-        width=_width(views.values()),
-        is_too_wide_for_paper=len(page.table.head.columns) > PAPER_COLUMNS,
-    )
-
-
-def _groups(page: ComparisonPage, views: Mapping[int, CellView]) -> Iterator[GroupRows]:
-    left = FIRST_ROWS
-    for group in page.table.groups:
-        found = [is_found(page.chooser.selection.q, group, row) for row in group.rows]
-        rows = _rows(group, found, page, views)
-        first = _place_after(found, left)
+    groups, left = [], FIRST_ROWS
+    for group in table.groups:
+        found = [is_found(chosen.q, group, row) for row in group.rows]
+        rows = list(_rows(group, found, page, views))
+        # Where the rows end that hold the first of those found.
+        ends = (end for end, is_shown in enumerate(found, start=1) if is_shown)
+        first = max(islice(ends, max(left, 0)), default=0)
         left -= sum(found)
-        yield GroupRows(
-            group,
-            first=mark_safe("".join(rows[:first])),
-            later=mark_safe("".join(rows[first:])),
-            is_found=any(found),
+        groups.append(
+            GroupRows(
+                group,
+                first=mark_safe("".join(rows[:first])),
+                later=mark_safe("".join(rows[first:])),
+                is_found=any(found),
+            )
         )
-
-
-def _place_after(found: list[bool], count: int) -> int:
-    """Return where the rows end that hold the first ``count`` of those found."""
-    places = (at for at, stays in enumerate(found, start=1) if stays)
-    return max(islice(places, max(count, 0)), default=0)
-
-
-def _width(views: Iterable[CellView]) -> str:
-    """Return the least width for the longest text: all columns are of one width."""
-    longest = max(map(_wanted_rem, views), default=0.0) + PADDING
-    return f"cells-{next((rem for rem in WIDTHS if rem >= longest), WIDTHS[-1])}"
+    # The least width for the longest text: all columns are of one width.
+    longest = max(map(_wanted_rem, views.values()), default=0.0) + PADDING
+    width = next((rem for rem in WIDTHS if rem >= longest), WIDTHS[-1])
+    return GridRows(
+        tuple(groups),
+        width=f"cells-{width}",
+        is_too_wide_for_paper=len(table.head.columns) > PAPER_COLUMNS,
+    )
 
 
 def _wanted_rem(view: CellView) -> float:
@@ -118,35 +112,27 @@ def _rows(
     found: list[bool],
     page: ComparisonPage,
     views: Mapping[int, CellView],
-) -> list[str]:
+) -> Iterator[str]:
     before, after = map(escape, page.evidence_link)
-    signs, link = _signs(), (before, after)
-    rows = []
-    for row, stays in zip(group.rows, found, strict=True):
-        cells = (
-            _cell(view, signs[view.sign], place, link)
+    # Each sign beside a number, with its words for those who hear it.
+    signs = {"": ""}
+    for sign, words in verdicts.signs_in_words().items():
+        heard = f'<span class="sign" role="img" aria-label="{escape(words)}">'
+        signs[sign] = f"{heard}{sign}</span> "
+    for row, is_shown in zip(group.rows, found, strict=True):
+        better = [str(wording.BETTER[row.better])] if row.better else []
+        more = " · ".join([*map(wording.fact_text, row.facts), *better])
+        case = f'<span class="case-name">{escape(row.label)}</span>'
+        if more:
+            case += f'<span class="case-more">{escape(more)}</span>'
+        cells = "".join(
+            _cell(view, signs[view.sign], place, (before, after))
             if (view := cell and views[cell.id])
             else f'<td role="cell" class="cell cell-none{_edge(place)}">·</td>'
             for place, cell in zip(page.table.head.columns, row.cells, strict=True)
         )
-        hidden = "" if stays else " hidden"
-        rows.append(f'<tr role="row"{hidden}>{_case(row)}{"".join(cells)}</tr>\n')
-    return rows
-
-
-def _signs() -> Mapping[str, str]:
-    """Return each sign beside a number, with its words for those who hear it."""
-    heard = '<span class="sign" role="img" aria-label="{}">{}</span> '
-    words = verdicts.signs_in_words().items()
-    return {"": ""} | {sign: heard.format(escape(said), sign) for sign, said in words}
-
-
-def _case(row: CaseRow) -> str:
-    better = [wording.BETTER[row.better]] if row.better else []
-    more = " · ".join([*map(wording.fact_text, row.facts), *map(str, better)])
-    said = f'<span class="case-more">{escape(more)}</span>' if more else ""
-    name = f'<span class="case-name">{escape(row.label)}</span>'
-    return f'<th class="case" scope="row" role="rowheader">{name}{said}</th>'
+        head = f'<th class="case" scope="row" role="rowheader">{case}</th>'
+        yield f'<tr role="row"{"" if is_shown else " hidden"}>{head}{cells}</tr>\n'
 
 
 def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> str:
@@ -156,10 +142,10 @@ def _cell(view: CellView, sign: str, place: Column, link: tuple[str, str]) -> st
     n = f' <span class="n">{view.n}</span>' if view.n else ""
     state = f'<span class="state">{escape(view.state)}</span>' if view.state else ""
     lines = (f"<b>{sign}{escape(view.main)}</b>{n}", escape(view.sub), state)
-    said = "\n".join(filter(None, lines))
+    content = "\n".join(filter(None, lines))
     return (
         f'<td role="cell" class="cell {look}{held}{_edge(place)}">'
-        f'<a href="{link[0]}{view.id}{link[1]}">{said}</a></td>'
+        f'<a href="{link[0]}{view.id}{link[1]}">{content}</a></td>'
     )
 
 

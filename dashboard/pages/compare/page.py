@@ -1,68 +1,47 @@
-"""What the compare page shows for one choice: the table, its columns' tools, a chart.
+"""What the compare page shows for a choice: the table, its columns' tools, a chart."""
 
-The same table with what may be said of each cell is `judged_table`: for files and the
-chart.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.rows import Reference, comparison_rows
-from benchmarks.comparing.table import (
-    Column,
-    ComparisonTable,
-    comparison_table,
-    rows_with_ratios,
-)
+from benchmarks.comparing.table import Column, ComparisonTable, Fact, HeadLevel
 from benchmarks.comparing.verdicts import VerdictMark, study_verdicts
 from benchmarks.models import Study, System
-from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
+from benchmarks.power.energy_per_work import cell_energies, energy_rows
+from dashboard import wording
 from dashboard.charts.chart import Chart
+from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.charts.outlines import Outline, outline
-from dashboard.kit.selections import (
-    ENERGY,
-    NATIVE,
-    Chooser,
-    Selection,
-    address,
-    chooser,
-    pin_toggled,
-    searched,
-)
-from dashboard.pages.compare.figure import column_name, comparison_figure
+from dashboard.kit.addresses import address
+from dashboard.kit.judged_tables import chosen_rows, table_of
+from dashboard.kit.selections import ENERGY, NATIVE, Chooser, pin_toggled, searched
+from dashboard.kit.table_cells import sentence
+from dashboard.wording.verdicts import told_ratio
 
 DRAWN_CELLS = 2_000
+RELATIVE = {"relative", "reference"}
+"""States of cells whose 1 is a system that was chosen, not the native machine."""
+
+
+@dataclass(frozen=True)
+class ColumnTool:
+    """Something to do with a column, and the address of the page after it."""
+
+    label: str
+    title: str
+    address: str
+    is_done: bool
 
 
 @dataclass(frozen=True)
 class ColumnTools:
-    """A column with the addresses of the page after each action."""
+    """What can be done with one column."""
 
-    name: str
+    tools: tuple[ColumnTool, ...]
     is_edge: bool
-    is_reference: bool
-    reference: str
-    is_pinned: bool
-    pin: str
-
-
-def column_tools(
-    columns: tuple[Column, ...], chosen: Selection, query: Mapping[str, str]
-) -> Iterator[ColumnTools]:
-    """Yield the tools of each column; doing a thing again undoes it."""
-    for column in columns:
-        key = str(column.system_id)
-        is_reference = key == chosen.baseline
-        yield ColumnTools(
-            name=column_name(column),
-            is_edge=column.is_edge,
-            is_reference=is_reference,
-            reference=address(query, baseline=NATIVE if is_reference else key),
-            is_pinned=key in chosen.pins,
-            pin=address(query, pin=pin_toggled(chosen.pins, key)),
-        )
 
 
 @dataclass(frozen=True)
@@ -77,9 +56,42 @@ class ComparisonPage:
 
     @property
     def tools(self) -> Iterator[ColumnTools]:
-        """What can be done with each column."""
-        columns = self.table.head.columns
-        return column_tools(columns, self.chooser.selection, self.chooser.query)
+        """What can be done with each column; doing a thing again undoes it."""
+        query, chosen = self.chooser.query, self.chooser.selection
+        label, other_label = _("baseline"), _("compare")
+        use, unuse = _("Use as baseline"), _("Compare with native again")
+        pin, unpin = _("Compare directly"), _("Do not compare directly")
+        for column in self.table.head.columns:
+            key, name = str(column.system_id), column_name(column)
+            is_baseline, is_pinned = key == chosen.baseline, key in chosen.pins
+            baseline = address(query, baseline=NATIVE if is_baseline else key)
+            pinned = address(query, pin=pin_toggled(chosen.pins, key))
+            title = f"{unuse if is_baseline else use}: {name}"
+            other_title = f"{unpin if is_pinned else pin}: {name}"
+            yield ColumnTools(
+                (
+                    ColumnTool(label, title, baseline, is_baseline),
+                    ColumnTool(other_label, other_title, pinned, is_pinned),
+                ),
+                is_edge=column.is_edge,
+            )
+
+    @property
+    def in_common(self) -> list[str]:
+        """What all cells have in common: runs, scenario, properties."""
+        table, texts = self.table, []
+        if table.runs:
+            runs = ngettext("%(n)s run a cell", "%(n)s runs a cell", table.runs)
+            texts.append(runs % {"n": table.runs})
+        if table.scenario:
+            scenario = wording.scenario_name(table.scenario)
+            texts.append(_("Scenario %(scenario)s") % {"scenario": scenario})
+        return [*texts, *map(wording.fact_text, table.head.constants)]
+
+    @property
+    def head_levels(self) -> tuple[HeadLevel, ...]:
+        """The headings over the columns, from the uppermost down."""
+        return (self.table.head.lead, *self.table.head.levels)
 
     @property
     def search(self) -> str:
@@ -125,8 +137,8 @@ class ComparisonPage:
         if not 0 < self.table.ratio_count <= DRAWN_CELLS:
             return None
         table = searched(self.table, self.chooser.selection.q)
-        figure = comparison_figure(table, self.is_energy, is_told=False)
-        return outline(figure) if figure else None
+        chart = comparison_chart(table, is_energy=self.is_energy, is_told=False)
+        return outline(chart) if chart else None
 
     @property
     def evidence_link(self) -> tuple[str, str]:
@@ -134,16 +146,14 @@ class ComparisonPage:
 
         Seen from the compare page: a whole address would be repeated in every cell.
         """
-        return (
-            "../cells/",
-            f"/{self.chooser.cell_query(self.chooser.selection.baseline)}",
-        )
+        query = self.chooser.cell_query(self.chooser.selection.baseline)
+        return "../cells/", f"/{query}"
 
 
 def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
     """Return the page for what was chosen."""
     system, chosen = choice.baseline, choice.selection
-    rows = _rows(study, choice, system)
+    rows = chosen_rows(study, choice, system)
     if chosen.show == ENERGY:
         # The signs below the table are those of speeds: these stand in their cards.
         rows, marks = energy_rows(rows, cell_energies(study, system)), {}
@@ -152,80 +162,89 @@ def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
     return ComparisonPage(
         chooser=choice,
         reference=system or study.reference_system,
-        table=_shaped(rows, chosen),
+        table=table_of(rows, chosen),
         marks=marks,
     )
 
 
-def _rows(
-    study: Study, choice: Chooser, system: System | None, **judged: Any
-) -> list[ComparisonRow]:
-    """Return the cells that were chosen, against native or a chosen system."""
-    return comparison_rows(
-        study,
-        systems=choice.facets.systems,
-        filters=choice.selection.filters(),
-        reference=Reference.of(study, system) if system else None,
-        **judged,
-    )
+def comparison_chart(
+    table: ComparisonTable, *, is_energy: bool, is_told: bool = True
+) -> Chart | None:
+    """Return the table's ratios as dots; None if it has none, or too many to read.
 
-
-def _shaped(rows: Sequence[ComparisonRow], chosen: Selection) -> ComparisonTable:
-    """Return rows as the table that was chosen."""
-    shown = rows_with_ratios(rows) if chosen.only else rows
-    return comparison_table(shown, group=chosen.group, order=chosen.order)
-
-
-@dataclass(frozen=True)
-class JudgedTable:
-    """A table with what may be said of each cell, as a file takes it along.
-
-    ``show`` is what its cells show; ``reference`` None: native. ``tested`` is of how
-    many cells together the verdicts were corrected for, ``narrowed`` what is left of
-    the study, by the names of the page's query.
+    ``is_told``: each dot has the sentence that hovering tells.
     """
+    if table.ratio_count > DRAWN_CELLS:
+        return None
+    columns = table.head.columns
+    rows = [
+        (group, row)
+        for group in table.groups
+        for row in group.rows
+        if any(map(_has_ratio, row.cells))
+    ]
 
-    table: ComparisonTable
-    reference: System | None
-    show: str
-    tested: int
-    narrowed: Mapping[str, str]
-
-
-def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
-    """Return what the page shows for a query, with the judgement of each cell.
-
-    Of two pinned systems the second is the baseline of the first; rows in which the
-    words of a search do not stand are left out.
-    """
-    choice = chooser(study, query)
-    chosen, pinned = choice.selection, choice.pinned
-    system, narrowed = choice.baseline, chosen.narrowed()
-    if choice.is_direct:
-        system = pinned[-1]
-        narrowed["pin"] = ",".join(str(each.pk) for each in pinned)
-    if chosen.show == ENERGY:
-        energies = cell_energies(study, system)
-        rows = energy_rows(_rows(study, choice, system), energies)
-        count = tested(energies)
-    else:
-        verdicts = study_verdicts(study, system)
-        rows = _rows(study, choice, system, verdicts=verdicts)
-        count = verdicts.tested
-    if choice.is_direct:
-        rows = [row for row in rows if row.system.id in {each.pk for each in pinned}]
-    return JudgedTable(
-        searched(_shaped(rows, chosen), chosen.q),
-        system or study.reference_system,
-        chosen.show,
-        count,
-        narrowed,
+    # As many properties, beside the platform, as it takes to see two colours.
+    drawn = [
+        column
+        for place, column in enumerate(columns)
+        if any(_has_ratio(row.cells[place]) for _group, row in rows)
+    ]
+    most = len(drawn[0].facts) if drawn else 0
+    depths = (
+        depth
+        for depth in range(most)
+        if len({_colour_group(column, depth) for column in drawn}) > 1
     )
+    depth = next(depths, most)
+    series = [
+        Series(
+            ", ".join(_brief(column.facts[depth:])) or column.platform,
+            _colour_group(column, depth),
+        )
+        for column in columns
+    ]
+
+    names = [column_name(column) for column in columns]
+    dots = [
+        Dot(line, place, ratio, names[place], sentence(cell) if is_told else "")
+        for line, (_group, row) in enumerate(rows)
+        for place, cell in enumerate(row.cells)
+        if cell is not None and (ratio := told_ratio(cell)) is not None
+    ]
+    labels = [
+        ", ".join(
+            [f"{group.tool}: {row.label}", *map(wording.fact_text, row.facts)],
+        )
+        for group, row in rows
+    ]
+    title = _axis_title(bool(RELATIVE & table.states.keys()), is_energy)
+    return dot_plot(labels, series, dots, axis_title=title)
 
 
-def figure_of(study: Study, query: Mapping[str, str]) -> Chart | None:
-    """Return the same table's ratios as a chart, each judged in words."""
-    judged = judged_table(study, query)
-    is_readable = judged.table.ratio_count <= DRAWN_CELLS
-    is_energy = judged.show == ENERGY
-    return comparison_figure(judged.table, is_energy) if is_readable else None
+def _axis_title(is_relative: bool, is_energy: bool) -> str:
+    """Return what 1 stands for: a study without native runs has a reference."""
+    if is_energy and is_relative:
+        return _("Energy for the same work, 1 = the reference system (log scale)")
+    if is_energy:
+        return _("Energy for the same work, 1 = the baseline (log scale)")
+    if is_relative:
+        return _("Ratio to the reference system, 1 = as fast (log scale)")
+    return _("Ratio to the baseline, 1 = as fast (log scale)")
+
+
+def _has_ratio(cell: ComparisonRow | None) -> bool:
+    return cell is not None and cell.shown.ratio is not None
+
+
+def column_name(column: Column) -> str:
+    """Return a column's platform and all that tells it from the others."""
+    return _colour_group(column, len(column.facts)).strip()
+
+
+def _colour_group(column: Column, depth: int) -> str:
+    return ", ".join([column.platform, *_brief(column.facts[:depth])])
+
+
+def _brief(facts: Iterable[Fact]) -> list[str]:
+    return [wording.fact_in_brief(fact) for fact in facts if fact.value]

@@ -105,7 +105,7 @@ def test_arrow_keys_never_lead_behind_the_head_of_the_table(windows, size):
 
 def test_a_pin_set_by_keyboard_keeps_its_place(windows):
     page = windows["nobody"].open(f"{routes.XEN}compare/?component=network")
-    pin = page.get_by_role("link", name=re.compile("^Pin")).nth(4)
+    pin = page.get_by_role("link", name=re.compile("^Compare directly")).nth(4)
     column = pin.get_attribute("aria-label").partition(": ")[2]
     pin.focus()
 
@@ -113,7 +113,9 @@ def test_a_pin_set_by_keyboard_keeps_its_place(windows):
     page.wait_for_url(re.compile("pin="))
 
     focused = page.locator(":focus")
-    expect(focused).to_have_attribute("aria-label", f"Unpin: {column}")
+    expect(focused).to_have_attribute(
+        "aria-label", f"Do not compare directly: {column}"
+    )
     page.close()
 
 

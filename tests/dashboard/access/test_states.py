@@ -47,7 +47,7 @@ def test_a_chart_that_was_not_fetched_says_so_and_is_fetched_again(visit):
     chart.get_by_role("button", name="Try again").press("Enter")
 
     expect(chart).to_have_attribute("data-drawn", "")
-    picture = chart.get_by_role("img", name="The same ratios, drawn")
+    picture = chart.get_by_role("img", name="Chart of the ratios")
     expect(picture).to_be_focused()
     assert not chart.get_by_role("alert").is_visible()
     assert browsing.violations(page) == []

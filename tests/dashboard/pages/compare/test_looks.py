@@ -34,7 +34,7 @@ def test_a_search_hides_the_rows_that_have_not_all_words(text, pair, words, is_f
 
 
 def test_only_ratios_leaves_the_native_column_out(text, pair):
-    assert "Pin for a direct comparison: native" in text(PAGE)
+    assert "Compare directly: native" in text(PAGE)
     assert ": native" not in text(PAGE, data={"only": "ratios"}).split("<table")[1]
 
 

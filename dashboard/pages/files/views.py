@@ -1,0 +1,119 @@
+"""A comparison's files, and the citation of a study."""
+
+import json
+from collections.abc import Callable
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard import wording
+from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
+from dashboard.exports.latex import Source, latex
+from dashboard.exports.records import (
+    ENERGY_FIELDS,
+    FIELDS,
+    SOURCED,
+    csv_text,
+    records,
+    sourced,
+)
+from dashboard.kit.addresses import STUDY
+from dashboard.kit.judged_tables import JudgedTable, judged_table
+from dashboard.kit.selections import ENERGY, SHOWN, SPEED
+from dashboard.kit.viewers import query_of, study_or_404, viewer_of
+
+
+def _csv(judged: JudgedTable, source: Source) -> str:
+    fields = ENERGY_FIELDS if judged.show == ENERGY else FIELDS
+    lines = sourced(
+        records(judged.table),
+        against=source.against,
+        address=source.address,
+        made_on=source.made_on,
+    )
+    return csv_text([*fields, *SOURCED], lines)
+
+
+def _json(judged: JudgedTable, source: Source) -> str:
+    document = {
+        "title": source.title,
+        "address": source.address,
+        "filters": judged.narrowed,
+        "shows": source.show,
+        "against": source.against,
+        "made_on": source.made_on,
+        "equivalence_margin_percent": source.equivalence_margin_percent,
+        "tested": source.tested,
+        "cells": list(records(judged.table)),
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def _tex(judged: JudgedTable, source: Source) -> str:
+    return latex(judged.table, source)
+
+
+COMPARISONS: dict[str, tuple[str, Callable[[JudgedTable, Source], str]]] = {
+    "csv": ("text/csv; charset=utf-8", _csv),
+    "json": ("application/json", _json),
+    "tex": ("application/x-tex; charset=utf-8", _tex),
+}
+CITATIONS: dict[str, tuple[str, Callable[[Citation], str]]] = {
+    "bib": ("application/x-bibtex; charset=utf-8", bibtex),
+    "csl.json": ("application/vnd.citationstyles.csl+json", csl_json),
+}
+
+
+@require_safe
+def export_comparison(
+    request: HttpRequest, lab: str, slug: str, form: str
+) -> HttpResponse:
+    """Hand out what the compare page shows for the same query."""
+    if form not in COMPARISONS:
+        raise Http404("There is no such form.")
+    kind, write = COMPARISONS[form]
+    study = study_or_404(viewer_of(request), lab, slug)
+    judged = judged_table(study, query_of(request))
+    page, query = reverse("dashboard:compare", args=[lab, slug]), request.GET
+    against, of_what = wording.against_text(judged.reference), ""
+    if judged.show != SPEED:
+        against = f"{str(SHOWN[judged.show]).lower()}, {against}"
+        of_what = f"-{judged.show}"
+    source = Source(
+        title=study.title,
+        slug=study.slug,
+        address=request.build_absolute_uri(
+            f"{page}?{query.urlencode()}" if query else page
+        ),
+        against=against,
+        made_on=timezone.now().date().isoformat(),
+        show=judged.show,
+        equivalence_margin_percent=study.equivalence_margin_percent,
+        tested=judged.tested,
+    )
+    return _file(write(judged, source), kind, f"{study.slug}{of_what}.{form}")
+
+
+@require_safe
+def export_citation(
+    request: HttpRequest, lab: str, slug: str, form: str
+) -> HttpResponse:
+    """Hand out how a study is cited."""
+    if form not in CITATIONS:
+        raise Http404("There is no such form.")
+    kind, write = CITATIONS[form]
+    study = study_or_404(viewer_of(request), lab, slug)
+    return _file(write(citation_of(request, study)), kind, f"{study.slug}.{form}")
+
+
+def _file(text: str, kind: str, name: str) -> HttpResponse:
+    attached = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(text, content_type=kind, headers=attached)
+
+
+urlpatterns = [
+    path(f"{STUDY}compare.<str:form>", export_comparison, name="export"),
+    path(f"{STUDY}cite.<str:form>", export_citation, name="cite"),
+]
