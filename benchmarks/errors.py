@@ -139,9 +139,9 @@ class UnknownMetricError(UnknownNameError):
 
 def closest(name: str, known: Iterable[str]) -> list[str]:
     """Up to three known names that ``name`` may have meant, in their own spelling."""
-    spellings = {each.casefold(): each for each in known}
+    spellings = {name.casefold(): name for name in known}
     close = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
-    return [spellings[each] for each in close]
+    return [spellings[name] for name in close]
 
 
 def did_you_mean(names: Sequence[str]) -> str:

@@ -161,7 +161,20 @@ def _text_of(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int | float):
-        return _plain(_decimal_of(named, value))
+        if isinstance(value, int) and value.bit_length() > 1024:
+            raise ParameterError(
+                Sentence("The {named} is a number of too many digits.", named=named)
+            )
+        number = Decimal(repr(value))
+        if not number.is_finite():
+            raise ParameterError(
+                Sentence(
+                    "The {named} is {value}, which is no number.",
+                    named=named,
+                    value=str(value),
+                )
+            )
+        return _plain(number)
     if not isinstance(value, str):
         kind: str = type(value).__name__
         if isinstance(value, list | dict):
@@ -215,23 +228,6 @@ def _spelled(key: str, value: object) -> str:
 
 
 _remembered = lru_cache(maxsize=4096)(_spelled)
-
-
-def _decimal_of(named: str, value: int | float) -> Decimal:
-    if isinstance(value, int) and value.bit_length() > 1024:
-        raise ParameterError(
-            Sentence("The {named} is a number of too many digits.", named=named)
-        )
-    number = Decimal(repr(value))
-    if not number.is_finite():
-        raise ParameterError(
-            Sentence(
-                "The {named} is {value}, which is no number.",
-                named=named,
-                value=str(value),
-            )
-        )
-    return number
 
 
 def _plain(number: Decimal) -> str:

@@ -150,7 +150,7 @@ def kept_words(kept: Mapping[str, str]) -> str:
 
 def _parts(part: Parameter) -> Any:
     if isinstance(part, Sentence):
-        parts = {name: _parts(each) for name, each in part.parameters.items()}
+        parts = {name: _parts(value) for name, value in part.parameters.items()}
         return {"template": part.template, "plural": part.plural, "parameters": parts}
     plain = getattr(part, "item", None)  # numpy's numbers are none of JSON's
     return plain() if plain else part
@@ -159,5 +159,5 @@ def _parts(part: Parameter) -> Any:
 def _whole(kept: Any) -> Any:
     if not isinstance(kept, dict):
         return kept
-    parts = {name: _whole(each) for name, each in kept["parameters"].items()}
+    parts = {name: _whole(value) for name, value in kept["parameters"].items()}
     return _made(kept["template"], kept["plural"], parts)

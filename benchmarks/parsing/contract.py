@@ -83,9 +83,11 @@ class Tool:
 
     def metric(self, name: str) -> Metric:
         """The metric of that name, whatever its case; refuses an unknown one."""
-        if found := self._by_name.get(folded(name)):
-            return found
-        raise UnknownMetricError(name, self.title, [each.name for each in self.metrics])
+        if metric := self._by_name.get(folded(name)):
+            return metric
+        raise UnknownMetricError(
+            name, self.title, [metric.name for metric in self.metrics]
+        )
 
 
 def folded(name: str) -> str:

@@ -205,5 +205,5 @@ def with_points(text: str) -> str:
 
 def first_comma(text: str) -> int | None:
     """Where the first number with a decimal comma is."""
-    found = _DECIMAL_COMMA.search(text)
-    return found.start() if found else None
+    number = _DECIMAL_COMMA.search(text)
+    return number.start() if number else None

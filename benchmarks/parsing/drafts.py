@@ -149,8 +149,8 @@ def finished(drafts: list[Draft], nothing: str) -> tuple[ParsedRun, ...]:
     A draft that was only doubted is a run that failed: it is refused with that sentence
     and with what the tool said.
     """
-    if told := [draft for draft in drafts if draft.is_told]:
-        return tuple(draft.finished(nothing) for draft in told)
+    if runs := [draft for draft in drafts if draft.is_told]:
+        return tuple(draft.finished(nothing) for draft in runs)
     raise ParseError(nothing)
 
 

@@ -9,7 +9,7 @@ from benchmarks.errors import ParseError
 from benchmarks.parsing.decoding import decode
 from benchmarks.sentences import Sentence
 from benchmarks.tools.power_csv import tables_of
-from benchmarks.tools.watts_up import Log, logs_of
+from benchmarks.tools.watts_up import logs_of
 
 _MICROSECONDS: Final = 1e6
 # The year 2001: no log counts so many seconds from its own start.
@@ -52,7 +52,15 @@ def power_log(tool: str, output: str) -> PowerLog:
             for rows in tables_of(decode(output))
         ]
     elif tool == "watts-up":
-        logs = [_of_watts_up(log) for log in logs_of(decode(output))]
+        logs = []
+        for log in logs_of(decode(output)):
+            times = tuple(time / _MICROSECONDS for time in log.times)
+            if not times and log.interval and not log.has_holes:
+                # No packet says when it was sent, but each stands for the interval that
+                # was asked for.
+                steps = range(len(log.watts))
+                times = tuple(float(step * log.interval) for step in steps)
+            logs.append(PowerLog(times, tuple(log.watts)))
     else:
         raise ParseError(
             Sentence("This meter's samples are not kept with their times.")
@@ -64,15 +72,6 @@ def power_log(tool: str, output: str) -> PowerLog:
                 "This part of the upload holds {logs} logs, not one.", logs=len(logs)
             )
         )
-    log = logs[0]
-    if len(log.times_s) != len(log.watts) or len(log.watts) < 2:
+    if len(logs[0].times_s) != len(logs[0].watts) or len(logs[0].watts) < 2:
         raise ParseError(Sentence("The log does not say when its samples were taken."))
-    return log
-
-
-def _of_watts_up(log: Log) -> PowerLog:
-    times = tuple(time / _MICROSECONDS for time in log.times)
-    if not times and log.interval and not log.has_holes:
-        # No packet says when it was sent, but each stands for the interval asked for.
-        times = tuple(float(step * log.interval) for step in range(len(log.watts)))
-    return PowerLog(times, tuple(log.watts))
+    return logs[0]

@@ -186,10 +186,10 @@ def documents(
     text = f"\n{output}"
     decoder = json.JSONDecoder(object_pairs_hook=shape, parse_constant=_refuse_constant)
     pattern = re.compile(rf"\n[ \t]*+(?={begin})", re.ASCII)
-    found = pattern.search(text)
-    while found:
+    begun = pattern.search(text)
+    while begun:
         # One character more stands before everything in ``text``.
-        start = found.end() - 1
+        start = begun.end() - 1
         try:
             document, end = decoder.raw_decode(output, start)
         except json.JSONDecodeError as error:
@@ -201,7 +201,7 @@ def documents(
             unread = Sentence("this JSON cannot be read: {why}.", why=why)
             raise fault(output, start, unread) from None
         yield document
-        found = pattern.search(text, end)
+        begun = pattern.search(text, end)
 
 
 def _refuse_constant(name: str) -> None:

@@ -57,8 +57,8 @@ class Output(ABC, Generic[Case]):
         elif line.kind == "bits":
             self.draft.parameters["bits"] = line.whole("bits")
         elif line.kind == "lost":
-            said = Sentence("{kernel} lost its time server.", kernel=self.subject)
-            self.draft.mark("time_server", said)
+            lost = Sentence("{kernel} lost its time server.", kernel=self.subject)
+            self.draft.mark("time_server", lost)
         elif line.kind == "end":
             self.is_whole = True
         elif line.kind == "cut":
@@ -109,9 +109,9 @@ def runs_of(
         if line.kind == "title":
             keep(outputs, kind())
         outputs[-1].draft.attempt(outputs[-1].read, line)
-    for each in outputs:
-        each.draft.attempt(each.close)
-    return finished([each.draft for each in outputs], nothing)
+    for output in outputs:
+        output.draft.attempt(output.close)
+    return finished([output.draft for output in outputs], nothing)
 
 
 def is_timed_outside(rows: list[Found]) -> bool:

@@ -122,14 +122,23 @@ def reference_system(slug: str, rows: list[Row]) -> dict[str, Any] | None:
         return None
     systems = (system_document(slug, row) for row in rows)
     reference = {"storage": "HDD", "swap": "HDD"}
-    return next(each for each in systems if each["options"] == reference)
+    return next(system for system in systems if system["options"] == reference)
 
 
 def run_documents(study: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
     """The uploads of a study, each with a key that is the same every time."""
     executions: dict[str, list[Row]] = {}
     for row in rows:
-        executions.setdefault(_execution(row), []).append(row)
+        varied = VARIED.get(tools.get(row.tool).slug, set())
+        fixed = {name: row.parameters[name] for name in row.parameters.keys() - varied}
+        identity = [
+            *(row.document, row.table, row.machine),
+            *(row.hypervisor, row.hypervisor_version, row.virtualization),
+            *(row.guest_os, row.guest_bits, row.hw_virt, row.guest_tools),
+            *(row.scenario, row.vms, row.vm, row.tool, row.clock, row.note),
+        ]
+        execution = json.dumps([identity, fixed], sort_keys=True, ensure_ascii=False)
+        executions.setdefault(execution, []).append(row)
     for execution, members in executions.items():
         row = members[0]
         elapsed = row.parameters.get("elapsed_s")
@@ -151,18 +160,6 @@ def run_documents(study: str, rows: list[Row]) -> Iterator[dict[str, Any]]:
         key = uuid5(NAMESPACE, f"{study}\n{execution}")
         samples = [_sample(member) for member in members]
         yield {"key": str(key), **stated, "samples": samples}
-
-
-def _execution(row: Row) -> str:
-    varied = VARIED.get(tools.get(row.tool).slug, set())
-    fixed = {k: v for k, v in row.parameters.items() if k not in varied}
-    identity = [
-        *(row.document, row.table, row.machine),
-        *(row.hypervisor, row.hypervisor_version, row.virtualization),
-        *(row.guest_os, row.guest_bits, row.hw_virt, row.guest_tools),
-        *(row.scenario, row.vms, row.vm, row.tool, row.clock, row.note),
-    ]
-    return json.dumps([identity, fixed], sort_keys=True, ensure_ascii=False)
 
 
 def _sample(row: Row) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Row:
     @property
     def parameters(self) -> dict[str, str]:
         """``params`` taken apart: ``key=value;...``, where a value may hold ``=``."""
-        pairs = (each.partition("=") for each in self.params.split(";") if each)
+        pairs = (pair.partition("=") for pair in self.params.split(";") if pair)
         return {key.strip(): value.strip() for key, _, value in pairs}
 
 

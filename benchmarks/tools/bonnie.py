@@ -121,9 +121,9 @@ def _of_csv(line: Found, version: str) -> Draft:
 
 def _read_sizes(run: Draft, size: str, chunk: str) -> None:
     for name, text in (("size", size), ("chunk", chunk)):
-        if found := _SIZE.fullmatch(text):
-            unit = SIZES[found[2].lower()] if found[2] else "MiB"
-            run.parameters[name] = f"{found[1]} {unit}"
+        if amount := _SIZE.fullmatch(text):
+            unit = SIZES[amount[2].lower()] if amount[2] else "MiB"
+            run.parameters[name] = f"{amount[1]} {unit}"
 
 
 def _read_rates(
@@ -156,9 +156,9 @@ def _read_latencies(line: Found, cells: list[str], tests: Tests, run: Draft) -> 
     _forget_sizes(run, tests)
     for (_, case), cell in zip(tests, cells, strict=True):
         if cell:
-            if not (found := _LATENCY.fullmatch(cell)):
+            if not (latency := _LATENCY.fullmatch(cell)):
                 raise line.refused(Sentence('"{cell}" is no latency.', cell=cell))
-            run.add("latency max", float(found[1]), found[2], **case)
+            run.add("latency max", float(latency[1]), latency[2], **case)
 
 
 def _forget_sizes(run: Draft, tests: Tests) -> None:
@@ -234,27 +234,31 @@ def _of_tables(lines: Iterator[Found]) -> list[Draft]:
     return runs
 
 
-def _cells(line: Found, start: int, group: str, each: int) -> list[str]:
+def _cells(line: Found, start: int, group: str, per_test: int) -> list[str]:
     """The cells of six tests, by their places if some of them were not done."""
     if line.is_open(group):
         raise line.refused(Sentence("the text ends within this line: upload its end."))
     words = line[group].split()
-    if len(words) >= 6 * each:
-        return words[-6 * each :]
+    if len(words) >= 6 * per_test:
+        return words[-6 * per_test :]
 
     # By where they end: every tenth place, later if a number is too wide.
     tokens = list(re.finditer(r"\S+", line.text[start:]))
-    cells = [""] * (6 * each)
+    cells = [""] * (6 * per_test)
     shift = 0
-    for index in range(0, len(tokens), each):
-        group_of_test = [token[0] for token in tokens[index : index + each]]
-        column, over = divmod(tokens[index : index + each][-1].end() - shift, 10)
+    for index in range(0, len(tokens), per_test):
+        group_of_test = [token[0] for token in tokens[index : index + per_test]]
+        column, over = divmod(tokens[index : index + per_test][-1].end() - shift, 10)
         is_placed = 1 <= column <= 6 and over <= max(0, len(group_of_test[0]) - 5)
-        if not is_placed or len(group_of_test) != each or cells[(column - 1) * each]:
+        if (
+            not is_placed
+            or len(group_of_test) != per_test
+            or cells[(column - 1) * per_test]
+        ):
             raise line.refused(
                 Sentence("its columns do not stand below their heading.")
             )
-        cells[(column - 1) * each : column * each] = group_of_test
+        cells[(column - 1) * per_test : column * per_test] = group_of_test
         shift += over
     return cells
 

@@ -70,7 +70,7 @@ def _read_result(line: Found, run: Draft) -> None:
         run.parameters["clients"] = int(line["clients"] or line["procs"])
         run.parameters["procs"] = int(line["procs"])
     if sync := line["sync"].replace("(", "").replace(")", "").split():
-        run.parameters["sync"] = " and ".join(each for each in sync if each != "sync")
+        run.parameters["sync"] = " and ".join(word for word in sync if word != "sync")
     if line["nominal"]:
         run.mark(
             "nominal", Sentence("This version computes its MB from the time alone.")

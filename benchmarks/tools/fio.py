@@ -252,7 +252,7 @@ class Report:
                 continue
             _mark_errors(run, name, number(job.get("total_err", 0), "total_err"))
             options = {**common, **section(job, "job options")}
-            texts = {key: str(each) for key, each in options.items()}
+            texts = {key: str(value) for key, value in options.items()}
             if entries[str(job.get("jobname"))] > 1 and "numjobs" in texts:
                 # Without group_reporting, each of these jobs has an entry of its own.
                 texts["of jobs"] = texts.pop("numjobs")
@@ -449,8 +449,10 @@ class Log:
     def finished(self) -> Draft:
         """The run: the last result of each job."""
         for result in map(Draft.finished, self.results.values()):
-            for each in result.readings:
-                self.whole.add(each.metric, each.value, each.unit, **each.parameters)
+            for reading in result.readings:
+                self.whole.add(
+                    reading.metric, reading.value, reading.unit, **reading.parameters
+                )
             for doubt in result.warnings:
                 self.whole.mark(doubt.code, doubt.sentence)
         return self.whole

@@ -50,7 +50,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _read(line: Found, run: Draft) -> None:
-    sizes = {each: line.whole(each) for each in ("n", "nb", "p", "q")}
+    sizes = {name: line.whole(name) for name in ("n", "nb", "p", "q")}
     variant = line["variant"]
     run.add("time", line.number("time"), "s", variant=variant, **sizes)
     # The mantissa always has the same digits: a cut number lacks its exponent.

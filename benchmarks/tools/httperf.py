@@ -102,13 +102,13 @@ class Run:
 
     def _read_options(self, line: Found) -> None:
         given = dict(
-            each.removeprefix("--").split("=", 1)
-            for each in line["options"].split()
-            if each.startswith("--") and "=" in each
+            option.removeprefix("--").split("=", 1)
+            for option in line["options"].split()
+            if option.startswith("--") and "=" in option
         )
         if session := given.get("wsess"):
             # 4,15,10.000 is the 4,15,10 that was asked for.
-            parts = [f"{line.number_of(each):g}" for each in session.split(",")]
+            parts = [f"{line.number_of(part):g}" for part in session.split(",")]
             self.draft.parameters["wsess"] = ",".join(parts)
         for option, name in OPTIONS.items():
             # A session makes its own connections and calls, whatever their options say.

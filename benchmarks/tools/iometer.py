@@ -99,15 +99,15 @@ class Block:
         text = line["value"].strip()
         head, _, rest = text.partition(",All,")
         longest = sorted(self.specifications, key=len, reverse=True)
-        known = (each for each in longest if rest.startswith(f"{each},"))
+        known = (column for column in longest if rest.startswith(f"{column},"))
         name = next(known, rest.partition(",")[0])
         cells = [head, "All", name, *rest[len(name) + 1 :].split(",")]
 
-        columns = [each.strip() for each in self.columns]
+        columns = [column.strip() for column in self.columns]
         while len(cells) > len(columns) and not cells[-1].strip():
             cells.pop()
         # The columns of latencies are left out where Iometer does not count them.
-        bins = sum(each[:1].isdigit() or each.startswith(">") for each in columns)
+        bins = sum(column[:1].isdigit() or column.startswith(">") for column in columns)
         if len(cells) not in {len(columns), len(columns) - bins}:
             raise line.refused(
                 Sentence(
@@ -117,6 +117,42 @@ class Block:
                 )
             )
         return dict(zip(columns, map(str.strip, cells), strict=False))
+
+    def run(self, line: Found) -> Draft:
+        """The run of these results, from the row of all targets."""
+        cells = self.cells(line)
+        draft = Draft(tool_version=self.version, facts=dict(self.facts))
+        name = cells.get("Access Specification Name", "")
+        draft.facts["access specification"] = name
+        # How many worked at once; Iometer prints a negative number where it varied.
+        for column in ("# Managers", "# Workers", "# Disks", "Queue Depth"):
+            if (text := cells.get(column, "")) and (count := _whole(line, text)) > 0:
+                parameter = column.removeprefix("# ").casefold().replace(" ", "_")
+                draft.parameters[parameter] = count
+        rows = self.specifications.get(name, [])
+        if len(rows) == 1 and len(rows[0]["value"].split(",")) >= 4:
+            draft.parameters.update(_access(rows[0]))
+        else:
+            draft.parameters.update(_measured_access(line, name, cells))
+        if not self.loads_disks:
+            # What is sent over a network has no place that could be random.
+            draft.parameters.pop("access", None)
+
+        for column in ERRORS:
+            if cells.get(column) and line.amount_of(cells[column]) > 0:
+                errors = Sentence(
+                    "{column} counted by Iometer: {cells}.",
+                    column=column,
+                    cells=cells[column],
+                )
+                draft.mark("errors", errors)
+        if self.loads_disks and self.loads_network:
+            draft.mark(
+                "mixed_targets", Sentence("Disks and networks were loaded at once.")
+            )
+        else:
+            Row(line, cells, draft).read("disk" if self.loads_disks else "network")
+        return draft
 
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
@@ -136,7 +172,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif key == "target type":
             block.columns = line.text.strip(" ',").split(",")
         elif key == "time stamp" and block.total:
-            keep(runs, _run(block, block.total))
+            keep(runs, block.run(block.total))
             block.close()
     if runs and block.total:
         runs[-1].mark(
@@ -145,45 +181,10 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     return finished(runs, Sentence("Iometer wrote no whole results. {cut}", cut=CUT))
 
 
-def _run(block: Block, line: Found) -> Draft:
-    """The run of a block, from the row of all targets."""
-    cells = block.cells(line)
-    draft = Draft(tool_version=block.version, facts=dict(block.facts))
-    name = cells.get("Access Specification Name", "")
-    draft.facts["access specification"] = name
-    # How many worked at once; Iometer prints a negative number where it varied.
-    for column in ("# Managers", "# Workers", "# Disks", "Queue Depth"):
-        if (text := cells.get(column, "")) and (count := _whole(line, text)) > 0:
-            parameter = column.removeprefix("# ").casefold().replace(" ", "_")
-            draft.parameters[parameter] = count
-    rows = block.specifications.get(name, [])
-    if len(rows) == 1 and len(rows[0]["value"].split(",")) >= 4:
-        draft.parameters.update(_access(rows[0]))
-    else:
-        draft.parameters.update(_measured_access(line, name, cells))
-    if not block.loads_disks:
-        # What is sent over a network has no place that could be random.
-        draft.parameters.pop("access", None)
-
-    for column in ERRORS:
-        if cells.get(column) and line.amount_of(cells[column]) > 0:
-            errors = Sentence(
-                "{column} counted by Iometer: {cells}.",
-                column=column,
-                cells=cells[column],
-            )
-            draft.mark("errors", errors)
-    if block.loads_disks and block.loads_network:
-        draft.mark("mixed_targets", Sentence("Disks and networks were loaded at once."))
-    else:
-        Row(line, cells, draft).read("disk" if block.loads_disks else "network")
-    return draft
-
-
 def _access(row: Found) -> Iterator[tuple[str, Parameter]]:
     """What an access specification of one row asks for."""
-    texts = [each.strip() for each in row["value"].split(",")]
-    size, _, reads, random = (_whole(row, each) for each in texts[:4])
+    texts = [text.strip() for text in row["value"].split(",")]
+    size, _, reads, random = (_whole(row, text) for text in texts[:4])
     yield "block_size", whole_size(size)
     yield "operation", _operation(reads > 0, reads < 100)
     if 0 < reads < 100:

@@ -159,7 +159,7 @@ class Log:
         if line.kind == "version":
             self.draft.tool_version = line["version"]
         elif line.kind == "option":
-            word = next(each for each in _OPTIONS if each in line["option"])
+            word = next(option for option in _OPTIONS if option in line["option"])
             self.draft.parameters[_OPTIONS[word]] = True
         elif line.kind == "each":
             self.draft.parameters.update(_sizes(line["file"], line["each_record"]))

@@ -178,7 +178,7 @@ class Test:
         is_never_summed = not is_csv and (has_both or (reported and self.is_client))
         for way, ids in ways.items():
             sums = self.totals.get((SUM, reported))
-            keys = [(each, reported) for each in sorted(ids)]
+            keys = [(stream, reported) for stream in sorted(ids)]
             rows = [self.totals[key] for key in keys if key in self.totals]
             if len(ids) > 1 and sums and not has_both:
                 self._add([sums], way, len(ids))

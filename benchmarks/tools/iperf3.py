@@ -185,15 +185,14 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     return finished([test.draft for test in own], Sentence("iperf3 printed no total."))
 
 
-def _without_intervals(pairs: Pairs) -> dict[str, Any]:
-    """Only the rows of intervals say whether they were omitted from the total."""
-    found = dict(pairs)
-    return {} if "omitted" in found else found
-
-
 def _reports(output: str) -> Iterator[dict[str, Any]]:
+    def without_intervals(pairs: Pairs) -> dict[str, Any]:
+        # Only the rows of intervals say whether they were omitted from the total.
+        row = dict(pairs)
+        return {} if "omitted" in row else row
+
     events: dict[str, Any] = {}
-    for document in documents(output, _REPORT, _without_intervals):
+    for document in documents(output, _REPORT, without_intervals):
         if "event" not in document:
             yield document
             continue

@@ -110,9 +110,25 @@ _CUT_VALUES: Final = Sentence("the text ends within the values below it.")
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each test."""
-    # Also below the line of the command.
+    # Rows without headers, also below the line of the command.
     if has_bare_rows(output) or has_bare_rows(output.partition("\n")[2]):
-        return finished(_bare_runs(output), _NOTHING)
+        rows = [line for line in LINES(output) if line.kind == "row"]
+        runs: list[Draft] = []
+        while rows:
+            kind = _kind_of("", rows)
+            used = 1 if kind == "stream" else 2
+            cpu = len(rows[0]["row"].split()) >= {"stream": 9, "rr": 10, "udp": 8}[kind]
+            run = Draft()
+            _read_classic(run, kind, _DEFAULT_UNIT, rows[:used], cpu)
+            assumed = Sentence(
+                "Printed without headers (-P 0): the unit is taken to be 10^6 "
+                "bits/s, and the test is not known."
+            )
+            run.mark("no_header", assumed)
+            keep(runs, run)
+            del rows[:used]
+        return finished(runs, _NOTHING)
+
     tables = [Table()]
     for line in LINES(output):
         if line.kind == "banner":
@@ -192,27 +208,6 @@ def has_bare_rows(output: str) -> bool:
     if len(output) > _LONGEST_BARE or not output.strip():
         return False
     return _BARE.fullmatch(output) is not None
-
-
-def _bare_runs(output: str) -> list[Draft]:
-    """Rows without headers: their unit is the one that netperf uses if not told."""
-    rows = [line for line in LINES(output) if line.kind == "row"]
-    runs: list[Draft] = []
-    while rows:
-        kind = _kind_of("", rows)
-        used = 1 if kind == "stream" else 2
-        run = Draft()
-        columns = len(rows[0]["row"].split())
-        cpu = columns >= {"stream": 9, "rr": 10, "udp": 8}[kind]
-        _read_classic(run, kind, _DEFAULT_UNIT, rows[:used], cpu)
-        assumed = Sentence(
-            "Printed without headers (-P 0): the unit is taken to be 10^6 "
-            "bits/s, and the test is not known."
-        )
-        run.mark("no_header", assumed)
-        keep(runs, run)
-        del rows[:used]
-    return runs
 
 
 def _kind_of(test: str, rows: list[Found]) -> str:

@@ -48,7 +48,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each ``Time:``."""
     reports: list[list[Found]] = [[]]
     for line in LINES(output):
-        is_over = any(each.kind == "data" for each in reports[-1][-3:])
+        is_over = any(above.kind == "data" for above in reports[-1][-3:])
         if line.kind == "banner" or (line.kind == "time" and is_over):
             keep(reports, [])
         reports[-1].append(line)

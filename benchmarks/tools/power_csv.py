@@ -114,13 +114,13 @@ class Rows:
         # The times and powers of a chunk in which every row looks like its first.
         columns = len(self.names)
         first = chunk[: chunk.find("\n")]
-        separator = next((each for each in ";\t" if each in first), ",")
+        separator = next((mark for mark in ";\t" if mark in first), ",")
         cell = first.partition(separator)[0].strip(' "')
         is_number = bool(_NUMBER.fullmatch(cell))
-        found = _row(separator, columns, is_number).findall(chunk)
-        if len(found) != lines_of(chunk):
+        rows = _row(separator, columns, is_number).findall(chunk)
+        if len(rows) != lines_of(chunk):
             return False
-        cells, powers = zip(*found, strict=True)
+        cells, powers = zip(*rows, strict=True)
         watts = list(map(float, powers))
         times = _all_microseconds(cells, self.is_ms)
         last = self.times[-1:].tolist()
@@ -202,7 +202,7 @@ def tables_of(output: str) -> list[Rows]:
 
 
 def split(text: str) -> list[str]:
-    separator = next((each for each in ";\t" if each in text), ",")
+    separator = next((mark for mark in ";\t" if mark in text), ",")
     return [cell.strip(' "\t') for cell in text.split(separator)]
 
 
@@ -230,7 +230,7 @@ def _all_microseconds(cells: tuple[str, ...], is_ms: bool) -> list[int]:
         return [round(number * factor) for number in numbers]
     try:
         has_slashes = "/" in cells[0]
-        texts = [each.replace("/", "-") for each in cells] if has_slashes else cells
+        texts = [cell.replace("/", "-") for cell in cells] if has_slashes else cells
         dates = list(map(datetime.fromisoformat, texts))
         epoch = _EPOCH if dates[0].tzinfo else _EPOCH.replace(tzinfo=None)
         return [(date - epoch) // _MICROSECOND for date in dates]
@@ -239,8 +239,8 @@ def _all_microseconds(cells: tuple[str, ...], is_ms: bool) -> list[int]:
 
 
 def _unit(name: str) -> str:
-    found = re.search(r"(milli|kilo|(?<![a-z])[mk](?=w))", name.casefold())
-    return {"m": "mW", "k": "kW"}[found[1][0]] if found else "W"
+    prefix = re.search(r"(milli|kilo|(?<![a-z])[mk](?=w))", name.casefold())
+    return {"m": "mW", "k": "kW"}[prefix[1][0]] if prefix else "W"
 
 
 def microseconds(row: Found, cell: str, is_ms: bool) -> int:

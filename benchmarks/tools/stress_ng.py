@@ -102,17 +102,53 @@ class Report:
         if "real time" in row:
             self.run.facts[f"{name} real time s"] = row["real time"]
 
+    def read_yaml(self, line: Found) -> None:
+        """A line of YAML."""
+        if line.kind == "stressor":
+            self.stressor = line["stressor"].replace("_", "-")
+        elif line.kind == "value" and self.stressor:
+            if line["key"] == "bogo-ops":
+                self.add(OPS, float(line.whole("value")), self.stressor)
+            elif metric := KEYS.get(line["key"]):
+                self.add(metric, line.number("value", decimals=6), self.stressor)
+
+    def read_text(self, line: Found) -> None:
+        """A line of text: the heading of the table, a row, or what went wrong."""
+        if line.kind == "hogs":
+            hogs = _HOGS.findall(line["hogs"])
+            self.instances = {name.replace("_", "-"): int(many) for many, name in hogs}
+        elif line.kind == "head":
+            self.columns = _columns(line["head"], ("real", "usr+sys"))
+        elif line.kind == "under" and self.columns:
+            if len(order := tuple(_RATE.findall(line["under"]))) == 2:
+                self.columns = _columns(" ".join(self.columns), order)
+        elif line.kind == "row":
+            self.read_row(line)
+        elif line.kind == "failed":
+            if line.whole("count"):
+                _mark_printed(line, self.run)
+        elif line.kind == "trouble" or line["result"]:
+            _mark_printed(line, self.run)
+
 
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each table, or for each YAML file without its table."""
     reports = [Report()]
     for line in LINES(output):
+        report = reports[-1]
         if line.kind in {"yaml", "stressor", "value"}:
-            _read_yaml(line, reports)
+            if line.kind == "yaml" or not report.is_yaml:
+                keep(reports, Report(is_yaml=True))
+            reports[-1].read_yaml(line)
         elif line.kind == "version":
-            reports[-1].run.tool_version = line["version"]
+            report.run.tool_version = line["version"]
         else:
-            _read_text(line, reports)
+            is_begun = report.is_yaml or report.run
+            if line.kind == "hogs" or (line.kind == "head" and is_begun):
+                # The hogs were dispatched above the heading.
+                instances = report.instances if line.kind == "head" else {}
+                keep(reports, Report(instances=instances))
+            reports[-1].read_text(line)
 
     runs: list[Draft] = []
     table: Report | None = None
@@ -133,42 +169,6 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     )
 
 
-def _read_yaml(line: Found, reports: list[Report]) -> None:
-    if line.kind == "yaml" or not reports[-1].is_yaml:
-        keep(reports, Report(is_yaml=True))
-    report = reports[-1]
-    if line.kind == "stressor":
-        report.stressor = line["stressor"].replace("_", "-")
-    elif line.kind == "value" and report.stressor:
-        if line["key"] == "bogo-ops":
-            report.add(OPS, float(line.whole("value")), report.stressor)
-        elif metric := KEYS.get(line["key"]):
-            report.add(metric, line.number("value", decimals=6), report.stressor)
-
-
-def _read_text(line: Found, reports: list[Report]) -> None:
-    report = reports[-1]
-    if line.kind == "hogs" or (line.kind == "head" and (report.is_yaml or report.run)):
-        instances = report.instances if line.kind == "head" else {}
-        report = Report(instances=instances)
-        keep(reports, report)
-    if line.kind == "hogs":
-        hogs = _HOGS.findall(line["hogs"])
-        report.instances = {name.replace("_", "-"): int(many) for many, name in hogs}
-    elif line.kind == "head":
-        report.columns = _columns(line["head"], ("real", "usr+sys"))
-    elif line.kind == "under" and report.columns:
-        if len(order := tuple(_RATE.findall(line["under"]))) == 2:
-            report.columns = _columns(" ".join(report.columns), order)
-    elif line.kind == "row":
-        report.read_row(line)
-    elif line.kind == "failed":
-        if line.whole("count"):
-            _mark_printed(line, report.run)
-    elif line.kind == "trouble" or line["result"]:
-        _mark_printed(line, report.run)
-
-
 def _mark_printed(line: Found, run: Draft) -> None:
     is_doubt = line["what"] in {"metrics untrustworthy", "skipped"}
     printed = Sentence('stress-ng printed "{text}".', text=line.text.strip())
@@ -177,7 +177,7 @@ def _mark_printed(line: Found, run: Draft) -> None:
 
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:
     """The names of the columns, up to the first that is unknown."""
-    rates = iter([WALL if each == "real" else CPU for each in order])
+    rates = iter([WALL if clock == "real" else CPU for clock in order])
     head = head.replace(CPU, "bogo ops/s").replace(WALL, "bogo ops/s")
     names: list[str] = []
     for name in _COLUMN.findall(head):

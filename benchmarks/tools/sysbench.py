@@ -63,7 +63,8 @@ LINES: Final = Scanner(
     block=rf"Block size (?P<block>\d\S*+){_END}",
     total=r"(?P<total>\d\S*+) total file size",
     io=r"Using (?P<io>[^\n]{1,20}) I/O mode",
-    eps=r"events(?: per second|/s \(eps\)): *+(?P<eps>\S+)",
+    cpu_eps=r"events per second: *+(?P<cpu_eps>\S+)",
+    eps=r"events/s \(eps\): *+(?P<eps>\S+)",
     time=rf"(?:total time|time elapsed): *+(?P<time>\S+?)s{_END}",
     events=rf"total number of events: *+(?P<events>\S+){_END}",
     latency=r"(?P<which>min|avg|max|(?:approx\. +)?\d+(?:st|nd|rd|th)? percentile): *+"
@@ -130,14 +131,16 @@ SETTINGS: Final[dict[str, tuple[str, Callable[[Found], Parameter]]]] = {
     "total": ("total", lambda line: _size(line["total"])),
     "io": ("io", lambda line: line["io"]),
 }
-# What one line tells as a number: its group, its metric and unit.
-NUMBERS: Final = {
-    "events": ("events", "events", ""),
-    "operations": ("per_s", "memory operation rate", "1/s"),
-    "transferred": ("mib", "memory throughput", "MiB/s"),
-    "requests": ("requests", "file request rate", "1/s"),
+# What one line tells as a number: its group, its decimals, its metric and unit.
+NUMBERS: Final[dict[str, tuple[str, int | None, str, str]]] = {
+    "events": ("events", None, "events", ""),
+    "cpu_eps": ("cpu_eps", 2, "CPU event rate", "1/s"),
+    "eps": ("eps", 2, "event rate", "1/s"),
+    "operations": ("per_s", None, "memory operation rate", "1/s"),
+    "transferred": ("mib", None, "memory throughput", "MiB/s"),
+    "requests": ("requests", None, "file request rate", "1/s"),
 }
-# The same of files, where 0 is a way that was not tested; with the decimals.
+# The same of files, where 0 is a way that was not tested.
 FILE_NUMBERS: Final[dict[str, tuple[tuple[str, int | None, str, str], ...]]] = {
     "each": (("each_rate", 2, "{each} rate", "1/s"),),
     "moved": (("moved_rate", 2, "{moved} throughput", "MiB/s"),),
@@ -185,13 +188,13 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 def _called(command: str) -> dict[str, Parameter]:
     """What only the command tells: the test, its script, a random access."""
-    found = _COMMAND.search(command)
-    if found is None:
+    called = _COMMAND.search(command)
+    if called is None:
         return {}
-    if found["script"]:
-        return {"test": "oltp", "script": found["script"]}
-    is_random = found["test"] == "memory" and _RANDOM.search(command)
-    return {"test": found["test"]} | ({"access": "random"} if is_random else {})
+    if called["script"]:
+        return {"test": "oltp", "script": called["script"]}
+    is_random = called["test"] == "memory" and _RANDOM.search(command)
+    return {"test": called["test"]} | ({"access": "random"} if is_random else {})
 
 
 def _read_setting(line: Found, run: Draft) -> None:
@@ -224,17 +227,13 @@ def _read_setting(line: Found, run: Draft) -> None:
 
 
 def _read_result(line: Found, run: Draft) -> None:
+    for group, decimals, pattern, unit in FILE_NUMBERS.get(line.kind, ()):
+        if line[group] and (value := line.number(group, decimals)):
+            metric = pattern.format_map(line).replace("written", "write")
+            run.add(metric, value, unit)
     if line.kind in NUMBERS:
-        group, metric, unit = NUMBERS[line.kind]
-        run.add(metric, line.number(group), unit)
-    elif line.kind in FILE_NUMBERS:
-        for group, decimals, pattern, unit in FILE_NUMBERS[line.kind]:
-            if line[group] and (value := line.number(group, decimals)):
-                metric = pattern.format_map(line).replace("written", "write")
-                run.add(metric, value, unit)
-    elif line.kind == "eps":
-        metric = "CPU event rate" if "per second" in line.text else "event rate"
-        run.add(metric, line.number("eps", 2), "1/s")
+        group, decimals, metric, unit = NUMBERS[line.kind]
+        run.add(metric, line.number(group, decimals), unit)
     elif line.kind == "time" and "checkpoints" not in run.facts:
         # It runs since the start, also where the counters do not.
         run.add("total time", line.number("time"), "s")
@@ -247,20 +246,18 @@ def _read_result(line: Found, run: Draft) -> None:
         unit = line["latency_unit"] or "ms"
         run.add(f"request latency {name}", line.number("latency", 2), unit, **case)
     elif line.kind == "rate":
-        _read_count(line, run)
+        what, count = line["what"], line.number("n")
+        run.add(what, count, "")
+        if what in _RATES:
+            run.add(_RATES[what], line.number("rate"), "1/s")
+        if what in _DOUBTS and count:
+            counted = Sentence(
+                "sysbench counted {count:g} {what}.", count=count, what=what
+            )
+            run.mark(what.replace(" ", "_"), counted)
     elif line.kind == "sum":
         unit = f"{line['sum_unit']}iB/s" if line["sum_unit"] else "B/s"
         run.add("file throughput", line.number("sum"), unit)
-
-
-def _read_count(line: Found, run: Draft) -> None:
-    what, count = line["what"], line.number("n")
-    run.add(what, count, "")
-    if what in _RATES:
-        run.add(_RATES[what], line.number("rate"), "1/s")
-    if what in _DOUBTS and count:
-        counted = Sentence("sysbench counted {count:g} {what}.", count=count, what=what)
-        run.mark(what.replace(" ", "_"), counted)
 
 
 TOOL = Tool(

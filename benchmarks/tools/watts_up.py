@@ -73,14 +73,14 @@ class Log:
 
     def take_alike(self, chunk: str) -> bool:
         """Take a chunk all at once, if every line of it is a packet with a power."""
-        found = _ALIKE.findall(chunk)
-        if self.names[0] != "W" or len(found) != lines_of(chunk):
+        packets = _ALIKE.findall(chunk)
+        if self.names[0] != "W" or len(packets) != lines_of(chunk):
             return False
-        if any(rest.count(",") + 2 != int(many) for _, many, _, rest in found):
+        if any(rest.count(",") + 2 != int(many) for _, many, _, rest in packets):
             return False
-        if any(at for at, *_ in found):
+        if any(at for at, *_ in packets):
             return False
-        self.watts.extend(int(power) / TENTHS for _, _, power, _ in found)
+        self.watts.extend(int(power) / TENTHS for _, _, power, _ in packets)
         return True
 
     def take_packet(self, line: Found) -> None:
