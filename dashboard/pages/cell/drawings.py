@@ -169,7 +169,8 @@ def _summary(side: Side, cell: Cell) -> dict[str, str]:
         _("Mean"): number(mean.mean if mean else None, side.unit),
         _("95 % interval of the mean"): spanned(mean.low, mean.high) if mean else NONE,
         _("Hodges-Lehmann, from 10 runs on"): number(paired, side.unit),
-        _("Two speeds"): ", ".join(speed.label for speed in side.speeds) or NONE,
+        _("Bimodal (two speeds)"): ", ".join(speed.label for speed in side.speeds)
+        or NONE,
         _("Outliers"): "; ".join(f"{at + 1}. {texts[at]}" for at in side.outliers)
         or NONE,
     }
