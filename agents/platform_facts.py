@@ -63,9 +63,8 @@ def printable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [printable(each) for each in value]
     if isinstance(value, str):
-        return _UNPRINTABLE.sub(_escaped, value.rstrip("\0"))
+        return _UNPRINTABLE.sub(
+            lambda sign: sign.group().encode("unicode_escape").decode("ascii"),
+            value.rstrip("\0"),
+        )
     return value
-
-
-def _escaped(found: Any) -> str:
-    return str(found.group(0).encode("unicode_escape").decode("ascii"))

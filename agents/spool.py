@@ -106,7 +106,13 @@ class Spool:
 
     def bytes_held(self) -> int:
         """Return the size of all that is kept here, rejected runs included."""
-        return sum(_size_of(path) for path in self._paths())
+        held = 0
+        for path in self._paths():
+            try:
+                held += os.stat(path).st_size if os.path.isfile(path) else 0
+            except OSError:  # sent by another process meanwhile
+                continue
+        return held
 
     def _rejected_path(self, key: str) -> str:
         return os.path.join(self.rejected_folder, key + ".json")
@@ -136,10 +142,3 @@ def _changed_at(path: str) -> float:
         return os.stat(path).st_mtime
     except OSError:  # sent by another process meanwhile
         return 0.0
-
-
-def _size_of(path: str) -> int:
-    try:
-        return os.stat(path).st_size if os.path.isfile(path) else 0
-    except OSError:
-        return 0

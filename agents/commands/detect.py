@@ -24,16 +24,13 @@ def run(options: argparse.Namespace) -> int:
     evidence = facts.pop("evidence")
     if options.evidence:
         facts["evidence"] = evidence
-    shown = (
-        json.dumps(facts, indent=1, sort_keys=True) if options.json else _text(facts)
-    )
+    if options.json:
+        shown = json.dumps(facts, indent=1, sort_keys=True)
+    else:
+        sentence = facts.pop("platform")["sentence"]
+        shown = "\n".join([sentence, "", *_lines(facts, "")])
     Console().result(shown)
     return exits.DONE
-
-
-def _text(facts: Dict[str, Any]) -> str:
-    sentence = facts.pop("platform")["sentence"]
-    return "\n".join([sentence, "", *_lines(facts, "")])
 
 
 def _lines(facts: Dict[str, Any], indent: str) -> Iterator[str]:

@@ -11,7 +11,6 @@ registers the machine; on a machine without a hypervisor its facts go with it.
 
 import argparse
 import sys
-from typing import Any, Dict
 
 from agents import exits
 from agents.console import Console
@@ -60,9 +59,17 @@ def run(options: argparse.Namespace) -> int:
     if enrolment.host:
         # Register the machine; one that is there already is fine, whatever it states.
         from agents.client import RefusedError
+        from agents.platform_facts import gather_platform
 
+        facts = gather_platform()
+        is_guest = bool(facts.pop("platform")["layers"])
+        # Steal counts on: the same machine would look like another.
+        for name in ("evidence", "agent", "steal"):
+            facts.pop(name, None)
+        # A guest's facts are not the machine's, so they stay with its runs.
+        host = {"slug": enrolment.host, "facts": {} if is_guest else facts}
         try:
-            client.register_host(_host(enrolment.host))
+            client.register_host(host)
             console.say("Registered: %s" % enrolment.host)
         except RefusedError as refused:
             if refused.code != "host_exists":
@@ -73,15 +80,3 @@ def run(options: argparse.Namespace) -> int:
             )
     console.say("The token may upload. Written: %s" % save_enrolment(enrolment))
     return exits.DONE
-
-
-def _host(slug: str) -> Dict[str, Any]:
-    """A guest's facts are not the machine's, so they stay with its runs."""
-    from agents.platform_facts import gather_platform
-
-    facts = gather_platform()
-    platform = facts.pop("platform")
-    facts.pop("evidence")
-    facts.pop("agent")
-    facts.pop("steal", None)  # counts on: the same machine would look like another
-    return {"slug": slug, "facts": {} if platform["layers"] else facts}

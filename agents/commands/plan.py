@@ -16,11 +16,11 @@ detected here, and has to be one of the plan's.
 import argparse
 import signal
 import socket
-from typing import Any, Dict, List
 
 from agents import exits
 from agents.console import Console, seconds, whole
 from agents.documents import add_system_arguments, described_system, own_clock
+from agents.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +44,9 @@ def run(options: argparse.Namespace) -> int:
     from agents.client import Client
     from agents.home import load_enrolment, open_spool
     from agents.measuring.bracket import TimePath
+    from agents.measuring.runners import steps_of
     from agents.planning.barrier import PlanServer
-    from agents.planning.following import Follower, Slot
+    from agents.planning.following import Follower, Slot, wishes_of
     from agents.platform_facts import gather_platform
     from agents.sending import deliver_and_say
 
@@ -57,8 +58,14 @@ def run(options: argparse.Namespace) -> int:
     joined = server.join(options.name or socket.gethostname(), system)
     console.say("Slot %(number)d (%(name)s) of %(system)s." % joined)
     time_server = options.time_server or enrolment.time_server
-    signal.signal(signal.SIGTERM, _interrupt)
-    _prepare(joined["work"], time_server, console)
+    # SIGTERM ends the program that runs, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Say now what is missing, and compile now what is compiled.
+    for work in joined["work"]:
+        try:
+            steps_of(work["tool"], wishes_of(work["options"], time_server))
+        except UsageError as error:
+            console.complain(str(error))
     slot = Slot(
         study=joined["study"],
         system=joined["system_id"],
@@ -70,21 +77,3 @@ def run(options: argparse.Namespace) -> int:
     failed = Follower(server, joined["id"], slot, spool).follow()
     sent = deliver_and_say(enrolment, spool, console)
     return sent or (exits.FAILED if failed else exits.DONE)
-
-
-def _prepare(work: List[Dict[str, Any]], time_server: str, console: Console) -> None:
-    """Say now what is missing, and compile now what is compiled."""
-    from agents.errors import UsageError
-    from agents.measuring.runners import steps_of
-    from agents.planning.following import wishes_of
-
-    for each in work:
-        try:
-            steps_of(each["tool"], wishes_of(each["options"], time_server))
-        except UsageError as error:
-            console.complain(str(error))
-
-
-def _interrupt(*_: Any) -> None:
-    """Let SIGTERM end the program that runs, as Ctrl-C does."""
-    raise KeyboardInterrupt

@@ -17,7 +17,6 @@ import argparse
 import os
 import sys
 import time
-from typing import Dict
 
 from agents import exits
 from agents.console import Console
@@ -58,7 +57,12 @@ def run(options: argparse.Namespace) -> int:
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
     for name, text in texts:
-        stated = dict(facts, file=_file_facts(name))
+        file_facts = {"name": "standard input"}
+        if name != "-":
+            changed = time.gmtime(os.stat(name).st_mtime)
+            changed_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", changed)
+            file_facts = {"name": os.path.basename(name), "changed at": changed_at}
+        stated = dict(facts, file=file_facts)
         key = spool.save(upload(text, study, system, stated, given))
         console.progress("kept %s as %s" % (name, key))
     if options.later:
@@ -80,13 +84,3 @@ def _read(name: str) -> str:
     if not content.strip():
         raise UsageError("%s is empty." % name)
     return decoded(content)
-
-
-def _file_facts(name: str) -> Dict[str, str]:
-    if name == "-":
-        return {"name": "standard input"}
-    changed = time.gmtime(os.stat(name).st_mtime)
-    return {
-        "name": os.path.basename(name),
-        "changed at": time.strftime("%Y-%m-%dT%H:%M:%SZ", changed),
-    }

@@ -14,7 +14,7 @@ order. A step that fails sends nothing and the others go on.
 import argparse
 import os
 import uuid
-from typing import Any, Dict, List
+from typing import Any, List
 
 from agents import exits
 from agents.console import Console, whole
@@ -49,12 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--peer", default="", metavar="HOST", help="the machine network tools talk to"
     )
     parser.add_argument("--device", default="", help="the disk that hdparm reads")
-    _add_kernel_arguments(parser)
     parser.add_argument("--later", action="store_true", help="send nothing now")
     add_describing_arguments(parser)
-
-
-def _add_kernel_arguments(parser: argparse.ArgumentParser) -> None:
     kernels = parser.add_argument_group("virtlab-linpack and virtlab-memory")
 
     def word(name: str, metavar: str, says: str, **more: Any) -> None:
@@ -81,13 +77,16 @@ def run(options: argparse.Namespace) -> int:
     enrolment = load_enrolment()
     steps = _steps(options, enrolment.time_server)
     facts = gather_platform()
+    given = described_run(options)
+    given["session"] = given["session"] or "agent-" + uuid.uuid4().hex[:12]
+    given["clock"] = own_clock(facts)  # the tools time themselves
     job = Job(
         steps=steps,
         path=TimePath(enrolment.time_server or enrolment.server),
         study=study_of(options, enrolment.study),
         system=described_system(options, facts, enrolment.host),
         facts=facts,
-        given=_given(options, facts),
+        given=given,
     )
     spool, console = open_spool(), Console()
     with Quiet():
@@ -123,11 +122,3 @@ def _steps(options: argparse.Namespace, time_server: str) -> List[Any]:
     if missing:
         raise UsageError("\n".join(missing))
     return steps
-
-
-def _given(options: argparse.Namespace, facts: Dict[str, Any]) -> Dict[str, Any]:
-    """The tools time themselves: by the guest's clock, or by the machine's own."""
-    given = described_run(options)
-    given["session"] = given["session"] or "agent-" + uuid.uuid4().hex[:12]
-    given["clock"] = own_clock(facts)
-    return given

@@ -7,7 +7,6 @@ spool retry [KEY ...]   let refused runs wait again (all of them unless named)
 """
 
 import argparse
-from typing import Any
 
 from agents import exits
 from agents.console import Console
@@ -20,45 +19,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from agents.home import open_spool
+    from agents.home import load_enrolment, open_spool
 
     if options.keys and options.action != "retry":
         raise UsageError("Keys are for retry.")
-    actions = {"list": _list, "send": _send, "rejected": _rejected}
-    spool = open_spool()
-    if options.action == "retry":
-        return _retry(spool, options.keys)
-    return actions[options.action](spool)
+    spool, console = open_spool(), Console()
+    if options.action == "send":
+        from agents.sending import deliver_and_say
 
-
-def _list(spool: Any) -> int:
-    console = Console()
-    for key in spool.waiting():
-        console.result(key)
-    held, most = spool.bytes_held() / 1e6, spool.most_bytes / 1e6
-    console.say("%d wait, %.1f of %.0f MB." % (len(spool.waiting()), held, most))
-    return exits.DONE
-
-
-def _send(spool: Any) -> int:
-    from agents.home import load_enrolment
-    from agents.sending import deliver_and_say
-
-    return deliver_and_say(load_enrolment(), spool, Console())
-
-
-def _rejected(spool: Any) -> int:
-    for rejected in spool.rejected():
-        Console().result("%s\n%s\n" % (rejected.key, rejected.reason))
-    return exits.DONE
-
-
-def _retry(spool: Any, keys: Any) -> int:
-    known = [rejected.key for rejected in spool.rejected()]
-    unknown = [key for key in keys if key not in known]
-    if unknown:
-        raise UsageError("No rejected run has the key %s." % unknown[0])
-    for key in keys or known:
-        spool.retry(key)
-    Console().say("%d wait again." % len(keys or known))
+        return deliver_and_say(load_enrolment(), spool, console)
+    if options.action == "list":
+        for key in spool.waiting():
+            console.result(key)
+        held, most = spool.bytes_held() / 1e6, spool.most_bytes / 1e6
+        console.say("%d wait, %.1f of %.0f MB." % (len(spool.waiting()), held, most))
+    elif options.action == "rejected":
+        for rejected in spool.rejected():
+            console.result("%s\n%s\n" % (rejected.key, rejected.reason))
+    else:
+        known = [rejected.key for rejected in spool.rejected()]
+        unknown = [key for key in options.keys if key not in known]
+        if unknown:
+            raise UsageError("No rejected run has the key %s." % unknown[0])
+        for key in options.keys or known:
+            spool.retry(key)
+        console.say("%d wait again." % len(options.keys or known))
     return exits.DONE

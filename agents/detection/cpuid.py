@@ -73,16 +73,11 @@ def _by_machine_code() -> Optional[Cpuid]:
         ctypes = importlib.import_module("ctypes")
         code = machine_code(sys.maxsize > 2**32, os.name == "nt")
         place = _executable_on_windows if os.name == "nt" else _executable
-        return _caller(ctypes, *place(ctypes, code))
+        address, page = place(ctypes, code)
+        whole = ctypes.c_uint32
+        call = ctypes.CFUNCTYPE(None, whole, whole, ctypes.POINTER(whole))(address)
     except (ImportError, OSError, AttributeError):
         return None
-
-
-def _caller(ctypes: Any, address: int, page: Any) -> Cpuid:
-    shape = ctypes.CFUNCTYPE(
-        None, ctypes.c_uint32, ctypes.c_uint32, ctypes.POINTER(ctypes.c_uint32)
-    )
-    call = shape(address)
 
     def cpuid(leaf: int) -> Registers:
         found = (ctypes.c_uint32 * 4)()

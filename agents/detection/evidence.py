@@ -5,7 +5,7 @@ a guest of years ago is judged by the same rules as today's.
 """
 
 import os
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional
 
 from agents.detection import cpuid as cpuid_module
 from agents.files import link_of, names_in, text_of
@@ -77,7 +77,7 @@ def of_files(root: str = "/") -> Evidence:
         "sys_hypervisor": {each: text("sys/hypervisor/" + each) for each in _XEN},
         "clocksource": text(_CLOCKSOURCE + "current_clocksource"),
         "clocksources": text(_CLOCKSOURCE + "available_clocksource"),
-        "proc_xen": _listing(at("proc/xen")),
+        "proc_xen": os.path.isdir(at("proc/xen")) and names_in(at("proc/xen")),
         "xen_cap": text("proc/xen/capabilities"),
         "proc_vz": os.path.exists(at("proc/vz")),
         "proc_bc": os.path.exists(at("proc/bc")),
@@ -116,7 +116,3 @@ def of_programs() -> Evidence:
         "systemd-detect-virt": output_of(["systemd-detect-virt", "--vm"]),
         "systemd-detect-virt -c": output_of(["systemd-detect-virt", "--container"]),
     }
-
-
-def _listing(folder: str) -> Union[bool, List[str]]:
-    return names_in(folder) if os.path.isdir(folder) else False

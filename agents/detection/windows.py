@@ -42,18 +42,14 @@ def evidence_of_windows() -> Dict[str, Any]:
 
 def facts_of_windows() -> Dict[str, Any]:
     """Return the host facts that Windows tells without further programs."""
+    ctypes = importlib.import_module("ctypes")
+    kib = ctypes.c_ulonglong(0)
+    kernel = ctypes.windll.kernel32
+    is_known = kernel.GetPhysicallyInstalledSystemMemory(ctypes.byref(kib))
     return {
         "cpu model": value_of(CPU, "ProcessorNameString"),
         "cpu nominal MHz": value_of(CPU, "~MHz"),
         "kernel": platform.version(),
         "distribution": value_of(WINDOWS, "ProductName"),
-        "memory bytes": _memory_bytes(),
+        "memory bytes": int(kib.value) * 1024 if is_known else None,
     }
-
-
-def _memory_bytes() -> Optional[int]:
-    ctypes = importlib.import_module("ctypes")
-    kib = ctypes.c_ulonglong(0)
-    kernel = ctypes.windll.kernel32
-    known = kernel.GetPhysicallyInstalledSystemMemory(ctypes.byref(kib))
-    return int(kib.value) * 1024 if known else None

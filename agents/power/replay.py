@@ -118,17 +118,11 @@ def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
             continue
         if moment is None or len(cells) < 2:
             raise UsageError("Line %d is no row of a time and watts." % number)
-        yield number, moment, _watts_of(cells[1], units, number)
-
-
-def _watts_of(cell: str, units: _Units, line: int) -> Optional[float]:
-    """Return the watts of a cell; 0 W of a machine that runs is no reading."""
-    if not cell:
-        return None
-    number = _number(cell)
-    if number is None:
-        raise UsageError('Line %d: "%s" are no watts.' % (line, cell[:40]))
-    return number * units.watts or None
+        power = _number(cells[1])
+        if power is None and cells[1]:
+            raise UsageError('Line %d: "%s" are no watts.' % (number, cells[1][:40]))
+        # 0 W of a machine that runs is no reading.
+        yield number, moment, (power or 0.0) * units.watts or None
 
 
 def _number(cell: str) -> Optional[float]:
