@@ -76,7 +76,12 @@ ROUTES: Final[dict[str, Route]] = {
         ),
     ),
     # Of one system alone there is nothing to compare: on to the comparison of all.
-    "direct": Route(walked=(f"{XEN}direct/?pin={{one}},{{other}}",), own=(302, 302)),
+    "direct": Route(
+        walked=(f"{XEN}direct/?pin={{one}},{{other}}",),
+        counted=("direct/?pin={one},{other}",),
+        own=(302, 302),
+        is_kept=True,
+    ),
     "factor-effects": tab(
         f"{ESXI}factor-effects/?component=network",
         f"{BARE}factor-effects/",

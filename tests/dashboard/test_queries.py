@@ -90,8 +90,11 @@ def drawn(at):
 
 def asked(client, page):
     cell = Cell.objects.filter(system__hypervisor="Xen").earliest("pk")
+    guests = System.objects.filter(hypervisor="Xen").order_by("pk")
     run, plan = Run.objects.earliest("pk"), Plan.objects.latest("pk")
-    address = page.format(cell=cell.pk, system=cell.system_id, run=run.pk, plan=plan.pk)
+    one, other = guests.values_list("pk", flat=True)[:2]
+    ids = {"system": one, "one": one, "other": other, "cell": cell.pk}
+    address = page.format(**ids, run=run.pk, plan=plan.pk)
     with CaptureQueriesContext(connection) as found:
         answer = client.get(address)
         answer.getvalue()

@@ -1,0 +1,243 @@
+"""Comparing in a real browser: choosing, searching, pinning, energy, the keyboard."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.dashboard import browsing
+from tests.dashboard.browser.site import (
+    COMPARE,
+    ENERGY,
+    draw_all,
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+
+def cell_texts(page):
+    return page.locator(".cell b").all_inner_texts()
+
+
+def test_choosing_in_a_menu_changes_the_table_and_the_address(visit):
+    page = visit.open(COMPARE)
+
+    assert not page.get_by_role("button", name="Compare").is_visible()
+    page.get_by_label("Component").select_option("network")
+    expect(page.locator(".group")).to_have_count(1)
+
+    assert browsing.query(page)["component"] == "network"
+    assert browsing.query(page)["scenario"] == "single"
+    assert "0.247" in cell_texts(page)
+    expect(page.locator("[data-status]")).to_contain_text("4 cases")
+    shown = cell_texts(page)
+    page.reload()
+    assert cell_texts(page) == shown
+    assert visit.errors == []
+
+
+def test_going_back_shows_what_was_there_before(visit):
+    page = visit.open(COMPARE)
+    before = cell_texts(page)
+
+    page.get_by_label("Component").select_option("CPU")
+    expect(page.locator(".group")).to_have_count(1)
+    page.go_back()
+    expect(page.locator(".group")).to_have_count(4)
+
+    assert cell_texts(page) == before
+    assert page.get_by_label("Component").input_value() == ""
+
+
+def test_everything_works_without_scripts(chromium, site):
+    with browsing.window(chromium, site, java_script_enabled=False) as visit:
+        page = visit.context.new_page()
+        page.goto(site + COMPARE)
+
+        page.get_by_label("Component").select_option("network")
+        page.get_by_role("button", name="Compare").click()
+
+        assert "component=network" in page.url
+        assert "0.247" in cell_texts(page)
+        assert page.locator("[data-chart] .chart-picture").is_visible()
+        assert not page.locator("[data-chart] button").first.is_visible()
+        assert not page.locator("[data-theme-toggle]").is_visible()
+        page.get_by_role("link", name=re.compile("^0.247")).first.click()
+        assert page.get_by_text("52.97 MB/s").first.is_visible()
+
+
+def test_the_wait_can_be_taken_off_the_energy(visit):
+    page = visit.open(ENERGY)
+    page.get_by_label("Idle power (W)").fill("110")
+    page.get_by_role("button", name="Subtract idle power").click()
+    draw_all(page, 4)
+
+    assert browsing.query(page) == {"waiting": "110"}
+    expect(page.get_by_role("table").first).to_contain_text("44,021\xa0J")
+    assert page.locator(".drawing").first.locator(".barlayer .point").count() == 12
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def test_cells_can_show_the_energy_of_the_work(visit):
+    page = visit.open("/studies/alpha-lab/uoc-2012-kvm/compare/")
+    page.get_by_label("Cells show").select_option("Energy per work")
+
+    expect(page.locator("#comparison")).to_contain_text("46,767")
+    assert browsing.query(page)["show"] == "energy"
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def test_who_switches_to_energy_gets_energy_everywhere(visit):
+    page = visit.open("/studies/alpha-lab/uoc-2012-kvm/compare/")
+    page.get_by_label("Cells show").select_option("Energy per work")
+    expect(page.locator("#comparison")).to_contain_text("46,767")
+
+    page.locator("[data-tools] td").first.get_by_text("baseline").click()
+    page.get_by_role("link", name="0.842").first.hover()
+    card = page.locator("#cell-card")
+    expect(card).to_contain_text("0.842 times the energy for the same work")
+    expect(card).to_contain_text("39,384\xa0J, single run")
+    browsing.draw_chart(page)
+    assert "Energy" in page.locator(".chart .xtitle").text_content()
+
+    for at in (1, 0):
+        page.locator("[data-tools] td").nth(at).get_by_text("compare").click()
+    expect(page.locator(".direct-table")).to_contain_text("46,767\xa0J")
+    page.locator(".direct-table a").first.click()
+    expect(page.get_by_text("0.842 times the energy of the baseline")).to_be_visible()
+    page.get_by_role("link", name="Back to the comparison").click()
+    assert browsing.query(page)["show"] == "energy"
+    assert browsing.violations(page) == []
+    assert visit.errors == []
+
+
+def test_a_study_without_power_leads_back_to_efficiency(visit):
+    page = visit.open(f"{COMPARE}?show=energy")
+    expect(page.locator("#comparison")).to_contain_text("No power was measured")
+    page.get_by_role("link", name="Show relative performance instead").click()
+    expect(page.locator("table.grid")).to_be_visible()
+    assert visit.errors == []
+
+
+def test_the_table_scrolls_in_its_region_under_a_head_that_stays(visit):
+    page = visit.open(COMPARE)
+    region = page.get_by_role("group", name=re.compile("Ratio to the baseline"))
+    head, first = page.locator(".platform").first, page.locator(".case").first
+    region.focus()
+    top, left = head.bounding_box()["y"], first.bounding_box()["x"]
+
+    region.evaluate("(region) => region.scrollTo(400, 300)")
+
+    assert region.evaluate("(region) => region.scrollTop") == 300
+    assert head.bounding_box()["y"] == pytest.approx(top, abs=1)
+    assert first.bounding_box()["x"] == pytest.approx(left, abs=1)
+    assert page.evaluate("scrollX") == 0
+
+
+def test_the_keyboard_reaches_everything(visit):
+    page = visit.open(COMPARE)
+    focused = page.locator(":focus")
+
+    page.keyboard.press("Tab")
+    assert focused.inner_text() == "Skip to content"
+    page.keyboard.press("Enter")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if focused.get_attribute("class") == "scroll comparison":
+            break
+    page.keyboard.press("Tab")
+
+    assert focused.evaluate("(element) => element.matches('td.cell a')")
+    outline = focused.evaluate("(element) => getComputedStyle(element).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/cells/\d+/"))
+
+
+def test_arrow_keys_move_between_cells_and_a_card_tells_more(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+    page.locator(".comparison").focus()
+    page.keyboard.press("Tab")
+    place = """[
+        document.activeElement.closest("td").cellIndex,
+        document.activeElement.closest("tr").rowIndex,
+    ]"""
+    column, row = page.evaluate(place)
+
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+
+    assert page.evaluate(place) == [column + 1, row + 1]
+    expect(page.locator("#cell-card")).to_be_visible()
+    assert page.locator(":focus").get_attribute("aria-describedby") == "cell-card"
+    page.keyboard.press("Escape")
+    assert not page.locator("#cell-card").is_visible()
+    page.keyboard.press("Control+Home")
+    assert page.evaluate(place) == [column, row]
+    assert visit.errors == []
+
+
+def test_searching_hides_rows_at_once_and_stands_in_the_address(visit):
+    page = visit.open(COMPARE)
+
+    page.get_by_label("Find rows").fill("linpack")
+
+    expect(page.locator(".case:visible")).to_have_count(2)
+    page.wait_for_url(re.compile("q=linpack"))
+    page.reload()
+    expect(page.locator(".case:visible")).to_have_count(2)
+
+
+def test_what_is_searched_for_now_is_taken_along(visit):
+    page = visit.open(f"{COMPARE}?q=linpack")
+    search, pin = page.get_by_label("Find rows"), re.compile("^Compare directly")
+
+    search.fill("ramspeed")
+    page.get_by_role("link", name=pin).nth(4).click()
+    page.wait_for_url(re.compile("pin="))
+    assert browsing.query(page)["q"] == "ramspeed"
+
+    search.fill("")
+    page.get_by_role("link", name=pin).nth(5).click()
+    page.wait_for_url(re.compile("pin=.*%2C"))
+    assert "q" not in browsing.query(page)
+
+    search.fill("linpack")
+    page.get_by_role("link", name="Show all columns").click()
+    expect(page.locator("[data-grid] .case:visible")).to_have_count(2)
+
+
+def test_two_pinned_columns_are_searched_at_once_too(visit):
+    page = visit.open(f"{COMPARE}?q=linpack")
+    for at in (4, 5):
+        page.get_by_role("link", name=re.compile("^Compare directly")).nth(at).click()
+    cases = page.locator(".direct-table tbody tr:not(.group):visible")
+
+    expect(cases).to_have_count(1)
+    page.get_by_label("Find rows").fill("linpack nowhere")
+    expect(cases).to_have_count(0)
+    expect(page.get_by_text("No row has these words.")).to_be_visible()
+    page.get_by_label("Find rows").fill("")
+    page.locator(".direct-table tbody tr:not(.group):visible").nth(8).wait_for()
+    assert visit.errors == []
+
+
+def test_a_search_that_leaves_no_ratio_leaves_no_chart(visit):
+    page = visit.open(f"{COMPARE}?q=nowhere")
+
+    expect(page.get_by_role("heading", name="Chart of the ratios")).to_have_count(0)
+    assert visit.errors == []
+
+
+def test_two_columns_are_pinned_and_let_go(visit):
+    page = visit.open(f"{COMPARE}?component=network")
+
+    page.get_by_role("link", name=re.compile("^Compare directly")).nth(4).click()
+    page.get_by_role("link", name=re.compile("^Compare directly")).nth(5).click()
+
+    assert page.locator(".direct-table tbody td .ratio").count() > 0
+    page.locator(".chip-pin").first.click()
+    expect(page.locator("[data-grid]")).to_be_visible()
+    assert browsing.violations(page) == []
