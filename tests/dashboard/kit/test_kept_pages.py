@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.shortcuts import redirect
 from django.test import Client, RequestFactory
 
-from benchmarks.models import Flag, Membership, Study
+from benchmarks.models import Cell, Flag, Membership, Study
 from dashboard.kit import kept
 from dashboard.kit.kept import Content, kept_page
 from dashboard.routes import counted
@@ -45,7 +45,9 @@ def flag(pair):
 @pytest.fixture
 def addresses(pair, flag):
     """Every page that is kept, and a part of one."""
+    native = Cell.objects.get(system__hypervisor="native").system_id
     ids = {"cell": pair.pk, "system": pair.system_id}
+    ids |= {"one": native, "other": pair.system_id}
     return [each.format(**ids) for each in counted(STUDY, is_kept=True)]
 
 
