@@ -30,7 +30,6 @@ FILTERS: dict[str, Callable[..., object]] = {
     "localized": figures.localized,
     "said": wording.said,
     "kept_words": kept_words,
-    "published_text": figures.published_text,
     "ratio": figures.ratio,
     "shade": figures.heat,
     "property_name": wording.property_name,
@@ -85,6 +84,13 @@ def moment_text(at: datetime | None) -> str:
     return _time(at.isoformat(timespec="seconds"), figures.moment_text(at))
 
 
+@register.filter
+def published_time(published: str) -> str:
+    """Return when a study was published; for programs too if it is a day or a month."""
+    text = figures.published_text(published)
+    return text if text == published else _time(published, text)
+
+
 def _time(stamp: str, text: str) -> SafeString:
     return format_html('<time datetime="{}">{}</time>', stamp, text)
 
@@ -111,6 +117,12 @@ def links(places: Iterable[tuple[str, str]]) -> SafeString:
     return SafeString(
         " · ".join(f'<a href="{escape(to)}">{escape(name)}</a>' for to, name in places)
     )
+
+
+@register.filter
+def fact_texts(facts: Iterable[Fact]) -> str:
+    """Return facts in a row: ``block size 4 KiB · 2 VMs``."""
+    return " · ".join(map(wording.fact_text, facts))
 
 
 @register.filter

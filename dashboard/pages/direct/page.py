@@ -15,7 +15,7 @@ from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.kit import figures
 from dashboard.kit.addresses import address
-from dashboard.kit.selections import ENERGY, Chooser, Selection, is_found
+from dashboard.kit.selections import ENERGY, Chooser, is_found
 from dashboard.kit.table_cells import IntervalBar, interval_bar, reach
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 from dashboard.wording.verdicts import (
@@ -49,6 +49,11 @@ class DirectRow:
     interval: str
     is_found: bool
     """Whether a search leaves it."""
+
+    @property
+    def sides(self) -> tuple[ComparisonRow | None, ComparisonRow | None]:
+        """Both measured values."""
+        return self.one, self.other
 
     @property
     def reasons(self) -> Reasons:
@@ -108,9 +113,9 @@ class DirectPage:
     def often(self) -> Reasons:
         """What keeps many cases from a verdict alike: told once, above the table."""
         judged = [row.judgement for row in self.rows if row.judgement]
-        told = Counter(reasons(it) for it in judged if not it.is_assessed)
-        said, count = next(iter(told.most_common(1)), ((), 0))
-        return said if count >= OFTEN else ()
+        counts = Counter(reasons(each) for each in judged if not each.is_assessed)
+        often, count = next(iter(counts.most_common(1)), ((), 0))
+        return often if count >= OFTEN else ()
 
     @property
     def unpinned(self) -> str:
@@ -142,71 +147,57 @@ def direct_page(study: Study, choice: Chooser) -> DirectPage:
     """Compare two systems by the runs of both; all else that was chosen counts too."""
     chosen, pinned = choice.selection, choice.pinned
     one, other = pinned
-    rows, count = _rows(study, chosen, pinned)
+    lookups: dict[str, Any] = {
+        "systems": pinned,
+        "filters": {**chosen.filters(), "system_id__in": [one.pk, other.pk]},
+        "reference": Reference.of(study, other),
+    }
+    if chosen.show == ENERGY:
+        energies = cell_energies(study, other)
+        rows = energy_rows(comparison_rows(study, **lookups), energies)
+        count = tested(energies)
+    else:
+        verdicts = study_verdicts(study, other)
+        rows = comparison_rows(study, **lookups, verdicts=verdicts)
+        count = verdicts.tested
     margin = study.equivalence_margin_percent / 100
-    judged = [said for each in rows if (said := drawn_judgement(each))]
-    table, axis = comparison_table(rows), reach(judged, margin)
+    judged = [judgement for row in rows if (judgement := drawn_judgement(row))]
+    axis = reach(judged, margin)
     groups = tuple(
-        _group(group, pinned, chosen, (margin, axis)) for group in table.groups
+        DirectGroup(
+            group,
+            tuple(
+                _row(group, row, choice, margin=margin, axis=axis) for row in group.rows
+            ),
+        )
+        for group in comparison_table(rows).groups
     )
-    found = dict(Counter(each.verdict for each in judged).most_common())
     return DirectPage(
         choice,
         one,
         other,
         groups,
-        found,
+        dict(Counter(judgement.verdict for judgement in judged).most_common()),
         count,
         figures.number(study.equivalence_margin_percent),
         comparability_words(study, systems_compared(study, one, other)),
     )
 
 
-def _rows(
-    study: Study, chosen: Selection, pinned: tuple[System, ...]
-) -> tuple[list[ComparisonRow], int]:
-    """Return the cells of both, and among how many they were tested."""
-    _one, other = pinned
-    looked_up: dict[str, Any] = {
-        "systems": pinned,
-        "filters": {**chosen.filters(), "system_id__in": [each.pk for each in pinned]},
-        "reference": Reference.of(study, other),
-    }
-    if chosen.show == ENERGY:
-        energies = cell_energies(study, other)
-        rows = comparison_rows(study, **looked_up)
-        return energy_rows(rows, energies), tested(energies)
-    verdicts = study_verdicts(study, other)
-    return comparison_rows(study, **looked_up, verdicts=verdicts), verdicts.tested
-
-
-def _group(
-    group: CaseGroup,
-    pinned: tuple[System, ...],
-    chosen: Selection,
-    scale: tuple[float, float],
-) -> DirectGroup:
-    rows = (_row(group, row, pinned, chosen, scale) for row in group.rows)
-    return DirectGroup(group, tuple(rows))
-
-
 def _row(
-    group: CaseGroup,
-    row: CaseRow,
-    pinned: tuple[System, ...],
-    chosen: Selection,
-    scale: tuple[float, float],
+    group: CaseGroup, row: CaseRow, choice: Chooser, *, margin: float, axis: float
 ) -> DirectRow:
     cells = {cell.system.id: cell for cell in row.cells if cell}
-    one, other = (cells.get(system.pk) for system in pinned)
-    said = drawn_judgement(one) if one else None
+    one, other = (cells.get(system.pk) for system in choice.pinned)
+    judgement = drawn_judgement(one) if one else None
+    show = choice.selection.show
     return DirectRow(
         row,
         one,
         other,
-        bar=interval_bar(said, *scale) if said else None,
-        judgement=said,
-        ratio=ratio_text(one, chosen.show) if one else "",
-        interval=shown_interval(one, chosen.show) if one else "",
-        is_found=is_found(chosen.q, group, row),
+        bar=interval_bar(judgement, margin, axis) if judgement else None,
+        judgement=judgement,
+        ratio=ratio_text(one, show) if one else "",
+        interval=shown_interval(one, show) if one else "",
+        is_found=is_found(choice.selection.q, group, row),
     )
