@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.client import Client
+from agents.kernels import building
 from agents.measuring.bracket import TimePath
 from agents.spool import Spool
 from agents.timing.server import TimeServer
@@ -60,6 +61,18 @@ def spool(tmp_path: Path) -> Spool:
 def no_settling(monkeypatch):
     """Nobody waits for this machine to rest; it will not."""
     monkeypatch.setattr("agents.measuring.bracket.SETTLE_S", 0)
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    """An agent's folder that keeps what was compiled, once for all tests."""
+    return tmp_path_factory.mktemp("agent")
+
+
+@pytest.fixture
+def compiled(store, monkeypatch):
+    """Take our kernels from there, for a test that only names them."""
+    monkeypatch.setattr(building, "_store", lambda: str(store / "kernels"))
 
 
 @pytest.fixture

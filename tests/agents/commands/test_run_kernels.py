@@ -40,7 +40,7 @@ def test_linpack_is_compiled_run_and_sent(call, clock, machine, server):
     assert len(run.readings) == 2 * 10 * 2
 
 
-def test_budget_and_seconds_become_words_and_limits(home):
+def test_budget_and_seconds_become_words_and_limits(home, compiled):
     (linpack,) = steps_of("virtlab-linpack", Wishes(budget_s=60))
     (memory,) = steps_of("virtlab-memory", Wishes(seconds=20))
 

@@ -1,4 +1,4 @@
-"""The kernels, compiled once for all tests, and a time server for them."""
+"""The kernels, and a time server for them."""
 
 import subprocess
 
@@ -6,12 +6,6 @@ import pytest
 
 from agents.kernels import building
 from tests.agents.conftest import telling_time
-
-
-@pytest.fixture(scope="session")
-def store(tmp_path_factory):
-    """A folder of the agent that keeps what was compiled."""
-    return tmp_path_factory.mktemp("agent")
 
 
 @pytest.fixture

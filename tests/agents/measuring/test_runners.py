@@ -7,7 +7,7 @@ from agents.measuring.runners import PROGRAMS, RUNNERS, Wishes, steps_of, versio
 
 
 @pytest.fixture(autouse=True)
-def installed(monkeypatch, home):
+def installed(monkeypatch, home, compiled):
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
 
 
