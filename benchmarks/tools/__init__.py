@@ -1,7 +1,8 @@
 """The benchmark tools Virtlab knows: a file each.
 
-To add a tool: one file, two saved outputs under ``tests/data/<slug>/``, ``make
-golden``. Nothing else. The file holds
+To add a tool: one file here, two saved outputs under ``tests/data/<slug>/``, a line for
+each in ``tests/data/README.md`` (machine, command), ``make golden``. Nothing else: the
+tests find it. The file holds
 
 - a docstring with one real line of output, and what its units mean;
 - ``LINES = Scanner(kind=pattern, ...)``: the lines that matter, or ``documents(...)``
