@@ -144,6 +144,10 @@ golden: docs ## rebuild saved answers (OpenAPI, parsed outputs), then show what 
 bench: dev ## print the speed table of this machine
 	@$(IN) -m bench
 
+.PHONY: screens
+screens: dev browser ## take pictures of all pages of `make run` into var/screens/ (URL=...)
+	$(IN) -m bench.screens $(URL)
+
 .PHONY: calibrate
 calibrate: dev ## measure how often the statistics are right (REPETITIONS=10000)
 	$(IN) -m bench.calibration --repetitions $(or $(REPETITIONS),10000) \
