@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from benchmarks.analysis.energy import MIN_COVERAGE, PerWork, per_work
+from benchmarks.analysis.energy import MIN_COVERAGE, MeterFacts, PerWork, per_work
 from benchmarks.models.lab import Agent, Lab
 from benchmarks.models.run import Run
 from benchmarks.models.sentence import SentenceField
@@ -45,6 +45,13 @@ class Meter(models.Model):
     def is_cpu_only(self) -> bool:
         """Whether it sees the processor alone: no supply, no disk, no fan."""
         return self.kind == self.Kind.RAPL
+
+    @property
+    def facts(self) -> MeterFacts:
+        """What of it matters to a ratio."""
+        # A meter that is carried from machine to machine keeps its name.
+        name = f"{self.name} of lab {self.lab_id}"
+        return MeterFacts(name, self.gain_error, self.is_cpu_only)
 
 
 class PowerChunk(models.Model):

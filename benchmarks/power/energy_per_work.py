@@ -36,7 +36,6 @@ from benchmarks.models import (
     System,
 )
 from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
-from benchmarks.power.logged_energy import meter_facts
 from benchmarks.power.meters import meter_readings
 from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import withheld_cells
@@ -174,7 +173,7 @@ def _run_powers(study: Study) -> Mapping[int, RunPower]:
     ).select_related("meter")
     covered = [row for row in rows if row.is_covered]
     for row in sorted(covered, key=lambda row: (not row.meter.is_cpu_only, -row.pk)):
-        powers[row.run_id] = RunPower(row.mean_w or 0.0, meter_facts(row.meter))
+        powers[row.run_id] = RunPower(row.mean_w or 0.0, row.meter.facts)
     return powers
 
 

@@ -13,7 +13,6 @@ from benchmarks import tools
 from benchmarks.analysis.energy import (
     WORK_TIMES,
     EnergyRatio,
-    MeterFacts,
     PerWork,
     WorkEnergy,
     energy_ratio,
@@ -102,13 +101,6 @@ def logged_energy(
     return tuple(_table(study, groups[key]) for key in sorted(groups, key=str))
 
 
-def meter_facts(meter: Meter) -> MeterFacts:
-    """Return what of a meter matters to a ratio."""
-    # A meter that is carried from machine to machine keeps its name.
-    name = f"{meter.name} of lab {meter.lab_id}"
-    return MeterFacts(name, meter.gain_error, meter.is_cpu_only)
-
-
 def _step(work: MeteredWork) -> str:
     order = work.lead.facts.get("order")
     step = order.get("step") if isinstance(order, dict) else None
@@ -122,7 +114,7 @@ def _table(study: Study, works: Sequence[MeteredWork]) -> LoggedTable:
     systems = [_system(members) for members in by_place.values()]
     systems.sort(key=lambda row: (natural(row.system.label), row.meter.name))
     base, *others = reference_first(study, systems)
-    against = meter_facts(base.meter)
+    against = base.meter.facts
     first = works[0]
     title = tools.get(first.lead.tool).title
     return LoggedTable(
@@ -134,7 +126,7 @@ def _table(study: Study, works: Sequence[MeteredWork]) -> LoggedTable:
                 replace(
                     own,
                     ratio=energy_ratio(
-                        own.per_work, base.per_work, (meter_facts(own.meter), against)
+                        own.per_work, base.per_work, (own.meter.facts, against)
                     ),
                 )
                 for own in others
