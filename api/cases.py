@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.kit.fields import Text
 from api.kit.queries import ListQuery, ToolParameter, study_parameter
-from api.kit.views import Answer, ApiView
+from api.kit.views import AddressedRow, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Case
 from benchmarks.studies.lists import find_study
@@ -17,7 +17,7 @@ from benchmarks.studies.lists import find_study
 LOOKUPS = {"tool": "tool", "metric": "metric", "component": "component"}
 
 
-class CaseSerializer(Answer):
+class CaseSerializer(AddressedRow):
     """A metric of a tool with canonical parameters, in the metric's unit."""
 
     address = "api:case"

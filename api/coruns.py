@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from api.comparisons import BETTER, FigureSerializer
 from api.kit.fields import NULLABLE, Choice
 from api.kit.queries import ToolParameter
-from api.kit.views import StudyQuery, StudyView
+from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.comparing.coruns import study_coruns
 from benchmarks.comparing.table import COMPONENTS, SCENARIOS, TOGETHER
 
@@ -151,7 +151,7 @@ class CoRunsQuery(StudyQuery):
     scenario = Choice(choices=TOGETHER, required=False)
 
 
-class CoRunsView(StudyView):
+class CoRunsView(NamedStudyView):
     """What several VMs of a system did together."""
 
     query_class = CoRunsQuery

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.kit.fields import NULLABLE
 from api.kit.queries import WholeParameter
-from api.kit.views import StudyQuery, StudyView
+from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.power.integration import MeteredWork, run_energies
 from benchmarks.power.meters import study_energy
 
@@ -123,7 +123,7 @@ class EnergyQuery(StudyQuery):
     )
 
 
-class EnergyView(StudyView):
+class EnergyView(NamedStudyView):
     """Printed totals of power meters, and the energy of the work."""
 
     query_class = EnergyQuery

@@ -10,13 +10,13 @@ from rest_framework.response import Response
 
 from api.comparisons import BETTER
 from api.kit.fields import Choice
-from api.kit.views import StudyQuery, StudyView
+from api.kit.views import NamedStudyView, StudyQuery
 from benchmarks.analysis.factor_effects.design import Factor, Term
 from benchmarks.analysis.factor_effects.effects import (
+    ContrastPoint,
     Effect,
     FactorEffects,
     Means,
-    Point,
 )
 from benchmarks.analysis.factor_effects.model import Alias
 from benchmarks.comparing.factor_effects import (
@@ -117,7 +117,7 @@ class AliasSerializer(serializers.Serializer[Alias]):
         return [names_of(term) for term in row.partners]
 
 
-class PointSerializer(serializers.Serializer[Point]):
+class PointSerializer(serializers.Serializer[ContrastPoint]):
     """A contrast on the half-normal plot; several ``terms`` are aliases.
 
     ``size`` is its absolute logarithm in units of an ordinary contrast, ``quantile``
@@ -129,10 +129,10 @@ class PointSerializer(serializers.Serializer[Point]):
     size = serializers.FloatField()
     quantile = serializers.FloatField()
 
-    def get_terms(self, row: Point) -> list[list[list[str]]]:
+    def get_terms(self, row: ContrastPoint) -> list[list[list[str]]]:
         return [names_of(term) for term in row.terms]
 
-    def get_factor(self, row: Point) -> float:
+    def get_factor(self, row: ContrastPoint) -> float:
         return exp(row.log_effect)
 
 
@@ -267,7 +267,7 @@ class FactorEffectsQuery(StudyQuery):
     )
 
 
-class FactorEffectsView(StudyView):
+class FactorEffectsView(NamedStudyView):
     """Which parameters of its systems moved a study's results."""
 
     query_class = FactorEffectsQuery

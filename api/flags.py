@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from api.kit.fields import Choice, Slug, Text
 from api.kit.queries import ListQuery, WholeParameter, study_parameter
 from api.kit.shapes import StrictSerializer, checked
-from api.kit.views import Answer, ApiView
+from api.kit.views import AddressedRow, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Flag
 from benchmarks.plausibility.checking import RULES
@@ -40,7 +40,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
 
 
-class FlagSerializer(Answer):
+class FlagSerializer(AddressedRow):
     """A doubt with its evidence: the values it rests on, and why they cannot be.
 
     Open and confirmed flags keep the verdict from the `cells` they are about, unless

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from api.kit.fields import Slug, Text
 from api.kit.queries import ListQuery
 from api.kit.shapes import JSONObject, StrictSerializer, checked
-from api.kit.views import Answer, ApiView
+from api.kit.views import AddressedRow, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Host
 from benchmarks.studies.saving import register_host
@@ -32,7 +32,7 @@ class HostInput(StrictSerializer):
     )
 
 
-class HostSerializer(Answer):
+class HostSerializer(AddressedRow):
     address = "api:host"
 
     id = serializers.IntegerField()

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.comparisons import BETTER, FigureSerializer
 from api.kit.fields import NULLABLE
-from api.kit.views import StudyView
+from api.kit.views import NamedStudyView
 from benchmarks.comparing.network import study_network
 
 
@@ -66,7 +66,7 @@ class NetworkSerializer(serializers.Serializer[Any]):
     results = NetworkMetricSerializer(many=True)
 
 
-class NetworkView(StudyView):
+class NetworkView(NamedStudyView):
     """Throughputs and latencies between named nodes."""
 
     @extend_schema(

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from api.kit.fields import NULLABLE, Choice, Number, Slug, Text, WholeNumber
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import ListOf, SmallMap, StrictSerializer, checked
-from api.kit.views import Answer, ApiView
+from api.kit.views import AddressedRow, ApiView
 from api.systems import SystemField
 from benchmarks.analysis.planning import KINDS, ORDERS
 from benchmarks.errors import NotFoundError, UnknownStudyError
@@ -144,7 +144,7 @@ def plan_fields(document: dict[str, Any]) -> dict[str, Any]:
 EXAMPLE_STOP = OpenApiExample("Stop it", value={"status": "stopped"}, request_only=True)
 
 
-class PlanSerializer(Answer):
+class PlanSerializer(AddressedRow):
     """A plan as it was asked for; ``ends_at`` is when its budget is used up."""
 
     address = "api:plan"

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.views import StudyView
+from api.kit.views import NamedStudyView
 from benchmarks.comparing.profile import study_profile
 from benchmarks.comparing.table import COMPONENTS
 
@@ -54,7 +54,7 @@ class ProfileSerializer(serializers.Serializer[Any]):
     systems = ProfileRowSerializer(many=True)
 
 
-class ProfileView(StudyView):
+class ProfileView(NamedStudyView):
     """The systems of one study."""
 
     @extend_schema(summary="Read a study's profile", responses=ProfileSerializer)

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.kit.views import StudyView
+from api.kit.views import NamedStudyView
 from benchmarks.analysis.publishing import DISCLOSURE, DISPERSION, ENOUGH_RUNS
 from benchmarks.publishing.readiness import study_assessment
 
@@ -39,7 +39,7 @@ class AssessmentSerializer(serializers.Serializer[Any]):
     )
 
 
-class PublishingView(StudyView):
+class PublishingView(NamedStudyView):
     """A study judged by the rules of publishing."""
 
     @extend_schema(

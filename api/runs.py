@@ -18,7 +18,7 @@ from api.kit.fields import Choice, Printed, Slug, Text, Timestamp, UUIDText, Who
 from api.kit.parsing import PrintedJSONParser
 from api.kit.queries import ListQuery, ToolParameter, WholeParameter, study_parameter
 from api.kit.shapes import JSONObject, ListOf, StrictSerializer, checked
-from api.kit.views import Answer, ApiView
+from api.kit.views import AddressedRow, ApiView
 from api.samples import SampleInput, SampleSerializer
 from api.systems import SYSTEM, SystemField
 from benchmarks.comparing.table import SCENARIOS
@@ -162,7 +162,7 @@ class SubmissionSerializer(serializers.Serializer[Any]):
     url = serializers.URLField()
 
 
-class RunSerializer(Answer):
+class RunSerializer(AddressedRow):
     """A run; ``samples`` is null when there are too many to show in line."""
 
     address = "api:run"

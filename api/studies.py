@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from api.kit.fields import Choice, Number, Pattern, Slug, Text, WholeNumber
 from api.kit.queries import ListQuery
 from api.kit.shapes import ListOf, Scalar, SmallMap, StrictSerializer, checked
-from api.kit.views import Answer, ApiView
+from api.kit.views import AddressedRow, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Lab, Study
 from benchmarks.studies import lists
@@ -89,7 +89,7 @@ class StudyChanges(StudyFields):
     )
 
 
-class StudySerializer(Answer):
+class StudySerializer(AddressedRow):
     address = "api:study"
 
     id = serializers.IntegerField()
@@ -127,7 +127,7 @@ class TallySerializer(serializers.Serializer[Any]):
     flags = serializers.IntegerField()
 
 
-class StudyDetail(StudySerializer):
+class StudyDetailSerializer(StudySerializer):
     """A study with its numbers; ``waiting`` is 0 once all runs are processed,
     and ``unchecked`` is 0 once the flags speak of them."""
 
@@ -182,11 +182,13 @@ class StudiesView(ApiView):
 class StudyView(ApiView):
     """One study, by its slug or as lab/slug."""
 
-    @extend_schema(summary="Read a study and its numbers", responses=StudyDetail)
+    @extend_schema(
+        summary="Read a study and its numbers", responses=StudyDetailSerializer
+    )
     def get(self, request: Request, slug: str) -> Response:
         study = lists.find_study(self.viewer, slug)
         card = lists.card_of(study)
-        return Response(self.shown(StudyDetail, study, card=card))
+        return Response(self.shown(StudyDetailSerializer, study, card=card))
 
     @extend_schema(
         summary="Change a study of the token's lab",

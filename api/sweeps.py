@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from api.comparisons import BETTER, NONE_YET, VERDICTS
 from api.kit.fields import NULLABLE
-from api.kit.views import StudyView
+from api.kit.views import NamedStudyView
 from benchmarks.comparing.sweeps import study_sweeps
 from benchmarks.comparing.table import COMPONENTS
 
@@ -70,7 +70,7 @@ class SweepsSerializer(serializers.Serializer[Any]):
     results = SweepSerializer(many=True)
 
 
-class SweepsView(StudyView):
+class SweepsView(NamedStudyView):
     """What becomes of a metric along a parameter."""
 
     @extend_schema(

@@ -13,7 +13,7 @@ from api.kit.fields import WORDS, Choice, Messages, Slug, Text, WholeNumber
 from api.kit.parsing import kind
 from api.kit.queries import ListQuery, study_parameter
 from api.kit.shapes import SmallMap, StrictSerializer, checked
-from api.kit.views import Answer, ApiView
+from api.kit.views import AddressedRow, ApiView
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Run, System
 from benchmarks.studies.lists import find_study
@@ -79,7 +79,7 @@ class SystemField(serializers.Field[Any, Any, Any, Any]):
         return SystemInput()
 
 
-class SystemSerializer(Answer):
+class SystemSerializer(AddressedRow):
     address = "api:system"
 
     id = serializers.IntegerField()

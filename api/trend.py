@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from api.comparisons import FigureSerializer
 from api.kit.fields import NULLABLE, Text
 from api.kit.queries import WholeParameter
-from api.kit.views import StudyQuery, StudyView
-from benchmarks.comparing.trend import TrendSubject, subjects, trend_of
+from api.kit.views import NamedStudyView, StudyQuery
+from benchmarks.comparing.trend import trend_of, trend_subjects
 from benchmarks.errors import NotFoundError
 from benchmarks.sentences import Sentence
 
@@ -82,7 +82,7 @@ class TrendQuery(StudyQuery):
     host = Text(required=False, max_length=50, help_text="A host's slug.")
 
 
-class TrendView(StudyView):
+class TrendView(NamedStudyView):
     """What a study measured before, and on other versions."""
 
     query_class = TrendQuery
@@ -93,21 +93,14 @@ class TrendView(StudyView):
         responses=TrendSerializer,
     )
     def get(self, request: Request) -> Response:
-        subjects = self._subjects()
-        series = (
-            trend_of(self.viewer, subjects[0]).series if "case" in self.query else ()
-        )
+        case, host = self.query.get("case"), self.query.get("host")
+        subjects = [
+            subject
+            for subject in trend_subjects(self.viewer, self.study)
+            if case in (None, subject.case_id) and host in (None, subject.host)
+        ]
+        if case is not None and not subjects:
+            raise NotFoundError(Sentence("case"), case)
+        series = () if case is None else trend_of(self.viewer, subjects[0]).series
         body = {"results": subjects, "series": series}
         return Response(self.shown(TrendSerializer, body))
-
-    def _subjects(self) -> tuple[TrendSubject, ...]:
-        """Return those that were asked for, at least one if a case was named."""
-        case, host = self.query.get("case"), self.query.get("host")
-        found = tuple(
-            each
-            for each in subjects(self.viewer, self.study)
-            if case in (None, each.case_id) and host in (None, each.host)
-        )
-        if case is not None and not found:
-            raise NotFoundError(Sentence("case"), case)
-        return found

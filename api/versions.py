@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from api.kit.queries import ListQuery, study_parameter
-from api.kit.views import Answer, ApiView
+from api.kit.views import AddressedRow, ApiView
 from benchmarks.models import Version, VersionFile
 from benchmarks.publishing.versions import find_file, find_version, visible_versions
 from benchmarks.studies.lists import find_study
@@ -44,7 +44,7 @@ class VersionFileSerializer(serializers.Serializer[Any]):
         return reverse("api:version-file", kwargs=place, request=request)
 
 
-class VersionSerializer(Answer):
+class VersionSerializer(AddressedRow):
     """A frozen study. ``page`` is the address to cite; ``sha256`` covers all files:
     it is of the lines ``sha256  form``, in the order of the forms' names.
     """

@@ -20,7 +20,7 @@ from api.kit.refusals import (
     MalformedError,
     Problem,
     TooLargeError,
-    joined,
+    member_path,
 )
 from benchmarks.errors import TextError, shorten
 from benchmarks.text import clean_text
@@ -221,7 +221,7 @@ def _check_text(text: str, what: str, names: list[Any]) -> None:
 def _path(names: Iterable[Any]) -> str:
     path = ""
     for name in names:
-        path = joined(path, shorten(name) if isinstance(name, str) else name)
+        path = member_path(path, shorten(name) if isinstance(name, str) else name)
     return shorten(path, 80)
 
 

@@ -46,7 +46,7 @@ def summary(fields: Mapping[str, list[str]], what: str) -> str:
     return f"{what} has {len(fields):,} problems. The first is {first}"
 
 
-def joined(path: str, name: str | int) -> str:
+def member_path(path: str, name: str | int) -> str:
     """The path of a member: ``samples`` and 3 give ``samples[3]``."""
     if isinstance(name, int):
         return f"{path}[{name}]"
@@ -57,11 +57,11 @@ def _sentences(detail: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
             whole = name == "non_field_errors"
-            yield from _sentences(inner, path if whole else joined(path, name))
+            yield from _sentences(inner, path if whole else member_path(path, name))
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):
             nested = isinstance(inner, Mapping)
-            yield from _sentences(inner, joined(path, index) if nested else path)
+            yield from _sentences(inner, member_path(path, index) if nested else path)
     else:
         yield path, str(detail)
 

@@ -23,7 +23,7 @@ from benchmarks.studies.lists import find_study
 from benchmarks.viewer import ANYONE, Viewer
 
 
-class Answer(serializers.Serializer[Any]):
+class AddressedRow(serializers.Serializer[Any]):
     """A row with the address where it can be read again."""
 
     address = ""
@@ -52,7 +52,7 @@ def viewer_of(request: Request) -> Viewer:
     return Viewer(frozenset(labs))
 
 
-Output = BaseSerializer[Any]
+AnySerializer = BaseSerializer[Any]
 
 
 class ApiRequest(Request):
@@ -87,12 +87,12 @@ class ApiView(GenericAPIView[Any]):
         shape = self.query_class if is_read else Query
         self.query = read_query(shape, request.query_params)
 
-    def shown(self, output: type[Output], row: Any, **context: Any) -> Any:
+    def shown(self, output: type[AnySerializer], row: Any, **context: Any) -> Any:
         """Return a row as its answer says it."""
         return output(row, context={"request": self.request, **context}).data
 
     def page_of(
-        self, rows: QuerySet[Any], output: type[Output], **context: Any
+        self, rows: QuerySet[Any], output: type[AnySerializer], **context: Any
     ) -> Response:
         """Answer with one page of rows."""
         return self.answer_page(self.cut(rows), output, **context)
@@ -109,14 +109,16 @@ class ApiView(GenericAPIView[Any]):
         """Return the rows of the page that was asked for."""
         return self.paginate_queryset(rows) or []
 
-    def answer_page(self, page: Any, output: type[Output], **context: Any) -> Response:
+    def answer_page(
+        self, page: Any, output: type[AnySerializer], **context: Any
+    ) -> Response:
         """Answer with the rows of the page just cut."""
         context = {"request": self.request, **context}
         shown = output(page, many=True, context=context).data
         return self.get_paginated_response(shown)
 
     def created_or_known(
-        self, output: type[Answer], row: Any, created: bool
+        self, output: type[AddressedRow], row: Any, created: bool
     ) -> Response:
         """Answer 201 for a new row and 200 for one that was there already."""
         shown = self.shown(output, row)
@@ -146,7 +148,7 @@ class StudyQuery(Query):
     study = study_parameter(required=True)
 
 
-class StudyView(ApiView):
+class NamedStudyView(ApiView):
     """A view that answers about the study which its query names."""
 
     query_class: type[Query] = StudyQuery

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from benchmarks.analysis.intervals import Floats, t_quantiles
 
-Kind = Literal["ratio", "rate", "time"]
-NAMES_OF_MEANS: Final[dict[Kind, str]] = {
+MeanKind = Literal["ratio", "rate", "time"]
+NAMES_OF_MEANS: Final[dict[MeanKind, str]] = {
     "ratio": "geometric mean",
     "rate": "harmonic mean",
     "time": "arithmetic mean",
@@ -54,7 +54,7 @@ class Overall:
     left_out: tuple[str, ...]
 
 
-def named_mean(values: ArrayLike, kind: Kind) -> NamedMean:
+def named_mean(values: ArrayLike, kind: MeanKind) -> NamedMean:
     """Return the mean that fits ratios, rates of fixed work, or times, with its name.
 
     ValueError without values; ratios and rates must be above 0.

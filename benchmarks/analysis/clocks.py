@@ -37,7 +37,7 @@ MAX_DRIFT_PPM: Final = 500.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class ServerAnswer:
     """A time server's answer: its time, and the round trip of the question."""
 
     time_s: float
@@ -102,7 +102,9 @@ class TimeTrust:
     sentence: str
 
 
-def external_interval(start: Stamp, end: Stamp, *, least_s: float) -> Interval:
+def external_interval(
+    start: ServerAnswer, end: ServerAnswer, *, least_s: float
+) -> Interval:
     """The duration between two stamps and its bound.
 
     (rtt_1 - rtt_min) + (rtt_2 - rtt_min): beyond the shortest round trip ``least_s``
@@ -229,14 +231,14 @@ ORDER: Final = ("", "trusted", "unchecked", "corrected", "suspect")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ClockReport:
     """What an agent found out about a guest's clock during a run."""
 
     guest: GuestClock
     external: Interval | None
 
 
-def report_of(facts: Mapping[str, Any]) -> Report | None:
+def report_of(facts: Mapping[str, Any]) -> ClockReport | None:
     """Return the report in a run's facts; None if there is none that can be used."""
     clock = facts.get("clock")
     if not isinstance(clock, dict):
@@ -249,8 +251,8 @@ def report_of(facts: Mapping[str, Any]) -> Report | None:
     duration_s = _seconds(clock, "external_us")
     bound_s = _seconds(clock, "interval_bound_us")
     if duration_s is None or bound_s is None or duration_s <= 0 or bound_s < 0:
-        return Report(guest, None)
-    return Report(guest, Interval(duration_s, bound_s))
+        return ClockReport(guest, None)
+    return ClockReport(guest, Interval(duration_s, bound_s))
 
 
 def run_trust(

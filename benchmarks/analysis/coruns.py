@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.summary import last_place
 from benchmarks.sentences import Sentence, template
 
-Array = NDArray[np.float64]
 # One row a co-run, one column a slot.
-CoRuns = Sequence[Sequence[float]]
+CoRunTable = Sequence[Sequence[float]]
 
 MIN_OVERLAP: Final = 0.9
 # No rate is smaller in any unit; squares of such numbers are still numbers.
@@ -38,7 +37,7 @@ LESS: Final = template(
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
+class SlotFigures:
     """One co-run; ``jain`` is 1 if all slots got the same, 1/k if one got all."""
 
     k: int
@@ -126,10 +125,10 @@ class SumCheck:
         )
 
 
-def slots_of(slots: Sequence[float]) -> Slots:
+def slots_of(slots: Sequence[float]) -> SlotFigures:
     """Sum, mean, minimum, maximum and Jain's index of one co-run."""
     values = rates_of([slots])[0]
-    return Slots(
+    return SlotFigures(
         k=values.size,
         sum=float(values.sum()),
         mean=float(values.mean()),
@@ -139,7 +138,7 @@ def slots_of(slots: Sequence[float]) -> Slots:
     )
 
 
-def fairness(coruns: CoRuns) -> Fairness:
+def fairness(coruns: CoRunTable) -> Fairness:
     """J = (sum x)^2 / (k sum x^2), and its jackknife over co-runs.
 
     R. Jain, D. Chiu and W. Hawe (DEC-TR-301, 1984). Numerator and denominator are added
@@ -230,13 +229,13 @@ def check_sum(slots: Sequence[float], printed: float) -> SumCheck:
     return SumCheck(printed, math.fsum(slots), rounding)
 
 
-def half_width(values: Array) -> float:
+def half_width(values: Floats) -> float:
     """Half the 95 % interval of a mean (Student's t)."""
     error = values.std(ddof=1) / math.sqrt(values.size)
     return float(stdtrit(values.size - 1, 0.975) * error)
 
 
-def rates_of(coruns: CoRuns) -> Array:
+def rates_of(coruns: CoRunTable) -> Floats:
     """Co-runs as an array, a row each, a column a slot.
 
     A slot may have got 0, but not all of them. ValueError otherwise, also where rows
@@ -262,7 +261,7 @@ def _positive(name: str, value: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """The curve at k VMs; ``scaling`` and ``share`` are None without a single run.
 
     ``noise`` is the half-width of the sum's 95 % interval in parts of the sum.
@@ -285,7 +284,7 @@ class Consolidation:
     largest one measured, the end is not reached.
     """
 
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     knee: int
 
     @property
@@ -294,7 +293,7 @@ class Consolidation:
 
 
 def consolidation(
-    coruns_by_k: Mapping[int, CoRuns], *, margin: float = 0.02
+    coruns_by_k: Mapping[int, CoRunTable], *, margin: float = 0.02
 ) -> Consolidation:
     """The curve over the number of VMs, and its knee.
 
@@ -315,13 +314,13 @@ def consolidation(
     return Consolidation(points, best.k)
 
 
-def _point(k: int, coruns: CoRuns, alone: float | None) -> Point:
+def _point(k: int, coruns: CoRunTable, alone: float | None) -> CurvePoint:
     values = rates_of(coruns)
     if values.shape[1] != k:
         raise ValueError(f"a co-run of {k} VMs has {values.shape[1]} slots")
     sums = values.sum(axis=1)
     total, mean = float(sums.mean()), float(values.mean())
-    return Point(
+    return CurvePoint(
         k=k,
         sum=total,
         noise=half_width(sums) / total if sums.size > 1 else None,

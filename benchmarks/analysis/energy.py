@@ -215,7 +215,7 @@ def _demand_positive(**values: float) -> None:
             )
 
 
-Reason = Literal["", "single_run", "unknown_accuracy", "within_meters", "no_spread"]
+NoInterval = Literal["", "single_run", "unknown_accuracy", "within_meters", "no_spread"]
 SENTENCES: Final = {
     "single_run": template("A single run has no interval."),
     "unknown_accuracy": template("Two meters of unknown accuracy."),
@@ -245,7 +245,7 @@ class EnergyRatio:
     ratio: float
     low: float | None = None
     high: float | None = None
-    reason: Reason = ""
+    reason: NoInterval = ""
 
     @property
     def has_interval(self) -> bool:

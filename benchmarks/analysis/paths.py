@@ -26,7 +26,7 @@ CLEAR: Final = 1.25
 
 
 @dataclass(frozen=True)
-class Reading:
+class PathMean:
     """The mean of a path's runs, with what its interval needs."""
 
     n: int
@@ -59,7 +59,7 @@ def medium_of(scenario: str, ends: Ends, hosts: tuple[str, str]) -> Medium:
     return "unknown"
 
 
-def asymmetries(paths: Mapping[Ends, Reading]) -> tuple[Asymmetry, ...]:
+def asymmetries(paths: Mapping[Ends, PathMean]) -> tuple[Asymmetry, ...]:
     """Return the pairs whose directions differ clearly, the largest factor first."""
     asymmetric = []
     for ends, there in paths.items():
@@ -77,6 +77,6 @@ def asymmetries(paths: Mapping[Ends, Reading]) -> tuple[Asymmetry, ...]:
     return tuple(sorted(clear, key=lambda each: -each.factor))
 
 
-def _rollups(reading: Reading) -> Rollups:
+def _rollups(reading: PathMean) -> Rollups:
     digits = np.nan if reading.resolution is None else reading.resolution
     return Rollups.of([reading.n], [reading.mean], [reading.m2], [digits])

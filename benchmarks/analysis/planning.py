@@ -24,12 +24,12 @@ from benchmarks.errors import (
 )
 from benchmarks.sentences import Sentence, either, joined
 
-Order = Literal["random", "abba", "listed"]
-Kind = Literal["single", "parallel", "under load", "combined"]
+StepOrder = Literal["random", "abba", "listed"]
+StepKind = Literal["single", "parallel", "under load", "combined"]
 Option = str | int
 
-ORDERS: Final[tuple[Order, ...]] = ("random", "abba", "listed")
-KINDS: Final[tuple[Kind, ...]] = ("single", "parallel", "under load", "combined")
+ORDERS: Final[tuple[StepOrder, ...]] = ("random", "abba", "listed")
+KINDS: Final[tuple[StepKind, ...]] = ("single", "parallel", "under load", "combined")
 MOST_STEPS: Final = 5_000
 MEASURED: Final = "measured"
 LOAD: Final = "load"
@@ -64,7 +64,7 @@ class PlanError(BenchmarksError):
 
 
 @dataclass(frozen=True)
-class Work:
+class PlannedWork:
     """A tool as agents run it, with its options; no ``programs`` are all it has."""
 
     tool: str
@@ -93,14 +93,14 @@ class Work:
 class Scenario:
     """Alone, on ``vms`` slots at once, beside a load, or each slot its own tool."""
 
-    kind: Kind = "single"
+    kind: StepKind = "single"
     vms: int = 1
-    load: Work | None = None
-    mix: tuple[Work, ...] = ()
+    load: PlannedWork | None = None
+    mix: tuple[PlannedWork, ...] = ()
 
 
 @dataclass(frozen=True)
-class Column:
+class PlannedSystem:
     """A system of the plan and how many of its guests take part."""
 
     system: int
@@ -148,12 +148,12 @@ Numbered = tuple[int, Treatment]
 class Design:
     """What a plan asks for."""
 
-    columns: tuple[Column, ...]
-    tools: tuple[Work, ...] = ()
+    columns: tuple[PlannedSystem, ...]
+    tools: tuple[PlannedWork, ...] = ()
     scenarios: tuple[Scenario, ...] = (Scenario(),)
     repetitions: int = 5
     warm_up: int = 1
-    order: Order = "random"
+    order: StepOrder = "random"
     seed: int = 0
 
 
@@ -228,7 +228,7 @@ def _round(
 
 
 def one_tool_step(
-    column: Column, scenario: Scenario, work: Work, program: str
+    column: PlannedSystem, scenario: Scenario, work: PlannedWork, program: str
 ) -> Treatment:
     slots = range(1, scenario.vms + 1)
     if scenario.load is None:
@@ -243,7 +243,7 @@ def one_tool_step(
     )
 
 
-def mixed_step(column: Column, scenario: Scenario) -> Treatment:
+def mixed_step(column: PlannedSystem, scenario: Scenario) -> Treatment:
     vms = len(scenario.mix)
     _check_slots(column, vms, scenario.kind)
     parts = tuple(
@@ -254,7 +254,7 @@ def mixed_step(column: Column, scenario: Scenario) -> Treatment:
     return Treatment(column.system, "combined", vms, text[:200], parts)
 
 
-def _check_slots(column: Column, needed: int, kind: str) -> None:
+def _check_slots(column: PlannedSystem, needed: int, kind: str) -> None:
     if needed > column.slots:
         raise PlanError(
             Sentence(
@@ -269,7 +269,7 @@ def _check_slots(column: Column, needed: int, kind: str) -> None:
         )
 
 
-def _part(slot: int, role: str, work: Work, program: str) -> PartOfStep:
+def _part(slot: int, role: str, work: PlannedWork, program: str) -> PartOfStep:
     return PartOfStep(slot, role, work.tool, program, dict(work.options))
 
 
@@ -289,7 +289,7 @@ def shared_part(windows_us: Sequence[tuple[int | None, int | None]]) -> float | 
     return overlap(known).share
 
 
-def fits(needed_s: float | None, left_s: float) -> bool:
+def fits_budget(needed_s: float | None, left_s: float) -> bool:
     """Whether a step may be begun in what is left of the budget."""
     return left_s > 0 and (needed_s is None or needed_s <= left_s)
 

@@ -14,10 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.summary import last_place
 from benchmarks.sentences import Sentence
-
-Array = NDArray[np.float64]
 
 # A step this many times longer than the usual one is a gap: nothing was measured there.
 GAP_STEPS: Final = 3.0
@@ -31,10 +30,10 @@ class Trace:
     ``is_counted``: it is the mean power of the step, of a counter.
     """
 
-    starts_s: Array
-    ends_s: Array
-    first_w: Array
-    last_w: Array
+    starts_s: Floats
+    ends_s: Floats
+    first_w: Floats
+    last_w: Floats
     resolution_w: float
     is_counted: bool = False
 
@@ -48,7 +47,7 @@ class Trace:
         return np.asarray(self.ends_s - self.starts_s > GAP_STEPS * self.usual_s)
 
     @property
-    def moments_s(self) -> Array:
+    def moments_s(self) -> Floats:
         """When a sample was taken."""
         return np.union1d(self.starts_s, self.ends_s)
 
@@ -60,7 +59,7 @@ class Trace:
         holes = [*gaps, *((end, start) for end, start in between if start > end)]
         return sorted((float(a), float(b)) for a, b in holes)
 
-    def at(self, moments_s: Array) -> Array:
+    def at(self, moments_s: Floats) -> Floats:
         """Return the power at moments that lie each in the step of the same place."""
         length_s = self.ends_s - self.starts_s
         share = np.clip((moments_s - self.starts_s) / length_s, 0, 1)
@@ -105,7 +104,7 @@ def trace_of_counter(times_s: Sequence[float], joules: Sequence[float]) -> Trace
     return trace.take(rose)
 
 
-def joined(traces: Iterable[Trace]) -> Trace | None:
+def joined_traces(traces: Iterable[Trace]) -> Trace | None:
     """Return the traces of one meter in order of time; None if there is none.
 
     Where two overlap (a meter was read twice), the earlier one goes on to its end.
@@ -148,7 +147,7 @@ def quietest_w(trace: Trace, busy_s: Sequence[tuple[float, float]]) -> float | N
 
 def _readings(
     times_s: Sequence[float], readings: Sequence[float]
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     times, values = np.asarray(times_s, dtype=float), np.asarray(readings, dtype=float)
     if times.shape != values.shape or times.ndim != 1 or times.size < 2:
         raise ValueError(

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr
 
+from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.summary import last_place
 from benchmarks.sentences import Sentence, counted, joined
 
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 MIN_RUNS: Final = 5
@@ -67,7 +67,7 @@ class Shape:
     modes: tuple[Mode, ...]
     eta_squared: float | None
     cutoff: float | None
-    order: Order | None
+    order: RunOrder | None
     first_run_p: float | None
     outliers: tuple[int, ...]
 
@@ -192,7 +192,7 @@ def bimodal_cutoff(n: int) -> float | None:
     return float(np.interp(1 / math.sqrt(n), places, cutoffs))
 
 
-def best_split(values: Array, step: float) -> tuple[float, float]:
+def best_split(values: Floats, step: float) -> tuple[float, float]:
     """eta^2 of the best two groups of two or more, and the value between them."""
     n = values.size
     if n < 4:
@@ -206,7 +206,7 @@ def best_split(values: Array, step: float) -> tuple[float, float]:
     return float(between[best]) / total, float(ordered[best + 2])
 
 
-def p_of_first_run(values: Array, step: float) -> float | None:
+def p_of_first_run(values: Floats, step: float) -> float | None:
     """Two-sided p of the first run against the t prediction interval of the others."""
     if values.size < MIN_RUNS:
         return None
@@ -216,7 +216,7 @@ def p_of_first_run(values: Array, step: float) -> float | None:
     return float(2 * stdtr(rest.size - 1, -abs(t)))
 
 
-def outliers_in(values: Array, groups: list[Places], step: float) -> tuple[int, ...]:
+def outliers_in(values: Floats, groups: list[Places], step: float) -> tuple[int, ...]:
     """Modified z above 3.5 within its mode (B. Iglewicz and D. Hoaglin, 1993).
 
     z = 0.6745 (x - median) / MAD, where the MAD counts as at least half the resolution:
@@ -293,7 +293,7 @@ SPREAD: Final = 2 / (9 * DEGREES)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RunOrder:
     """What the order of the runs shows.
 
     ``p`` is the chance of so strong a pattern, of any of the nine kinds, in values
@@ -306,7 +306,7 @@ class Order:
     autocorrelation: float | None = None
 
 
-def order_of(values: Array) -> Order | None:
+def order_of(values: Floats) -> RunOrder | None:
     """Test for periods and autocorrelation; None below 8 runs or if all are equal.
 
     The permutations depend on the number of runs alone: the same values in the same
@@ -330,7 +330,7 @@ def order_of(values: Array) -> Order | None:
     lag = len(PERIODS) + int(scores[len(PERIODS) :].argmax())
     p_period, p_lag = chances(standard, scores[[period, lag]])
     clear_lag = LAGS[lag - len(PERIODS)] if p_lag <= FALSE_ALARM else None
-    return Order(
+    return RunOrder(
         p=min(p_period, p_lag),
         period=PERIODS[period] if p_period <= FALSE_ALARM else None,
         lag=clear_lag,
@@ -340,7 +340,7 @@ def order_of(values: Array) -> Order | None:
     )
 
 
-def _looks(columns: Array) -> Array:
+def _looks(columns: Floats) -> Floats:
     """Nine rows: the variance that each period and each lag explains.
 
     Each column is one order of the standardised values; this way round numpy adds
@@ -359,19 +359,19 @@ def _looks(columns: Array) -> Array:
     return looks
 
 
-def _factors(n: int) -> Array:
+def _factors(n: int) -> Floats:
     """Bartlett's factors: with them, -ln(1 - R^2) is nearly chi squared."""
     return n - 1 - np.array([*(k / 2 for k in PERIODS), *(1.0 for _ in LAGS)])
 
 
-def _scores(looks: Array, n: int) -> Array:
+def _scores(looks: Floats, n: int) -> Floats:
     """Approximately normal scores that make the nine looks comparable."""
     squares = -_factors(n) * np.log(np.maximum(1 - looks, CLEAR))
-    scores: Array = (np.cbrt(squares / DEGREES) - (1 - SPREAD)) / np.sqrt(SPREAD)
+    scores: Floats = (np.cbrt(squares / DEGREES) - (1 - SPREAD)) / np.sqrt(SPREAD)
     return scores
 
 
-def chances(standard: Array, scores: Array) -> tuple[float, float]:
+def chances(standard: Floats, scores: Floats) -> tuple[float, float]:
     """For each of two scores, the chance that the best of nine looks reaches it."""
     n = standard.size
     if n > NORMAL_RUNS:
@@ -390,7 +390,7 @@ def chances(standard: Array, scores: Array) -> tuple[float, float]:
     return float(p_values[0]), float(p_values[1])
 
 
-def _exceeding(columns: Array, levels: Array) -> NDArray[np.intp]:
+def _exceeding(columns: Floats, levels: Floats) -> NDArray[np.intp]:
     """How many of the orders reach each row of levels in at least one look."""
     looks = _looks(columns)
     reached = [(looks >= each[:, None]).any(axis=0).sum() for each in levels]

@@ -29,7 +29,7 @@ from benchmarks.platforms import NATIVE
 from benchmarks.viewer import Viewer
 
 Response = Literal["efficiency", "value"]
-Reason = Literal["no_ratio", "not_positive", "implausible"]
+LeftOut = Literal["no_ratio", "not_positive", "implausible"]
 RESPONSES: tuple[Response, ...] = ("efficiency", "value")
 DIRECTED = ("higher", "lower")
 SCATTER = ("m2", "efficiency__baseline_id", "efficiency__baseline__m2")
@@ -52,7 +52,7 @@ class Responses:
     """What the systems of one case answered, by system; what was left out, and why."""
 
     observations: Mapping[int, Observation]
-    left_out: Mapping[Reason, int]
+    left_out: Mapping[LeftOut, int]
 
 
 def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
@@ -61,7 +61,7 @@ def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
     names = {name for cell in cells for name in cell.row.system.options}
     options = sorted(names, key=lambda name: rank(OPTIONS, name))
     observations: dict[int, Observation] = {}
-    left_out: Counter[Reason] = Counter()
+    left_out: Counter[LeftOut] = Counter()
     for cell in cells:
         answer = _observation(cell, response, options)
         if isinstance(answer, Observation):
@@ -124,7 +124,7 @@ def levels_of(row: ComparisonRow, options: Sequence[str]) -> dict[str, str]:
 
 def _observation(
     cell: MeasuredRow, response: Response, options: Sequence[str]
-) -> Observation | Reason:
+) -> Observation | LeftOut:
     row = cell.row
     levels = levels_of(row, options)
     if row.shown.value is None or row.shown.value <= 0:
@@ -180,7 +180,7 @@ class Analysis:
     component: str
     subjects: tuple[CaseSubject, ...]
     observations: tuple[Observation, ...]
-    left_out: Mapping[Reason, int]
+    left_out: Mapping[LeftOut, int]
 
     @cached_property
     def found(self) -> FactorEffects:
@@ -295,7 +295,7 @@ def _whole(
     places = complete([responses for _, responses in directed])
     if not places:
         return None
-    left_out: Counter[Reason] = Counter()
+    left_out: Counter[LeftOut] = Counter()
     for _, responses in cases:
         left_out.update(responses.left_out)
     return Analysis(

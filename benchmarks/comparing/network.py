@@ -13,7 +13,7 @@ from benchmarks.analysis.paths import (
     Asymmetry,
     Ends,
     Medium,
-    Reading,
+    PathMean,
     asymmetries,
     medium_of,
 )
@@ -119,7 +119,9 @@ class Matrix:
         for ends, path in self.paths.items():
             cell, value = path.cell, path.value
             if value is not None:
-                readings[ends] = Reading(cell.n, value, cell.m2 or 0.0, cell.resolution)
+                readings[ends] = PathMean(
+                    cell.n, value, cell.m2 or 0.0, cell.resolution
+                )
         return asymmetries(readings)
 
 

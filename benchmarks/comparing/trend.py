@@ -128,7 +128,7 @@ class Trend:
     """How many runs began before those of the series, or do not say when."""
 
 
-def subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
+def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
     """Return what was measured in a study, the richest history first.
 
     Other visible studies count where they measured the same case on the same host.
@@ -149,7 +149,7 @@ def subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
     groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
     for row in seen.values_list(*names):
         groups[row[:9]].append(row[9:])
-    subjects = []
+    measured = []
     for (case_id, label, tool, host, host_id, *stated), rows in groups.items():
         versions: dict[str, set[str]] = defaultdict(set)
         for hypervisor, version, _first_at in rows:
@@ -165,10 +165,10 @@ def subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
             versions=max(map(len, versions.values()), default=0),
             is_dated=any(first_at for *_, first_at in rows),
         )
-        subjects.append(subject)
+        measured.append(subject)
     return tuple(
         sorted(
-            subjects,
+            measured,
             key=lambda subject: (
                 not subject.is_dated,
                 -subject.versions,

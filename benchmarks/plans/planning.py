@@ -8,12 +8,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.analysis.planning import (
-    Column,
     Design,
     PlanError,
     Planned,
+    PlannedSystem,
+    PlannedWork,
     Scenario,
-    Work,
     checked_options,
     expand,
 )
@@ -133,7 +133,7 @@ def read_design(design: Mapping[str, Any], seed: int) -> Design:
         guests = len(mix) or (1 if kind == "single" else vms)
         scenarios.append(Scenario(kind, guests, load, mix))
     return Design(
-        columns=tuple(Column(**column) for column in design["systems"]),
+        columns=tuple(PlannedSystem(**column) for column in design["systems"]),
         tools=tuple(map(_work, design.get("tools", ()))),
         scenarios=tuple(scenarios),
         repetitions=design.get("repetitions", 5),
@@ -143,9 +143,9 @@ def read_design(design: Mapping[str, Any], seed: int) -> Design:
     )
 
 
-def _work(stated: Mapping[str, Any]) -> Work:
+def _work(stated: Mapping[str, Any]) -> PlannedWork:
     options = checked_options(stated.get("options", {}))
-    return Work(stated["tool"], options, tuple(stated.get("programs", ())))
+    return PlannedWork(stated["tool"], options, tuple(stated.get("programs", ())))
 
 
 def add_steps(plan: Plan, planned: Iterable[Planned]) -> None:

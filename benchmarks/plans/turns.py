@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.analysis.planning import PlanError, fits
+from benchmarks.analysis.planning import PlanError, fits_budget
 from benchmarks.errors import BenchmarksError, NotFoundError, UnknownSystemError
 from benchmarks.models import Agent, Lab, Plan, PlanPart, PlanSlot, PlanStep, System
 from benchmarks.plans.progress import advance, break_attempt, capital, gather, longest_s
@@ -200,7 +200,7 @@ def _give_up(
 ) -> None:
     """Say of the steps that need longer than the budget lasts that they never will."""
     for number, needed_s in longest.items():
-        if not fits(needed_s, left_s):
+        if not fits_budget(needed_s, left_s):
             reason = Sentence(
                 "Not done: budget. It needs about {needed:.0f} s, {left:.0f} s were "
                 "left.",

@@ -102,7 +102,7 @@ class CellFact:
         return sum((value - mean) ** 2 for value in self.means) / (len(self.means) - 1)
 
     @property
-    def column(self) -> Column:
+    def column(self) -> ColumnKey:
         """In which column of a comparison the cell stands; its row is the case."""
         place = (self.scenario, self.vms, self.slot, self.load)
         return (self.study, self.system, *place)
@@ -390,13 +390,13 @@ def _kinds(cell: CellFact) -> tuple[tuple[str, ...], ...]:
     return ((cell.component, cell.tool, cell.metric), (cell.component,))
 
 
-Column = tuple[Id, Id, str, int | None, str, str]
+ColumnKey = tuple[Id, Id, str, int | None, str, str]
 """Study, system, scenario, VMs, slot and load: one column of a comparison."""
 
 
-def by_column(cells: Iterable[CellFact]) -> Mapping[Column, Mapping[Id, CellFact]]:
+def by_column(cells: Iterable[CellFact]) -> Mapping[ColumnKey, Mapping[Id, CellFact]]:
     """Cells by their columns and, within these, by their cases."""
-    columns: dict[Column, dict[Id, CellFact]] = {}
+    columns: dict[ColumnKey, dict[Id, CellFact]] = {}
     for cell in cells:
         columns.setdefault(cell.column, {})[cell.case] = cell
     return columns
@@ -452,6 +452,6 @@ class StudyFacts:
         return self.precisions[cell.study, cell.kind].step(cell.mean)
 
     @cached_property
-    def columns(self) -> Mapping[Column, Mapping[Id, CellFact]]:
+    def columns(self) -> Mapping[ColumnKey, Mapping[Id, CellFact]]:
         """The cells of each system under each circumstances, by their cases."""
         return by_column(self.cells)

@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.plausibility.facts import NORMAL, CellFact, Column, Id
+from benchmarks.analysis.intervals import Floats
+from benchmarks.plausibility.facts import NORMAL, CellFact, ColumnKey, Id
 
-Floats = NDArray[np.float64]
 SIBLINGS: Final = 24
 """A median over more columns than these says nothing more and costs time."""
 MANY: Final = 4
@@ -23,7 +23,7 @@ POINTS: Final = 5
 """A curve of fewer points may have any shape."""
 _NUMBER: Final = re.compile(r"(\d+(?:\.\d+)?) ?([kKmMgG]?)(?:i?B)?")
 _SIZES: Final = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30}
-Place = tuple[int, int]
+TablePlace = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Table:
     """
 
     rows: tuple[Id, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnKey, ...]
     cells: tuple[tuple[CellFact | None, ...], ...]
     logs: Floats
 
@@ -128,7 +128,7 @@ def _shift_elsewhere(distances: Floats) -> Floats:
     return nanmedian(others, axis=1)
 
 
-def spread_without(logs: Floats, off: Floats, cell: Place, floor: float) -> float:
+def spread_without(logs: Floats, off: Floats, cell: TablePlace, floor: float) -> float:
     """How well the predictions work without a cell: a robust standard deviation.
 
     The larger of the scaled median and the 90th percentile of the residuals: the second
@@ -146,7 +146,7 @@ def spread_without(logs: Floats, off: Floats, cell: Place, floor: float) -> floa
     return max(floor, NORMAL * float(np.median(known)), tail)
 
 
-def number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
     """``4k``, ``65536 B``, ``1M`` or ``16`` as a number; None for other texts."""
     match = _NUMBER.fullmatch(text.strip())
     return float(match[1]) * _SIZES[match[2].lower()] if match else None
@@ -176,7 +176,7 @@ def _curves(cells: Sequence[CellFact]) -> Iterator[list[CellFact]]:
     groups: dict[object, list[tuple[float, CellFact]]] = defaultdict(list)
     for cell in cells:
         for key, text in cell.parameters.items():
-            size = number(text)
+            size = number_of(text)
             if size is not None:
                 rest = tuple(pair for pair in cell.parameters.items() if pair[0] != key)
                 groups[key, rest].append((size, cell))

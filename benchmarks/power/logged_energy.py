@@ -165,7 +165,7 @@ FEWEST_IDLE = 3
 
 
 @dataclass(frozen=True)
-class Window:
+class LoggedWindow:
     """The time of one run of work, and what the meter read in it.
 
     ``energy`` is None where the meter saw nothing of it; ``reason`` says so.
@@ -189,7 +189,7 @@ class MeteredRun:
 
     run: Run
     log: PowerLog | None = None
-    windows: tuple[Window, ...] = ()
+    windows: tuple[LoggedWindow, ...] = ()
     idle_w: float | None = None
     problem: str = ""
 
@@ -271,14 +271,14 @@ def _spans(runs: Sequence[Run]) -> list[WorkSpan]:
     return spans
 
 
-def _window(log: PowerLog, idle_w: float | None, span: WorkSpan) -> Window:
+def _window(log: PowerLog, idle_w: float | None, span: WorkSpan) -> LoggedWindow:
     first = log.times_s[0]
     begin, end = span.start_s - first, span.end_s - first
     try:
         energy = work_energy(log.times_s, log.watts, (span.start_s, span.end_s))
     except ValueError as error:
-        return Window(span.run, begin, end, None, None, None, str(error))
-    return Window(
+        return LoggedWindow(span.run, begin, end, None, None, None, str(error))
+    return LoggedWindow(
         run=span.run,
         start_s=begin,
         end_s=end,
@@ -324,7 +324,9 @@ def work_power(work: MeteredWork) -> MeteredRun | None:
     )
 
 
-def _work_window(stored: RunEnergy, trace: Trace, span: Span, first_s: float) -> Window:
+def _work_window(
+    stored: RunEnergy, trace: Trace, span: Span, first_s: float
+) -> LoggedWindow:
     energy: WorkEnergy | None = None
     done: PerWork | None = None
     reason = ""
@@ -335,7 +337,7 @@ def _work_window(stored: RunEnergy, trace: Trace, span: Span, first_s: float) ->
     else:
         if energy.is_covered and energy.energy_j > 0:
             done = per_work(energy.energy_j, energy.duration_s, stored.operations)
-    return Window(
+    return LoggedWindow(
         run=stored.run,
         start_s=span[0] - first_s,
         end_s=span[1] - first_s,

@@ -14,7 +14,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet
 from benchmarks.analysis.energy import WORK_TIMES
 from benchmarks.analysis.power_trace import (
     Trace,
-    joined,
+    joined_traces,
     trace_of_counter,
     trace_of_power,
 )
@@ -88,7 +88,7 @@ def power_of(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
         stamps[log].append(taken)
     traces = (_log_trace(documents[log], stamps[log]) for log in documents)
     logs = tuple(log for log in traces if log is not None)
-    trace = joined(log.trace for log in logs)
+    trace = joined_traces(log.trace for log in logs)
     return None if trace is None else ServerTrace(logs, trace)
 
 

@@ -15,7 +15,7 @@ BIMODAL, UNIT_SLIP = "bimodal", "unit-slip"
 
 
 @dataclass(frozen=True)
-class Place:
+class ExamplePlace:
     """A cell or a flag of a study."""
 
     study: Study
@@ -28,13 +28,13 @@ class Examples:
 
     memory: Study | None = None
     """A hypervisor's memory against the native machine's."""
-    single_run: Place | None = None
+    single_run: ExamplePlace | None = None
     """A ratio that may not be judged."""
     settings: Study | None = None
     """Settings that moved the network."""
-    mistake: Place | None = None
+    mistake: ExamplePlace | None = None
     """The flag about a slip of a unit that the study printed."""
-    bimodal: Place | None = None
+    bimodal: ExamplePlace | None = None
     report: Study | None = None
 
 
@@ -77,8 +77,8 @@ def examples(studies: Iterable[Study]) -> Examples:
     )
 
 
-def _first(study: Study | None, rows: QuerySet[Any]) -> Place | None:
+def _first(study: Study | None, rows: QuerySet[Any]) -> ExamplePlace | None:
     if study is None:
         return None
     pk = rows.filter(study=study).values_list("pk", flat=True).first()
-    return None if pk is None else Place(study, pk)
+    return None if pk is None else ExamplePlace(study, pk)

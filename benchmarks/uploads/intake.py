@@ -65,7 +65,7 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class Draft:
+class RunDraft:
     """A run that could be stored: everything it names exists or can be made."""
 
     upload: Upload
@@ -102,9 +102,9 @@ class Resolver:
 
     def drafts(
         self, uploads: dict[int, Upload]
-    ) -> tuple[list[Draft], dict[int, BenchmarksError]]:
+    ) -> tuple[list[RunDraft], dict[int, BenchmarksError]]:
         """Return what these mean, and what is wrong with those that mean nothing."""
-        drafts: list[Draft] = []
+        drafts: list[RunDraft] = []
         problems: dict[int, BenchmarksError] = {}
         for index, upload in uploads.items():
             try:
@@ -113,7 +113,7 @@ class Resolver:
                 problems[index] = error
         return drafts, problems
 
-    def draft(self, upload: Upload) -> Draft:
+    def draft(self, upload: Upload) -> RunDraft:
         """Return what a document means, or raise the error that says what is wrong."""
         document = upload.document
         study = self.studies.get(document["study"])
@@ -137,7 +137,7 @@ class Resolver:
         # One VM alone is slot 1 of 1, whether the upload says so or not.
         alone = scenario == "single"
         started_at = document.get("started_at")
-        return Draft(
+        return RunDraft(
             upload=upload,
             study=study,
             system=system,
@@ -206,7 +206,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
     ]
 
 
-def _store(agent: Agent, drafts: Sequence[Draft]) -> dict[UUID, Run]:
+def _store(agent: Agent, drafts: Sequence[RunDraft]) -> dict[UUID, Run]:
     """Store runs, their texts, and the work that they make."""
     lab = agent.lab
     unsaved = [draft.system for draft in drafts if draft.system.pk is None]

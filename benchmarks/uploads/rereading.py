@@ -23,7 +23,7 @@ STEP = 100
 EVIDENCE_KEPT = 500
 
 
-class Place(NamedTuple):
+class SamplePlace(NamedTuple):
     """Where a sample stands in an upload."""
 
     upload_id: int
@@ -32,7 +32,7 @@ class Place(NamedTuple):
     repetition: int
 
 
-Readings = Mapping[Place, tuple[float, ...]]
+Readings = Mapping[SamplePlace, tuple[float, ...]]
 
 
 def begin_reread(
@@ -113,9 +113,9 @@ def _readings(uploads: Sequence[Run]) -> Readings:
     rows = samples.order_by("run_id", "sequence").values_list(
         "run__source_id", "run_id", "run__part", "case_id", "repetition", "value"
     )
-    readings: dict[Place, tuple[float, ...]] = {}
+    readings: dict[SamplePlace, tuple[float, ...]] = {}
     for source_id, run_id, part, case_id, repetition, value in rows:
-        place = Place(source_id or run_id, part, case_id, repetition)
+        place = SamplePlace(source_id or run_id, part, case_id, repetition)
         readings[place] = (*readings.get(place, ()), value)
     return readings
 

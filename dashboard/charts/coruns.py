@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.coruns import Point
+from benchmarks.analysis.coruns import CurvePoint
 from benchmarks.comparing.coruns import ComparedCoRun, Curve
 from dashboard import wording
 from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
@@ -292,7 +292,7 @@ def _line(curve: Curve) -> Line:
     )
 
 
-def _text(curve: Curve, point: Point) -> str:
+def _text(curve: Curve, point: CurvePoint) -> str:
     return f"{point.k}: {number(point.sum, curve.case.unit)}"
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from benchmarks import tools
 from benchmarks.analysis.power_trace import GAP_STEPS
 from benchmarks.models import System
-from benchmarks.power.logged_energy import MeteredRun, Window
+from benchmarks.power.logged_energy import LoggedWindow, MeteredRun
 from benchmarks.power.meters import EnergyTable, SystemEnergy
 from dashboard import wording
 from dashboard.charts.bars import Bars, Line, bar_chart, line_chart
@@ -128,13 +128,13 @@ def _reading(time_s: float, watts: float) -> str:
     return f"{figures.number(watts, '.4g')} W, {figures.number(time_s, '.4g')} s"
 
 
-def _measured(window: Window) -> str:
+def _measured(window: LoggedWindow) -> str:
     if window.energy is None:
         return wording.said(window.reason) or NONE
     return f"{figures.number(100 * window.energy.coverage, '.3g')} %"
 
 
-def _window_row(window: Window, idle_w: float | None) -> tuple[str, ...]:
+def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
     named = {"tool": tools.get(window.run.tool).title, "run": window.run.pk}
     energy, work = window.energy, window.per_work
     ends = {

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.factor_effects.design import Factor
 from benchmarks.analysis.factor_effects.effects import (
+    ContrastPoint,
     Effect,
     FactorEffects,
     Means,
-    Point,
 )
 from benchmarks.comparing.factor_effects import Analysis, Response
 from dashboard.charts.chart import Chart
@@ -198,11 +198,11 @@ def _half_normal(found: FactorEffects) -> HalfNormal | None:
     return HalfNormal(figure, tuple(rows), _shrunk_note() if is_shrunk else "")
 
 
-def _is_shrunk(point: Point) -> bool:
+def _is_shrunk(point: ContrastPoint) -> bool:
     return not isclose(abs(point.log_effect), point.size, rel_tol=1e-6)
 
 
-def _point_text(point: Point) -> str:
+def _point_text(point: ContrastPoint) -> str:
     said = f"{_point_name(point)}: {times(exp(point.log_effect))}"
     if not _is_shrunk(point):
         return said
@@ -220,12 +220,12 @@ def _shrunk_note() -> str:
     )
 
 
-def _beyond(point: Point, me: float, sme: float) -> str:
+def _beyond(point: ContrastPoint, me: float, sme: float) -> str:
     strength = "clear" if point.size > sme else "possible" if point.size > me else ""
     return str(STRENGTHS[strength or "none"])
 
 
-def _point_name(point: Point) -> str:
+def _point_name(point: ContrastPoint) -> str:
     return " = ".join(term_name(term) for term in point.terms)
 
 

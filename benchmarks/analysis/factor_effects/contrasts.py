@@ -30,11 +30,11 @@ from scipy.special import ndtri, stdtrit
 
 from benchmarks.analysis.factor_effects.design import (
     ROUNDING,
-    Array,
     Factor,
     Levels,
     Term,
 )
+from benchmarks.analysis.intervals import Floats
 
 MOST_FACTORS: Final = 8
 FEWEST: Final = 7
@@ -69,7 +69,7 @@ def regular_contrasts(
     mains = {factor: factor.columns(systems)[:, 0] for factor in factors}
     if not all(column.all() for column in mains.values()):
         return ()
-    aliases: dict[bytes, list[tuple[Term, Array]]] = {}
+    aliases: dict[bytes, list[tuple[Term, Floats]]] = {}
     for order in range(1, len(factors) + 1):
         for term in combinations(factors, order):
             column = np.prod([mains[factor] for factor in term], axis=0)
@@ -99,7 +99,7 @@ class Lenth:
     sme: float
 
 
-def lenth(contrasts: Array) -> Lenth | None:
+def lenth(contrasts: Floats) -> Lenth | None:
     """Judge contrasts of equal variance; None where they are too few or mostly 0."""
     sizes = np.abs(contrasts)
     m = len(sizes)
@@ -118,18 +118,18 @@ def lenth(contrasts: Array) -> Lenth | None:
     )
 
 
-def half_normal(contrasts: Array) -> Array:
+def half_normal(contrasts: Floats) -> Floats:
     """Where each contrast's size belongs on the half-normal axis (Daniel 1959).
 
     The i-th smallest of m stands at the quantile 0.5 + 0.5 (i - 0.5) / m.
     """
     m = len(contrasts)
     ranks = np.argsort(ascending(np.abs(contrasts)))
-    quantiles: Array = ndtri(0.5 + 0.5 * (ranks + 0.5) / m)
+    quantiles: Floats = ndtri(0.5 + 0.5 * (ranks + 0.5) / m)
     return quantiles
 
 
-def ascending(sizes: Array) -> NDArray[np.intp]:
+def ascending(sizes: Floats) -> NDArray[np.intp]:
     """The places of the sizes, the smallest first.
 
     Sizes that only rounding tells apart are equal and stay in their order: else the

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from benchmarks.analysis.intervals import Floats
+
 Levels = Mapping[str, str]
 
 FEWEST_ERROR_DF: Final = 3
@@ -50,12 +50,12 @@ class Factor:
         stated = [system.get(name, "") for name in self.names]
         return JOINT.join(stated) if all(stated) else ""
 
-    def coding(self) -> Array:
+    def coding(self) -> Floats:
         """Effect coding, one row a level: the levels of a column sum to zero."""
         others = np.eye(len(self.levels) - 1)
         return np.vstack([-np.ones(len(others)), others])
 
-    def columns(self, systems: Sequence[Levels]) -> Array:
+    def columns(self, systems: Sequence[Levels]) -> Floats:
         """The factor's columns of the model matrix, one row a system."""
         codes = dict(zip(self.levels, self.coding(), strict=True))
         unstated = np.zeros(len(self.levels) - 1)
@@ -184,7 +184,7 @@ def log_m2(m2: float, mean: float) -> float:
     return m2 / mean**2
 
 
-def responses(observations: Sequence[Observation]) -> Array:
+def responses(observations: Sequence[Observation]) -> Floats:
     """The logarithms, in the order of the observations."""
     return np.array([each.log_response for each in observations])
 
@@ -204,7 +204,7 @@ def pooled(observations: Sequence[Observation]) -> Scatter | None:
     return Scatter(m2 / df, df)
 
 
-def covariance(observations: Sequence[Observation]) -> Array:
+def covariance(observations: Sequence[Observation]) -> Floats:
     """Return V of n responses (n x n), in units of the variance of one run."""
     own = np.diag([1 / each.runs.n for each in observations])
     baselines = _baselines(observations)
@@ -215,11 +215,11 @@ def covariance(observations: Sequence[Observation]) -> Array:
         dtype=np.float64,
     )
     native = np.diag([1 / side.n for side in baselines.values()])
-    shared: Array = own + leans @ native @ leans.T
+    shared: Floats = own + leans @ native @ leans.T
     return shared
 
 
-def relative_variances(weights: Array, observations: Sequence[Observation]) -> Array:
+def relative_variances(weights: Floats, observations: Sequence[Observation]) -> Floats:
     """The variance of each weighted sum of n responses, in those of one run.
 
     ``weights`` has a row for each of the k sums (k x n); so many come back.
@@ -227,7 +227,7 @@ def relative_variances(weights: Array, observations: Sequence[Observation]) -> A
     return _quadratic(weights, covariance(observations))
 
 
-def baseline_shares(weights: Array, observations: Sequence[Observation]) -> Array:
+def baseline_shares(weights: Floats, observations: Sequence[Observation]) -> Floats:
     """Which part of the variance of each weighted sum comes from native runs: 0 to 1.
 
     ``weights`` has a row for each of the k sums (k x n); so many come back.
@@ -237,8 +237,8 @@ def baseline_shares(weights: Array, observations: Sequence[Observation]) -> Arra
     return np.maximum(0.0, 1 - _quadratic(weights, own) / total)
 
 
-def _quadratic(weights: Array, shape: Array) -> Array:
-    variances: Array = np.einsum("ij,jk,ik->i", weights, shape, weights)
+def _quadratic(weights: Floats, shape: Floats) -> Floats:
+    variances: Floats = np.einsum("ij,jk,ik->i", weights, shape, weights)
     return variances
 
 

@@ -60,7 +60,7 @@ from benchmarks.analysis.verdicts import benjamini_hochberg
 LEVEL: Final = 1 - CONFIDENCE
 
 Strength = Literal["clear", "possible", "none", "unjudged"]
-Kind = Literal["replicated", "contrasts", "residual", "unjudged", "constant"]
+ChanceSource = Literal["replicated", "contrasts", "residual", "unjudged", "constant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ContrastPoint:
     """A contrast on the half-normal plot: its size, and where chance would put it."""
 
     terms: tuple[Term, ...]
@@ -117,14 +117,14 @@ class FactorEffects:
     little.
     """
 
-    kind: Kind
+    kind: ChanceSource
     factors: tuple[Factor, ...]
     combinations: tuple[Combination, ...]
     cells: int
     effects: tuple[Effect, ...] = ()
     aliases: tuple[Alias, ...] = ()
     pooled_interactions: tuple[Term, ...] = ()
-    points: tuple[Point, ...] = ()
+    points: tuple[ContrastPoint, ...] = ()
     lenth: Lenth | None = None
     scatter: Scatter | None = None
 
@@ -197,7 +197,7 @@ def _by_contrasts(
 
     effects: list[Effect] = []
     aliases: list[Alias] = []
-    points: list[Point] = []
+    points: list[ContrastPoint] = []
     for contrast, log, scale, share, quantile in zip(
         contrasts,
         logs.tolist(),
@@ -207,7 +207,7 @@ def _by_contrasts(
         strict=True,
     ):
         term, size = contrast.terms[0], abs(log) / scale
-        points.append(Point(contrast.simplest, log, size, quantile))
+        points.append(ContrastPoint(contrast.simplest, log, size, quantile))
         has_one_meaning = len(contrast.simplest) == 1
         if has_one_meaning and len(term) <= 2:
             strength: Strength = "possible" if size > margins.me else "none"
@@ -249,7 +249,7 @@ def _by_least_squares(
     told, aliased = interactions(mains)
     model = Model.of([*mains.terms, *told], systems)
     scatter = pooled(observations)
-    kind: Kind = "replicated"
+    kind: ChanceSource = "replicated"
     if scatter is None:
         kind, scatter = "residual", _left_over(model, observations)
     if scatter is None:

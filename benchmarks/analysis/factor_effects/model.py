@@ -20,7 +20,8 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.analysis.factor_effects.design import Array, Levels, Term
+from benchmarks.analysis.factor_effects.design import Levels, Term
+from benchmarks.analysis.intervals import Floats
 
 NOTHING: Final = 1e-8
 
@@ -47,7 +48,7 @@ class Estimate:
 
     term: Term
     levels: LevelPairs
-    weights: Array
+    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Model:
 
     terms: tuple[Term, ...]
     systems: Sequence[Levels]
-    matrix: Array
+    matrix: Floats
     places: Mapping[Term, slice]
     unstated: Mapping[Term, slice]
 
@@ -68,14 +69,14 @@ class Model:
     def of(cls, terms: Sequence[Term], systems: Sequence[Levels]) -> Model:
         """Build the matrix; main effects come before the interactions."""
         mean = np.ones((len(systems), 1))
-        blocks: dict[Term, Array] = {}
+        blocks: dict[Term, Floats] = {}
         for term in terms:
             block = mean
             for factor in term:
                 products = np.einsum("ij,ik->ijk", block, factor.columns(systems))
                 block = products.reshape(len(systems), -1)
             blocks[term] = block
-        lacking: dict[Term, Array] = {}
+        lacking: dict[Term, Floats] = {}
         for term in terms:
             columns = _unstated_columns(term, systems)
             columns = columns[:, columns.any(axis=0)]
@@ -106,7 +107,7 @@ class Model:
         return len(self.systems) - int(np.linalg.matrix_rank(self.matrix))
 
 
-def _unstated_columns(term: Term, systems: Sequence[Levels]) -> Array:
+def _unstated_columns(term: Term, systems: Sequence[Levels]) -> Floats:
     """Columns of the systems that do not state all of a term's factors.
 
     One for a factor. For two: one for each level of the one where the other is not
@@ -122,14 +123,14 @@ def _unstated_columns(term: Term, systems: Sequence[Levels]) -> Array:
     return np.hstack([one * no_other, no_one * other, no_one * no_other])
 
 
-def _places(blocks: Mapping[Term, Array], start: int) -> dict[Term, slice]:
+def _places(blocks: Mapping[Term, Floats], start: int) -> dict[Term, slice]:
     ends = np.cumsum([start, *(block.shape[1] for block in blocks.values())]).tolist()
     return {
         term: slice(*place) for term, place in zip(blocks, pairwise(ends), strict=True)
     }
 
 
-def inverse(matrix: Array) -> Array:
+def inverse(matrix: Floats) -> Floats:
     """The pseudo-inverse X+; directions that only rounding made are none."""
     inverted = np.linalg.pinv(matrix, rcond=NOTHING)
     return inverted.astype(np.float64)
@@ -152,7 +153,7 @@ def estimates(model: Model) -> Iterator[Estimate]:
                 yield Estimate(term, levels, weights)
 
 
-def _directions(term: Term) -> Iterator[tuple[LevelPairs, Array]]:
+def _directions(term: Term) -> Iterator[tuple[LevelPairs, Floats]]:
     """Every change of levels that a term has an effect for, in its coefficients."""
     steps = [
         [
@@ -250,7 +251,7 @@ def _beside(
 
 
 def _partners(
-    model: Model, null: Array, term: Term, others: Sequence[Term]
+    model: Model, null: Floats, term: Term, others: Sequence[Term]
 ) -> tuple[Term, ...]:
     """Those of the other terms that vanish together with the term.
 
@@ -266,7 +267,7 @@ def _partners(
     )
 
 
-def _null_space(matrix: Array) -> Array:
+def _null_space(matrix: Floats) -> Floats:
     """The projector onto the combinations of columns that vanish."""
-    null: Array = np.eye(matrix.shape[1]) - inverse(matrix) @ matrix
+    null: Floats = np.eye(matrix.shape[1]) - inverse(matrix) @ matrix
     return null

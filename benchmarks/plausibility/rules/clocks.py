@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import NORMAL, CellFact, Column, StudyFacts
+from benchmarks.plausibility.facts import NORMAL, CellFact, ColumnKey, StudyFacts
 from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, joined
 
@@ -75,7 +75,7 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
     What to do: time the runs from outside the guest, or measure its clock and correct
     the results; until then they say nothing about speed.
     """
-    columns: dict[Column, list[CellFact]] = defaultdict(list)
+    columns: dict[ColumnKey, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
         alone = cell.slot not in {"sum", "mean"}
         if alone and not cell.is_native and study.baseline(cell) and cell.mean > 0:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from benchmarks.plausibility.facts import CellFact, Column, Id, RunFact, StudyFacts
+from benchmarks.plausibility.facts import CellFact, ColumnKey, Id, RunFact, StudyFacts
 from benchmarks.plausibility.findings import Doubt, Subject, about_cells, rule
 from benchmarks.sentences import Sentence, counted, joined
 
@@ -39,7 +39,7 @@ def parameters_differ(study: StudyFacts) -> Iterator[Doubt]:
     What to do: repeat the runs with one set of parameters; if the parameter is the
     subject of the study, name it as varied.
     """
-    tests: dict[object, dict[Column, dict[Id, CellFact]]] = defaultdict(dict)
+    tests: dict[object, dict[ColumnKey, dict[Id, CellFact]]] = defaultdict(dict)
     for cell in study.cells:
         test = (cell.tool, *cell.column[2:])
         tests[test].setdefault(cell.column, {})[cell.case] = cell

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.analysis.intervals import Floats
 from benchmarks.analysis.paths import INSIDE
 from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Doubt, about_cells, rule, subjects
@@ -24,7 +25,6 @@ from benchmarks.plausibility.slips import (
 )
 from benchmarks.plausibility.tables import (
     SIBLINGS,
-    Floats,
     Table,
     emulated_tables,
     nanmedian,

@@ -14,7 +14,7 @@ from django.utils.functional import Promise, SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models import Study
-from benchmarks.studies.examples import Examples, Place, visible_examples
+from benchmarks.studies.examples import ExamplePlace, Examples, visible_examples
 from dashboard.kit.viewers import viewer_of
 
 PARAMETER = "tour"
@@ -183,7 +183,7 @@ def tour_steps(examples: Examples) -> list[Step]:
     """Return the steps there are data for, in their order."""
     steps = []
     for lesson in LESSONS:
-        example: Study | Place | None = getattr(examples, lesson.example)
+        example: Study | ExamplePlace | None = getattr(examples, lesson.example)
         if example is None:
             continue
         place = [example.pk] if lesson.page == "cell" else []

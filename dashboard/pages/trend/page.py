@@ -16,8 +16,8 @@ from benchmarks.comparing.trend import (
     TrendPoint,
     TrendSeries,
     TrendSubject,
-    subjects,
     trend_of,
+    trend_subjects,
 )
 from benchmarks.models import Study
 from benchmarks.platforms import NATIVE
@@ -202,7 +202,7 @@ def trend_page(
 
     None where nothing has dates or two versions: there is no trend to show.
     """
-    shown = [subject for subject in subjects(viewer, study) if subject.has_trend]
+    shown = [subject for subject in trend_subjects(viewer, study) if subject.has_trend]
     if not shown:
         return None
     key = query.get("subject", "")

@@ -7,7 +7,7 @@ from benchmarks.analysis.clocks import (
     CLOCKS,
     GuestClock,
     Interval,
-    Stamp,
+    ServerAnswer,
     external_interval,
     figures_trust,
     is_outside,
@@ -27,7 +27,7 @@ OUTSIDE = Interval(duration_s=135.0, bound_s=0.01)
 
 def test_an_interval_is_bounded_by_what_both_round_trips_took_too_long():
     interval = external_interval(
-        Stamp(1000.0, 0.0012), Stamp(1044.5, 0.0107), least_s=0.0007
+        ServerAnswer(1000.0, 0.0012), ServerAnswer(1044.5, 0.0107), least_s=0.0007
     )
 
     assert interval.duration_s == 44.5
@@ -43,8 +43,8 @@ def test_the_bound_holds_however_the_delay_is_split_between_the_ways():
         trips = delays.sum(axis=1) + least_s
 
         interval = external_interval(
-            Stamp(asked[0], trips[0]),
-            Stamp(true_s + asked[1], trips[1]),
+            ServerAnswer(asked[0], trips[0]),
+            ServerAnswer(true_s + asked[1], trips[1]),
             least_s=least_s,
         )
 
@@ -156,7 +156,7 @@ def test_every_clock_of_the_reference_studies_is_known(study):
 
 
 def test_it_refuses_impossible_stamps():
-    early, late = Stamp(1.0, 0.001), Stamp(2.0, 0.001)
+    early, late = ServerAnswer(1.0, 0.001), ServerAnswer(2.0, 0.001)
     with pytest.raises(ValueError, match="shorter"):
         external_interval(early, late, least_s=0.002)
     with pytest.raises(ValueError, match="after"):

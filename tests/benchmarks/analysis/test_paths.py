@@ -2,15 +2,15 @@
 
 import pytest
 
-from benchmarks.analysis.paths import Reading, asymmetries, medium_of
+from benchmarks.analysis.paths import PathMean, asymmetries, medium_of
 
 
 def single(mean):
-    return Reading(1, mean, 0.0, 0.01)
+    return PathMean(1, mean, 0.0, 0.01)
 
 
 def several(mean, deviation, n=6):
-    return Reading(n, mean, (n - 1) * deviation**2, 0.01)
+    return PathMean(n, mean, (n - 1) * deviation**2, 0.01)
 
 
 @pytest.mark.parametrize(

@@ -10,22 +10,22 @@ from benchmarks.analysis.planning import (
     KNOWN,
     MOST_STEPS,
     PROGRAMS,
-    Column,
     Design,
     PlanError,
+    PlannedSystem,
+    PlannedWork,
     Scenario,
-    Work,
     checked_options,
     expand,
-    fits,
+    fits_budget,
     further_round,
     shared_part,
     spread_us,
 )
 from benchmarks.errors import UnknownToolError
 
-A, B = Column(1), Column(2)
-HACKBENCH = Work("hackbench")
+A, B = PlannedSystem(1), PlannedSystem(2)
+HACKBENCH = PlannedWork("hackbench")
 
 
 def design(**changes):
@@ -46,7 +46,7 @@ def test_it_goes_as_listed():
 
 
 def test_a_random_order_is_whole_in_every_round_and_the_same_for_a_seed():
-    columns = tuple(map(Column, range(1, 9)))
+    columns = tuple(map(PlannedSystem, range(1, 9)))
     asked = design(columns=columns, order="random", repetitions=5, seed=7)
 
     planned = expand(asked)
@@ -68,14 +68,16 @@ def test_the_first_rounds_warm_up():
 
 
 def test_every_program_of_a_tool_is_a_step():
-    planned = expand(design(columns=(A,), tools=(Work("sysbench"),), repetitions=1))
+    planned = expand(
+        design(columns=(A,), tools=(PlannedWork("sysbench"),), repetitions=1)
+    )
 
     programs = {each.treatment.parts[0].program for each in planned}
     assert programs == {"cpu", "memory", "threads"}
 
 
 def test_only_the_programs_that_were_named():
-    work = Work("fio", {"seconds": 3}, ("read 4k",))
+    work = PlannedWork("fio", {"seconds": 3}, ("read 4k",))
 
     (step,) = expand(design(columns=(A,), tools=(work,), repetitions=1))
 
@@ -83,7 +85,7 @@ def test_only_the_programs_that_were_named():
 
 
 def test_slots_in_parallel_do_the_same():
-    asked = design(columns=(Column(1, 3),), scenarios=(Scenario("parallel", 3),))
+    asked = design(columns=(PlannedSystem(1, 3),), scenarios=(Scenario("parallel", 3),))
 
     treatment = expand(asked)[0].treatment
 
@@ -93,9 +95,9 @@ def test_slots_in_parallel_do_the_same():
 
 
 def test_one_slot_is_measured_beside_the_load_of_others():
-    scenario = Scenario("under load", 3, load=Work("virtlab-linpack"))
+    scenario = Scenario("under load", 3, load=PlannedWork("virtlab-linpack"))
 
-    treatment = expand(design(columns=(Column(1, 3),), scenarios=(scenario,)))[
+    treatment = expand(design(columns=(PlannedSystem(1, 3),), scenarios=(scenario,)))[
         0
     ].treatment
 
@@ -109,11 +111,14 @@ def test_one_slot_is_measured_beside_the_load_of_others():
 
 
 def test_each_slot_does_its_own_work_at_once():
-    mix = (Work("fio", {}, ("read 4k",)), Work("iperf3", {"peer": "10.0.0.1"}))
+    mix = (
+        PlannedWork("fio", {}, ("read 4k",)),
+        PlannedWork("iperf3", {"peer": "10.0.0.1"}),
+    )
     scenario = Scenario("combined", 2, mix=mix)
 
     (step,) = expand(
-        design(columns=(Column(1, 2),), scenarios=(scenario,), repetitions=1)
+        design(columns=(PlannedSystem(1, 2),), scenarios=(scenario,), repetitions=1)
     )
 
     assert step.treatment.load == "VM 1: fio read 4k, VM 2: iperf3 to the peer"
@@ -121,7 +126,7 @@ def test_each_slot_does_its_own_work_at_once():
 
 
 def test_a_further_round_has_the_chosen_treatments_only():
-    asked = design(columns=tuple(map(Column, range(1, 6))), order="listed")
+    asked = design(columns=tuple(map(PlannedSystem, range(1, 6))), order="listed")
 
     more = further_round(asked, [3, 1], 6)
 
@@ -136,7 +141,7 @@ def test_a_further_round_has_the_chosen_treatments_only():
     [
         ({"scenarios": (Scenario("parallel", 3),)}, "needs 3 slots"),
         ({"tools": ()}, "at least one tool"),
-        ({"tools": (Work("fio", {}, ("erase",)),)}, 'no program "erase"'),
+        ({"tools": (PlannedWork("fio", {}, ("erase",)),)}, 'no program "erase"'),
         ({"repetitions": MOST_STEPS}, "at most 5,000"),
     ],
 )
@@ -147,7 +152,7 @@ def test_a_plan_nobody_could_follow_is_refused(changes, sentence):
 
 def test_an_unknown_tool_is_refused_with_the_closest():
     with pytest.raises(UnknownToolError, match="Did you mean hackbench"):
-        expand(design(tools=(Work("hackbrench"),)))
+        expand(design(tools=(PlannedWork("hackbrench"),)))
 
 
 def test_its_programs_are_those_of_the_agents_runners(monkeypatch):
@@ -177,10 +182,10 @@ def test_the_common_window_is_a_part_of_the_longest():
 
 
 def test_what_takes_longer_than_is_left_does_not_fit():
-    assert fits(None, 1.0)
-    assert fits(9.0, 9.0)
-    assert not fits(9.1, 9.0)
-    assert not fits(None, 0.0)
+    assert fits_budget(None, 1.0)
+    assert fits_budget(9.0, 9.0)
+    assert not fits_budget(9.1, 9.0)
+    assert not fits_budget(None, 0.0)
 
 
 GOOD = {

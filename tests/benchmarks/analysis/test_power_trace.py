@@ -3,7 +3,7 @@ import pytest
 
 from benchmarks.analysis.energy import energy_within
 from benchmarks.analysis.power_trace import (
-    joined,
+    joined_traces,
     quietest_w,
     trace_of_counter,
     trace_of_power,
@@ -40,7 +40,7 @@ def test_a_step_in_which_a_counter_fell_is_a_hole():
 def test_traces_are_joined_in_order_with_the_hole_between_them():
     later, first = trace_of_power([20, 21], [5, 5]), trace_of_power([0, 1], [7, 7])
 
-    trace = joined([later, first])
+    trace = joined_traces([later, first])
 
     assert trace.starts_s.tolist() == [0, 20]
     assert trace.holes_s == [(1.0, 20.0)]
@@ -50,7 +50,7 @@ def test_traces_are_joined_in_order_with_the_hole_between_them():
 def test_what_was_measured_twice_counts_once():
     one = trace_of_power([0, 1, 2, 3], [10] * 4)
 
-    trace = joined([one, trace_of_power([1.5, 2.5, 3.5, 4.5], [10] * 4)])
+    trace = joined_traces([one, trace_of_power([1.5, 2.5, 3.5, 4.5], [10] * 4)])
 
     # The second is taken from its first step on that begins after the first ended.
     assert trace.ends_s.tolist() == [1, 2, 3, 4.5]
@@ -58,7 +58,7 @@ def test_what_was_measured_twice_counts_once():
 
 
 def test_nothing_joined_is_nothing():
-    assert joined([]) is None
+    assert joined_traces([]) is None
 
 
 def test_idle_is_the_quietest_ten_steps_outside_all_work():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.detection.facts import facts_of_linux
+from agents.detection.facts import cpu_facts, kernel_facts
 from benchmarks.analysis.publishing import DISCLOSURE, MeasuredCell, assess, undisclosed
 
 EVERYTHING = {
@@ -75,7 +75,9 @@ def documented():
 @pytest.fixture
 def sent(tmp_path):
     """What the agent looks for on a machine, found or not."""
-    return {*facts_of_linux(str(tmp_path)), "architecture"}
+    root = str(tmp_path)
+    parts = {"disks", "networks", "architecture"}
+    return {*cpu_facts(root), *kernel_facts(root), *parts}
 
 
 def test_the_agents_table_has_every_fact_that_it_sends(sent):

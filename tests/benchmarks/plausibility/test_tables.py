@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.plausibility.tables import (
     nanmedian,
-    number,
+    number_of,
     residuals,
     spread_without,
     tables,
@@ -85,4 +85,4 @@ def test_the_median_of_nothing_is_unknown_and_no_warning():
     [("4k", 4096), ("65536 B", 65536), ("1M", 2**20), ("16", 16), ("seq", None)],
 )
 def test_sizes_are_read_as_numbers(text, value):
-    assert number(text) == value
+    assert number_of(text) == value

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from benchmarks.comparing import evidence
-from benchmarks.comparing.trend import subjects, trend_of
+from benchmarks.comparing.trend import trend_of, trend_subjects
 from benchmarks.models import Cell, Run, Sample, Study
 from benchmarks.uploads.summaries import summarise_cells, touched_cells
 from benchmarks.viewer import Viewer
@@ -46,7 +46,7 @@ def test_so_is_that_of_a_cells_evidence_and_trend(cell, monkeypatch):
     monkeypatch.setattr(evidence, "SAMPLES_SHOWN", 2)
 
     (run,) = evidence.evidence(viewer, study, cell.pk, None).runs
-    (subject,) = subjects(viewer, study)
+    (subject,) = trend_subjects(viewer, study)
     (series,) = trend_of(viewer, subject).series
 
     assert run.value == 0.25

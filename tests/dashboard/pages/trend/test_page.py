@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from benchmarks.comparing.trend import subjects, trend_of
+from benchmarks.comparing.trend import trend_of, trend_subjects
 from benchmarks.models import Study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
@@ -210,7 +210,7 @@ def test_what_is_private_elsewhere_stays_out(text, submit, series, private_study
     submit(*series(50), *series(45, versions=("4.20",), study="secret-study"))
 
     assert "4.20" not in text(PAGE)
-    (subject,) = subjects(ANYONE, Study.objects.get(slug="study"))
+    (subject,) = trend_subjects(ANYONE, Study.objects.get(slug="study"))
     assert sum(len(it.runs) for it in trend_of(ANYONE, subject).series) == 14
 
 
