@@ -49,11 +49,12 @@ def meet(
     """
     plan, part, now = _part(lab, part_id)
     advance(plan, now)
-    part.refresh_from_db()
+    part.refresh_from_db()  # what was due may have ended this very attempt
     step = part.step
     if attempt != step.attempt or step.status not in PlanStep.BUSY:
         return Answer("released", step.reason or "This attempt has ended.")
     part.seen_at = now
+    # After the start it changes nothing that the start was made of.
     if step.status == Step.GATHERING:
         part.status, part.limit_s, part.clock = Part.ARRIVED, limit_s, clock
         part.arrived_at = part.arrived_at or now

@@ -50,6 +50,7 @@ def create_plan(
     ``scenarios``, ``repetitions``, ``warm_up`` and ``order``; ``limits`` are the plan's
     own fields. Raises PlanError if nobody could follow it.
     """
+    # Kept with the plan, so that its order can be had again.
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
     kept = {**design, "systems": _columns(study, design["systems"])}
     planned = read_design(kept, seed)

@@ -41,11 +41,13 @@ Part, Step = PlanPart.Status, PlanStep.Status
 def gather(plan: Plan, step: PlanStep, now: datetime) -> None:
     """Begin an attempt: every slot is to arrive until the deadline."""
     parts = list(step.parts.select_related("slot"))
+    # A guest that was never here may still be booting.
     is_known = all(part.slot.joined_at for part in parts)
     patience_s = plan.barrier_s if is_known else max(plan.join_s, plan.barrier_s)
     step.status, step.attempt = Step.GATHERING, step.attempt + 1
     step.deadline = now + timedelta(seconds=patience_s)
     step.clock, step.starts_at_us, step.began_at = "", None, None
+    # A step keeps its place in the order of beginnings, however often it is tried.
     if step.sequence is None:
         last = plan.steps.aggregate(last=Max("sequence"))["last"]
         step.sequence = (last or 0) + 1
@@ -137,6 +139,7 @@ def break_attempt(
     step.reason, step.deadline = reason, None
     step.ended_at = now if is_last else None
     step.save()
+    # A failed part stays failed: pages name the slot that it was.
     step.parts.exclude(status=Part.FAILED).update(status=Part.WAITING)
 
 
@@ -191,6 +194,7 @@ def add_rounds(plan: Plan, now: datetime) -> bool:
     measured = parts.values_list("keys", "step__treatment")
     treatments = {key: number for keys, number in measured for key in keys}
     arrived = Run.objects.filter(lab=plan.lab_id, key__in=set(treatments), part=1)
+    # Judged on half of the results, a plan would add rounds that nobody needs.
     if arrived.exclude(status=Run.Status.RECEIVED).count() != len(treatments):
         return True
     done = Counter(

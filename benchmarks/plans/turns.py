@@ -16,6 +16,7 @@ from benchmarks.plans.progress import advance, break_attempt, capital, gather, l
 from benchmarks.sentences import Sentence
 from benchmarks.studies.saving import describe_system, hosts_by_slug
 
+# A guest that waits asks every LOOK_AGAIN_S: so long a silence is an absence.
 PRESENT_FOR = timedelta(seconds=15)
 
 
@@ -174,6 +175,8 @@ def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
         if plan.ends_at is not None:
             _give_up(waiting, longest_s(plan), (plan.ends_at - now).total_seconds())
         absent = plan.slots.filter(Q(seen_at=None) | Q(seen_at__lt=now - PRESENT_FOR))
+        # A step whose guests are all here goes before one that waits for somebody who
+        # may never come. The asker's own is begun all the same: its barrier decides.
         ready = waiting.exclude(parts__slot__in=absent)
         busy = ready.first() or waiting.filter(parts__slot=slot).first()
         if busy is not None:

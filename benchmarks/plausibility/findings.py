@@ -135,6 +135,7 @@ def rule(id: str, title: str, severity: Severity) -> Callable[[Check], Check]:
     """Register a function as a rule; two rules of one id are a mistake."""
 
     def register(check: Check) -> Check:
+        # A copied rule that keeps its id would silently take the other one's place.
         if id in REGISTERED:
             raise ValueError(f'two rules are called "{id}"')
         family = check.__module__.rpartition(".")[2]

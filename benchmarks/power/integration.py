@@ -25,6 +25,7 @@ from benchmarks.power.meters import METER_TOOLS
 QUIET = timedelta(seconds=1)
 # How far around the work its idle power is looked for.
 AROUND = timedelta(minutes=10)
+# The sweeper has plans to look after too.
 HOSTS_A_CALL = 20
 KEPT = (
     *("lead_id", "together", "is_external", "duration_s", "covered_s", "mean_w"),
@@ -43,12 +44,14 @@ def integrate_due(quiet: timedelta = QUIET) -> int:
 @transaction.atomic
 def _integrate_noted(host_id: int) -> bool:
     """Integrate a host's notes unless another process has them in hand."""
+    # Held against other integrations only: systems that are stored refer to the host.
     Host.objects.select_for_update(no_key=True).get(pk=host_id)
     notes = list(DueEnergy.objects.filter(host=host_id).select_for_update())
     if not notes:
         return False
     DueEnergy.objects.filter(pk__in=[note.pk for note in notes]).delete()
     fresh = _store_windows(host_id)
+    # Of these an energy may be stored from when it was still known when they ran.
     RunEnergy.objects.filter(run__in=fresh, run__window__begin_at=None).delete()
     touched = Q(run__in=fresh)
     for note in notes:
@@ -121,6 +124,7 @@ def _energies(
     near = RunWindow.objects.filter(
         host=meter.host_id, begin_at__lt=moment(end), end_at__gt=moment(begin)
     )
+    # Idle is where no known work ran: others may use the machine meanwhile.
     idle_w = quietest_w(power.trace, [_span(row) for row in near])
     operations = operations_done(runs)
     measured: dict[str, Any] = {"duration_s": work[1] - work[0]}

@@ -21,6 +21,7 @@ from benchmarks.plausibility.facts import (
 )
 from benchmarks.sentences import kept_words
 
+# A case of a hundred labs must not fill the memory of who checks one study.
 OTHERS_AT_MOST = 50_000
 PLACE = ("system_id", "scenario", "vms", "slot", "load")
 RUN_MEANS = f"""

@@ -284,6 +284,7 @@ CASES = (
 )
 SYSTEMS = f"JOIN {System._meta.db_table} AS system ON system.id = cell.system_id"
 MEASURED = f"cell.study_id = {Study._meta.db_table}.id AND cell.n > 0"
+# In SQL all alike: keys of JSON and lateral joins are more than the ORM can say.
 TOGETHER_ON_SLOTS = f"""EXISTS (
     SELECT 1 FROM {CELLS} WHERE {MEASURED} AND cell.scenario = ANY(%s)
        AND (cell.slot ~ '^[0-9]+$' OR cell.slot = ANY(%s))

@@ -35,6 +35,7 @@ from benchmarks.uploads.summaries import lock_cases, summarise_cells, touched_ce
 logger = logging.getLogger(__name__)
 
 BATCH = 100
+# Uploads that never end must not keep the sweeper from all else that it does.
 BATCHES_A_CALL = 200
 # A run whose batch has failed before is tried alone, so that it cannot drag others.
 ALONE_AFTER = 2
@@ -125,6 +126,8 @@ def process_runs(uploads: Sequence[Run]) -> None:
     before = touched_cells(known)
     samples = store_runs(read, known)
     cases = store_cases(row for rows in samples.values() for row in rows)
+    # Before anything is written, and for old and new cells together: a run that is
+    # read again may leave one cell for another.
     lock_cases(
         {(key.lab_id, key.case_id) for key in before}
         | {

@@ -84,6 +84,7 @@ def step(reread_id: int, *, wait: bool = False) -> bool:
     _report(reread, before, _readings(uploads))
     reread.failed += len(failures)
     reread.failures = [*reread.failures, *failures][:EVIDENCE_KEPT]
+    # The next step begins behind these, whatever arrives meanwhile.
     reread.done += len(uploads)
     if uploads:
         reread.cursor = uploads[-1].pk

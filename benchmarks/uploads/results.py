@@ -21,6 +21,7 @@ from benchmarks.parsing.labels import case_label
 from benchmarks.parsing.reading import ReadRun
 from benchmarks.sentences import stored
 
+# A run may bring 10,000 samples and a batch holds many runs: copied, not inserted.
 COPY = (
     f"COPY {Sample._meta.db_table} "
     "(lab_id, run_id, sequence, case_id, repetition, value) FROM STDIN"
@@ -198,6 +199,7 @@ def store_runs(read: Mapping[Run, Sequence[Result]], known: Iterable[Run]) -> Sa
         key = orjson.dumps(changes, option=orjson.OPT_SORT_KEYS)
         alike.setdefault(key, (changes, []))[1].append(runs[place].pk)
     for changes, ids in alike.values():
+        # A row that is written again is another version to whoever keeps pages of it.
         if changes:
             Run.objects.filter(pk__in=ids).update(**changes)
     return {runs[place]: result.samples for place, result in results.items()}

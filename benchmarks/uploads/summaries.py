@@ -111,6 +111,8 @@ def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
         cursor.execute(RUN_MEANS, [list(means)])
         for cell_id, *columns in cursor.fetchall():
             means[cell_id].append(RunMean(*columns))
+    # Only what changed is written, and in one statement: a row that is written again
+    # is another version to whoever keeps pages of it.
     changed = []
     for cell in cells.values():
         summary = _summary(means[cell.pk])

@@ -57,6 +57,7 @@ def baselines_disagree(study: StudyFacts) -> Iterator[Doubt]:
     """
     natives: dict[tuple[object, ...], dict[tuple[Id, Id], dict[Id, CellFact]]] = {}
     for cell in (*study.cells, *study.others):
+        # A path is of two machines and the wire between them, not of this one.
         if cell.is_native and cell.scenario not in PATHS and cell.mean > 0:
             machine = (cell.host, cell.guest_os, cell.guest_bits, *cell.column[2:])
             systems = natives.setdefault((*machine, *cell.kind), {})
@@ -207,6 +208,7 @@ def baseline_too_slow(study: StudyFacts) -> Iterator[Doubt]:
         middle = float(np.median(logs))
         spread = NORMAL * float(np.median(np.abs(logs - middle)))
         error = max(spread, _repeat_error(native, study.noise), 0.01)
+        # One lucky guest says nothing about the native machine; three of four do.
         ahead = 4 * int((logs > 0).sum()) >= 3 * len(members) >= 3 * ALL
         if not ahead or middle <= max(AHEAD, 4 * error):
             continue

@@ -46,6 +46,7 @@ def client_busy_loop(study: StudyFacts) -> Iterator[Doubt]:
                 n=len(members),
                 system=run.where,
             ),
+            # Decisions of before rest on fingerprints in which a run may count twice.
             tuple(Subject("run", str(run.id)) for run, _ in members),
             {"shares": [round(share, 4) for _, share in members]},
             tuple(round(share, 6) for _, share in members),

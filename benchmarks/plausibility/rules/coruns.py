@@ -28,7 +28,7 @@ def corun_overlap(study: StudyFacts) -> Iterator[Doubt]:
         if run.corun and run.tool not in METERS and run.started_at and run.took_s:
             groups[run.corun].append(run)
     for name, runs in groups.items():
-        if len(runs) < 2:
+        if len(runs) < 2:  # the others may not have arrived yet
             continue
         began = [run.started_at for run in runs if run.started_at]
         took_s = [run.took_s or 0.0 for run in runs]

@@ -107,6 +107,7 @@ def elapsed_not_requested(study: StudyFacts) -> Iterator[Doubt]:
         times = [run.elapsed_s or 0 for run in runs]
         middle = median(times)
         alike = sum(abs(time_s / middle - 1) <= 0.02 for time_s in times)
+        # Three runs are too few to say what the usual length is.
         if len(runs) < 4 or 4 * alike < 3 * len(runs):
             continue
         for run, run_s in zip(runs, times, strict=True):

@@ -43,6 +43,8 @@ def parameters_differ(study: StudyFacts) -> Iterator[Doubt]:
     for cell in study.cells:
         test = (cell.tool, *cell.column[2:])
         tests[test].setdefault(cell.column, {})[cell.case] = cell
+    # Whoever measured a variant on several systems chose it: only one alone may be a
+    # slip.
     systems: dict[Id, set[Id]] = defaultdict(set)
     for cell in study.cells:
         systems[cell.case].add(cell.system)

@@ -33,6 +33,7 @@ def slots_do_not_add_up(study: StudyFacts) -> Iterator[Doubt]:
     What to do: look up both tables in the source; keep the slots or the sum, not both.
     """
     for slots in _slots(study):
+        # "sum", "mean", "all" and "host" are no parts.
         parts = [cell for slot, cell in slots.items() if slot.isdigit()]
         for kind in TOTALS:
             if total := slots.get(kind):

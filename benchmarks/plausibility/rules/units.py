@@ -67,6 +67,7 @@ def unit_slip(study: StudyFacts) -> Iterator[Doubt]:
     starts = Starts(study)
     within = [doubt for cell in study.cells for doubt in runs_off(cell, starts)]
     yield from within
+    # What was said of a run is not said of its cell once more.
     silent = {subject for doubt in within for subject in doubt.subjects}
     silent |= set(subjects("cell", (cell.id for cell in adding_up(study))))
     for doubt in _across_systems(study):
@@ -91,6 +92,7 @@ def _columns_off(table: Table) -> Iterator[Doubt]:
     columns = [
         [cell for cell in cells if cell] for cells in zip(*table.cells, strict=True)
     ]
+    # Set against its host's other systems only: two machines may differ by any factor.
     hosts: dict[str, list[int]] = defaultdict(list)
     for column, members in enumerate(columns):
         hosts[members[0].host].append(column)
