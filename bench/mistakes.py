@@ -5,47 +5,56 @@ and the ids of the cells or runs that are wrong, or None where the study has not
 that the mistake could be made in.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.random import Generator
 
 from bench.studies import readings_like
+from benchmarks.plausibility.facts import CellFact, Id, RunFact, StudyFacts
+
+T = TypeVar("T")
+Mistake = tuple[StudyFacts, set[Id]]
+Inject = Callable[[Generator, StudyFacts], Mistake | None]
 
 
-def scaled(cell, factor):
+def scaled(cell: CellFact, factor: float) -> CellFact:
     """A cell whose every reading is multiplied; a bound baseline follows by its id."""
     means = tuple(each * factor for each in cell.means)
     return replace(cell, mean=cell.mean * factor, means=means)
 
 
-def with_cells(study, changed):
+def with_cells(study: StudyFacts, changed: list[CellFact]) -> Mistake:
     """The study with these cells in place of those of the same id."""
     new = {cell.id: cell for cell in changed}
     cells = tuple(new.pop(cell.id, cell) for cell in study.cells)
     return replace(study, cells=(*cells, *new.values())), {cell.id for cell in changed}
 
 
-def _any(rng, items):
-    items = list(items)
-    return items[rng.integers(len(items))] if items else None
+def _any(rng: Generator, items: Iterable[T]) -> T:
+    listed = list(items)
+    return listed[rng.integers(len(listed))]
 
 
-def _measured(study):
+def _measured(study: StudyFacts) -> list[CellFact]:
     return [cell for cell in study.cells if not cell.is_share and cell.slot != "sum"]
 
 
-def unit_slip(factor):
-    def inject(rng, study):
+def unit_slip(factor: float) -> Inject:
+    def inject(rng: Generator, study: StudyFacts) -> Mistake:
         return with_cells(study, [scaled(_any(rng, _measured(study)), factor)])
 
     return inject
 
 
-def slip_in_one_run(rng, study):
-    cell = _any(rng, (each for each in _measured(study) if each.n >= 3))
-    if cell is None:
+def slip_in_one_run(rng: Generator, study: StudyFacts) -> Mistake | None:
+    cells = [cell for cell in _measured(study) if cell.n >= 3]
+    if not cells:
         return None
+    cell = _any(rng, cells)
     run = rng.integers(cell.n)
     factor = float(rng.choice([10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8]))
     if cell.unit == "s":  # no two units of time lie a factor 8 or 1024 apart
@@ -54,17 +63,17 @@ def slip_in_one_run(rng, study):
     return with_cells(study, [replace(cell, means=means, mean=float(np.mean(means)))])
 
 
-def _column(study, system):
+def _column(study: StudyFacts, system: str) -> dict[str, CellFact]:
     alone = (cell for cell in study.cells if cell.scenario == "single")
-    return {cell.case: cell for cell in alone if cell.system == system}
+    return {str(cell.case): cell for cell in alone if cell.system == system}
 
 
-def _guests(study):
-    return sorted({cell.system for cell in study.cells if not cell.is_native})
+def _guests(study: StudyFacts) -> list[str]:
+    return sorted({str(cell.system) for cell in study.cells if not cell.is_native})
 
 
-def pasted_column(part):
-    def inject(rng, study):
+def pasted_column(part: float) -> Inject:
+    def inject(rng: Generator, study: StudyFacts) -> Mistake:
         source, target = rng.choice(["native", *_guests(study)], 2, replace=False)
         source, target = _column(study, str(source)), _column(study, str(target))
         cases = [case for case in source if not source[case].is_share]
@@ -78,15 +87,19 @@ def pasted_column(part):
     return inject
 
 
-def pasted_from_another_study(rng, study):
+def pasted_from_another_study(rng: Generator, study: StudyFacts) -> Mistake:
     column = _column(study, str(_any(rng, _guests(study))))
     cells = [cell for cell in column.values() if not cell.is_share]
-    elsewhere = {"study": "there", "study_label": "there", "system": "xen"}
+    elsewhere: dict[str, Any] = {
+        "study": "there",
+        "study_label": "there",
+        "system": "xen",
+    }
     others = [replace(cell, id=f"there/{cell.id}", **elsewhere) for cell in cells]
     return replace(study, others=tuple(others)), {cell.id for cell in cells}
 
 
-def pasted_case(rng, study):
+def pasted_case(rng: Generator, study: StudyFacts) -> Mistake | None:
     """One case of the memory test copied into another one, on all systems: eight runs
     or more with decimals, for a few readings of three digits may well be equal."""
     alone = [c for c in study.cells if c.scenario == "single" and c.tool == "ramspeed"]
@@ -103,14 +116,14 @@ def pasted_case(rng, study):
     return with_cells(study, copied)
 
 
-def changed_sum(rng, study):
+def changed_sum(rng: Generator, study: StudyFacts) -> Mistake:
     total = _any(rng, (cell for cell in study.cells if cell.slot == "sum"))
     factor = 1 + rng.choice([-1, 1]) * rng.uniform(0.02, 0.2)
     changed, _ = with_cells(study, [scaled(total, float(factor))])
     return changed, {total.id}
 
 
-def second_native(rng, study):
+def second_native(rng: Generator, study: StudyFacts) -> Mistake:
     factor = float(1 + rng.choice([-1, 1]) * 0.10)
     natives = [c for c in study.cells if c.is_native and not c.is_share]
     again = [
@@ -125,7 +138,7 @@ def second_native(rng, study):
     return replace(study, cells=(*study.cells, *again)), {cell.id for cell in again}
 
 
-def faster_than_native(rng, study):
+def faster_than_native(rng: Generator, study: StudyFacts) -> Mistake:
     native = _column(study, "native")
     guest = _column(study, str(_any(rng, _guests(study))))
     changed = []
@@ -136,13 +149,13 @@ def faster_than_native(rng, study):
     return with_cells(study, changed)
 
 
-def beyond_the_line(rng, study):
+def beyond_the_line(rng: Generator, study: StudyFacts) -> Mistake:
     networks = [cell for cell in _measured(study) if cell.component == "network"]
     cell = _any(rng, networks)
     return with_cells(study, [scaled(cell, rng.uniform(130, 250) / cell.mean)])
 
 
-def slow_clock(rng, study):
+def slow_clock(rng: Generator, study: StudyFacts) -> Mistake:
     system = str(_any(rng, _guests(study)))
     cells = [c for c in study.cells if c.system == system and c.clock == "guest"]
     factors = {"higher": 1.3, "lower": 1 / 1.3}
@@ -150,8 +163,8 @@ def slow_clock(rng, study):
     return with_cells(study, [scaled(cell, factors[cell.better]) for cell in alone])
 
 
-def stuck_share(value):
-    def inject(rng, study):
+def stuck_share(value: float) -> Inject:
+    def inject(rng: Generator, study: StudyFacts) -> Mistake:
         cell = _any(rng, (each for each in study.cells if each.is_share))
         means = (value,) * cell.n
         return with_cells(study, [replace(cell, mean=value, means=means)])
@@ -159,7 +172,7 @@ def stuck_share(value):
     return inject
 
 
-def other_parameter(rng, study):
+def other_parameter(rng: Generator, study: StudyFacts) -> Mistake:
     """All cases of one tool on one system, or one of them, with another setting."""
     column = _column(study, str(_any(rng, _guests(study))))
     tool = _any(rng, sorted({cell.tool for cell in column.values()}))
@@ -179,7 +192,7 @@ def other_parameter(rng, study):
     return with_cells(study, changed)
 
 
-def few_values(rng, study):
+def few_values(rng: Generator, study: StudyFacts) -> Mistake:
     """Ten runs that read two values, several steps of their print apart."""
     cell = _any(rng, _measured(study))
     low, high = (round(cell.mean * each, 2) for each in (0.98, 1.01))
@@ -188,13 +201,13 @@ def few_values(rng, study):
     return with_cells(study, [changed])
 
 
-def _with_runs(study, changed):
+def _with_runs(study: StudyFacts, changed: list[RunFact]) -> Mistake:
     new = {run.id: run for run in changed}
     runs = tuple(new.get(run.id, run) for run in study.runs)
     return replace(study, runs=runs), set(new)
 
 
-def _with_value(run, metric, change):
+def _with_value(run: RunFact, metric: str, change: Callable[[float], float]) -> RunFact:
     samples = [
         replace(each, value=change(each.value)) if each.metric == metric else each
         for each in run.samples
@@ -202,7 +215,7 @@ def _with_value(run, metric, change):
     return replace(run, samples=tuple(samples))
 
 
-def long_meter(rng, study):
+def long_meter(rng: Generator, study: StudyFacts) -> Mistake:
     meter = _any(rng, (run for run in study.runs if run.tool == "watts-up"))
     share = rng.choice([rng.uniform(1.06, 1.6), rng.uniform(0.5, 0.95)])
     for metric in ("meter time", "energy"):
@@ -210,7 +223,7 @@ def long_meter(rng, study):
     return _with_runs(study, [meter])
 
 
-def other_length(rng, study):
+def other_length(rng: Generator, study: StudyFacts) -> Mistake:
     run = _any(rng, (each for each in study.runs if each.requested_s))
     share = rng.choice([rng.uniform(1.08, 3), rng.uniform(0.2, 0.92)])
     return _with_runs(study, [replace(run, duration_s=100 * float(share))])
@@ -224,7 +237,7 @@ BOUND = {
 }
 
 
-def broken_identity(rng, study):
+def broken_identity(rng: Generator, study: StudyFacts) -> Mistake:
     run = _any(rng, (each for each in study.runs if each.tool in BOUND))
     metric = str(_any(rng, BOUND[run.tool]))
     share = float(rng.choice([rng.uniform(1.1, 1.9), rng.uniform(0.5, 0.9)]))
@@ -232,27 +245,31 @@ def broken_identity(rng, study):
     return _with_runs(study, [_with_value(run, metric, lambda v: v * share)])
 
 
-def apart(rng, study):
+def apart(rng: Generator, study: StudyFacts) -> Mistake:
     run = _any(rng, (each for each in study.runs if each.started_at))
+    assert run.started_at
+    assert run.duration_s
     later = timedelta(seconds=float(rng.uniform(0.4, 0.9)) * run.duration_s)
     return _with_runs(study, [replace(run, started_at=run.started_at + later)])
 
 
-def other_reference(rng, study):
+def other_reference(rng: Generator, study: StudyFacts) -> Mistake:
     together = [cell for cell in study.cells if cell.scenario == "parallel"]
-    change = {"memory_bytes": 2**29} if rng.random() < 0.5 else {"vcpus": 2}
+    change: dict[str, Any] = (
+        {"memory_bytes": 2**29} if rng.random() < 0.5 else {"vcpus": 2}
+    )
     moved = [replace(cell, system="vm-1b", **change) for cell in together]
     return with_cells(study, moved)
 
 
-def marked(rng, study):
+def marked(rng: Generator, study: StudyFacts) -> Mistake:
     run = _any(rng, study.runs)
     return _with_runs(study, [replace(run, marks=(("cut", "The output is cut."),))])
 
 
 SLIPS = {"unit-slip", "slots-do-not-add-up", "beyond-the-medium"}
 FACTORS = (10, 0.1, 1000, 0.001, 1024, 1 / 1024, 8, 1 / 8)
-CLASSES = {
+CLASSES: dict[str, tuple[Inject, set[str]]] = {
     **{f"one value x {f:.4g}": (unit_slip(f), SLIPS) for f in FACTORS},
     "one run in another unit": (slip_in_one_run, {"unit-slip"}),
     "column pasted": (pasted_column(1.0), {"pasted-values"}),

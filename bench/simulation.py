@@ -18,7 +18,8 @@ SLOW_SHARE: Final = 0.36  # of the runs of inqbus-server-b, which has two speeds
 
 
 def _normal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
-    return generator.normal(size=shape)
+    drawn: np.ndarray = generator.normal(size=shape)
+    return drawn
 
 
 def _bimodal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -26,16 +27,16 @@ def _bimodal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
     is_slow = generator.random(shape) < SLOW_SHARE
     drawn = 2.0 * is_slow + 0.3 * generator.normal(size=shape)
     spread = np.sqrt(4 * SLOW_SHARE * (1 - SLOW_SHARE) + 0.3**2)
-    return (drawn - 2 * SLOW_SHARE) / spread
+    return np.asarray((drawn - 2 * SLOW_SHARE) / spread)
 
 
 def _t3(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
-    return generator.standard_t(3, size=shape) / np.sqrt(3)
+    return np.asarray(generator.standard_t(3, size=shape) / np.sqrt(3))
 
 
 def _skewed(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
     """Most runs near the best, a long tail of slow ones: gamma of shape 2."""
-    return (generator.gamma(2, size=shape) - 2) / np.sqrt(2)
+    return np.asarray((generator.gamma(2, size=shape) - 2) / np.sqrt(2))
 
 
 STANDARD: Final[Mapping[str, Draw]] = {

@@ -97,24 +97,28 @@ class KeepingServer(HTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port=0):
+    def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), KeepingHandler)
-        self.stored, self.requests, self.faults = {}, [], []
-        self.refused_keys = {}
+        self.stored: dict[str, Any] = {}
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
+        self.faults: list[Any] = []
+        self.refused_keys: dict[str, tuple[int, Any]] = {}
 
     @property
-    def url(self):
+    def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def handle_error(self, *_):
+    def handle_error(self, *_: Any) -> None:
         """Clients that were killed are no news."""
 
 
 class KeepingHandler(BaseHTTPRequestHandler):
-    def do_GET(self):
+    server: KeepingServer
+
+    def do_GET(self) -> None:
         self.reply(200, {"status": "ok", "version": "1.0", "database": True})
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         packed = self.headers.get("Content-Encoding") == "gzip"
         body = gzip.decompress(raw) if packed else raw
@@ -123,7 +127,7 @@ class KeepingHandler(BaseHTTPRequestHandler):
             return self.reply(401, {"code": "wrong_token", "detail": "Unknown token."})
         return self.fail_or_store(json.loads(body))
 
-    def fail_or_store(self, document):
+    def fail_or_store(self, document: Any) -> None:
         fault = self.server.faults.pop(0) if self.server.faults else None
         if isinstance(fault, int):
             return self.reply(fault, {"code": "told", "detail": f"Told {fault}."})
@@ -138,7 +142,7 @@ class KeepingHandler(BaseHTTPRequestHandler):
             self.reply(status, answer)
         return None
 
-    def store(self, document):
+    def store(self, document: Any) -> tuple[int, Any]:
         key = document["key"]
         if key in self.server.refused_keys:
             return self.server.refused_keys[key]
@@ -148,14 +152,16 @@ class KeepingHandler(BaseHTTPRequestHandler):
         self.server.stored[key] = document
         return 200 if known else 202, {"id": 1, "key": key, "status": "received"}
 
-    def reply(self, status, answer, headers=None):
+    def reply(
+        self, status: int, answer: Any, headers: dict[str, str] | None = None
+    ) -> None:
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(json.dumps(answer).encode())
 
-    def log_message(self, *_):
+    def log_message(self, *_: Any) -> None:
         """Say nothing."""
 
 
@@ -172,31 +178,33 @@ class Powercap:
             (folder / zone / "max_energy_range_uj").write_text(f"{LIMIT_UJ}\n")
             self.set(zone, 0)
 
-    def set(self, zone, count_uj):
+    def set(self, zone: str, count_uj: int) -> None:
         (self.folder / zone / "energy_uj").write_text(f"{count_uj}\n")
 
 
 class PlanningHandler(KeepingHandler):
     """Has a plan of one part; the rest is kept as uploads are."""
 
-    def fail_or_store(self, document):
-        answers = {
+    server: "PlanningServer"
+
+    def fail_or_store(self, document: Any) -> None:
+        answers: dict[str, dict[str, Any]] = {
             "slots": {"id": 5, "number": 1, "name": "a", "system": "KVM"}
             | {"study": "study", "system_id": 17, "work": []},
             "next": {"state": "over", "sentence": "Done.", "wait_s": 0},
             "meet": {"state": "start", "sentence": "", "starts_at_us": None},
             "finish": {"state": "keep", "sentence": "", "wait_s": 0},
         }
-        asked = self.path.rstrip("/").rpartition("/")[2]
-        if asked not in answers:
+        question = self.path.rstrip("/").rpartition("/")[2]
+        if question not in answers:
             return super().fail_or_store(document)
-        if asked == "next" and self.server.parts:
+        if question == "next" and self.server.parts:
             return self.reply(200, {"state": "run", "part": self.server.parts.pop()})
-        return self.reply(200, answers[asked])
+        return self.reply(200, answers[question])
 
 
 class PlanningServer(KeepingServer):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.RequestHandlerClass = PlanningHandler
         self.parts = [{**PART, "vms": 1}]

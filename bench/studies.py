@@ -6,12 +6,23 @@ some of heavy tails, one to ten of them; prints of two decimals, of three signif
 digits or of all; co-runs with their sums, meters, tools whose numbers fit together.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
-from benchmarks.plausibility.facts import CellFact, RunFact, SampleFact, StudyFacts
+from benchmarks.plausibility.facts import (
+    Better,
+    CellFact,
+    RunFact,
+    SampleFact,
+    StudyFacts,
+)
+
+Speeds = dict[str, dict[str, float]]
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 NOISE = {"CPU": 0.02, "memory": 0.03, "disk": 0.10, "network": 0.05}
@@ -34,9 +45,9 @@ class Test:
     metric: str
     case: str
     native: float
-    parameters: dict
+    parameters: dict[str, str]
     unit: str = "MB/s"
-    better: str = "higher"
+    better: Better = "higher"
     clock: str = "guest"
 
 
@@ -45,15 +56,22 @@ class Style:
     """How a study was measured and printed."""
 
     n: int
-    noise: dict
+    noise: dict[str, float]
     heavy: bool
     printed: str
 
 
-def clean_study(seed):
+def clean_study(seed: int) -> StudyFacts:
     """One study without any mistake."""
     rng = np.random.default_rng(seed)
-    tests, style = _tests(rng), _style(rng)
+    tests = _tests(rng)
+    scale = rng.uniform(0.15, 1.0)
+    style = Style(
+        n=int(rng.choice([1, 1, 2, 3, 5, 10])),
+        noise={name: cv * scale for name, cv in NOISE.items()},
+        heavy=bool(rng.random() < 0.3),
+        printed=str(rng.choice(["decimals", "digits", "all"])),
+    )
     systems = ["native", *(f"vm-{i}" for i in range(1, rng.integers(2, 8)))]
     speeds = {each: _speeds(rng, each, tests) for each in systems}
     cells = [
@@ -61,17 +79,43 @@ def clean_study(seed):
         for system in systems
         for test in tests
     ]
-    cells += _shares(rng, style, systems)
+    # How busy the CPU was while the network ran, one cell a system.
+    share = Test(
+        "network", "iperf3", "CPU utilization local", "share", 0.0, {}, "%", "lower"
+    )
+    for system in systems:
+        truth = rng.uniform(2, 12) if system == "native" else rng.uniform(5, 85)
+        cells.append(_cell(rng, style, system, share, truth))
     cells += _together(rng, style, tests, speeds)
-    study = StudyFacts(id="here", cells=tuple(cells), runs=tuple(_runs(rng, systems)))
+    # Of tools whose numbers are bound to each other, of meters and of co-runs.
+    runs = []
+    for system in systems:
+        runs += [_netperf(rng, system), _sysbench(rng, system), _linpack(rng, system)]
+        runs += [*_metered(rng, system), *_corun(rng, system)]
+    study = StudyFacts(id="here", cells=tuple(cells), runs=tuple(runs))
     return replace(study, cells=tuple(_with_baselines(study.cells)))
 
 
-def _tests(rng):
+def _tests(rng: Generator) -> list[Test]:
     sizes = ["4k", "8k", "16k", "64k", "256k", "1M", "4M"][: rng.integers(1, 8)]
+    tests = []
+    facts: Any = {"unit": "s", "better": "lower", "clock": "external"}
+    for n in (1000, 2000, 4000)[: rng.integers(1, 4)]:
+        time_s, parameters = 20 * (n / 2000) ** 3, {"n": str(n)}
+        tests.append(
+            Test("CPU", "linpack", "time", f"n={n}", time_s, parameters, **facts)
+        )
+    for level, base in (("RAM", 2800), ("L1", 18000), ("L2", 6500))[
+        : rng.integers(1, 4)
+    ]:
+        for way in ("read", "write"):
+            native, case = base * rng.uniform(0.8, 1.3), f"{way} {level}"
+            parameters = {"level": level, "operation": way}
+            tests.append(
+                Test("memory", "ramspeed", "bandwidth", case, native, parameters)
+            )
     return [
-        *_solutions(rng),
-        *_bandwidths(rng),
+        *tests,
         *_disk_curve(rng, "read", 110, sizes),
         *_disk_curve(rng, "write", 80, sizes),
         *_network_curve("send", 90, sizes[: rng.integers(1, len(sizes) + 1)]),
@@ -79,23 +123,9 @@ def _tests(rng):
     ]
 
 
-def _solutions(rng):
-    facts = {"unit": "s", "better": "lower", "clock": "external"}
-    for n in (1000, 2000, 4000)[: rng.integers(1, 4)]:
-        time_s, parameters = 20 * (n / 2000) ** 3, {"n": str(n)}
-        yield Test("CPU", "linpack", "time", f"n={n}", time_s, parameters, **facts)
-
-
-def _bandwidths(rng):
-    levels = [("RAM", 2800), ("L1", 18000), ("L2", 6500)][: rng.integers(1, 4)]
-    for level, base in levels:
-        for way in ("read", "write"):
-            native, case = base * rng.uniform(0.8, 1.3), f"{way} {level}"
-            parameters = {"level": level, "operation": way}
-            yield Test("memory", "ramspeed", "bandwidth", case, native, parameters)
-
-
-def _disk_curve(rng, way, top, sizes):
+def _disk_curve(
+    rng: Generator, way: str, top: float, sizes: list[str]
+) -> Iterator[Test]:
     steepness = rng.uniform(0.2, 0.8)
     for step, size in enumerate(sizes):
         native = top / (1 + np.exp(2 - steepness * 2 * step))
@@ -103,25 +133,15 @@ def _disk_curve(rng, way, top, sizes):
         yield Test("disk", "iozone", "throughput", case, native, parameters)
 
 
-def _network_curve(way, top, sizes):
+def _network_curve(way: str, top: float, sizes: list[str]) -> Iterator[Test]:
     for step, size in enumerate(sizes):
         native = top * (1 - 0.7 ** (step + 1.5))
         case, parameters = f"net {way} {size}", {"message": size, "operation": way}
-        facts = {"clock": "client"}
+        facts: Any = {"clock": "client"}
         yield Test("network", "iperf3", "throughput", case, native, parameters, **facts)
 
 
-def _style(rng):
-    scale = rng.uniform(0.15, 1.0)
-    return Style(
-        n=int(rng.choice([1, 1, 2, 3, 5, 10])),
-        noise={name: cv * scale for name, cv in NOISE.items()},
-        heavy=bool(rng.random() < 0.3),
-        printed=str(rng.choice(["decimals", "digits", "all"])),
-    )
-
-
-def _speeds(rng, system, tests):
+def _speeds(rng: Generator, system: str, tests: list[Test]) -> dict[str, float]:
     """The true value of each case on a system."""
     if system == "native":
         return {test.case: test.native for test in tests}
@@ -136,21 +156,25 @@ def _speeds(rng, system, tests):
     return speeds
 
 
-def printed(style, value):
+def printed(style: Style, value: float) -> float:
     """A value as the study's table shows it."""
     if style.printed == "decimals":
         return float(f"{value:.2f}")
     return float(f"{value:.3g}") if style.printed == "digits" else float(value)
 
 
-def readings(rng, style, component, truth, n):
+def readings(
+    rng: Generator, style: Style, component: str, truth: float, n: int
+) -> tuple[float, ...]:
     """Run means around the truth: lognormal, every third study with heavy tails."""
     cv = style.noise[component]
     scatter = rng.standard_t(4, n) / np.sqrt(2) if style.heavy else rng.normal(0, 1, n)
     return tuple(printed(style, truth * np.exp(cv * each)) for each in scatter)
 
 
-def _cell(rng, style, system, test, truth, **place):
+def _cell(
+    rng: Generator, style: Style, system: str, test: Test, truth: float, **place: Any
+) -> CellFact:
     n = place.pop("n", style.n)
     means = place.pop("means", None) or readings(rng, style, test.component, truth, n)
     if test.component == "network":
@@ -188,17 +212,9 @@ def _cell(rng, style, system, test, truth, **place):
     )
 
 
-def _shares(rng, style, systems):
-    """How busy the CPU was while the network ran, one cell a system."""
-    share = Test(
-        "network", "iperf3", "CPU utilization local", "share", 0.0, {}, "%", "lower"
-    )
-    for system in systems:
-        truth = rng.uniform(2, 12) if system == "native" else rng.uniform(5, 85)
-        yield _cell(rng, style, system, share, truth)
-
-
-def _together(rng, style, tests, speeds):
+def _together(
+    rng: Generator, style: Style, tests: list[Test], speeds: Speeds
+) -> Iterator[CellFact]:
     """Two or three guests of one system in parallel, with the sum as printed."""
     vms = int(rng.integers(2, 4))
     for test in (each for each in tests if each.component in {"memory", "disk"}):
@@ -221,7 +237,7 @@ def _together(rng, style, tests, speeds):
         yield _cell(rng, style, "vm-1", test, 0, slot="sum", means=total, **place)
 
 
-def _with_baselines(cells):
+def _with_baselines(cells: Iterable[CellFact]) -> Iterator[CellFact]:
     native = {cell.case: cell for cell in cells if cell.is_native}
     for cell in cells:
         own = native.get(cell.case)
@@ -239,17 +255,9 @@ def _with_baselines(cells):
             )
 
 
-def _runs(rng, systems):
-    """Runs of tools whose numbers are bound to each other, of meters and of co-runs."""
-    for system in systems:
-        yield _netperf(rng, system)
-        yield _sysbench(rng, system)
-        yield _linpack(rng, system)
-        yield from _metered(rng, system)
-        yield from _corun(rng, system)
-
-
-def _run(system, name, tool, samples, **facts):
+def _run(
+    system: str, name: str, tool: str, samples: list[dict[str, Any]], **facts: Any
+) -> RunFact:
     cells = tuple(SampleFact(**each) for each in samples)
     return RunFact(
         id=f"run/{system}/{name}",
@@ -263,7 +271,7 @@ def _run(system, name, tool, samples, **facts):
     )
 
 
-def _netperf(rng, system):
+def _netperf(rng: Generator, system: str) -> RunFact:
     cpus, rate, share = (
         int(rng.choice([1, 2, 4])),
         rng.uniform(5, 110),
@@ -283,7 +291,7 @@ def _netperf(rng, system):
     )
 
 
-def _sysbench(rng, system):
+def _sysbench(rng: Generator, system: str) -> RunFact:
     total_s, threads = rng.uniform(20, 300), int(rng.choice([1, 16, 400]))
     events = int(rng.integers(1000, 20000))
     latency_ms = total_s * rng.uniform(0.9, 0.999) * threads / events * 1000
@@ -307,7 +315,7 @@ def _sysbench(rng, system):
     return _run(system, "sysbench", "sysbench", samples)
 
 
-def _linpack(rng, system):
+def _linpack(rng: Generator, system: str) -> RunFact:
     time_s = rng.uniform(0.5, 60)
     flops = 2 / 3 * 2000**3 + 2 * 2000**2
     samples = [
@@ -322,7 +330,7 @@ def _linpack(rng, system):
     return _run(system, "linpack", "intel-linpack", samples)
 
 
-def _metered(rng, system):
+def _metered(rng: Generator, system: str) -> Iterator[RunFact]:
     work_s = rng.uniform(60, 700)
     meter_s = work_s * rng.uniform(1.0, 1.02)
     power_w = rng.uniform(80, 200)
@@ -337,7 +345,7 @@ def _metered(rng, system):
     yield _run(system, "work", "iozone", [], corun=corun, duration_s=work_s)
 
 
-def _corun(rng, system):
+def _corun(rng: Generator, system: str) -> Iterator[RunFact]:
     length_s = rng.uniform(60, 600)
     for slot in range(1, 4):
         started = NOON + timedelta(seconds=float(rng.uniform(0, 0.01 * length_s)))
@@ -355,7 +363,7 @@ def _corun(rng, system):
         )
 
 
-def readings_like(rng, cell, truth):
+def readings_like(rng: Generator, cell: CellFact, truth: float) -> CellFact:
     """The cell measured again, in truth another value: same noise, same print."""
     logs = np.log(cell.means)
     cv = float(np.std(logs, ddof=1)) if cell.n > 2 else NOISE[cell.component] / 2
