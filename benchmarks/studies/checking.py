@@ -68,22 +68,21 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
         for row in noted.order_by("first")
         if row["last"] <= now - quiet or row["first"] <= now - LONGEST_WAIT
     ]
-    return sum(_check_noted(study_id) for study_id in due)
-
-
-@transaction.atomic
-def _check_noted(study_id: int) -> bool:
-    """Check a study unless another process has it in hand."""
-    notes = DueCheck.objects.filter(study=study_id)
-    mine = list(notes.select_for_update(skip_locked=True).values_list("pk", flat=True))
-    if not mine:
-        return False
-    DueCheck.objects.filter(pk__in=mine).delete()
-    # Held against other checks only: a run that is stored refers to the study, and
-    # would wait here for cells which it has itself in hand.
-    locked = Study.objects.select_for_update(no_key=True)
-    check_study(locked.get(pk=study_id))
-    return True
+    checked = 0
+    for study_id in due:
+        with transaction.atomic():
+            notes = DueCheck.objects.filter(study=study_id).select_for_update(
+                skip_locked=True
+            )
+            # Where there are none, another process has the study in hand.
+            if mine := list(notes.values_list("pk", flat=True)):
+                DueCheck.objects.filter(pk__in=mine).delete()
+                # Held against other checks only: a run that is stored refers to the
+                # study, and would wait here for cells which it has itself in hand.
+                locked = Study.objects.select_for_update(no_key=True)
+                check_study(locked.get(pk=study_id))
+                checked += 1
+    return checked
 
 
 @transaction.atomic
