@@ -56,8 +56,8 @@ def test_a_step_is_dated_and_named_with_its_version(text, submit, series):
 
     (said,) = findings(text(PAGE))
 
-    assert "from March 8, 2026 on 0.897 times what it was before" in said
-    assert "with the version going from 4.18 to 4.19" in said
+    for fact in ("March 8, 2026", "0.897 times", "4.18 to 4.19"):
+        assert fact in said
 
 
 def test_a_point_is_a_day_with_its_interval(text, submit, series):
@@ -87,7 +87,8 @@ def test_fewer_than_ten_runs_a_side_claim_nothing(text, submit, series):
 
     (said,) = findings(text(PAGE))
 
-    assert "(18 dated runs): too few for change-point detection; 10 before" in said
+    assert "(18 dated runs)" in said
+    assert "10 before" in said
     assert figure(text(PAGE))["layout"]["shapes"] == []
 
 
@@ -97,7 +98,7 @@ def test_what_holds_for_all_systems_is_said_once(text, submit, series):
 
     (said,) = findings(text(PAGE))
 
-    assert said.startswith("All 3 systems (2 to 4 dated runs): too few")
+    assert said.startswith("All 3 systems (2 to 4 dated runs)")
 
 
 def test_a_change_stands_before_what_the_others_share(text, submit, series):
@@ -170,7 +171,7 @@ def test_days_of_two_speeds_show_their_range_and_no_mean(text, bimodal):
 
     (line,) = figure(page)["data"]
     assert max(line["y"]) < 41
-    assert "4 points have no single figure and are not drawn" in page
+    assert re.search(r'<p class="note">\s*4 points', page)
     assert re.search(r"49\.\d+ to 100\.", page)
     assert "No single figure: two speeds, " in page
 
@@ -178,7 +179,9 @@ def test_days_of_two_speeds_show_their_range_and_no_mean(text, bimodal):
 def test_no_factor_is_claimed_against_a_version_of_two_speeds(text, bimodal):
     page = text(f"{PAGE}?axis=version")
 
-    assert "No single figure describes the runs of 4.18." in findings(page)[0]
+    said, *_others = findings(page)
+    assert "no change is claimed" in said
+    assert said.endswith("4.18.")
     assert "50 | 100" in page
 
 
@@ -194,7 +197,7 @@ def test_runs_without_dates_still_have_their_versions(text, submit, series):
 def test_runs_without_a_date_are_counted_not_drawn(text, submit, series):
     submit(*series(50, 45), *series(50, n=3, dated=False))
 
-    assert "3 runs do not say when they began" in text(PAGE)
+    assert re.search(r'<p class="small muted">\s*3 runs', text(PAGE))
 
 
 def test_the_same_host_and_case_of_another_study_belong_to_it(
@@ -221,8 +224,8 @@ def test_a_study_without_dates_and_versions_says_what_is_missing(
 
     page = text(PAGE)
 
-    assert "No run says when it began" in page
     assert "started_at" in page
+    assert "<table" not in page
     assert "/study/trend/" not in text("/studies/alpha-lab/study/")
 
 
@@ -256,7 +259,7 @@ def test_of_a_long_history_the_latest_runs_are_kept_and_it_says_so(
     assert len(line["x"]) == 5
     assert "2026-03-14" in page
     assert "2026-03-09" not in page
-    assert "These are the latest runs; 18 older runs are left out." in page
+    assert "18 older runs" in page
 
 
 def test_runs_that_do_not_say_when_are_left_out_first(
@@ -267,7 +270,7 @@ def test_runs_that_do_not_say_when_are_left_out_first(
 
     page = text(PAGE)
 
-    assert "4 older runs are left out" in page
+    assert "4 older runs" in page
     assert "not drawn" not in page
 
 

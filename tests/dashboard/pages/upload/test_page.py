@@ -221,7 +221,8 @@ def test_naming_the_decimals_reads_it(member, said):
 def test_naming_the_wrong_tool_is_said(member):
     text = words(send(member, upload(HDPARM), **{"tool-0": "fio"}))
 
-    assert "this is output of hdparm, not of fio" in text
+    assert "not read" in text
+    assert "hdparm, not of fio" in text
 
 
 @pytest.mark.parametrize("said", [{"tool": "no\0tool"}, {"locale": "xx"}])
@@ -253,7 +254,7 @@ def test_many_numbers_are_folded_and_more_are_counted(member, monkeypatch):
     page = send(member, upload(DATA / "iozone/auto-a.txt")).content.decode()
 
     assert page.count("<tr>") - page.count("<thead") == 50
-    assert "16 further numbers were read and are not shown." in page
+    assert "16 further numbers" in page
     assert "Show 30 more" in page
 
 
@@ -264,8 +265,8 @@ def test_an_answer_holds_so_many_numbers_and_no_more(member, monkeypatch):
     page = send(member, in_zip(one=data, two=data)).content.decode()
 
     assert page.count("<tr>") - page.count("<thead") == 30
-    assert "36 further numbers were read and are not shown." in page
-    assert "66 further numbers were read and are not shown." in page
+    assert "36 further numbers" in page
+    assert "66 further numbers" in page
     assert page.count("66 numbers") >= 2
 
 
@@ -293,7 +294,7 @@ def test_a_zip_is_read_file_by_file(member):
     assert "room.zip/disk.txt" in text
     assert "5 numbers" in text
     assert "room.zip/matrix.txt" in text
-    assert "Line 1 hello no tool is known that prints this." in text
+    assert "Line 1 hello no tool is known" in text
 
 
 def test_one_file_of_a_zip_can_be_read_again(member):
@@ -311,7 +312,7 @@ def test_a_large_file_gets_a_sentence(member, settings):
     answer = send(member, upload(b"x" * 101))
 
     assert answer.status_code == 413
-    assert "Upload only the part of it that holds the results." in words(answer)
+    assert "A file may have 9.53674e-05 MiB" in words(answer)
 
 
 @pytest.mark.parametrize("headers", [SCRIPT, {}])
@@ -550,5 +551,6 @@ def test_what_is_no_text_is_said_and_not_shown(client, person):
 
     page = client.post(PAGE, {"do": "preview", "file": file}).text
 
-    assert "it holds NUL characters. Upload what the tool printed." in page
+    assert "NUL characters" in page
+    assert "\x00f" not in page
     assert "x00f" not in page
