@@ -93,21 +93,17 @@ def number(value: float, spec: str = "g") -> str:
 
 def exact(value: float) -> str:
     """Write a stored number with all its digits and none it does not have."""
-    return localized(_exact(value))
-
-
-def _exact(value: float) -> str:
     if not isfinite(value):
         return str(value)
     text = repr(float(value))
     if "e" in text and PLAIN_FROM <= abs(value) < PLAIN_TO:
         text = format(Decimal(text), "f")
     if "e" in text:
-        return text
+        return localized(text)
     whole, _, fraction = text.partition(".")
     if abs(value) >= GROUPED_FROM:
         whole = f"{int(whole):,}"
-    return whole if fraction in ("", "0") else f"{whole}.{fraction}"
+    return localized(whole if fraction in ("", "0") else f"{whole}.{fraction}")
 
 
 def brief(value: float) -> str:

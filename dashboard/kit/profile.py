@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.comparing.profile import Profile, ProfileRow, Share
+from benchmarks.comparing.profile import Profile, Share
 from benchmarks.comparing.table import Column
 from dashboard import wording
 from dashboard.kit import figures
@@ -17,16 +17,20 @@ SYSTEMS = 200
 def profile_section(found: Profile) -> Section:
     """Return each system's cost as one row: a component a column."""
     if not found.rows:
-        return Section("profile", _("Overhead profile"), (_without_profile(),))
-    said = _(
-        "The geometric mean of a system's ratios in one component, over the cases that "
-        "all compared systems have, in the scenario single. Below it the 95 % interval "
-        "over cases of this kind, or the range from the worst to the best case; the "
-        "number of cases and runs; and the worst case."
-    )
-    notes = [said]
-    shares = [share for row in found.rows for share in row.stated]
-    if any(share.least_runs < 2 for share in shares):
+        why = _(
+            "There is none: it takes systems that ran alone (scenario single), and the "
+            "native machine, or a reference system, measured in the same cases."
+        )
+        return Section("profile", _("Overhead profile"), (why,))
+    notes = [
+        _(
+            "The geometric mean of a system's ratios in one component, over the cases "
+            "that all compared systems have, in the scenario single. Below it the 95 % "
+            "interval over cases of this kind, or the range from the worst to the best "
+            "case; the number of cases and runs; and the worst case."
+        )
+    ]
+    if any(share.least_runs < 2 for row in found.rows for share in row.stated):
         notes.append(
             _(
                 "Where a single run stands behind a case, no interval is given: the "
@@ -37,36 +41,17 @@ def profile_section(found: Profile) -> Section:
         notes.append(_("The first %(n)s systems are shown.") % {"n": SYSTEMS})
     if found.is_relative:
         notes.append(_("Ratios are to the study's reference system, not to native."))
-    tables = (_profile_table(found),)
-    return Section("profile", _("Overhead profile"), tuple(notes), tables)
 
-
-def _without_profile() -> str:
-    return _(
-        "There is none: it takes systems that ran alone (scenario single), and the "
-        "native machine, or a reference system, measured in the same cases."
-    )
-
-
-def _profile_table(found: Profile) -> Table:
     names = [wording.component_name(name) for name in found.components]
-    head = line(_("System"), *names)
-    rows = tuple(_profile_line(row) for row in found.rows[:SYSTEMS])
-    return Table("", (head,), rows, len(names) + 1)
+    lines = tuple(
+        Line((Entry(system_name(row.column)), *map(_share_entry, row.shares)))
+        for row in found.rows[:SYSTEMS]
+    )
+    table = Table("", (line(_("System"), *names),), lines, len(names) + 1)
+    return Section("profile", _("Overhead profile"), tuple(notes), (table,))
 
 
-def _profile_line(row: ProfileRow) -> Line:
-    shares = (_share(share) for share in row.shares)
-    return Line((Entry(system_name(row.column)), *shares))
-
-
-def system_name(column: Column) -> str:
-    """Return what a system is called in the profile."""
-    facts = (wording.fact_in_brief(fact) for fact in column.facts if fact.value)
-    return ", ".join([column.platform, *facts])
-
-
-def _share(share: Share | None) -> Entry:
+def _share_entry(share: Share | None) -> Entry:
     if share is None:
         return Entry("", sub=_("no case in common"), is_number=True)
     return Entry(
@@ -75,6 +60,12 @@ def _share(share: Share | None) -> Entry:
         shade=figures.heat(share.mean),
         is_number=True,
     )
+
+
+def system_name(column: Column) -> str:
+    """Return what a system is called in the profile."""
+    facts = (wording.fact_in_brief(fact) for fact in column.facts if fact.value)
+    return ", ".join([column.platform, *facts])
 
 
 def share_facts(share: Share) -> Iterator[str]:

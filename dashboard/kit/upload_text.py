@@ -33,7 +33,19 @@ def upload_text(text: str, first: int | None, last: int | None) -> UploadText:
     if "output" not in document:
         shown = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
         return UploadText(lines=shown[:SHOWN], is_cut=len(shown) > SHOWN)
-    return _around(str(document["output"]), first, last)
+    # The reader counts lines as terminals show them: a lone return ends one too.
+    output = str(document["output"]).replace("\r\n", "\n").replace("\r", "\n")
+    rows = [f"{row}\n" for row in output.split("\n")]
+    start, end = (first or 1) - 1, last or len(rows)
+    begin = max(start - AROUND, 0)
+    own = "".join(rows[start:end])
+    return UploadText(
+        before="".join(rows[begin:start]),
+        lines=own[:SHOWN],
+        after="".join(rows[end : end + AROUND]),
+        is_cut=begin > 0 or len(own) > SHOWN or end + AROUND < len(rows),
+        is_raw=True,
+    )
 
 
 def kept_output(text: str) -> str | None:
@@ -48,19 +60,3 @@ def _document(text: str) -> dict[str, object] | None:
     except orjson.JSONDecodeError:
         return None
     return document if isinstance(document, dict) else None
-
-
-def _around(output: str, first: int | None, last: int | None) -> UploadText:
-    """The reader counts lines as terminals show them: a lone return ends one too."""
-    plain = output.replace("\r\n", "\n").replace("\r", "\n")
-    rows = [f"{row}\n" for row in plain.split("\n")]
-    start, end = (first or 1) - 1, last or len(rows)
-    begin = max(start - AROUND, 0)
-    own = "".join(rows[start:end])
-    return UploadText(
-        before="".join(rows[begin:start]),
-        lines=own[:SHOWN],
-        after="".join(rows[end : end + AROUND]),
-        is_cut=begin > 0 or len(own) > SHOWN or end + AROUND < len(rows),
-        is_raw=True,
-    )

@@ -119,18 +119,14 @@ def emulation_words() -> str:
 
 
 def property_name(name: str) -> str:
-    """Return what a property is called; an unknown one by its own name."""
-    return str(PROPERTIES.get(name) or _as_heading(name))
-
-
-def _as_heading(name: str) -> str:
-    """Return a lab's own word for a property as a heading: ``CPU model``."""
-    words = [each.upper() if each in ACRONYMS else each for each in _words(name)]
+    """Return what a property is called; a lab's own as a heading: ``CPU model``."""
+    if name in PROPERTIES:
+        return str(PROPERTIES[name])
+    words = [
+        word.upper() if word in ACRONYMS else word
+        for word in name.replace("_", " ").split(" ")
+    ]
     return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
-
-
-def _words(name: str) -> list[str]:
-    return name.replace("_", " ").split(" ")
 
 
 def property_heading(name: str) -> str:

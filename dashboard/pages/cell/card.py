@@ -77,6 +77,10 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
         state = row.shown.full_state
         why = wording.said(row.shown.reason) or states.state_meaning(state)
         lack = f"{states.state_name(state)}: {why}".rstrip(": ")
+    bar, margin = None, study.equivalence_margin_percent / 100
+    if drawn := verdicts.drawn_judgement(row):
+        is_lost = verdicts.is_overhead(row, show)
+        bar = interval_bar(drawn, margin, reach([drawn], margin), is_overhead=is_lost)
     doubted = [cell_id, *_baseline_cells(study, row, chosen)]
     return CellCard(
         row=row,
@@ -88,7 +92,7 @@ def cell_card(viewer: Viewer, study: Study, query: Mapping[str, str]) -> CellCar
         verdict=verdicts.verdict_words(judged) if judged and ratio else "",
         reasons=_reasons(row) if ratio else (),
         lack=lack,
-        bar=_bar(row, study.equivalence_margin_percent / 100, show),
+        bar=bar,
         flags=tuple(visible_flags(viewer, cells__in=doubted).distinct()),
     )
 
@@ -144,14 +148,6 @@ def _reasons(row: ComparisonRow) -> tuple[str, ...]:
         return (wording.said(reason),) if reason else ()
     advice = [wording.said(judged.advice)] if judged.advice else []
     return (*verdicts.reasons(row), *advice)
-
-
-def _bar(row: ComparisonRow, margin: float, show: str) -> IntervalBar | None:
-    judged = verdicts.drawn_judgement(row)
-    if judged is None:
-        return None
-    is_lost = verdicts.is_overhead(row, show)
-    return interval_bar(judged, margin, reach([judged], margin), is_overhead=is_lost)
 
 
 def _baseline_cells(

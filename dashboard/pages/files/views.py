@@ -51,14 +51,13 @@ def _json(judged: JudgedTable, source: Source) -> str:
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
-def _tex(judged: JudgedTable, source: Source) -> str:
-    return latex(judged.table, source)
-
-
 COMPARISONS: dict[str, tuple[str, Callable[[JudgedTable, Source], str]]] = {
     "csv": ("text/csv; charset=utf-8", _csv),
     "json": ("application/json", _json),
-    "tex": ("application/x-tex; charset=utf-8", _tex),
+    "tex": (
+        "application/x-tex; charset=utf-8",
+        lambda judged, source: latex(judged.table, source),
+    ),
 }
 CITATIONS: dict[str, tuple[str, Callable[[Citation], str]]] = {
     "bib": ("application/x-bibtex; charset=utf-8", bibtex),
