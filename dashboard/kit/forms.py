@@ -19,7 +19,7 @@ class NotChosenError(BenchmarksError):
         self.field = field
 
 
-class Line(forms.CharField):
+class LineField(forms.CharField):
     """A short text on one line, without invisible characters."""
 
     def clean(self, value: Any) -> str:

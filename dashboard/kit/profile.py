@@ -6,7 +6,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.comparing.profile import Profile, Share
-from benchmarks.comparing.table import Column
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.document import Entry, Line, Section, Table, line
@@ -44,7 +43,7 @@ def profile_section(found: Profile) -> Section:
 
     names = [wording.component_name(name) for name in found.components]
     lines = tuple(
-        Line((Entry(system_name(row.column)), *map(_share_entry, row.shares)))
+        Line((Entry(wording.column_name(row.column)), *map(_share_entry, row.shares)))
         for row in found.rows[:SYSTEMS]
     )
     table = Table("", (line(_("System"), *names),), lines, len(names) + 1)
@@ -60,12 +59,6 @@ def _share_entry(share: Share | None) -> Entry:
         shade=figures.heat(share.mean),
         is_number=True,
     )
-
-
-def system_name(column: Column) -> str:
-    """Return what a system is called in the profile."""
-    facts = (wording.fact_in_brief(fact) for fact in column.facts if fact.value)
-    return ", ".join([column.platform, *facts])
 
 
 def share_facts(share: Share) -> Iterator[str]:

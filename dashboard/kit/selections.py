@@ -271,7 +271,7 @@ class Chooser:
         keys = tuple(str(system.pk) for system in self.pinned)
         return [
             Removable(
-                _("To compare"),
+                _("Compare"),
                 wording.system_name(system),
                 address(self.query, pin=pin_toggled(keys, str(system.pk))),
             )

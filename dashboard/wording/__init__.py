@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
-from benchmarks.comparing.table import OPTIONS, Fact, rank
+from benchmarks.comparing.table import OPTIONS, Column, Fact, rank
 from benchmarks.models import System
 from benchmarks.sentences import Sentence, told
 from dashboard.kit import figures
@@ -189,6 +189,12 @@ def system_name(system: System) -> str:
     )
     options = (fact_in_brief(Fact(*item)) for item in system.options.items())
     return ", ".join(filter(None, [*said, *options]))
+
+
+def column_name(column: Column) -> str:
+    """Return a column's platform and all that tells it from the others."""
+    facts = (fact_in_brief(fact) for fact in column.facts if fact.value)
+    return ", ".join([column.platform, *facts]).strip()
 
 
 def against_text(reference: System | None) -> str:

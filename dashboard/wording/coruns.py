@@ -97,7 +97,7 @@ def target_texts(corun: ComparedCoRun) -> list[str]:
     return [ideal, lmu]
 
 
-def answer(coruns: Sequence[ComparedCoRun], withheld: frozenset[int]) -> str:
+def corun_answer(coruns: Sequence[ComparedCoRun], withheld: frozenset[int]) -> str:
     """Return one sentence for a component: the most VMs that ran in parallel.
 
     ``withheld`` are cells at which a flag is open.

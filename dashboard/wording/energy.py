@@ -10,7 +10,7 @@ from benchmarks.power.meters import EnergyTable, MeterReading, SystemEnergy
 from dashboard.kit import figures
 
 
-def answer(table: EnergyTable, names: Mapping[int, str]) -> str:
+def energy_answer(table: EnergyTable, names: Mapping[int, str]) -> str:
     """Return one sentence for a workload: what the totals say, and what the work."""
     known = [system for system in table.systems if system.energy_j is not None]
     if not known:

@@ -17,7 +17,7 @@ from dashboard.charts.vector.panels import Mean, Row, panels
 from dashboard.charts.vector.plot import plot
 from dashboard.charts.vector.ratios import Band, Ratio, ratios
 from dashboard.kit.document import Chart, Table, plain_table
-from dashboard.kit.profile import SYSTEMS, system_name
+from dashboard.kit.profile import SYSTEMS
 
 MOST_ROWS = 40
 """More systems than a page takes are in the table alone."""
@@ -33,7 +33,7 @@ def profile_chart(found: Profile) -> tuple[Chart, ...]:
         "components": ", ".join(names)
     }
     rows = [
-        Row(system_name(row.column), tuple(map(_mean, row.shares)))
+        Row(wording.column_name(row.column), tuple(map(_mean, row.shares)))
         for row in found.rows
     ]
     return (Chart(_profile_caption(shares), alt, panels(names, rows, alt)),)

@@ -17,7 +17,6 @@ from benchmarks.plausibility.findings import SEVERITIES
 from dashboard import wording
 from dashboard.kit import figures
 from dashboard.kit.document import Entry, Line, Section, Table, heading, plain_table
-from dashboard.kit.profile import system_name
 from dashboard.wording import states, verdicts
 
 ALONE = "single"
@@ -80,7 +79,9 @@ def findings(
 def _ranges(profile: Profile) -> Iterator[str]:
     """Say of each component from which system to which its means reach."""
     for at, component in enumerate(profile.components):
-        means = [(row.shares[at], system_name(row.column)) for row in profile.rows]
+        means = [
+            (row.shares[at], wording.column_name(row.column)) for row in profile.rows
+        ]
         stated = sorted((share.mean, name) for share, name in means if share)
         if len(stated) < 2:
             continue

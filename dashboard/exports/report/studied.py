@@ -29,8 +29,8 @@ from dashboard.charts.vector.ranking import Ranked, ranking
 from dashboard.exports.report.charts import drawn
 from dashboard.kit.document import Chart, Section, Table, plain_table
 from dashboard.wording import short_names
-from dashboard.wording.coruns import answer as corun_answer
-from dashboard.wording.energy import answer as energy_answer
+from dashboard.wording.coruns import corun_answer
+from dashboard.wording.energy import energy_answer
 from dashboard.wording.factor_effects import statements
 
 MOST_EFFECTS = 12

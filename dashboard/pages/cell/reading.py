@@ -74,7 +74,7 @@ def _spelling(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Reading:
+class RunReading:
     """A run's own lines and its samples of one case, cut to what a page can hold."""
 
     run: Run
@@ -86,7 +86,7 @@ class Reading:
     is_cut: bool
 
 
-def reading_of(viewer: Viewer, study: Study, cell_id: int, run_id: int) -> Reading:
+def reading_of(viewer: Viewer, study: Study, cell_id: int, run_id: int) -> RunReading:
     """Return the reading of a run for a cell; Http404 if the cell has no such run."""
     cells = Cell.objects.visible_to(viewer).filter(study=study, pk=cell_id)
     cell = cells.select_related("case").first()
@@ -99,7 +99,7 @@ def reading_of(viewer: Viewer, study: Study, cell_id: int, run_id: int) -> Readi
         raise Http404("This cell has no such run.")
     upload = upload_text(run.upload.text, run.first_line, run.last_line)
     lines, is_cut = raw_lines(upload.lines, run.first_line or 1, values)
-    return Reading(
+    return RunReading(
         run=run,
         cell=cell,
         samples=tuple(values[:SAMPLES_SHOWN]),

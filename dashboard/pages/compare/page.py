@@ -62,7 +62,7 @@ class ComparisonPage:
         use, unuse = _("Use as baseline"), _("Compare with native again")
         pin, unpin = _("Compare directly"), _("Do not compare directly")
         for column in self.table.head.columns:
-            key, name = str(column.system_id), column_name(column)
+            key, name = str(column.system_id), wording.column_name(column)
             is_baseline, is_pinned = key == chosen.baseline, key in chosen.pins
             baseline = address(query, baseline=NATIVE if is_baseline else key)
             pinned = address(query, pin=pin_toggled(chosen.pins, key))
@@ -205,7 +205,7 @@ def comparison_chart(
         for column in columns
     ]
 
-    names = [column_name(column) for column in columns]
+    names = [wording.column_name(column) for column in columns]
     dots = [
         Dot(line, place, ratio, names[place], sentence(cell) if is_told else "")
         for line, (_group, row) in enumerate(rows)
@@ -235,11 +235,6 @@ def _axis_title(is_relative: bool, is_energy: bool) -> str:
 
 def _has_ratio(cell: ComparisonRow | None) -> bool:
     return cell is not None and cell.shown.ratio is not None
-
-
-def column_name(column: Column) -> str:
-    """Return a column's platform and all that tells it from the others."""
-    return _colour_group(column, len(column.facts)).strip()
 
 
 def _colour_group(column: Column, depth: int) -> str:

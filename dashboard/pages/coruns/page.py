@@ -12,7 +12,7 @@ from dashboard.charts.coruns import drawings, row_names
 from dashboard.charts.drawings import NONE, Drawing, number, ratio
 from dashboard.kit.addresses import id_in, unmet
 from dashboard.kit.table_cells import row_figure
-from dashboard.wording.coruns import answer, remarks
+from dashboard.wording.coruns import corun_answer, remarks
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class CaseRows:
 
 
 @dataclass(frozen=True)
-class Part:
+class ComponentCoRuns:
     """The co-runs of one component, and what they say in one sentence."""
 
     component: str
@@ -51,7 +51,7 @@ class Part:
 class CoRunPage:
     """The page; ``chosen`` is the case that is drawn, None where there is nothing."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ComponentCoRuns, ...]
     chosen: Case | None
     tool: str
     drawings: tuple[Drawing, ...]
@@ -72,7 +72,7 @@ def corun_page(study: Study, query: Mapping[str, str]) -> CoRunPage:
     ):
         coruns = list(members)
         rows = tuple(_case_rows(coruns, chosen))
-        parts.append(Part(component, answer(coruns, withheld), rows))
+        parts.append(ComponentCoRuns(component, corun_answer(coruns, withheld), rows))
     drawn: tuple[Drawing, ...] = ()
     if chosen:
         coruns = [corun for corun in found.coruns if corun.of.case.pk == chosen.pk]

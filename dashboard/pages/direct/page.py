@@ -30,7 +30,7 @@ Reasons = tuple[str, ...]
 OFTEN = 3
 
 
-def reasons(judgement: Judgement) -> Reasons:
+def stated_reasons(judgement: Judgement) -> Reasons:
     """Return what decided, or stands against a verdict, and what would help."""
     return tuple(filter(None, (*judgement.sentences, judgement.advice)))
 
@@ -58,7 +58,7 @@ class DirectRow:
     @property
     def reasons(self) -> Reasons:
         """What stands behind the verdict."""
-        return reasons(self.judgement) if self.judgement else ()
+        return stated_reasons(self.judgement) if self.judgement else ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ class DirectPage:
     def often(self) -> Reasons:
         """What keeps many cases from a verdict alike: told once, above the table."""
         judged = [row.judgement for row in self.rows if row.judgement]
-        counts = Counter(reasons(each) for each in judged if not each.is_assessed)
+        withheld = [judgement for judgement in judged if not judgement.is_assessed]
+        counts = Counter(map(stated_reasons, withheld))
         often, count = next(iter(counts.most_common(1)), ((), 0))
         return often if count >= OFTEN else ()
 

@@ -11,7 +11,7 @@ from dashboard.charts.energy import energy_drawing, performance_drawing, power_d
 from dashboard.kit.addresses import id_in, unmet
 from dashboard.pages.energy.logged import LoggedPage, logged_page
 from dashboard.wording import short_names
-from dashboard.wording.energy import answer, log_sentence
+from dashboard.wording.energy import energy_answer, log_sentence
 
 MOST_WATTS = 1_000_000
 READ_AGAIN = {"power-csv", "watts-up"}
@@ -101,4 +101,4 @@ def _workload(place: int, table: EnergyTable, waiting_w: int | None) -> Workload
         performance_drawing(table, names),
     )
     drawings = tuple(filter(None, charts))
-    return Workload(table.workload, place, answer(table, names), drawings)
+    return Workload(table.workload, place, energy_answer(table, names), drawings)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.planning import NUMBERS, ORDERS, PROGRAMS, TEXTS
 from benchmarks.models import Study, System
-from dashboard.kit.forms import Line, NotChosenError, cleaned
+from dashboard.kit.forms import LineField, NotChosenError, cleaned
 from dashboard.wording.plans import ORDERS as ORDER_WORDS
 
 LOAD_UNLESS_TOLD = "virtlab-linpack"
@@ -20,7 +20,7 @@ LOAD_UNLESS_TOLD = "virtlab-linpack"
 class PlanForm(forms.Form):
     """What a plan says beside its systems, tools and scenarios."""
 
-    title = Line(label=gettext_lazy("Title"), max_length=200)
+    title = LineField(label=gettext_lazy("Title"), max_length=200)
     repetitions = forms.IntegerField(
         label=gettext_lazy("Repetitions"), min_value=1, max_value=200
     )

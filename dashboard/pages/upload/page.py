@@ -19,7 +19,7 @@ from benchmarks.models import Cell, Host, Lab, Membership, Study, System
 from benchmarks.platforms import HYPERVISORS, VIRTUALIZATIONS
 from dashboard import wording
 from dashboard.kit.addresses import id_in
-from dashboard.kit.forms import Line, NotChosenError, cleaned
+from dashboard.kit.forms import LineField, NotChosenError, cleaned
 from dashboard.pages.upload.archives import MAX_TOTAL_BYTES
 from dashboard.pages.upload.files import LOCALES, READERS
 from dashboard.wording import Text
@@ -44,24 +44,26 @@ class CircumstancesForm(forms.Form):
         min_value=1,
         max_value=MAX_VMS,
     )
-    slot = Line(label=gettext_lazy("VM number"), required=False, max_length=20)
-    load = Line(
+    slot = LineField(label=gettext_lazy("VM number"), required=False, max_length=20)
+    load = LineField(
         label=gettext_lazy("Background load"),
         required=False,
         max_length=200,
     )
-    session = Line(label=gettext_lazy("Session"), required=False, max_length=200)
+    session = LineField(label=gettext_lazy("Session"), required=False, max_length=200)
 
 
 class SystemForm(forms.Form):
     """A system on a host that is registered."""
 
-    hypervisor = Line(label=gettext_lazy("Hypervisor"), max_length=100)
-    hypervisor_version = Line(
+    hypervisor = LineField(label=gettext_lazy("Hypervisor"), max_length=100)
+    hypervisor_version = LineField(
         label=gettext_lazy("Version"), required=False, max_length=100
     )
-    virtualization = Line(label=gettext_lazy("Type"), required=False, max_length=50)
-    guest_os = Line(label=gettext_lazy("Guest OS"), required=False, max_length=200)
+    virtualization = LineField(
+        label=gettext_lazy("Type"), required=False, max_length=50
+    )
+    guest_os = LineField(label=gettext_lazy("Guest OS"), required=False, max_length=200)
     guest_bits = forms.TypedChoiceField(
         label=gettext_lazy("Bits"),
         required=False,
