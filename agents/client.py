@@ -152,6 +152,7 @@ class Client:
             yield from page["results"]
             if not page["next"]:
                 return
+            # Only the query: the server may know itself under another name than we.
             cursor = urllib.parse.urlsplit(page["next"]).query
             page = self.request("GET", path + "?" + cursor)
 

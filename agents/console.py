@@ -32,7 +32,7 @@ class Console:
             self.complain(text)
 
     def complain(self, text: str) -> None:
-        """Print a line that stays, even if only the necessary is to be said."""
+        """Print a line that stays, even if only the necessary is to be sentence."""
         self._clear()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
         sys.stderr.write(("" if self.is_terminal else stamp) + text + "\n")
@@ -78,8 +78,8 @@ def seconds(least: float, most: float = 1e6) -> Callable[[str], float]:
 
 def _within(text: str, number: float, least: float, most: float) -> float:
     if not least <= number <= most:  # nor is what is no number at all
-        said = "%s is not from %.10g to %.10g" % (text, least, most)
-        raise argparse.ArgumentTypeError(said)
+        sentence = "%s is not from %.10g to %.10g" % (text, least, most)
+        raise argparse.ArgumentTypeError(sentence)
     return number
 
 

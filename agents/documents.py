@@ -100,6 +100,7 @@ def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
     }
     found.update({name: value for name, value in given.items() if value is not None})
     layers = facts["platform"]["layers"]
+    # Nested: what lies further out tells two systems of one hypervisor apart.
     if len(layers) > 1 and hypervisor != "native":
         found["options"] = dict({"layers": " > ".join(layers)}, **found["options"])
     return {name: value for name, value in found.items() if value not in (None, "", {})}

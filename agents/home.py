@@ -130,6 +130,7 @@ def is_quiet() -> bool:
 
 def _lock(kind: str) -> Optional[Any]:
     """Return the locked file, or None if others hold it."""
+    # Who measures shares the lock; who would send asks whether it is free of them.
     os.makedirs(home(), mode=0o700, exist_ok=True)
     file = open(os.path.join(home(), "measuring"), "ab")  # noqa: SIM115 - held open
     try:

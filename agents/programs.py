@@ -48,10 +48,10 @@ def ended(argv: List[str], patience_s: float, is_joined: bool = False) -> Ended:
         env=plain_environment(),
     )
     try:
-        said = program.communicate(timeout=patience_s)
+        streams = program.communicate(timeout=patience_s)
     except subprocess.TimeoutExpired:
         program.kill()
         program.communicate()
         raise
-    printed, complaint = ((each or b"").decode("utf-8", "replace") for each in said)
+    printed, complaint = ((text or b"").decode("utf-8", "replace") for text in streams)
     return Ended(int(program.returncode), printed, complaint)

@@ -95,6 +95,7 @@ def _deliver_one(spool: Spool, client: Client, key: str) -> Optional[str]:
         raise _StopError(str(passing), passing.wait_s) from None
     except RefusedError as refused:
         return _refused(spool, key, refused)
+    # A portal that wants to be paid answers 200, too, but knows no key.
     if answer.get("key") != key.partition(".")[0]:
         raise _StopError("what answers there is not a Virtlab server")
     spool.remove(key)
@@ -182,7 +183,7 @@ class Watch:
         self.spool, self.client = spool, client
         self.report, self.every_s = report, every_s
         self.failures = 0
-        self.said = ""
+        self._last_said = ""
 
     def go_on_until(self, stop: Stop) -> None:
         """Look and send, again and again."""
@@ -209,6 +210,6 @@ class Watch:
         return pause_s(self.failures, delivery.wait_s)
 
     def _say(self, sentence: str) -> None:
-        if sentence and sentence != self.said:
+        if sentence and sentence != self._last_said:
             self.report(sentence)
-        self.said = sentence
+        self._last_said = sentence

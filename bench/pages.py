@@ -53,10 +53,10 @@ def bench_pages(product: Product) -> Iterator[tuple[str, ...]]:
 
 def _row(what: str, it: Timing, limit: Timing) -> tuple[str, ...]:
     speed = f"{it.anew_ms:.1f} ms, CPU {it.cpu_ms:.1f} ms; again {it.again_ms:.1f} ms"
-    said = f"empty {limit.anew_ms:.1f} ms, CPU {limit.cpu_ms:.1f} ms"
+    empty = f"empty {limit.anew_ms:.1f} ms, CPU {limit.cpu_ms:.1f} ms"
     shares = f"{it.anew_ms / WANTED_MS:.2f}, again {it.again_ms / WANTED_MS:.2f}"
     ratio = f"{it.anew_ms / limit.anew_ms:.1f} x"
-    return what, speed, said, f"{ratio}; of {WANTED_MS} ms: {shares}"
+    return what, speed, empty, f"{ratio}; of {WANTED_MS} ms: {shares}"
 
 
 def studies_of(product: Product) -> list[str]:

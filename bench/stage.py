@@ -85,7 +85,7 @@ class Cost:
     exit_code: int
     resident_bytes: int
     cpu_s: float
-    said: str
+    printed: str
 
 
 class KeepingServer(HTTPServer):
@@ -292,10 +292,10 @@ def staged(folder: Path) -> Iterator[Stage]:
 
 
 def cost_of(program: "subprocess.Popen[str]") -> Cost:
-    said = program.communicate(timeout=60)[1]
-    told = re.search(r"VmHWM:\s*(\d+) kB CPU: ([\d.]+) s\n", said)
-    assert told, said
-    return Cost(program.returncode, int(told[1]) * 1024, float(told[2]), said)
+    printed = program.communicate(timeout=60)[1]
+    costs = re.search(r"VmHWM:\s*(\d+) kB CPU: ([\d.]+) s\n", printed)
+    assert costs, printed
+    return Cost(program.returncode, int(costs[1]) * 1024, float(costs[2]), printed)
 
 
 def bare_bytes() -> int:

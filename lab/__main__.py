@@ -146,9 +146,9 @@ def _judged(laboratory: Laboratory, visits: list[Visit]) -> list[str]:
     found = found_of(laboratory.reader, laboratory.study, visits)
     named = {each.name: each for visit in visits for each in visit.systems}
     systems = list(named.values())
-    said = laboratory.said
-    print("\n".join(["", *table(systems, found, said, laboratory.seconds), ""]))
-    wrong = problems(systems, found, said, laboratory.beneath)
+    reports = laboratory.reports
+    print("\n".join(["", *table(systems, found, reports, laboratory.seconds), ""]))
+    wrong = problems(systems, found, reports, laboratory.beneath)
     failures = [*laboratory.failures, *wrong]
     for failure in failures:
         sys.stderr.write(f"{failure}\n")

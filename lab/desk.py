@@ -91,15 +91,15 @@ def _handler(desk: Desk) -> type[BaseHTTPRequestHandler]:
                 name: self.headers[name] for name in PASSED if self.headers[name]
             }
             try:
-                status, told, content = desk.passed_on(
+                status, answered, content = desk.passed_on(
                     self.command, self.path, body, headers
                 )
             except OSError:  # the agent's own patience decides
-                status, told, content = 502, {}, b"{}"
+                status, answered, content = 502, {}, b"{}"
             self.send_response(status)
             for name in ANSWERED:
-                if name in told:
-                    self.send_header(name, told[name])
+                if name in answered:
+                    self.send_header(name, answered[name])
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

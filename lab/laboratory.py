@@ -24,7 +24,7 @@ from lab.machines import (
     qemu,
     xen_tower,
 )
-from lab.processes import Program, Said, read_console
+from lab.processes import ConsoleReport, Program, read_console
 
 ROUND_S: Final = 90  # three times what a quiet machine takes
 ICOUNT: Final = ("-icount", "shift=0,sleep=on")
@@ -52,7 +52,7 @@ class Laboratory:
     beneath: tuple[str, ...]
     versions: dict[str, str]
     say: Callable[[str], None]
-    said: dict[str, list[Said]] = field(default_factory=dict)
+    reports: dict[str, list[ConsoleReport]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
@@ -88,21 +88,21 @@ class Laboratory:
             self.failures.append(f"{program.log.stem} did not end in time.")
 
     def _note(self, visit: Visit, programs: list[Program], seconds: float) -> None:
-        found: dict[str, Said] = {}
+        found: dict[str, ConsoleReport] = {}
         for program in programs:
             found |= read_console(program.lines)
         for system in visit.systems:
             name = system.name
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-            said = found.get(name)
-            if said is None or said.done_s is None:
+            report = found.get(name)
+            if report is None or report.done_s is None:
                 # With the end of every console of the boot.
                 lines = [f"{name} did not do all that it was asked to."]
                 for program in programs:
                     lines += program.last_words()
                 self.failures.append("\n".join(lines))
             else:
-                self.said.setdefault(name, []).append(said)
+                self.reports.setdefault(name, []).append(report)
 
     def _started(self, visit: Visit) -> Iterable[tuple[str, list[str]]]:
         """Return the programs of a boot by the names of their logs."""

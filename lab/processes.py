@@ -138,7 +138,7 @@ class ClockCheck:
 
 
 @dataclass
-class Said:
+class ConsoleReport:
     """What one system said."""
 
     up_s: float
@@ -146,24 +146,24 @@ class Said:
     clocks: list[ClockCheck] = field(default_factory=list)
 
 
-def read_console(lines: Iterable[Line]) -> dict[str, Said]:
+def read_console(lines: Iterable[Line]) -> dict[str, ConsoleReport]:
     """Return what each system of a console said; they speak one after another."""
-    found: dict[str, Said] = {}
+    found: dict[str, ConsoleReport] = {}
     moments: dict[str, float] = {}
-    said = None
+    report = None
     for line in lines:
         if up := _UP.search(line.text):
-            said = found.setdefault(up[1], Said(line.at_s))
+            report = found.setdefault(up[1], ConsoleReport(line.at_s))
         elif moment := _MOMENT.search(line.text):
             moments[moment[1]] = line.at_s
-        elif (times := _TIMES.search(line.text)) and said and len(moments) == 4:
+        elif (times := _TIMES.search(line.text)) and report and len(moments) == 4:
             external_s, local_s = (int(text) / 1e6 for text in times.groups())
             # What lay between the stamps: no less than between the lines inside of
             # them, no more than between those outside.
             most_s = moments["closes"] - moments["opens"]
             least_s = moments["ends"] - moments["begins"]
             truth_s, bound_s = (most_s + least_s) / 2, (most_s - least_s) / 2
-            said.clocks.append(ClockCheck(truth_s, bound_s, external_s, local_s))
+            report.clocks.append(ClockCheck(truth_s, bound_s, external_s, local_s))
             moments.clear()
         elif (done := _DONE.search(line.text)) and done[1] in found:
             found[done[1]].done_s = line.at_s

@@ -9,7 +9,7 @@ from typing import Any, Final
 from agents.client import Client
 from lab.boots import LIAR, NATIVE, NSPAWN, System, Visit, note_of, runs_of
 from lab.errors import LabError
-from lab.processes import ClockCheck, Said
+from lab.processes import ClockCheck, ConsoleReport
 
 READ_S: Final = 180
 LIE: Final = 0.1
@@ -89,7 +89,7 @@ def _is_of(cell: dict[str, Any], name: str) -> bool:
 def problems(
     systems: Iterable[System],
     found: Mapping[str, Found],
-    said: Mapping[str, Sequence[Said]],
+    reports: Mapping[str, Sequence[ConsoleReport]],
     beneath: tuple[str, ...],
 ) -> list[str]:
     """Return, in sentences, what is not as it should be."""
@@ -106,7 +106,7 @@ def problems(
         if here.layers - {(*outer, *system.seen)}:
             wrong.append(f"{system.name}: the agent detected {_layers(here)}.")
     if _LIAR in found:
-        wrong += _about_the_liar(found[_LIAR], _worst(said.get(_LIAR, ())))
+        wrong += _about_the_liar(found[_LIAR], _worst(reports.get(_LIAR, ())))
     return wrong
 
 
@@ -126,13 +126,13 @@ def _about_the_liar(found: Found, clock: ClockCheck | None) -> list[str]:
 def table(
     systems: Iterable[System],
     found: Mapping[str, Found],
-    said: Mapping[str, Sequence[Said]],
+    reports: Mapping[str, Sequence[ConsoleReport]],
     seconds: Mapping[str, float],
 ) -> list[str]:
     """Return the lines of the final table."""
     rows = [HEAD]
     for system in systems:
-        here, clock = found[system.name], _worst(said.get(system.name, ()))
+        here, clock = found[system.name], _worst(reports.get(system.name, ()))
         rows.append(
             (
                 system.name,
@@ -161,7 +161,7 @@ def _trusts(found: Found) -> str:
     )
 
 
-def _worst(said: Sequence[Said]) -> ClockCheck | None:
+def _worst(reports: Sequence[ConsoleReport]) -> ClockCheck | None:
     """Return the check in which the system's clock was furthest off."""
-    checks = [clock for each in said for clock in each.clocks]
+    checks = [clock for report in reports for clock in report.clocks]
     return max(checks, key=lambda each: abs(each.local_error), default=None)

@@ -48,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     console = Console()
     console.say("Virtlab %s answers." % ask_health(client)["version"])
     ask_token(client)
+    # Nothing is written before all of it is known to work.
     if enrolment.time_server:
         from agents.timing.asking import NoTimeError, open_asking, take_stamp
 

@@ -189,8 +189,8 @@ def send_csv(
     try:
         stamp = TimePath(enrolment.time_server or enrolment.server).stamp()
     except NoTimeError as error:
-        said = "Without a time server nobody knows when: %s" % error
-        raise AgentError(said) from None
+        sentence = "Without a time server nobody knows when: %s" % error
+        raise AgentError(sentence) from None
     spool, log = open_spool(), log_of_text(source, host, text)
     pieces = list(pieces_of(rows))
     for number, samples in enumerate(pieces, start=1):

@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
     system = described_system(options, facts, enrolment.host)
     own = {name: getattr(options, name) for name in _OWN}
     given = dict(described_run(options), **own)
+    # All are read before one is kept: a wrong name shall not leave half of them.
     texts = [(name, _read(name)) for name in options.files]
     spool, console = open_spool(), Console()
     for name, text in texts:

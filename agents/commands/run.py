@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         given=given,
     )
     spool, console = open_spool(), Console()
-    with Quiet():
+    with Quiet():  # `watch` sends nothing meanwhile
         failed = run_rounds(job, options.warm_up, options.repetitions, spool, console)
     sent = exits.DONE if options.later else deliver_and_say(enrolment, spool, console)
     return sent or (exits.FAILED if failed else exits.DONE)

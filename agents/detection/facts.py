@@ -271,7 +271,7 @@ def hypervisor_build(root: str = "/") -> Dict[str, Any]:
     if text("type") == "xen":
         version = [text("version/" + part) or "" for part in ("major", "minor")]
         found["xen"] = ".".join(version) + (text("version/extra") or "")
-    if root == "/" and os.path.exists("/dev/kvm"):
+    if root == "/" and os.path.exists("/dev/kvm"):  # only who carries guests
         found["qemu"] = first_line(output_of(["qemu-system-x86_64", "--version"]))
         found["libvirt"] = first_line(output_of(["libvirtd", "--version"]))
     return found

@@ -75,6 +75,7 @@ def compiled(kernel: str, compiler: str, bits: int = 0) -> str:
     """Return the path of a program of our sources, from an earlier time or made now."""
     sources = sources_of(kernel)
     flags = [*FLAGS, *(["-m%d" % bits] if bits else [])]
+    # One that was upgraded has the same path, but not the same size and date.
     known = os.stat(compiler)
     parts = [compiler, str(known.st_size), str(known.st_mtime), *flags]
     digest = hashlib.sha256("\n".join(parts).encode())
@@ -87,6 +88,7 @@ def compiled(kernel: str, compiler: str, bits: int = 0) -> str:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     for name, content in sources.items():
         write_durably(os.path.join(folder, name), content)
+    # Another process may be compiling it, too: each puts a whole one in its place.
     beside = "%s.%d" % (program, os.getpid())
     _compile(compiler, flags, os.path.join(folder, kernel + ".c"), beside)
     os.replace(beside, program)

@@ -70,7 +70,7 @@ def execute(
             stderr=subprocess.STDOUT,
             env=plain_environment(),
             cwd=folder,
-            start_new_session=True,
+            start_new_session=True,  # a group of its own, to be killed as a whole
             preexec_fn=_die_with_us if _LIBRARY else None,
         )
         is_timed_out = _awaited(program, limit_s, is_enough)

@@ -171,7 +171,7 @@ def _fio(wishes: Wishes) -> List[Step]:
             "--runtime=%d" % wishes.seconds,
             "--time_based",
             "--ioengine=psync",
-            "--direct=1",
+            "--direct=1",  # the disk, not what the guest's memory keeps of it
             "--numjobs=%d" % wishes.threads,
             "--unlink=1",
             "--output-format=json",

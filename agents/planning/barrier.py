@@ -44,25 +44,25 @@ class PlanServer:
 
     def join(self, name: str, system: Any) -> Answer:
         """Take the slot of a guest; the same one whenever it asks."""
-        said = {"name": name, "system": system, "instance": instance()}
-        return self._ask("plans/%d/slots/" % self.plan, said)
+        guest = {"name": name, "system": system, "instance": instance()}
+        return self._ask("plans/%d/slots/" % self.plan, guest)
 
     def next_part(self, slot: int) -> Answer:
         """Ask for the next step: run, wait or over."""
         return self._ask("plans/%d/next/" % self.plan, {"slot": slot})
 
-    def meet(self, part: Answer, **said: Any) -> Answer:
+    def meet(self, part: Answer, **state: Any) -> Answer:
         """Arrive at a barrier: wait, start, stop or released."""
-        said["attempt"] = part["attempt"]
-        return self._ask("plan-parts/%d/meet/" % part["id"], said)
+        state["attempt"] = part["attempt"]
+        return self._ask("plan-parts/%d/meet/" % part["id"], state)
 
-    def finish(self, part: int, said: Dict[str, Any]) -> Answer:
+    def finish(self, part: int, report: Dict[str, Any]) -> Answer:
         """Report an end: keep, discard or held."""
-        return self._ask("plan-parts/%d/finish/" % part, said)
+        return self._ask("plan-parts/%d/finish/" % part, report)
 
-    def _ask(self, path: str, said: Dict[str, Any]) -> Answer:
+    def _ask(self, path: str, body: Dict[str, Any]) -> Answer:
         try:
-            return self.client.request("POST", path, said)
+            return self.client.request("POST", path, body)
         except RefusedError as refused:
             raise ServerRefusedError(refused.detail) from None
         except UnreachableError as error:
@@ -111,6 +111,7 @@ class Gate:
             if answer["state"] != "wait":
                 raise ReleasedError(answer["sentence"])
             self.report(answer["sentence"])
+            # Not as exactly as it was told: many slots shall not ask at once.
             time.sleep(answer["wait_s"] * random.uniform(0.7, 1.3))
 
 

@@ -97,7 +97,7 @@ class Follower:
         self.spool, self.console = spool, Console()
         self.keeping = Keeping(server.plan, slot_id)
         self.failed = 0
-        self.said = ""
+        self._last_said = ""
 
     def follow(self) -> int:
         """Do all steps; return how many failed here."""
@@ -152,9 +152,9 @@ class Follower:
             self.console.complain("%d wait: %s" % (delivery.left, delivery.trouble))
 
     def _say(self, sentence: str) -> None:
-        if sentence != self.said:
+        if sentence != self._last_said:
             self.console.progress(sentence)
-        self.said = sentence
+        self._last_said = sentence
 
     def _pause(self, wait_s: float) -> None:
         """Wait about as long as was asked; many agents shall not ask at once."""

@@ -113,7 +113,7 @@ def save_abandoned(folder: str, spool: Spool) -> int:
         path = os.path.join(folder, name)
         if _PIECE.fullmatch(name):
             with open(path, "rb") as file:
-                if _lock(file):
+                if _lock(file):  # whoever still writes it holds that
                     saved += _save(path, spool)
     return saved
 

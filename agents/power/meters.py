@@ -129,7 +129,7 @@ class Rapl(Source):
             for zone in self.zones:
                 self._count(zone, counts[zone.name], lasted_s)
         finally:
-            self._before = counts
+            self._before = counts  # after a loss, too: the new log counts from here
         joules = [self._counted.get(zone.name, 0) / 1e6 for zone in self.zones]
         return Reading(moment_us, joules)
 
@@ -141,7 +141,7 @@ class Rapl(Source):
                 "%s was not read for %.0f s, its counter may have wrapped more than "
                 "once: a new log begins." % (zone.name, lasted_s)
             )
-        gone += zone.limit if gone < 0 else 0
+        gone += zone.limit if gone < 0 else 0  # it began anew once
         self._counted[zone.name] = self._counted.get(zone.name, 0) + gone
 
     def _counts(self) -> Dict[str, int]:

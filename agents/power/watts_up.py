@@ -67,8 +67,8 @@ class WattsUp(Source):
         try:
             self._packet(FIRST_PATIENCE_S)
         except MissedError as missed:
-            said = "%s: %s. Is it a Watts up?" % (self.device, missed)
-            raise SourceError(said) from None
+            sentence = "%s: %s. Is it a Watts up?" % (self.device, missed)
+            raise SourceError(sentence) from None
 
     def read(self) -> Reading:
         """Return the next packet's power."""
@@ -98,7 +98,7 @@ class WattsUp(Source):
         line = os.open(self.device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         try:
             # 115200 baud, 8 bits, no parity, one stop bit, nothing translated.
-            termios: Any = importlib.import_module("termios")
+            termios: Any = importlib.import_module("termios")  # Windows has none
             controls = [
                 list(each) if isinstance(each, list) else each
                 for each in (termios.tcgetattr(line))

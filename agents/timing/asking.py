@@ -11,7 +11,7 @@ from typing import Any, Callable, List, NamedTuple, Optional
 from urllib.parse import urlsplit
 
 from agents.timing.clocks import Clocks, own_clocks
-from agents.timing.protocol import PORT, Told, stamp_request, told
+from agents.timing.protocol import PORT, ServerTime, read_reply, stamp_request
 
 PATIENCE_S = 2.0
 LONGEST_REPLY = 512
@@ -27,7 +27,9 @@ class NoTimeError(Exception):
 class Asking:
     """An open way to a time server; to be closed, for example by ``with``."""
 
-    def __init__(self, ask: Callable[[str], Optional[Told]], close: Callable[[], Any]):
+    def __init__(
+        self, ask: Callable[[str], Optional[ServerTime]], close: Callable[[], Any]
+    ):
         self.ask = ask
         self._close = close
 
@@ -113,9 +115,10 @@ def _exchange(asking: Asking, local: Clocks) -> Optional[Stamp]:
 
 def _over_tcp(parts: Any, patience_s: float) -> Asking:
     sock = socket.create_connection((parts.hostname, parts.port or PORT), patience_s)
+    # A question that waits for more to send would look like a slow path.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def ask(nonce: str) -> Optional[Told]:
+    def ask(nonce: str) -> Optional[ServerTime]:
         sock.sendall(stamp_request(nonce))
         reply = b""
         while not reply.endswith(b"\n"):
@@ -123,7 +126,7 @@ def _over_tcp(parts: Any, patience_s: float) -> Asking:
             if not heard or len(reply) > LONGEST_REPLY:
                 raise ConnectionError("what answers there is not a time server")
             reply += heard
-        return told(reply, nonce)
+        return read_reply(reply, nonce)
 
     return Asking(ask, sock.close)
 
@@ -137,10 +140,10 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
     sock.settimeout(patience_s)
     sock.connect(place)
 
-    def ask(nonce: str) -> Optional[Told]:
+    def ask(nonce: str) -> Optional[ServerTime]:
         sock.send(stamp_request(nonce))
         for _ in range(MOST_LATE_REPLIES):  # to questions that were given up before
-            answer = told(sock.recv(LONGEST_REPLY), nonce)
+            answer = read_reply(sock.recv(LONGEST_REPLY), nonce)
             if answer is not None:
                 return answer
         return None
@@ -162,7 +165,7 @@ def _over_http(parts: Any, patience_s: float) -> Asking:
     connection.connect()
     connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def ask(nonce: str) -> Optional[Told]:
+    def ask(nonce: str) -> Optional[ServerTime]:
         try:
             path = "%s/api/v1/time/?nonce=%s" % (parts.path.rstrip("/"), nonce)
             connection.request("GET", path, headers={"Accept": "application/json"})
@@ -170,7 +173,7 @@ def _over_http(parts: Any, patience_s: float) -> Asking:
             if answer["nonce"] != nonce:
                 return None
             times = (int(answer["wall_us"]), int(answer["monotonic_us"]))
-            return Told(str(answer["clock"]), *times)
+            return ServerTime(str(answer["clock"]), *times)
         except (http.client.HTTPException, KeyError, TypeError, ValueError):
             connection.close()
             return None

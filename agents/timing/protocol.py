@@ -22,7 +22,7 @@ _STAMP = re.compile(r"stamp ([A-Za-z0-9-]{1,64})")
 _STAMPED = re.compile(r"stamp ([A-Za-z0-9-]{1,64}) (\w{1,64}) (\d{1,18}) (\d{1,18})\n?")
 
 
-class Told(NamedTuple):
+class ServerTime(NamedTuple):
     """One answer of a time server, in microseconds of its own clocks."""
 
     clock: str
@@ -69,9 +69,9 @@ def stamp_reply(nonce: str, clocks: Clocks) -> bytes:
     return ("stamp %s %s %d %d\n" % times).encode("ascii")
 
 
-def told(reply: bytes, nonce: str) -> Optional[Told]:
+def read_reply(reply: bytes, nonce: str) -> Optional[ServerTime]:
     """Read a reply; None if it is cut off, or an old one to another question."""
     found = _STAMPED.fullmatch(reply.decode("latin-1"))
     if not found or found.group(1) != nonce:
         return None
-    return Told(found.group(2), int(found.group(3)), int(found.group(4)))
+    return ServerTime(found.group(2), int(found.group(3)), int(found.group(4)))

@@ -96,9 +96,9 @@ class TimeServer:
     def _answer_connection(self, sock: socket.socket) -> None:
         session, pending, _ = self.connections[sock]
         try:
-            said = sock.recv(4096)
-            pending += said
-            is_over = not said or not self._answer_lines(sock, session, pending)
+            heard = sock.recv(4096)
+            pending += heard
+            is_over = not heard or not self._answer_lines(sock, session, pending)
         except OSError:
             is_over = True
         if is_over or session.is_over:
@@ -115,7 +115,7 @@ class TimeServer:
             pending[:] = rest
             reply = session.answer(line)
             if sock.send(reply) != len(reply):
-                return False
+                return False  # it asks and asks, and reads nothing
             self.answered += 1
         return len(pending) <= LONGEST_REQUEST
 
@@ -134,6 +134,7 @@ class TimeServer:
         reply = session.answer(request)
         if session.started_us is not None and not session.is_over:
             self.peers[peer] = session
+        # Over UDP nobody hangs up: who has not asked for longest is forgotten.
         if len(self.peers) > MOST_PEERS:
             self.peers.popitem(last=False)
         return reply
@@ -155,7 +156,7 @@ def _bound(
 ) -> socket.socket:
     sock = socket.socket(family, kind)
     try:
-        if kind == socket.SOCK_STREAM:
+        if kind == socket.SOCK_STREAM:  # for UDP it would let two servers share a port
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
     except OSError:

@@ -28,7 +28,7 @@ def bare():
 def test_a_command_at_work_holds_18_mb_more_than_a_bare_python(stage, bare, command):
     cost = stage.own_cost(command)
 
-    assert cost.exit_code == 0, cost.said
+    assert cost.exit_code == 0, cost.printed
     assert 0 < cost.resident_bytes - bare < LIMIT_BYTES
     assert bool(stage.server.stored) is (command in SENDING)
 

@@ -4,7 +4,7 @@ import pytest
 
 from lab.boots import KVM, LIAR, NATIVE, NSPAWN, TRIO, Visit
 from lab.errors import LabError
-from lab.processes import ClockCheck, Said
+from lab.processes import ClockCheck, ConsoleReport
 from lab.results import Found, await_read, found_of, problems, table
 
 
@@ -88,7 +88,7 @@ def test_it_waits_until_all_is_read_and_every_clock_is_judged(monkeypatch):
 
 
 (CONTAINER,), (NESTED,), (LYING,) = (boot.systems for boot in (NSPAWN, KVM, LIAR))
-LIE = [Said(0.0, 9.0, [ClockCheck(3.0, 0.003, 3.001, 1.5)])]
+LIE = [ConsoleReport(0.0, 9.0, [ClockCheck(3.0, 0.003, 3.001, 1.5)])]
 
 
 def found(*layers, parsed=5, trusts=None):
@@ -126,7 +126,7 @@ def test_a_lie_that_the_page_believes_is_told():
 
 def test_a_liar_that_told_the_truth_and_a_wrong_time_server_are_told():
     systems = {"liar": found("qemu-tcg", trusts={"suspect": 4})}
-    said = {"liar": [Said(0.0, 9.0, [ClockCheck(3.0, 0.003, 3.3, 3.0)])]}
+    said = {"liar": [ConsoleReport(0.0, 9.0, [ClockCheck(3.0, 0.003, 3.3, 3.0)])]}
 
     assert problems([LYING], systems, said, ()) == [
         "liar: its clock was only +0.0% off.",

@@ -13,7 +13,7 @@ from agents.timing.intervals import (
     offset_of,
     suspicions,
 )
-from agents.timing.protocol import Told
+from agents.timing.protocol import ServerTime
 
 
 class World:
@@ -44,7 +44,7 @@ class World:
     def _ask(self, _nonce):
         self._travel()
         wall_us = 1_700_000_000_000_000 + int(self.true_us - self.began_us)
-        answer = Told("truth", wall_us, int(self.true_us))
+        answer = ServerTime("truth", wall_us, int(self.true_us))
         self._travel()
         return answer
 
@@ -176,7 +176,7 @@ def test_an_interval_of_no_length_has_no_drift():
 
 def test_unanswered_questions_are_left_out_and_none_is_an_error():
     world = World()
-    answers = iter([None, Told("truth", 1, 1), None, None])
+    answers = iter([None, ServerTime("truth", 1, 1), None, None])
 
     assert take_stamp(Asking(lambda _: next(answers), print), world.local, 4).exchanges
     with pytest.raises(NoTimeError, match="none"):

@@ -8,10 +8,10 @@ from agents.timing.clocks import Clocks, own_clocks
 from agents.timing.protocol import (
     NOT_STARTED,
     UNKNOWN,
+    ServerTime,
     Session,
-    Told,
+    read_reply,
     stamp_request,
-    told,
 )
 
 
@@ -91,7 +91,9 @@ def test_a_stamp_tells_both_clocks(session):
     reply = session.answer(stamp_request("a1-B2"))
 
     assert reply == b"stamp a1-B2 c10c 1795212926000000 5000000\n"
-    assert told(reply, "a1-B2") == Told("c10c", 1_795_212_926_000_000, 5_000_000)
+    assert read_reply(reply, "a1-B2") == ServerTime(
+        "c10c", 1_795_212_926_000_000, 5_000_000
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_a_stamp_tells_both_clocks(session):
     ],
 )
 def test_a_reply_to_another_question_is_none(reply):
-    assert told(reply, "a1") is None
+    assert read_reply(reply, "a1") is None
 
 
 def test_our_own_clock_has_one_name_per_boot():
