@@ -163,7 +163,7 @@ def check_settled(study: Study) -> None:
         raise VersionError(
             Sentence(
                 "Runs of this study are still being processed. "
-                "Freeze it when they are done."
+                "Publish it when they are done."
             )
         )
 

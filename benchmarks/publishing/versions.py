@@ -131,7 +131,7 @@ def _said(text: str, what: str) -> str:
 def _check_unchanged(job: PublishingJob) -> None:
     if study_version(job.study) != job.data_version:
         raise VersionError(
-            Sentence("The study changed meanwhile. Look at it and freeze it again.")
+            Sentence("The study changed meanwhile. Look at it and publish it again.")
         )
 
 

@@ -316,7 +316,8 @@ def _notes(
         yield rf"\textsuperscript{{{letter}}} {tex(str(meaning))}."
     documents = dict.fromkeys(cell.document for cell in _cells(table) if cell.document)
     origins = "; ".join(map(_broken, (*documents, source.address)))
-    yield f"{tex(_('Source:'))} {origins}, {source.made_on}.\\par}}"
+    yield tex(_("Source:"))
+    yield rf"{origins}, {source.made_on}.\par}}"
 
 
 def _remarks(table: ComparisonTable, source: Source) -> Iterator[str]:

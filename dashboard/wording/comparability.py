@@ -13,11 +13,11 @@ from dashboard.wording import Text
 LIGHTS: dict[str, tuple[Text, Text]] = {
     "green": (
         gettext_lazy("comparable"),
-        gettext_lazy("Only what the study studies differs: %(what)s."),
+        gettext_lazy("Only factors of the study differ: %(what)s."),
     ),
     "amber": (
         gettext_lazy("comparable with care"),
-        gettext_lazy("More than what the study studies differs: %(what)s."),
+        gettext_lazy("More than the factors of the study differs: %(what)s."),
     ),
     "red": (gettext_lazy("not comparable"), gettext_lazy("The case itself differs.")),
 }
@@ -53,7 +53,7 @@ def comparability_words(study: Study, found: Comparability) -> ComparabilityWord
     if found.unwanted and found.light == "amber" and not study.factors:
         sentence = NOT_SAID
     if found.light == "amber" and not found.unwanted:
-        sentence = _("The ratio is of several studied things together: %(what)s.")
+        sentence = _("Several factors of the study differ together: %(what)s.")
     is_same = not (found.studied or found.unwanted)
     everything = [(each, False) for each in found.unwanted]
     everything += [(each, True) for each in found.studied]

@@ -11,11 +11,11 @@ ROLES: dict[str, Text] = {
     "admin": gettext_lazy("admin"),
 }
 ROLE_MEANINGS: dict[str, Text] = {
-    "viewer": gettext_lazy("reads what the lab keeps private"),
+    "viewer": gettext_lazy("can read the lab's private studies"),
     "maintainer": gettext_lazy(
-        "also uploads, decides about flags, keeps tokens, invites people"
+        "can also upload, decide on flags, manage tokens and invite people"
     ),
-    "admin": gettext_lazy("also makes and removes admins"),
+    "admin": gettext_lazy("can also appoint and remove admins"),
 }
 ACTIONS: dict[str, Text] = {
     "invited": gettext_lazy("invited %(about)s"),
@@ -24,12 +24,12 @@ ACTIONS: dict[str, Text] = {
     "changed_role": gettext_lazy("changed the role of %(about)s"),
     "removed": gettext_lazy("removed %(about)s"),
     "left": gettext_lazy("left the lab"),
-    "issued": gettext_lazy("made the token %(about)s"),
+    "issued": gettext_lazy("created the token %(about)s"),
     "revoked": gettext_lazy("revoked the token %(about)s"),
     "open": gettext_lazy("reopened a flag: %(about)s"),
     "confirmed": gettext_lazy("confirmed a flag: %(about)s"),
     "dismissed": gettext_lazy("dismissed a flag: %(about)s"),
-    "reread": gettext_lazy("had its history read again"),
+    "reread": gettext_lazy("had past uploads read again"),
 }
 
 

@@ -20,11 +20,11 @@ STEP_STATES: dict[str, Text] = {
     "running": gettext_lazy("running"),
     "done": gettext_lazy("done"),
     "failed": gettext_lazy("failed"),
-    "not done": gettext_lazy("not done"),
+    "not done": gettext_lazy("skipped"),
 }
 ORDERS: dict[str, Text] = {
-    "random": gettext_lazy("at random, anew in every round"),
-    "abba": gettext_lazy("there and back again (ABBA)"),
+    "random": gettext_lazy("random, reshuffled in every round"),
+    "abba": gettext_lazy("forward, then backward (ABBA)"),
     "listed": gettext_lazy("as listed"),
 }
 

@@ -58,7 +58,7 @@ def test_two_clicks_make_one_plan(visit):
     page = opened(visit, NEW)
     fill_in(page)
 
-    page.get_by_role("button", name="Make this plan").dblclick()
+    page.get_by_role("button", name="Create plan").dblclick()
 
     page.wait_for_url(PLAN)
     assert Plan.objects.count() == 1
@@ -68,7 +68,7 @@ def test_a_form_outlives_a_session_that_ended_meanwhile(visit):
     page = opened(visit, NEW)
     fill_in(page)
     visit.context.clear_cookies(name="sessionid")
-    page.get_by_role("button", name="Make this plan").click()
+    page.get_by_role("button", name="Create plan").click()
     page.wait_for_url("**/login/**")
     page.get_by_label("Name").fill("carol")
     page.get_by_label("Password").fill("wrong")
@@ -78,7 +78,7 @@ def test_a_form_outlives_a_session_that_ended_meanwhile(visit):
 
     expect(page.get_by_text("What you had filled in is back.")).to_be_visible()
     expect(page.get_by_label("Repetitions", exact=True)).to_have_value("3")
-    page.get_by_role("button", name="Make this plan").click()
+    page.get_by_role("button", name="Create plan").click()
     page.wait_for_url(PLAN)
     assert Plan.objects.get().title == "Two guests"
     assert browsing.violations(page) == []
@@ -92,7 +92,7 @@ def test_who_signs_in_elsewhere_meanwhile_need_not_load_the_form_again(visit):
     other.wait_for_url("**/")
     sign_in(visit.open("/login/"))
 
-    page.get_by_role("button", name="Make this plan").click()
+    page.get_by_role("button", name="Create plan").click()
 
     page.wait_for_url(PLAN)
     assert Plan.objects.count() == 1
@@ -120,7 +120,7 @@ def test_a_refused_form_is_told_first_and_keeps_what_was_typed(visit):
     page = opened(visit, NEW)
     fill_in(page)
     page.get_by_role("checkbox", name="One guest alone").uncheck()
-    page.get_by_role("button", name="Make this plan").click()
+    page.get_by_role("button", name="Create plan").click()
 
     first = page.get_by_role("checkbox", name="One guest alone")
     expect(first).to_be_focused()
@@ -132,7 +132,7 @@ def test_a_refused_form_is_told_first_and_keeps_what_was_typed(visit):
 def test_nothing_comes_back_once_it_is_done(visit):
     page = opened(visit, MEMBERS)
     page.get_by_label("Name or e-mail address").fill("dora")
-    page.get_by_role("button", name="Make a link").click()
+    page.get_by_role("button", name="Create link").click()
     expect(page.get_by_text("The link for dora")).to_be_visible()
 
     expect(page.get_by_label("Name or e-mail address")).to_have_value("")

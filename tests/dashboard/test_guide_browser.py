@@ -172,7 +172,7 @@ def test_a_maintainer_invites_a_person_who_joins_from_another_browser(chromium, 
         page = visit.open("/labs/alpha-lab/members/")
         sign_in(page)
         page.get_by_label("Name or e-mail address").fill("dora@example.org")
-        page.get_by_role("button", name="Make a link").click()
+        page.get_by_role("button", name="Create link").click()
         link = page.locator("#invitation-link").inner_text()
         assert complaints(page) == []
 
@@ -182,9 +182,9 @@ def test_a_maintainer_invites_a_person_who_joins_from_another_browser(chromium, 
         assert complaints(other) == []
         other.get_by_label("Name").fill("dora")
         other.get_by_label("Password", exact=True).fill("a-long-enough-word")
-        other.get_by_label("Password once more").fill("a-long-enough-word")
-        other.get_by_role("button", name="Make an account and join").click()
-        expect(other.locator("main")).to_contain_text("You belong to Alpha lab now.")
+        other.get_by_label("Repeat password").fill("a-long-enough-word")
+        other.get_by_role("button", name="Create account and join").click()
+        expect(other.locator("main")).to_contain_text("You joined Alpha lab.")
 
         page.reload()
         assert Membership.objects.get(user__username="dora").role == "viewer"
@@ -197,7 +197,7 @@ def test_a_token_is_made_copied_and_revoked(chromium, site):
         page = visit.open("/labs/alpha-lab/tokens/")
         sign_in(page)
         page.get_by_role("combobox", name="Agent").fill("rack-7")
-        page.get_by_role("button", name="Make a token").click()
+        page.get_by_role("button", name="Create token").click()
         page.get_by_role("button", name="Copy the token").click()
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied == page.locator("#token-secret").inner_text()

@@ -39,7 +39,7 @@ class OwnPasswordForm(forms.Form):
         """Refuse a wrong one."""
         password = str(self.cleaned_data["password"])
         if not self.person.check_password(password):
-            raise forms.ValidationError(_("This is not your password."))
+            raise forms.ValidationError(_("Wrong password."))
         return password
 
 
@@ -95,7 +95,7 @@ class ChangePassword(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.trial.succeeded()
-        said = _("Your password is changed. Everywhere else you are signed out.")
+        said = _("Your password was changed. All your other sessions were signed out.")
         messages.success(self.request, said)
         return super().form_valid(form)
 

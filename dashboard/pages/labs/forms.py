@@ -18,7 +18,7 @@ DAYS = [
     ("30", _("in 30 days")),
     ("90", _("in 90 days")),
     ("365", _("in a year")),
-    ("", _("never, until it is revoked")),
+    ("", _("never (until revoked)")),
 ]
 
 
@@ -28,7 +28,7 @@ class InvitationForm(forms.Form):
     name = forms.CharField(
         label=_("Name or e-mail address"),
         max_length=200,
-        help_text=_("For your own list: no mail is sent."),
+        help_text=_("Only shown in this list. No e-mail is sent."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     role = forms.ChoiceField(label=_("Role"))
@@ -47,7 +47,7 @@ class TokenForm(forms.Form):
         max_length=100,
         help_text=_(
             "The machine or script that will use it: letters, digits, - and _. "
-            "A known name gets a further token."
+            "If the agent exists, a second token is added."
         ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "agents"}),
         error_messages={
@@ -55,7 +55,7 @@ class TokenForm(forms.Form):
         },
     )
     scopes = forms.MultipleChoiceField(
-        label=_("It may"),
+        label=_("Permissions"),
         choices=SCOPES,
         initial=["upload"],
         widget=forms.CheckboxSelectMultiple,
@@ -64,7 +64,7 @@ class TokenForm(forms.Form):
         },
     )
     days = forms.ChoiceField(
-        label=_("It expires"), choices=DAYS, initial="365", required=False
+        label=_("Expires"), choices=DAYS, initial="365", required=False
     )
 
     def expires_at(self) -> datetime | None:
@@ -80,8 +80,8 @@ class NewPersonForm(BaseUserCreationForm):
         super().__init__(*args, **options)
         name = self.fields["username"]
         name.label = _("Name")
-        name.help_text = _("You sign in with it: letters, digits and @ . + - _")
-        self.fields["password2"].label = _("Password once more")
+        name.help_text = _("For signing in: letters, digits and @ . + - _")
+        self.fields["password2"].label = _("Repeat password")
         self.fields["password2"].help_text = ""
 
 

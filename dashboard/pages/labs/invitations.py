@@ -74,9 +74,7 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     request.session.pop(PROVED, None)
     if is_new:
         login(request, person)
-    messages.success(
-        request, _("Welcome. You belong to %(lab)s now.") % {"lab": invitation.lab}
-    )
+    messages.success(request, _("You joined %(lab)s.") % {"lab": invitation.lab})
     return redirect("dashboard:lab", invitation.lab.slug)
 
 

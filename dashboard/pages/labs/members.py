@@ -114,7 +114,7 @@ def remove(request: HttpRequest, place: LabPlace, person_id: int) -> str:
     remove_member(lab=place.lab, by=by, member=member)
     if member == by:
         return _("You have left %(lab)s.") % {"lab": place.lab}
-    return _("%(name)s does not belong to this lab any more.") % {"name": member}
+    return _("%(name)s was removed from this lab.") % {"name": member}
 
 
 @_changes_members

@@ -92,7 +92,7 @@ def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
     keeper_or_404(request, plan.lab_id)
     try:
         stop_plan(plan=plan)
-        messages.success(request, _("The plan is stopped; what runs goes to its end."))
+        messages.success(request, _("The plan was stopped; running steps finish."))
     except BenchmarksError as error:
         messages.error(request, wording.said(error.sentence))
     return redirect("dashboard:plan", plan.pk)

@@ -76,7 +76,9 @@ def _lead_to_version(request: HttpRequest, asked: PublishingJob) -> HttpResponse
     place = reverse("dashboard:version", args=[asked.version_id])
     is_part = "HX-Request" in request.headers
     if is_part or request.method == "POST":
-        messages.success(request, _("The study is frozen. This address stays."))
+        messages.success(
+            request, _("The version is published. Its address is permanent.")
+        )
     return HttpResponseClientRedirect(place) if is_part else redirect(place)
 
 

@@ -15,9 +15,7 @@ from benchmarks.sentences import Sentence
 from dashboard.exports.report.typesetting import pdf
 from dashboard.pages.versions.files import version_report, version_texts
 
-BROKEN = Sentence(
-    "Its files could not be written. The reason is in the log of the workers."
-)
+BROKEN = Sentence("The files could not be written. See the log of the workers.")
 
 
 def publish(job_id: int) -> None:

@@ -80,7 +80,7 @@ def sign(request: HttpRequest, version_id: int) -> HttpResponse:
         raise Http404("There is no such lab, or it is not yours to sign for.")
     user, note = cast(User, request.user), request.POST.get("note", "")
     signing = partial(sign_version, version=version, lab=lab, person=user, note=note)
-    return _done(request, version, signing, _("Your signature is kept."))
+    return _done(request, version, signing, _("Your signature is stored."))
 
 
 def _done(

@@ -22,7 +22,7 @@ def test_a_person_signs_in_and_out(client, person):
 def test_a_wrong_password_is_said_without_saying_which_part(client, person):
     answer = client.post("/login/", {"username": "carol", "password": "wrong"})
 
-    assert "This name and password do not fit together." in answer.content.decode()
+    assert "Wrong username or password." in answer.content.decode()
 
 
 def test_signing_in_leads_back_to_the_page_but_not_to_another_site(client, person):

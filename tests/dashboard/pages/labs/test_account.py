@@ -49,7 +49,7 @@ def test_a_changed_password_ends_the_other_sessions(browsers, dora):
     form = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
     answer = here.post("/account/password/", form, follow=True)
 
-    assert "Your password is changed." in answer.text
+    assert "Your password was changed." in answer.text
     assert there.get("/account/").status_code == 302
     assert authenticate(username=dora.username, password=new) == dora
 
@@ -68,7 +68,7 @@ def test_signing_out_everywhere_ends_every_session(browsers):
 
     wrong = here.post("/account/sign-out-everywhere/", {"password": "wrong"})
     assert wrong.status_code == 422
-    assert "This is not your password." in wrong.text
+    assert "Wrong password." in wrong.text
     assert there.get("/account/").status_code == 200
 
     answer = here.post("/account/sign-out-everywhere/", {"password": PASSWORD})

@@ -52,7 +52,7 @@ def test_the_link_is_shown_once_and_leads_into_the_lab(keeper, guest, lab):
     assert "Alpha lab invites you" in offer
     assert joined["Location"] == "/labs/alpha-lab/"
     assert Membership.objects.get(user__username="dora").role == "viewer"
-    assert "Welcome. You belong to Alpha lab now." in guest.get("/").text
+    assert "You joined Alpha lab." in guest.get("/").text
     again = Client().post("/invitation/", {"code": link[1]})
     assert again.status_code == 422
     assert "used, withdrawn or has expired" in again.text
@@ -148,7 +148,7 @@ def test_roles_are_given_and_places_taken_away(keeper, lab):
     assert "dora is maintainer now." in given.text
     assert "only an admin makes admins" in refused.text
     assert unknown.status_code == 404
-    assert "dora does not belong to this lab any more." in removed.text
+    assert "dora was removed from this lab." in removed.text
 
 
 def test_the_last_maintainer_is_told_why_they_stay(keeper, person):

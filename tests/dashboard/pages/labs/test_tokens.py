@@ -78,7 +78,7 @@ def test_an_upload_token_reads_nothing_private_and_a_read_token_uploads_nothing(
 
     assert [each.status_code for each in answers] == [404, 200]
     assert refused.status_code == 403
-    assert "no agent is enrolled with it" in page.text
+    assert "no agent can be enrolled with it" in page.text
 
 
 @pytest.mark.parametrize(("days", "lasts"), [("30", 30), ("365", 365), ("", None)])

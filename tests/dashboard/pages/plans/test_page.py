@@ -57,7 +57,7 @@ def test_an_empty_study_says_what_a_plan_is(text, study):
     page = text(LIST)
 
     assert "has no plan yet" in page
-    assert "Make the first plan" not in page
+    assert "Create the first plan" not in page
 
 
 def test_the_list_says_how_far_each_is(text, plan):
@@ -66,7 +66,7 @@ def test_the_list_says_how_far_each_is(text, plan):
     page = text(LIST)
 
     assert "A plan" in page
-    assert "<b>2</b> not done" in page
+    assert "<b>2</b> skipped" in page
 
 
 def test_the_study_leads_to_its_plans(text, plan):
@@ -102,7 +102,7 @@ def test_it_shows_how_far_apart_the_slots_began(text, plan, guests):
 
     page = text(page_of(plan))
 
-    assert "its slots began 8.0 ms apart" in page
+    assert "its slots started 8.0 ms apart" in page
     assert "In 1 co-run it was less than 90 %." in page
 
 
@@ -222,6 +222,6 @@ def test_a_keeper_stops_a_plan_once(keeper, plan):
     first = keeper.post(f"/plans/{plan.pk}/stop/", follow=True).content.decode()
     again = keeper.post(f"/plans/{plan.pk}/stop/", follow=True).content.decode()
 
-    assert "The plan is stopped" in first
+    assert "The plan was stopped" in first
     assert "has ended already" in again
     assert ("data-in-vain" in first, "data-in-vain" in again) == (False, True)

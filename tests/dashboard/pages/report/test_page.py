@@ -170,7 +170,7 @@ def test_one_that_failed_says_so_and_is_made_when_asked_for_again(
         with pytest.raises(ZeroDivisionError):
             make_report(report_id)
 
-    assert "It could not be made." in client.get(answer.url).content.decode()
+    assert "The report could not be created." in client.get(answer.url).content.decode()
     assert asked()[1] == [report_id]
 
 

@@ -95,7 +95,7 @@ def test_who_waits_sees_how_far_it_is_and_then_the_version(client, asked):
     page = client.get(answer.url).content.decode()
     assert 'hx-trigger="every 500ms"' in page
     assert "Waiting for its turn" in page
-    assert "asked for by carol" in page
+    assert "requested by carol" in page
 
     publishing.publish(pk)
 
@@ -103,7 +103,8 @@ def test_who_waits_sees_how_far_it_is_and_then_the_version(client, asked):
     part = client.get(answer.url, headers={"HX-Request": "true"})
     assert part["HX-Redirect"] == f"/versions/{version.pk}/"
     assert client.get(answer.url).url == f"/versions/{version.pk}/"
-    assert "This address stays." in client.get(part["HX-Redirect"]).content.decode()
+    shown = client.get(part["HX-Redirect"]).content.decode()
+    assert "Its address is permanent." in shown
 
 
 def test_one_that_is_under_way_is_led_to_from_everywhere(client, text, asked):
@@ -145,7 +146,7 @@ def test_what_breaks_is_said_to_be_in_the_log(text, asked, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         publishing.publish(pk)
 
-    assert "in the log of the workers" in text(answer.url)
+    assert "the log of the workers" in text(answer.url)
     assert not Version.objects.exists()
 
 
