@@ -102,7 +102,7 @@ class Teller(Protocol):
         """Return a number that was written with a decimal point."""
 
 
-def told(text: str, teller: Teller) -> str:
+def translated(text: str, teller: Teller) -> str:
     """Return a sentence as a teller says it; any other text as it is."""
     if not isinstance(text, Sentence):
         return text
@@ -117,7 +117,7 @@ class _Telling(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, str):
-            return told(value, self._teller)
+            return translated(value, self._teller)
         written = format(value, format_spec)
         if "e+" in written and abs(value) < _TOO_LONG:
             written = format(value, ",.0f")
@@ -125,14 +125,14 @@ class _Telling(Formatter):
 
 
 def stored(text: str) -> str:
-    """Return a sentence as a text that ``revived`` makes a sentence of again."""
+    """Return a sentence as a text that ``restored`` makes a sentence of again."""
     if text.startswith(_MARK):  # somebody's own text, and no sentence of ours
         text = Sentence("{text}", text=text)
     return json.dumps(_parts(text)) if isinstance(text, Sentence) else text
 
 
 @lru_cache(_REMEMBERED)
-def revived(text: str) -> str:
+def restored(text: str) -> str:
     """Return what ``stored`` kept; a text that was no sentence as it is."""
     if not text.startswith(_MARK):
         return text
@@ -145,7 +145,7 @@ def revived(text: str) -> str:
 
 def kept_words(kept: Mapping[str, str]) -> str:
     """Return the sentence of a document that keeps its ``words`` beside its English."""
-    return revived(kept.get("words") or kept.get("sentence", ""))
+    return restored(kept.get("words") or kept.get("sentence", ""))
 
 
 def _parts(part: Parameter) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import models
 
-from benchmarks.sentences import revived, stored
+from benchmarks.sentences import restored, stored
 
 
 class SentenceField(models.TextField):  # type: ignore[type-arg]  # no generic at run time
@@ -15,4 +15,4 @@ class SentenceField(models.TextField):  # type: ignore[type-arg]  # no generic a
         return None if text is None else stored(text)
 
     def from_db_value(self, value: str | None, *_: Any) -> str | None:
-        return None if value is None else revived(value)
+        return None if value is None else restored(value)

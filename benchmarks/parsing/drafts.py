@@ -61,6 +61,7 @@ class Draft:
     parameters: dict[str, Parameter] = field(default_factory=dict)
     facts: dict[str, Parameter] = field(default_factory=dict)
     _readings: list[Reading] = field(default_factory=list)
+    # A set in order: logs say the same doubt again and again.
     _warnings: dict[Mark, None] = field(default_factory=dict)
     _counts: dict[object, int] = field(default_factory=dict)
     _refusal: ParseError | None = None
@@ -90,6 +91,7 @@ class Draft:
                 )
             )
         both = {**self.parameters, **parameters}
+        # Whatever order they were told in: it is the same case.
         case = (metric, *sorted(both.items(), key=lambda item: item[0]))
         self._counts[case] = self._counts.get(case, 0) + 1
         reading = Reading(
@@ -181,6 +183,7 @@ class Parser:
 
     def __post_init__(self) -> None:
         branches = "|".join(f"(?:{each})" for each in self.signatures)
+        # A newline in front instead of ^: a search leaps from line end to line end.
         signature = re.compile(rf"\n[ \t]*+(?:{branches})", re.MULTILINE | re.ASCII)
         object.__setattr__(self, "_signature", signature)
 

@@ -25,6 +25,7 @@ ONE_OF_MANY = re.compile(r"^(1 \w+?)(?:(?<=ss)es|s)$")
 def case_label(tool: Tool, metric: Metric, parameters: Mapping[str, object]) -> str:
     """``Disk throughput · sequential write``, ``Bandwidth · read · L1``."""
     shown = display_parameters(parameters)
+    # "sequential write" reads better than its two parameters apart.
     doing = " ".join(shown[key] for key in ("access", "operation") if key in shown)
     filled = (
         ONE_OF_MANY.sub(r"\1", label.format_map(shown))

@@ -51,6 +51,7 @@ class LineError(ParseError):
 class Found:
     """A line that matched: ``kind`` is the name of its pattern."""
 
+    # A long log makes a million of them.
     __slots__ = ("_match", "kind")
 
     def __init__(self, match: re.Match[str], kind: str) -> None:

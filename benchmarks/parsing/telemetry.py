@@ -34,6 +34,7 @@ class Summary:
 
     def __init__(self) -> None:
         self.samples = array("d")
+        # Bound once: they are called for every sample of a log.
         self.take: Callable[[float], None] = self.samples.append
         self.take_all: Callable[[Iterable[float]], None] = self.samples.extend
 
@@ -42,6 +43,7 @@ class Summary:
         if not self.samples:
             return
         least, most = min(self.samples), max(self.samples)
+        # Rounding must not put the mean outside of what was measured.
         mean = min(max(fsum(self.samples) / len(self.samples), least), most)
         run.add(f"{name} mean", mean, unit, **parameters)
         run.add(f"{name} min", least, unit, **parameters)
@@ -107,6 +109,7 @@ def summarize(
         gap_s = max(steps) / _SECOND
         run.mark("gap", Sentence("Nothing was measured for {gap:g} s.", gap=gap_s))
     if seconds > 0 and not (is_gap and has_holes):
+        # In C instead of a loop: a log has a million samples.
         area = fsum(map(mul, map(add, watts[1:], watts[:-1]), steps)) / 2 / _SECOND
         mean = area / seconds
         run.add("energy", area * FACTORS[unit], "J")

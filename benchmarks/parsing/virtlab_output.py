@@ -24,6 +24,7 @@ from benchmarks.parsing.drafts import Draft, ParsedRun, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 
+# Another main version may mean something else by the same rows.
 KNOWN: Final = "1."
 BAND: Final = 0.02
 
@@ -68,6 +69,7 @@ class Output(ABC, Generic[Case]):
 
     def close(self) -> None:
         """Take the rows of a whole output; nothing of one that was cut."""
+        # What stands before the first title: a prompt, or nothing.
         if not (self.rows or self.draft.tool_version):
             return
         if not (self.draft.tool_version and "bits" in self.draft.parameters):

@@ -51,6 +51,7 @@ class Summary:
     def read_last(self, last: Found) -> None:
         """The last row, which is the result, and with it those above."""
         run, judged = self.run, last["judged_last"]
+        # NOT VALID stands at its end: cut off, the doubt would be lost.
         if last.is_open("judged_last") and not self.is_judged:
             raise last.refused(
                 Sentence("the text ends within this line, before it says if VALID.")
@@ -61,6 +62,7 @@ class Summary:
         if system := _SYSTEM.match(judged):
             run.facts["system"] = system[1]
 
+        # Smaller numbers of processes stand above, each with a result of its own.
         best = last.whole("processes_last")
         for processes in dict.fromkeys([*self.weighted, *self.parts, best]):
             line, kind = last, "last"

@@ -227,6 +227,7 @@ def _of_tables(lines: Iterator[Found]) -> list[Draft]:
         elif line.kind == "head":
             table.begin(line)
         elif line.kind == "latency" and table.unit and table.row >= 0:
+            # Latencies begin two places further left than rates.
             cells = _cells(line, table.start - 2, "latency", 1)
             _read_latencies(line, cells, table.tests, runs[table.row])
         elif line.kind == "row" and table.unit and table.is_row(line):

@@ -62,6 +62,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _read_result(line: Found, run: Draft) -> None:
+    # What stands last: the latency since version 4, the processes before it.
     is_whole = line["unit"] or (line["procs"] and not line["clients"])
     if line["rest"].strip() or not (is_whole or line["nominal"]):
         raise line.refused(Sentence("this line is cut."))

@@ -151,6 +151,7 @@ def _case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]
     if depth.isdecimal():
         case["iodepth"] = int(depth[:9])
     for option, name in _NUMBERS.items():
+        # One job is what every job is by itself: no parameter.
         if (jobs := options.get(option, "1")) != "1" and jobs.isdecimal():
             case[name] = int(jobs[:9])
     if (direct := _FLAGS.get(options.get("direct", ""))) is not None:
@@ -240,11 +241,13 @@ class Report:
     def run(self) -> Draft:
         """The run that it reports."""
         version = str(self.document.get("fio version", "")).removeprefix("fio-")
+        # A text of JSON can be of any length.
         run = Draft(tool_version=version[:40])
         common = section(self.document, "global options")
         entries = Counter(str(job.get("jobname")) for job in self.jobs)
         for job in self.jobs:
             name = str(job.get("jobname", ""))[:200]
+            # The sum over several machines: their jobs stand beside it.
             if name == "All clients":
                 continue
             if error := job.get("error"):

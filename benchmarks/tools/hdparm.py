@@ -48,6 +48,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 
 
 def _read(line: Found, run: Draft) -> None:
+    # A disk is slower towards its end: an offset is another case.
     case = {"offset": f"{line['offset']} GiB"} if line["offset"] else {}
     unit = UNITS[line["unit"]]
     run.add(METRICS[line["what"]], line.number("rate"), unit, operation="read", **case)

@@ -82,6 +82,7 @@ def _read(summary: dict[str, Found], run: Draft) -> None:
         case: dict[str, Parameter] = {"test": test}
         if metric == "memory bandwidth":
             case["operation"] = kind.casefold()
+        # StarSTREAM and SingleSTREAM have the size of STREAM.
         alone = test.removeprefix("Star").removeprefix("Single")
         if size := summary.get(SIZES.get(alone, f"{alone}_N")):
             case["size"] = size.whole("value")

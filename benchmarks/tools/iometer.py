@@ -129,6 +129,7 @@ class Block:
             if (text := cells.get(column, "")) and (count := _whole(line, text)) > 0:
                 parameter = column.removeprefix("# ").casefold().replace(" ", "_")
                 draft.parameters[parameter] = count
+        # Several rows are a mix, of which no single size or share is true.
         rows = self.specifications.get(name, [])
         if len(rows) == 1 and len(rows[0]["value"].split(",")) >= 4:
             draft.parameters.update(_access(rows[0]))

@@ -65,6 +65,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             _read(line, block, run, log)
             block = {}
         else:
+            # The state of the reading above was not printed.
             if line.kind == "now" and block:
                 first = next(iter(block.values()))
                 raise first.refused(

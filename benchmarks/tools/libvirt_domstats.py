@@ -88,6 +88,7 @@ class Domain:
         if before is not None and value >= before:
             self.grown[key] = self.grown.get(key, 0) + value - before
         elif before is not None:
+            # It fell: it counts since another start of the machine.
             self.has_restarted = True
 
     def add_to(self, run: Draft) -> None:

@@ -64,6 +64,7 @@ class Table:
         elif line.kind == "row":
             self.last = line
         elif line.kind == "variant" and not line["variant"].startswith("Average"):
+            # The average of both is what it usually prints: no case of its own.
             run.parameters["variant"] = line["variant"].casefold()
         elif line.kind == "lead":
             run.parameters["leading_dimension"] = line.whole("lead")

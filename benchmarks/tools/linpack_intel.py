@@ -35,6 +35,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         elif line.kind == "row":
             run.attempt(_read, line, run)
         elif line["verdict"] == "FAILED":
+            # It stands below all rows and says nothing of which.
             run.mark(
                 "residual_check", Sentence("LINPACK printed: Residual checks FAILED.")
             )

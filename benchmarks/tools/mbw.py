@@ -43,6 +43,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             raise line.refused(Sentence("this row is not whole."))
         row = line["number"], line["method"] or line["total_method"]
         if line.kind == "header" or row in seen:
+            # With -q no header is printed: a row that returns is of another start.
             keep(runs, Draft())
             seen.clear()
         if line.kind == "header":
@@ -63,6 +64,7 @@ def _read(line: Found, run: Draft, header: dict[str, int]) -> None:
     method = line[f"{total}method"]
     size = f"{line.number(f'{total}size'):.15g} MiB"
     case: dict[str, Parameter] = {"method": method, "size": size}
+    # Only this method copies block by block.
     if (block := header.get("block")) and method == BLOCKS:
         case["block"] = f"{block} B"
     if threads := header.get("threads"):
@@ -70,6 +72,7 @@ def _read(line: Found, run: Draft, header: dict[str, int]) -> None:
     if total:
         run.add("total copy rate", line.number("total"), "MiB/s", **case)
     elif line["number"] == "AVG":
+        # It repeats the rows above it.
         run.facts[f"mean {method} MiB/s"] = line.number("rate")
     else:
         run.add("copy rate", line.number("rate"), "MiB/s", **case)

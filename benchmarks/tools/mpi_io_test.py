@@ -44,6 +44,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             _mark(errors, runs[-1])
             errors = {}
         elif line.kind in {"error", "mismatch"}:
+            # Each process prints its own, for every block.
             if len(errors) < MOST_ERRORS:
                 errors[line[line.kind]] = None
         elif not runs:

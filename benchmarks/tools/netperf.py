@@ -135,6 +135,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(tables, Table())
             tables[-1].open(line)
         elif line.kind == "key" and line["key"].casefold() in tables[-1].keys:
+            # -k prints no banner in between: a key that returns begins another.
             keep(tables, Table(test=tables[-1].test))
         tables[-1].draft.attempt(tables[-1].take, line)
     for table in tables:

@@ -28,9 +28,11 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, Draft())
             continue
         resource = line["resource"]
+        # Dummies stand for resources that the kernel does not count any more.
         if not runs or resource == "dummy":
             continue
         run = runs[-1]
+        # Only the first row of a container names it.
         if line["uid"]:
             run.parameters["container"] = line["uid"]
         failures = line.whole("failcnt")

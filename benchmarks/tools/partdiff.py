@@ -63,6 +63,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             if line["term"] == "1":
                 called["accuracy"] = line["limit"]
         elif line.kind == "residuum":
+            # It is the last line: without it nothing tells that the answer is right.
             keep(runs, Draft(parameters=dict(called)))
             runs[-1].attempt(_read, lines | {"residuum": line}, runs[-1])
             lines = {}

@@ -85,6 +85,7 @@ class Table:
     def take_alike(self, chunk: str) -> bool:
         """Rows all at once, if each is whole and its numbers are plain."""
         rows = [line[1:-1].split('","') for line in chunk.split("\n")[:-1]]
+        # The first row may be blank: it is taken by itself.
         if lines_of(chunk) < 0 or not self.rows or {*map(len, rows)} != {self.width}:
             return False
         picked = {index: [row[index] for row in rows] for index in self.columns}

@@ -13,6 +13,7 @@ from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence
 
+# It stands before what is printed where the commands were piped into it.
 _PROMPT = r"(?:pm>[ \t]*+){0,99}"
 LINES = Scanner(
     banner=rf"{_PROMPT}PostMark v(?P<version>\d[\w.]*+)",
@@ -48,6 +49,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each ``Time:``."""
     reports: list[list[Found]] = [[]]
     for line in LINES(output):
+        # A report ends with two lines of data.
         is_over = any(above.kind == "data" for above in reports[-1][-3:])
         if line.kind == "banner" or (line.kind == "time" and is_over):
             keep(reports, [])

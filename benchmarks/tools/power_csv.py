@@ -63,6 +63,7 @@ def is_rows(text: str) -> bool:
     """Whether a text without a header is rows of a time and a number, in order."""
     head = [line for line in text[:2000].split("\n")[:8] if line.strip()][:5]
     cells = [_ROW.fullmatch(line) for line in head]
+    # A table of anything else would do for one row.
     if len(cells) < 2 or not all(cells):
         return False
     times = [cell[1].strip('" ') for cell in cells if cell]

@@ -106,6 +106,7 @@ class Log:
             self.run.mark("not_measured", uncounted)
             return
         key = (part, line["socket"])
+        # With -I there is a row for each interval: they are added up.
         self.joules[key] = self.joules.get(key, 0.0) + line.number("joules", 2)
         if line["at"]:
             self.elapsed_s = line.number("at")
@@ -159,6 +160,7 @@ class Log:
         time = microseconds(line, cells[0], self.is_ms)
         if self.times and time < self.times[-1]:
             raise line.refused(Sentence("its time is before that of the row above."))
+        # The first and the last are all that is needed.
         self.times = [*self.times[:1], time]
         for index, limit, counter in self.columns:
             counter.limit = _whole(line, cells[limit]) if limit else 0

@@ -75,6 +75,7 @@ class Report:
     def read_row(self, line: Found) -> None:
         """A row of the table, if it is one."""
         cells = line["cells"].split()
+        # What it says in prose looks like a row, but not all its words are numbers.
         if not self.columns or not all(map(_CELL.fullmatch, cells)):
             return
         known = [name for name in self.columns if name != "others"]

@@ -100,6 +100,7 @@ class Run:
             "operation": FIELDS[line["field"]],
             "size": f"{amount:.0f} MiB",
         }
+        # It prints neither rates nor shares: both follow from its times.
         self.draft.add("rate", amount / time, "MiB/s", **case)
         self.draft.add("time", time, "s", **case)
         self.draft.add("CPU user", 100 * user / time, "%", **case)

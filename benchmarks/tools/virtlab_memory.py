@@ -67,6 +67,7 @@ class Sweeps(Output[Sweep]):
                         kind=kind,
                     )
                     self.draft.mark("wrong_result", wrong)
+        # One mark for all cases: a sweep has dozens of them.
         if missed := sum(map(is_missed, self.rows.values())):
             untimed = Sentence(
                 "The time server did not time all of {n} cases to {band:.0%}: their "

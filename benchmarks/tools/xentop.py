@@ -27,6 +27,7 @@ LINES = Scanner(
     row=r"(?P<name>[^\s:]\S*(?: \S+){0,9}?) +(?P<state>[-dsbcpr]{6}) +(?P<seconds>\S+)"
     r" +(?P<cpu>\S+) +(?P<memory>\S+)(?P<rest>[^\n]*)$",
 )
+# Names that hold a blank are left to the slower pattern.
 _ALIKE = re.compile(
     r"^ *([^\s:]\S*) +[-dsbcpr]{6} +(\d{1,15}) +(\d{1,9}\.\d) +(\d{1,15}) [^\n]*\n",
     re.ASCII | re.MULTILINE,
@@ -53,6 +54,7 @@ class Log:
     def read(self, table: str) -> None:
         """A table: all at once if it holds nothing else, row by row otherwise."""
         alike = _ALIKE.findall(table)
+        # Every line was matched: no row of the table is of another form.
         if alike and len(alike) == lines_of(table):
             self._take(
                 [

@@ -34,6 +34,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     runs: list[Draft] = []
     for host in hosts:
         facts = {name: line["value"].strip() for name, line in host.items()}
+        # xm info prints its parts only.
         numbered = ".".join(filter(None, map(facts.get, ("xen_major", "xen_minor"))))
         version = facts.get("xen_version") or numbered + facts.get("xen_extra", "")
         run = Draft(tool_version=version, facts={**facts})

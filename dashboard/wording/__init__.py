@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.comparing.table import OPTIONS, Column, Fact, rank
 from benchmarks.models import System
-from benchmarks.sentences import Sentence, told
+from benchmarks.sentences import Sentence, translated
 from dashboard.kit import figures
 
 Text = str | Promise
@@ -254,7 +254,7 @@ READER = _Reader()
 
 def said(text: str) -> str:
     """Return a sentence of the core for the reader; any other text as it is."""
-    return told(text, READER)
+    return translated(text, READER)
 
 
 def quantity(value: float | None, unit: str, *, whole: bool = False) -> str:

@@ -14,9 +14,9 @@ from benchmarks.sentences import (
     in_unit,
     joined,
     kept_words,
-    revived,
+    restored,
     stored,
-    told,
+    translated,
 )
 
 
@@ -47,7 +47,7 @@ def test_it_says_one_and_many():
     runs = [counted("{n} run a side", "{n} runs a side", n=n) for n in (1, 2)]
 
     assert runs == ["1 run a side", "2 runs a side"]
-    assert [told(each, German()) for each in runs] == [
+    assert [translated(each, German()) for each in runs] == [
         "1 Lauf je Seite",
         "2 Läufe je Seite",
     ]
@@ -59,27 +59,27 @@ def test_it_is_told_with_its_parts_in_another_order():
     )
 
     assert said == "of the line: 12.3%"
-    assert told(said, German()) == "12,3% der Leitung"
+    assert translated(said, German()) == "12,3% der Leitung"
 
 
 def test_a_large_number_is_told_with_its_digits_and_no_exponent():
     said = Sentence("reads {mean:g} MB/s", mean=3108035.0)
 
-    assert told(said, German()) == "reads 3.108.035 MB/s"
-    assert told(Sentence("{x:g}", x=1e20), German()) == "1e+20"
+    assert translated(said, German()) == "reads 3.108.035 MB/s"
+    assert translated(Sentence("{x:g}", x=1e20), German()) == "1e+20"
 
 
 def test_a_name_within_it_is_no_template():
     said = Sentence("{system} is slow", system="Xen {3.3}")
 
-    assert told(said, German()) == said == "Xen {3.3} is slow"
+    assert translated(said, German()) == said == "Xen {3.3} is slow"
 
 
 def test_several_are_one_that_knows_its_parts():
     said = joined([Sentence("line"), Sentence("{x:g}", x=0.5)], "; ")
 
     assert said == "line; 0.5"
-    assert told(said, German()) == "Leitung; 0,5"
+    assert translated(said, German()) == "Leitung; 0,5"
 
 
 def test_what_says_nothing_is_no_part():
@@ -111,7 +111,7 @@ def test_a_document_of_before_and_one_with_its_words_both_read(kept):
 @pytest.mark.parametrize(
     "keep",
     [
-        lambda each: revived(stored(each)),
+        lambda each: restored(stored(each)),
         lambda each: pickle.loads(pickle.dumps(each)),
         copy.deepcopy,
     ],
@@ -136,8 +136,8 @@ def test_it_comes_back_with_its_parts(sentence, keep):
     ],
 )
 def test_any_other_text_stays_what_it_is(text):
-    assert revived(stored(text)) == text
-    assert told(text, German()) == text
+    assert restored(stored(text)) == text
+    assert translated(text, German()) == text
 
 
 def test_speeds_get_the_unit_that_their_shape_does_not_know():
@@ -150,6 +150,6 @@ def test_speeds_get_the_unit_that_their_shape_does_not_know():
     said = in_unit(joined([found, "odd"], ", "), "MB/s")
 
     assert said == "two speeds, 58.9 MB/s (50 %) and 108.7 MB/s (50 %), odd"
-    assert "58,9 MB/s (50 %)" in told(said, German())
+    assert "58,9 MB/s (50 %)" in translated(said, German())
     assert in_unit(found, "") == found
     assert in_unit("anything", "MB/s") == "anything"
