@@ -150,8 +150,21 @@ def requeue_publishing_jobs() -> list[int]:
     silent = PublishingJob.objects.filter(
         stage__in=PublishingJob.UNFINISHED, seen_at__lt=now - UNHELD
     )
-    lost = [each for each in silent if is_lost(each, UNTAKEN)]
-    return [each.pk for each in lost if _begins_again(each)]
+    requeued = []
+    for job in silent:
+        if not is_lost(job, UNTAKEN):
+            continue
+        if job.attempts < MOST_ATTEMPTS:
+            note_stage(job=job, stage=Stage.WAITING)
+            requeued.append(job.pk)
+            continue
+        problem = Sentence(
+            "It stopped its worker {n} times, so it is not tried again. "
+            "The reason is in the log of the workers.",
+            n=job.attempts,
+        )
+        note_failure(job=job, problem=problem)
+    return requeued
 
 
 def check_settled(study: Study) -> None:
@@ -174,16 +187,3 @@ def _note(job: PublishingJob, **news: str) -> None:
     mine.filter(stage__in=PublishingJob.UNFINISHED).update(
         **news, seen_at=timezone.now()
     )
-
-
-def _begins_again(job: PublishingJob) -> bool:
-    if job.attempts >= MOST_ATTEMPTS:
-        problem = Sentence(
-            "It stopped its worker {n} times, so it is not tried again. "
-            "The reason is in the log of the workers.",
-            n=job.attempts,
-        )
-        note_failure(job=job, problem=problem)
-        return False
-    note_stage(job=job, stage=Stage.WAITING)
-    return True

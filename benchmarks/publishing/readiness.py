@@ -20,28 +20,11 @@ STATED_OF_SYSTEM = (
 
 def study_assessment(study: Study) -> Assessment:
     """Judge a study by rule set 1, in four queries."""
-    systems = list(
-        System.objects.filter(cells__study=study).select_related("host").distinct()
-    )
-    of_runs = _stated_by_all_runs(study)
-    guests = [system for system in systems if not system.is_native]
-    return assess(
-        list(_measured(study)),
-        {
-            "host": _common(_names(each.host.facts) for each in systems) | of_runs,
-            "hypervisor": _common(map(_stated, guests)) | of_runs,
-            "guest": _common(_names(each.options) for each in guests) | of_runs,
-            "benchmark": of_runs | _of_study(study),
-        },
-    )
-
-
-def _measured(study: Study) -> Iterable[MeasuredCell]:
-    """Return what is counted, from plain values: an object each would cost more."""
+    # From plain values: an object each would cost more than all else.
     cells = Cell.objects.filter(study=study, n__gt=0).exclude(case__better="neither")
     names = ("pk", "case__label", "case__component", "n", "mean", "m2")
-    for pk, label, component, n, mean, m2 in cells.order_by("pk").values_list(*names):
-        yield MeasuredCell(
+    measured = [
+        MeasuredCell(
             id=pk,
             label=label,
             component=component,
@@ -49,6 +32,40 @@ def _measured(study: Study) -> Iterable[MeasuredCell]:
             mean=mean,
             variance=m2 / (n - 1) if n > 1 else None,
         )
+        for pk, label, component, n, mean, m2 in cells.order_by("pk").values_list(
+            *names
+        )
+    ]
+    systems = list(
+        System.objects.filter(cells__study=study).select_related("host").distinct()
+    )
+    guests = [system for system in systems if not system.is_native]
+    hypervisors = [
+        _names(guest.options)
+        | {name for name in STATED_OF_SYSTEM if getattr(guest, name)}
+        for guest in guests
+    ]
+
+    of_runs = _stated_by_all_runs(study)
+    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
+    silent = runs.filter(Q(tool_version="") | Q(started_at=None)).values_list(
+        "tool_version", "started_at"
+    )
+    rows = list(silent.distinct()[:1000])
+    of_study = {
+        "tool_version": all(version for version, _ in rows),
+        "started_at": all(started for _, started in rows),
+        "author": bool(study.author),
+    }
+    return assess(
+        measured,
+        {
+            "host": _common(_names(system.host.facts) for system in systems) | of_runs,
+            "hypervisor": _common(hypervisors) | of_runs,
+            "guest": _common(_names(guest.options) for guest in guests) | of_runs,
+            "benchmark": of_runs | {name for name, holds in of_study.items() if holds},
+        },
+    )
 
 
 def _stated_by_all_runs(study: Study) -> frozenset[str]:
@@ -63,25 +80,6 @@ def _stated_by_all_runs(study: Study) -> frozenset[str]:
             {"study": study.pk},
         )
         return frozenset(name for (name,) in cursor.fetchall())
-
-
-def _of_study(study: Study) -> frozenset[str]:
-    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
-    silent = runs.filter(Q(tool_version="") | Q(started_at=None)).values_list(
-        "tool_version", "started_at"
-    )
-    rows = list(silent.distinct()[:1000])
-    said = {
-        "tool_version": all(version for version, _ in rows),
-        "started_at": all(started for _, started in rows),
-        "author": bool(study.author),
-    }
-    return frozenset(name for name, is_said in said.items() if is_said)
-
-
-def _stated(system: System) -> frozenset[str]:
-    fields = {name for name in STATED_OF_SYSTEM if getattr(system, name)}
-    return _names(system.options) | fields
 
 
 def _names(facts: Any) -> frozenset[str]:

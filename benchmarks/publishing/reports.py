@@ -26,7 +26,8 @@ def ask_report(
     ``edition`` is what the report depends on beside the study: day, version of the
     product, language. One that failed, or whose maker fell silent, is made anew.
     """
-    stamp = _stamp(study, person, site, edition)
+    reader = (study_version(study), person.pk if person else 0, site, edition)
+    stamp = hashlib.sha256(repr(reader).encode()).hexdigest()
     now = timezone.now()
     report, is_new = Report.objects.get_or_create(
         study=study, stamp=stamp, defaults={"person": person, "site": site}
@@ -62,8 +63,3 @@ def note_stage(*, report: Report, stage: str, content: bytes = b"") -> None:
     """Note how far the making of a report is; with its last stage comes the file."""
     report.stage, report.content, report.seen_at = stage, content, timezone.now()
     report.save(update_fields=["stage", "content", "seen_at"])
-
-
-def _stamp(study: Study, person: User | None, site: str, edition: str) -> str:
-    said = (study_version(study), person.pk if person else 0, site, edition)
-    return hashlib.sha256(repr(said).encode()).hexdigest()
