@@ -50,7 +50,11 @@ class Command(GeneratingCommand):
         for path in (root / "benchmarks" / "plausibility").rglob("*.py"):
             for name in _evidence(ast.parse(path.read_text())):
                 messages.add(name)
-        return {root / "locale" / "django.pot": _text(messages)}
+        written = BytesIO()
+        write_po(written, messages, width=88, no_location=True, sort_output=True)
+        # When and by which Babel it was made is no news.
+        text = OF_BABEL.sub("", written.getvalue().decode())
+        return {root / "locale" / "django.pot": text}
 
 
 def catalogue(*folders: Path) -> Catalog:
@@ -93,10 +97,3 @@ def _evidence(tree: ast.Module) -> Iterator[str]:
             elif isinstance(node, ast.Dict):
                 keys = [e.value for e in node.keys if isinstance(e, ast.Constant)]
             yield from (evidence_name(key) for key in keys if isinstance(key, str))
-
-
-def _text(messages: Catalog) -> str:
-    """Return the file; when and by which Babel it was made is no news."""
-    written = BytesIO()
-    write_po(written, messages, width=88, no_location=True, sort_output=True)
-    return OF_BABEL.sub("", written.getvalue().decode())

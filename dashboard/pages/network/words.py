@@ -191,4 +191,4 @@ def _sentence(text: str, paths: Sequence[Path]) -> str:
     """Begin with a capital, and say so where nothing was measured twice."""
     capital = text[:1].upper() + text[1:]
     is_single = all(path.cell.n == 1 for path in paths)
-    return f"{capital} {_('Single runs.')}" if is_single else capital
+    return " ".join([capital, _("Single runs.")]) if is_single else capital
