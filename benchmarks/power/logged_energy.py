@@ -1,8 +1,9 @@
 """The energy of a study's work as its machines' meters logged it, by system."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -20,11 +21,10 @@ from benchmarks.analysis.energy import (
     per_work,
     work_energy,
 )
-from benchmarks.analysis.power_trace import Trace
 from benchmarks.analysis.server_time import Span, hull
 from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
-from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
+from benchmarks.models import Meter, Run, Sample, Study, System
 from benchmarks.parsing.power_logs import PowerLog, power_log
 from benchmarks.power.integration import MeteredWork
 from benchmarks.power.logs import power_of, window_of
@@ -225,6 +225,15 @@ def metered_run(reading: MeterReading) -> MeteredRun:
     ]
     idle_w = fmean(outside) if len(outside) >= FEWEST_IDLE else None
     first = log.times_s[0]
+    measure = partial(work_energy, log.times_s, log.watts)
+    windows = []
+    for span in spans:
+        ends = (span.start_s, span.end_s)
+        window = _window(span.run, ends, first, measure, span.operations)
+        if idle_w is not None and window.energy:
+            above_idle_j = window.energy.above_idle_j(idle_w)
+            window = replace(window, above_idle_j=above_idle_j)
+        windows.append(window)
     problem = ""
     if not spans or len(spans) < len(reading.work.runs):
         problem = Sentence(
@@ -233,7 +242,7 @@ def metered_run(reading: MeterReading) -> MeteredRun:
     return MeteredRun(
         run,
         PowerLog(tuple(time - first for time in log.times_s), log.watts),
-        tuple(_window(log, idle_w, span) for span in spans),
+        tuple(windows),
         idle_w,
         problem,
     )
@@ -271,21 +280,25 @@ def _spans(runs: Sequence[Run]) -> list[WorkSpan]:
     return spans
 
 
-def _window(log: PowerLog, idle_w: float | None, span: WorkSpan) -> LoggedWindow:
-    first = log.times_s[0]
-    begin, end = span.start_s - first, span.end_s - first
+def _window(
+    run: Run,
+    span: Span,
+    first_s: float,
+    measure: Callable[[Span], WorkEnergy],
+    operations: float | None,
+) -> LoggedWindow:
+    energy: WorkEnergy | None = None
+    done: PerWork | None = None
+    reason = ""
     try:
-        energy = work_energy(log.times_s, log.watts, (span.start_s, span.end_s))
+        energy = measure(span)
     except ValueError as error:
-        return LoggedWindow(span.run, begin, end, None, None, None, str(error))
-    return LoggedWindow(
-        run=span.run,
-        start_s=begin,
-        end_s=end,
-        energy=energy,
-        per_work=per_work(energy.energy_j, energy.duration_s, span.operations),
-        above_idle_j=energy.above_idle_j(idle_w) if idle_w is not None else None,
-    )
+        reason = str(error)
+    # A tool may have counted nothing: 0 transactions are no divisor.
+    if energy is not None and energy.energy_j > 0:
+        done = per_work(energy.energy_j, energy.duration_s, operations or None)
+    begin_s, end_s = span[0] - first_s, span[1] - first_s
+    return LoggedWindow(run, begin_s, end_s, energy, done, None, reason)
 
 
 # So much is shown before and after the work: what the machine takes at rest. Not more,
@@ -316,33 +329,19 @@ def work_power(work: MeteredWork) -> MeteredRun | None:
     if not shown.is_counted:
         times = np.append(shown.starts_s, shown.ends_s[-1])
         watts = np.append(shown.first_w, shown.last_w[-1])
+    stored = work.energy
+    measure = partial(energy_within, power.trace)
+    seen = _window(stored.run, whole, first, measure, stored.operations)
+    is_covered = seen.energy is not None and seen.energy.is_covered
     return MeteredRun(
         run=work.lead,
         log=PowerLog(tuple((times - first).tolist()), tuple(watts.tolist())),
-        windows=(_work_window(work.energy, power.trace, whole, first),),
-        idle_w=work.energy.idle_w,
-    )
-
-
-def _work_window(
-    stored: RunEnergy, trace: Trace, span: Span, first_s: float
-) -> LoggedWindow:
-    energy: WorkEnergy | None = None
-    done: PerWork | None = None
-    reason = ""
-    try:
-        energy = energy_within(trace, span)
-    except ValueError as error:
-        reason = error.args[0]
-    else:
-        if energy.is_covered and energy.energy_j > 0:
-            done = per_work(energy.energy_j, energy.duration_s, stored.operations)
-    return LoggedWindow(
-        run=stored.run,
-        start_s=span[0] - first_s,
-        end_s=span[1] - first_s,
-        energy=energy,
-        per_work=done,
-        above_idle_j=stored.above_idle_j,
-        reason=reason,
+        windows=(
+            replace(
+                seen,
+                per_work=seen.per_work if is_covered else None,
+                above_idle_j=stored.above_idle_j,
+            ),
+        ),
+        idle_w=stored.idle_w,
     )

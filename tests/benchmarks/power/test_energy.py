@@ -27,12 +27,12 @@ def uoc(load_study):
 def metered(submit, run_document, study):
     """A power log of a minute, and the work within it."""
 
-    def take(log=LOG, *, started="2026-11-20T21:00:10Z", **changes):
+    def take(log=LOG, *, started="2026-11-20T21:00:10Z", transactions=600, **changes):
         shared = {"session": "one evening"}
         work = {
             "tool": "sysbench",
             "facts": {"elapsed_s": 30},
-            "samples": [{"metric": "transactions", "value": 600, "unit": ""}],
+            "samples": [{"metric": "transactions", "value": transactions, "unit": ""}],
         }
         if started:
             work["started_at"] = started
@@ -147,6 +147,13 @@ def test_work_that_the_meter_did_not_see_is_refused(metered):
 
     assert found.windows[0].energy is None
     assert "measured nothing" in found.windows[0].reason
+
+
+def test_work_that_counted_nothing_has_an_energy_and_none_for_each(metered):
+    (window,) = metered_run(metered(transactions=0)).windows
+
+    assert window.energy.energy_j == pytest.approx(120 * 30, rel=0.05)
+    assert window.per_work.joules_per_operation is None
 
 
 def test_figures_without_a_log_cannot_be_integrated(uoc):
