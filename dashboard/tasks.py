@@ -4,7 +4,7 @@ from celery import shared_task
 
 from benchmarks.publishing.jobs import PUBLISH_TASK
 from dashboard.exports.report import building
-from dashboard.pages.versions import publishing
+from dashboard.pages.versions import files
 
 
 @shared_task
@@ -15,5 +15,5 @@ def make_report(report_id: int) -> None:
 
 @shared_task(name=PUBLISH_TASK)
 def publish_version(job_id: int) -> None:
-    """Freeze a study that somebody asked for."""
-    publishing.publish(job_id)
+    """Publish a version that somebody asked for."""
+    files.publish(job_id)

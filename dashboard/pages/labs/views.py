@@ -16,7 +16,8 @@ from benchmarks.labs.pages import (
 from benchmarks.studies.lists import overview
 from dashboard.kit.addresses import LAB, MEMBER
 from dashboard.kit.viewers import signed_in, viewer_of
-from dashboard.pages.labs import invitations, members, tokens
+from dashboard.pages.labs import members, tokens
+from dashboard.pages.labs import members as invitations
 from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
 
 

@@ -1,5 +1,7 @@
 """The report of a study: a page to print, and a PDF that a task makes."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 
 from django.conf import settings
@@ -14,13 +16,23 @@ from django.views.decorators.http import require_safe
 from benchmarks.models import Report, Study
 from benchmarks.publishing.reports import ask_report, revive
 from benchmarks.studies.data_versions import study_version
-from dashboard.exports.citation import citation_of, site_of
-from dashboard.exports.report.building import Imprint, edition
+from benchmarks.viewer import Viewer
+from dashboard.exports.citation import Citation, citation_of, site_of
+from dashboard.exports.report.building import Imprint, colophon, edition, report
 from dashboard.kit.addresses import STUDY
+from dashboard.kit.document import Document
+from dashboard.kit.kept import kept
 from dashboard.kit.viewers import person_of, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
-from dashboard.pages.report.keeping import kept_report
 from dashboard.tasks import make_report
+
+NOBODY = Imprint(created_at=datetime.min.replace(tzinfo=UTC), version="", who="")
+
+
+@kept
+def kept_report(viewer: Viewer, study: Study, citation: Citation) -> Document:
+    """Return a report that is made anew only when its study changed."""
+    return report(viewer, study, citation, NOBODY)
 
 
 @require_safe
@@ -31,10 +43,11 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     version, citation = study_version(study), citation_of(request, study)
     who = request.user.get_username() if request.user.is_authenticated else ""
     imprint = Imprint(created_at=timezone.now(), version=settings.VERSION, who=who)
-    said = kept_report(version, viewer, study, citation, imprint)
+    document = kept_report(version, viewer, study, citation)
     context = {
         "study": study,
-        "report": said,
+        # Only who asked for it when is new.
+        "report": replace(document, colophon=colophon(imprint)),
         "version": f"{version} {sorted(viewer.lab_ids)}",
     }
     return render(request, "report/report.html", context)
@@ -44,30 +57,30 @@ def show_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     """Hand out a study's report as a PDF, or show how far its making is."""
     study = study_or_404(viewer_of(request), lab, slug)
-    asked = _asked(request, study)
-    wait_a_moment(asked, "content")
-    if asked.stage != Report.Stage.DONE:
-        return redirect("dashboard:report-making", asked.pk)
-    return _file(asked)
+    job = _requested(request, study)
+    wait_a_moment(job, "content")
+    if job.stage != Report.Stage.DONE:
+        return redirect("dashboard:report-making", job.pk)
+    return _file(job)
 
 
 @require_safe
 def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     """Show how far a report is; the page looks again by itself until it is there."""
-    asked = _own_or_404(request, report_id)
-    if revive(asked):
-        send(make_report, asked.pk)
-    context = {"study": asked.study, "asked": asked, "at": progress_of(asked)}
+    job = _own_or_404(request, report_id)
+    if revive(job):
+        send(make_report, job.pk)
+    context = {"study": job.study, "job": job, "at": progress_of(job)}
     return render(request, "report/report_making.html", context)
 
 
 @require_safe
 def download_made(request: HttpRequest, report_id: int) -> HttpResponse:
     """Hand out the report that somebody waited for."""
-    asked = _own_or_404(request, report_id)
-    if asked.stage != Report.Stage.DONE:
-        return redirect("dashboard:report-making", asked.pk)
-    return _file(asked)
+    job = _own_or_404(request, report_id)
+    if job.stage != Report.Stage.DONE:
+        return redirect("dashboard:report-making", job.pk)
+    return _file(job)
 
 
 def _own_or_404(request: HttpRequest, report_id: int) -> Report:
@@ -77,30 +90,30 @@ def _own_or_404(request: HttpRequest, report_id: int) -> Report:
     """
     reports = Report.objects.select_related("study__lab")
     whose = Q(person=person_of(request)) | Q(person=None)
-    asked = get_object_or_404(reports.filter(whose), pk=report_id)
-    study = asked.study
+    job = get_object_or_404(reports.filter(whose), pk=report_id)
+    study = job.study
     study_or_404(viewer_of(request), study.lab.slug, study.slug)
-    return asked
+    return job
 
 
-def _file(asked: Report) -> HttpResponse:
-    name = f'inline; filename="{asked.study.slug}.pdf"'
+def _file(job: Report) -> HttpResponse:
+    name = f'inline; filename="{job.study.slug}.pdf"'
     headers = {"Content-Disposition": name, "Cache-Control": "private, no-cache"}
-    content = bytes(asked.content)
+    content = bytes(job.content)
     return HttpResponse(content, content_type="application/pdf", headers=headers)
 
 
-def _asked(request: HttpRequest, study: Study) -> Report:
+def _requested(request: HttpRequest, study: Study) -> Report:
     """Return the reader's report, and see to it that somebody makes it."""
-    asked, is_to_make = ask_report(
+    job, is_to_make = ask_report(
         study=study,
         person=person_of(request),
         site=site_of(request),
         edition=edition(),
     )
     if is_to_make:
-        transaction.on_commit(partial(send, make_report, asked.pk))
-    return asked
+        transaction.on_commit(partial(send, make_report, job.pk))
+    return job
 
 
 urlpatterns = [

@@ -1,18 +1,43 @@
 """The page of one study."""
 
+from dataclasses import dataclass
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
+from benchmarks.analysis.publishing import Assessment
+from benchmarks.comparing.profile import study_profile
+from benchmarks.models import Study
+from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import unfinished_publishing_job, visible_versions
 from benchmarks.studies.data_versions import study_version
 from benchmarks.studies.lists import is_left_waiting, processing_of, study_detail
+from benchmarks.viewer import Viewer
 from dashboard.exports.citation import bibtex, citation_of
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.kept import Content, kept_page
+from dashboard.kit.document import Section
+from dashboard.kit.kept import Content, kept, kept_page
+from dashboard.kit.profile import profile_section
 from dashboard.kit.viewers import keeps, study_or_404, viewer_of
-from dashboard.pages.study.page import study_standing
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What each system costs, and what the study may be published as."""
+
+    profile: Section
+    assessment: Assessment
+
+
+@kept
+def study_standing(viewer: Viewer, study: Study) -> Standing:
+    """Return what all cells of a study come to."""
+    return Standing(
+        profile=profile_section(study_profile(viewer, study)),
+        assessment=study_assessment(study),
+    )
 
 
 @require_safe

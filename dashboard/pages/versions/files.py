@@ -1,20 +1,31 @@
-"""The forms of a version: what is written when a study is frozen."""
+"""The files of a version, and the job that writes them."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+from django.db import InterfaceError, OperationalError
 from django.urls import reverse
 
 from benchmarks.comparing.rows import comparison_rows, facets
 from benchmarks.comparing.table import ComparisonTable, comparison_table
 from benchmarks.comparing.verdicts import Verdicts, study_verdicts
-from benchmarks.models import Version
+from benchmarks.errors import BenchmarksError
+from benchmarks.models import PublishingJob, Version
+from benchmarks.publishing.jobs import (
+    held,
+    note_failure,
+    note_stage,
+    take_publishing_job,
+)
+from benchmarks.publishing.versions import publish_version
+from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex, citation_at
 from dashboard.exports.latex import Source, latex
 from dashboard.exports.records import FIELDS, SOURCED, csv_text, records, sourced
 from dashboard.exports.report.building import Imprint, report
+from dashboard.exports.report.typesetting import pdf
 from dashboard.kit.document import Document
 from dashboard.wording import against_text
 
@@ -121,3 +132,34 @@ def _json(version: Version, table: ComparisonTable, source: Source) -> str:
         "cells": list(records(table)),
     }
     return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+BROKEN = Sentence("The files could not be written. See the log of the workers.")
+
+
+def publish(job_id: int) -> None:
+    """Publish the version that a job asks for, unless another worker does."""
+    with held(PublishingJob, job_id) as is_mine:
+        asked = take_publishing_job(job_id) if is_mine else None
+        if asked is not None:
+            _publish(asked)
+
+
+def _publish(asked: PublishingJob) -> None:
+    try:
+        publish_version(job=asked, write=lambda version: _files(asked, version))
+    except BenchmarksError as error:
+        note_failure(job=asked, problem=error.sentence)
+    except (OperationalError, InterfaceError):
+        raise  # the database went away: the sweeper sends it once more
+    except Exception:  # whatever it is: who waits is told, the log has the rest
+        note_failure(job=asked, problem=BROKEN)
+        raise
+
+
+def _files(asked: PublishingJob, version: Version) -> dict[str, bytes]:
+    """Return every form of a version, the longest work last."""
+    texts = version_texts(version, asked.site)
+    document = version_report(version, asked.site)
+    note_stage(job=asked, stage=PublishingJob.Stage.TYPESETTING)
+    return {**texts, "pdf": pdf(document, version.created_at)}

@@ -1,29 +1,126 @@
-"""Versions: look at what was frozen, withdraw it, sign it."""
+"""Versions: publish one, look at it, withdraw it, sign another lab's."""
 
 from functools import partial
 from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import path
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path, reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+from django_htmx.http import HttpResponseClientRedirect
 
-from benchmarks.errors import BenchmarksError, NotFoundError
-from benchmarks.models import Lab, Membership, Version
+from benchmarks.errors import BenchmarksError, NotFoundError, VersionError
+from benchmarks.models import Lab, Membership, PublishingJob, Study, Version
+from benchmarks.publishing.jobs import check_settled, request_version
+from benchmarks.publishing.readiness import study_assessment
 from benchmarks.publishing.versions import (
     find_file,
     find_version,
     sign_version,
+    unfinished_publishing_job,
+    visible_versions,
     withdraw_version,
 )
 from dashboard import wording
+from dashboard.exports.citation import site_of
 from dashboard.kit.addresses import STUDY
-from dashboard.kit.viewers import keeper_or_404, keeps, signed_in, viewer_of
-from dashboard.pages.versions import new
+from dashboard.kit.viewers import (
+    keeper_or_404,
+    keeps,
+    signed_in,
+    study_or_404,
+    viewer_of,
+)
+from dashboard.kit.waiting import progress_of, send, wait_a_moment
 from dashboard.pages.versions.files import KINDS
+from dashboard.tasks import publish_version as publish_task
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def publish(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
+    """Ask what must be answered before a version is published, and have it made."""
+    study = study_or_404(viewer_of(request), lab, slug)
+    keeper_or_404(request, study.lab_id)
+    if request.method == "POST":
+        return _begin(request, study)
+    if begun := unfinished_publishing_job(study):
+        return redirect("dashboard:publishing", begun.pk)
+    try:
+        check_settled(study)
+    except VersionError as error:
+        # Said before the form is filled in, not after.
+        return _form(request, study, problem=wording.said(error.sentence))
+    return _form(request, study)
+
+
+@require_safe
+@signed_in
+def show_publishing(request: HttpRequest, job_id: int) -> HttpResponse:
+    """Show how far a version is; the page looks again by itself."""
+    publishing_jobs = PublishingJob.objects.select_related("study__lab", "person")
+    job = get_object_or_404(publishing_jobs, pk=job_id)
+    keeper_or_404(request, job.study.lab_id)
+    if job.version_id:
+        return _lead_to_version(request, job)
+    context = {"study": job.study, "job": job, "at": progress_of(job)}
+    return render(request, "versions/publishing.html", context)
+
+
+def _begin(request: HttpRequest, study: Study) -> HttpResponse:
+    try:
+        job, is_new = request_version(
+            study=study,
+            person=cast(User, request.user),
+            site=site_of(request),
+            licence=request.POST.get("licence", ""),
+            licence_note=request.POST.get("licence_note", ""),
+        )
+    except BenchmarksError as error:
+        problem = wording.said(error.sentence)
+        return _form(request, study, problem=problem, status=422)
+    if is_new:
+        transaction.on_commit(partial(send, publish_task, job.pk))
+    wait_a_moment(job, "version")
+    if job.version_id:
+        return _lead_to_version(request, job)
+    return redirect("dashboard:publishing", job.pk)
+
+
+def _lead_to_version(request: HttpRequest, job: PublishingJob) -> HttpResponse:
+    """Lead to what was published, also from a page that asked for a part of itself."""
+    place = reverse("dashboard:version", args=[job.version_id])
+    is_part = "HX-Request" in request.headers
+    if is_part or request.method == "POST":
+        messages.success(
+            request, _("The version is published. Its address is permanent.")
+        )
+    return HttpResponseClientRedirect(place) if is_part else redirect(place)
+
+
+def _form(
+    request: HttpRequest, study: Study, problem: str = "", status: int = 200
+) -> HttpResponse:
+    jobs = study.publishing_jobs.filter(person=cast(User, request.user))
+    last = jobs.order_by("pk").last()
+    # What was answered last time is kept, if nothing came of it.
+    failed = last if last and last.stage == PublishingJob.Stage.FAILED else None
+    context = {
+        "study": study,
+        "assessment": study_assessment(study),
+        "versions": visible_versions(viewer_of(request), study),
+        "problem": problem,
+        "said": request.POST or failed,
+    }
+    return render(request, "versions/new.html", context, status=status)
 
 
 @require_safe
@@ -42,7 +139,7 @@ def show(request: HttpRequest, version_id: int) -> HttpResponse:
 
 @require_safe
 def download(request: HttpRequest, version_id: int, form: str) -> HttpResponse:
-    """Hand out one form of a version: the same bytes for ever."""
+    """Hand out one form of a version: the same bytes every time."""
     try:
         file = find_file(viewer_of(request), version_id, form)
     except NotFoundError as error:
@@ -74,8 +171,8 @@ def withdraw(request: HttpRequest, version_id: int) -> HttpResponse:
 def sign(request: HttpRequest, version_id: int) -> HttpResponse:
     """Stand for another lab's version."""
     version = _version_or_404(request, version_id)
-    asked = request.POST.get("lab", "")
-    lab = next((lab for lab in _labs_of(request) if lab.slug == asked), None)
+    slug = request.POST.get("lab", "")
+    lab = next((lab for lab in _labs_of(request) if lab.slug == slug), None)
     if lab is None:
         raise Http404("There is no such lab, or it is not yours to sign for.")
     user, note = cast(User, request.user), request.POST.get("note", "")
@@ -118,8 +215,8 @@ def _reviewing(request: HttpRequest, version: Version) -> list[Lab]:
 
 
 urlpatterns = [
-    path(f"{STUDY}publish/", new.publish, name="publish"),
-    path("publishing/<int:job_id>/", new.show_publishing, name="publishing"),
+    path(f"{STUDY}publish/", publish, name="publish"),
+    path("publishing/<int:job_id>/", show_publishing, name="publishing"),
     path("versions/<int:version_id>/", show, name="version"),
     path("versions/<int:version_id>.<slug:form>", download, name="version-file"),
     path("versions/<int:version_id>/withdraw/", withdraw, name="withdraw-version"),

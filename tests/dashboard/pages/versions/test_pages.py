@@ -13,7 +13,8 @@ from django.utils import timezone
 from benchmarks.models import Membership, PublishingJob, Study, System, Version
 from benchmarks.studies import checking
 from dashboard.kit import waiting
-from dashboard.pages.versions import new, publishing
+from dashboard.pages.versions import files as publishing
+from dashboard.pages.versions import views
 from dashboard.pages.versions.files import version_texts
 from tests.dashboard.exports import tex
 from tests.dashboard.pages.report import paper
@@ -39,7 +40,7 @@ def asked(client, person, settled, monkeypatch, django_capture_on_commit_callbac
 
     def ask(**changes):
         sent = []
-        monkeypatch.setattr(new, "send", lambda task, pk: sent.append(pk))
+        monkeypatch.setattr(views, "send", lambda task, pk: sent.append(pk))
         client.force_login(person)
         with django_capture_on_commit_callbacks(execute=True):
             answer = client.post(f"{STUDY}publish/", {"licence": "free", **changes})
@@ -123,7 +124,7 @@ def test_it_is_done_in_the_answer_where_a_worker_is_quick(client, asked, monkeyp
         publishing.publish(made.pk)
         made.refresh_from_db()
 
-    monkeypatch.setattr(new, "wait_a_moment", work)
+    monkeypatch.setattr(views, "wait_a_moment", work)
 
     assert asked()[0].url == f"/versions/{Version.objects.get().pk}/"
 
