@@ -39,52 +39,6 @@ UNFORESEEN = Problem(
 
 logger = logging.getLogger(__name__)
 
-
-def answer(exc: Exception, context: Mapping[str, Any]) -> Response:
-    """Turn whatever was raised in a view into an answer."""
-    set_rollback()
-    problem = problem_of(exc)
-    if problem.status >= 500:
-        request = context.get("request")
-        path = request.path if request is not None else ""
-        unforeseen = exc if problem.status == 500 else None
-        logger.error("%s failed: %s", path, exc, exc_info=unforeseen)
-    return Response(problem.body(), status=problem.status, headers=problem.headers)
-
-
-def problem_of(exc: Exception) -> Problem:
-    """Return what to say about an exception, and nothing of our insides."""
-    if isinstance(exc, BenchmarksError):
-        return _meaning(exc)
-    if isinstance(exc, ApiError):
-        return exc.problem()
-    if isinstance(exc, exceptions.ValidationError):
-        return invalid(exc.detail)
-    if isinstance(exc, OperationalError | InterfaceError):
-        return UNAVAILABLE
-    if isinstance(exc, Http404):
-        exc = exceptions.NotFound()
-    if isinstance(exc, PermissionDenied):
-        exc = exceptions.PermissionDenied()
-    if isinstance(exc, exceptions.APIException):
-        return _refusal(exc)
-    return UNFORESEEN
-
-
-def invalid(detail: Any, what: str = "The request") -> Problem:
-    """What a serializer found, by path."""
-    fields = flat_fields(detail)
-    sentence = summary(fields, what)
-    fields.pop("", None)
-    return Problem(InvalidError.status_code, "invalid", sentence, listed(fields))
-
-
-def _meaning(exc: BenchmarksError) -> Problem:
-    fields = {exc.field: [str(exc)]} if exc.field else {}
-    headers = {"WWW-Authenticate": CHALLENGE} if exc.status == 401 else {}
-    return Problem(exc.status, exc.code, str(exc), fields, headers)
-
-
 DETAILS: dict[type[exceptions.APIException], tuple[str, str]] = {
     exceptions.NotFound: (
         "not_found",
@@ -102,12 +56,45 @@ DETAILS: dict[type[exceptions.APIException], tuple[str, str]] = {
 }
 
 
-def _refusal(exc: exceptions.APIException) -> Problem:
-    code, sentence = DETAILS.get(type(exc), (exc.default_code, ""))
-    headers = {"WWW-Authenticate": CHALLENGE} if exc.status_code == 401 else {}
-    return Problem(
-        exc.status_code,
-        code,
-        sentence or str(exc.detail),
-        headers=headers,
-    )
+def answer(exc: Exception, context: Mapping[str, Any]) -> Response:
+    """Turn whatever was raised in a view into an answer."""
+    set_rollback()
+    problem = problem_of(exc)
+    if problem.status >= 500:
+        request = context.get("request")
+        path = request.path if request is not None else ""
+        unforeseen = exc if problem.status == 500 else None
+        logger.error("%s failed: %s", path, exc, exc_info=unforeseen)
+    return Response(problem.body(), status=problem.status, headers=problem.headers)
+
+
+def problem_of(exc: Exception) -> Problem:
+    """Return what to say about an exception, and nothing of our insides."""
+    if isinstance(exc, BenchmarksError):
+        fields = {exc.field: [str(exc)]} if exc.field else {}
+        headers = {"WWW-Authenticate": CHALLENGE} if exc.status == 401 else {}
+        return Problem(exc.status, exc.code, str(exc), fields, headers)
+    if isinstance(exc, ApiError):
+        return exc.problem()
+    if isinstance(exc, exceptions.ValidationError):
+        return invalid(exc.detail)
+    if isinstance(exc, OperationalError | InterfaceError):
+        return UNAVAILABLE
+    if isinstance(exc, Http404):
+        exc = exceptions.NotFound()
+    if isinstance(exc, PermissionDenied):
+        exc = exceptions.PermissionDenied()
+    if isinstance(exc, exceptions.APIException):
+        code, sentence = DETAILS.get(type(exc), (exc.default_code, ""))
+        headers = {"WWW-Authenticate": CHALLENGE} if exc.status_code == 401 else {}
+        sentence = sentence or str(exc.detail)
+        return Problem(exc.status_code, code, sentence, headers=headers)
+    return UNFORESEEN
+
+
+def invalid(detail: Any, what: str = "The request") -> Problem:
+    """What a serializer found, by path."""
+    fields = flat_fields(detail)
+    sentence = summary(fields, what)
+    fields.pop("", None)
+    return Problem(InvalidError.status_code, "invalid", sentence, listed(fields))
