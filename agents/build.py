@@ -38,15 +38,15 @@ _ENDINGS = (".py", ".c", ".h")
 
 def sources(folder: str) -> Dict[str, bytes]:
     """Return the agent's modules and kernels by their names in the archive."""
-    found = {"__main__.py": _MAIN}
+    files = {"__main__.py": _MAIN}
     for parent, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(parent, name)
             place = "agents/" + os.path.relpath(path, folder).replace(os.sep, "/")
             if name.endswith(_ENDINGS) and place not in _LEFT_OUT:
                 with open(path, "rb") as file:
-                    found[place] = file.read()
-    return found
+                    files[place] = file.read()
+    return files
 
 
 def packed(files: Dict[str, bytes]) -> bytes:
@@ -64,14 +64,14 @@ def packed(files: Dict[str, bytes]) -> bytes:
 
 def binaries(folder: str) -> Dict[str, bytes]:
     """Return the kernels' programs in a folder by their names in the archive."""
-    found = {}
+    programs = {}
     for name in os.listdir(folder):
         if not re.fullmatch(r"(linpack|memory)-[a-z]+-\w+(\.exe)?", name):
             sys.exit("%s: no name like linpack-linux-x86_64" % name)
         place = "agents/kernels/prebuilt/" + name.replace(".exe", "")
         with open(os.path.join(folder, name), "rb") as file:
-            found[place] = file.read()
-    return found
+            programs[place] = file.read()
+    return programs
 
 
 def build(folder: str = "") -> bytes:

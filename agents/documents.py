@@ -89,7 +89,7 @@ def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
     hypervisor, virtualization = _platform(facts, given.get("hypervisor"))
     build = facts.get("hypervisor build")
     xen = build.get("xen") if isinstance(build, dict) else None
-    found: Dict[str, Any] = {
+    described: Dict[str, Any] = {
         "host": host,
         "hypervisor": hypervisor,
         "virtualization": virtualization,
@@ -98,12 +98,18 @@ def system_of(facts: Facts, host: str, given: Dict[str, Any]) -> Dict[str, Any]:
         "guest_bits": guest_bits(facts.get("architecture", "")),
         "vcpus": None if hypervisor == "native" else facts.get("threads"),
     }
-    found.update({name: value for name, value in given.items() if value is not None})
+    described.update(
+        {name: value for name, value in given.items() if value is not None}
+    )
     layers = facts["platform"]["layers"]
     # Nested: what lies further out tells two systems of one hypervisor apart.
     if len(layers) > 1 and hypervisor != "native":
-        found["options"] = dict({"layers": " > ".join(layers)}, **found["options"])
-    return {name: value for name, value in found.items() if value not in (None, "", {})}
+        described["options"] = dict(
+            {"layers": " > ".join(layers)}, **described["options"]
+        )
+    return {
+        name: value for name, value in described.items() if value not in (None, "", {})
+    }
 
 
 def guest_bits(architecture: str) -> Optional[int]:
@@ -125,16 +131,16 @@ def _platform(facts: Facts, stated: Optional[str]) -> Tuple[str, Optional[str]]:
     """Return hypervisor and virtualization; the type is of the detected one only."""
     detected = facts["platform"]
     layers = detected["layers"]
-    found = _PLATFORMS.get(layers[-1]) if layers else ("native", None)
+    known = _PLATFORMS.get(layers[-1]) if layers else ("native", None)
     if stated is not None:
-        same = found is not None and found[0].lower() == stated.lower()
-        return stated, found[1] if found and same else None
-    if found is None or detected["conflict"]:
+        same = known is not None and known[0].lower() == stated.lower()
+        return stated, known[1] if known and same else None
+    if known is None or detected["conflict"]:
         raise UsageError(
             "Say with --hypervisor what this is (native, Xen, KVM, VMware ESXi, "
             "Hyper-V, ...); from inside it is not certain. " + detected["sentence"]
         )
-    return found
+    return known
 
 
 def add_describing_arguments(parser: argparse.ArgumentParser) -> None:

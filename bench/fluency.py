@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product as combined
 from typing import Any, Final
 
@@ -215,8 +216,8 @@ def _move_far(page: Page) -> None:
 
 
 def _point(page: Page) -> None:
-    for at in (2, 3, 44):
-        page.locator("td.cell a").nth(at).hover()
+    for place in (2, 3, 44):
+        page.locator("td.cell a").nth(place).hover()
         page.wait_for_timeout(300)
 
 
@@ -231,14 +232,6 @@ def _choose(page: Page, name: str) -> str:
     return f"seen after {shown:.0f} ms, whole after {whole:.0f} ms"
 
 
-def _show_overhead(page: Page) -> str:
-    return _choose(page, "show")
-
-
-def _order_columns(page: Page) -> str:
-    return _choose(page, "order")
-
-
 ACTIONS: Final[dict[str, Callable[[Page], str | None]]] = {
     "typing into the search": _type,
     "clearing it": _clear,
@@ -246,6 +239,6 @@ ACTIONS: Final[dict[str, Callable[[Page], str | None]]] = {
     "moving by keyboard": _move,
     "moving to the far ends": _move_far,
     "pointing at cells": _point,
-    "showing the overhead": _show_overhead,
-    "ordering the columns": _order_columns,
+    "showing the overhead": partial(_choose, name="show"),
+    "ordering the columns": partial(_choose, name="order"),
 }

@@ -46,12 +46,12 @@ def gather_facts(root: str = "/") -> Facts:
     if os.name == "nt":
         from agents.detection.windows import facts_of_windows
 
-        found = facts_of_windows()
+        facts = facts_of_windows()
     else:
-        found = dict(cpu_facts(root), **kernel_facts(root))
-        found.update(disks=disk_facts(root), networks=network_facts(root))
-    found["architecture"] = platform.machine()
-    return stated(found)
+        facts = dict(cpu_facts(root), **kernel_facts(root))
+        facts.update(disks=disk_facts(root), networks=network_facts(root))
+    facts["architecture"] = platform.machine()
+    return stated(facts)
 
 
 def stated(facts: Facts) -> Facts:
@@ -138,8 +138,8 @@ def turbo(no_turbo: Optional[str], boost: Optional[str]) -> Optional[str]:
 
 def chosen(text: Optional[str]) -> Optional[str]:
     """Return the word in brackets: `always [madvise] never`."""
-    found = re.search(r"\[([^\]]+)\]", text or "")
-    return found.group(1) if found else None
+    match = re.search(r"\[([^\]]+)\]", text or "")
+    return match.group(1) if match else None
 
 
 def _first(blocks: List[Dict[str, str]], *names: str) -> Optional[str]:
@@ -243,8 +243,8 @@ def tuning(command_line: str) -> Optional[str]:
 
 def distribution(text: str) -> Optional[str]:
     """Return the name in /etc/os-release."""
-    found = re.search(r'^PRETTY_NAME="?([^"\n]+)"?$', text, re.MULTILINE)
-    return found.group(1) if found else None
+    match = re.search(r'^PRETTY_NAME="?([^"\n]+)"?$', text, re.MULTILINE)
+    return match.group(1) if match else None
 
 
 def steal(text: str) -> Optional[Dict[str, int]]:
@@ -253,8 +253,8 @@ def steal(text: str) -> Optional[Dict[str, int]]:
     Fields: user nice system idle iowait irq softirq steal guest guest_nice; the last
     two are contained in the first two.
     """
-    found = re.search(r"^cpu +(.+)$", text, re.MULTILINE)
-    ticks = [int(each) for each in found.group(1).split()] if found else []
+    match = re.search(r"^cpu +(.+)$", text, re.MULTILINE)
+    ticks = [int(each) for each in match.group(1).split()] if match else []
     if len(ticks) < 8:  # kernels before 2.6.11 do not know it
         return None
     return {"stolen ticks": ticks[7], "all ticks": sum(ticks[:8])}
@@ -267,14 +267,14 @@ def hypervisor_build(root: str = "/") -> Dict[str, Any]:
         return text_of(os.path.join(root, "sys/hypervisor", name))
 
     compiled = text("compilation/compile_date")
-    found: Dict[str, Any] = {"xen compiled": compiled}
+    versions: Dict[str, Any] = {"xen compiled": compiled}
     if text("type") == "xen":
         version = [text("version/" + part) or "" for part in ("major", "minor")]
-        found["xen"] = ".".join(version) + (text("version/extra") or "")
+        versions["xen"] = ".".join(version) + (text("version/extra") or "")
     if root == "/" and os.path.exists("/dev/kvm"):  # only who carries guests
-        found["qemu"] = first_line(output_of(["qemu-system-x86_64", "--version"]))
-        found["libvirt"] = first_line(output_of(["libvirtd", "--version"]))
-    return found
+        versions["qemu"] = first_line(output_of(["qemu-system-x86_64", "--version"]))
+        versions["libvirt"] = first_line(output_of(["libvirtd", "--version"]))
+    return versions
 
 
 def first_line(text: Optional[str]) -> Optional[str]:

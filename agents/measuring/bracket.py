@@ -125,15 +125,15 @@ def look_around(root: str = "/") -> Surroundings:
 
 def changes(before: Surroundings, after: Surroundings) -> Dict[str, Any]:
     """Return how much of all CPUs' time was busy and stolen in between."""
-    found = {"load before": before.load, "load after": after.load}
+    measures = {"load before": before.load, "load after": after.load}
     if before.ticks and after.ticks and len(before.ticks) == len(after.ticks):
         # Lengths are equal: Python 3.6 has no zip(strict=True) to say so.
         spent = [late - early for early, late in zip(before.ticks, after.ticks)]
         whole = sum(spent)
         if whole > 0:
-            found["busy share"] = 1 - (spent[3] + spent[4]) / whole
-            found["steal share"] = spent[7] / whole
-    return {name: value for name, value in found.items() if value is not None}
+            measures["busy share"] = 1 - (spent[3] + spent[4]) / whole
+            measures["steal share"] = spent[7] / whole
+    return {name: value for name, value in measures.items() if value is not None}
 
 
 def unfitness(before: Surroundings, now: Surroundings) -> List[str]:
@@ -141,13 +141,13 @@ def unfitness(before: Surroundings, now: Surroundings) -> List[str]:
 
     The load average would still remember the run before.
     """
-    found = []
+    reasons = []
     shares = changes(before, now)
     if shares.get("busy share", 0.0) > BUSY_SHARE:
-        found.append("The machine is busy: %.0f %%." % (shares["busy share"] * 100))
+        reasons.append("The machine is busy: %.0f %%." % (shares["busy share"] * 100))
     if shares.get("steal share", 0.0) > STEAL_SHARE:
         stolen = shares["steal share"] * 100
-        found.append("Its host takes %.0f %% of its time for others." % stolen)
+        reasons.append("Its host takes %.0f %% of its time for others." % stolen)
     if now.memory_share is not None and now.memory_share < LEAST_MEMORY_SHARE:
-        found.append("Only %.0f %% of memory is free." % (now.memory_share * 100))
-    return found
+        reasons.append("Only %.0f %% of memory is free." % (now.memory_share * 100))
+    return reasons

@@ -163,14 +163,14 @@ class Rapl(Source):
 
 def zones_of(folder: str) -> List[Zone]:
     """Return the zones below a folder; one that is there twice (mmio) counts once."""
-    found: Dict[str, Zone] = {}
+    by_name: Dict[str, Zone] = {}
     for entry in sorted(names_in(folder), key=lambda each: ("mmio" in each, each)):
         path = os.path.join(folder, entry)
         if _ZONE.fullmatch(entry) and os.path.exists(os.path.join(path, "energy_uj")):
             limit = whole_number_of(os.path.join(path, "max_energy_range_uj")) or 0
             name = _name(folder, entry)
-            found.setdefault(name, Zone(name, path, limit))
-    return list(found.values())
+            by_name.setdefault(name, Zone(name, path, limit))
+    return list(by_name.values())
 
 
 def _name(folder: str, entry: str) -> str:
@@ -212,12 +212,12 @@ class IpmiDcmi(Source):
 
 def watts_of(output: str, complaint: str = "") -> float:
     """Return the power a controller told; MissedError if it told none."""
-    found, state = _WATTS.search(output), _STATE.search(output)
-    if found is None:
+    watts, state = _WATTS.search(output), _STATE.search(output)
+    if watts is None:
         lines = (complaint or output).strip().splitlines() or ["nothing"]
         raise MissedError("ipmitool says: %s" % lines[0].strip())
     if state is None or state.group(1) != "activated":
         raise MissedError("the controller's power reading is deactivated")
-    if not int(found.group(1)):
+    if not int(watts.group(1)):
         raise MissedError("the controller says 0 W: it does not measure")
-    return float(found.group(1))
+    return float(watts.group(1))

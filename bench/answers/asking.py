@@ -93,7 +93,9 @@ class Survey:
         """Ask for lists, then for what they name, then for files of pages."""
         schema = self.server.answer(f"{API}schema/")["paths"]
         paths = {
-            path.removeprefix(API).strip("/"): _parameters(methods["get"])
+            path.removeprefix(API).strip("/"): {
+                each["name"]: each for each in methods["get"].get("parameters", [])
+            }
             for path, methods in schema.items()
             if "get" in methods
         }
@@ -215,10 +217,6 @@ class Survey:
             text = json.dumps(answers, sort_keys=True, indent=1, ensure_ascii=False)
             path.write_text(f"{text}\n")
         return sum(map(len, self.answers.values()))
-
-
-def _parameters(operation: Document) -> Document:
-    return {each["name"]: each for each in operation.get("parameters", [])}
 
 
 def _named(parameters: Document, answer: Any) -> Iterator[dict[str, str]]:

@@ -127,7 +127,9 @@ class Folder:
         """Name each row by what identifies it; twins are counted, in their order."""
         names: dict[tuple[str, str], str] = {}
         seen: Counter[str] = Counter()
-        for (kind, number), row in sorted(rows.items(), key=_by_number):
+        # By kind, then by number: shorter ones are smaller.
+        for kind, number in sorted(rows, key=lambda key: (key[0], len(key[1]), key[1])):
+            row = rows[kind, number]
             nameless = {key: value for key, value in row.items() if key != "id"}
             name = f"{kind}({self.key(self.named(nameless, kind))})"
             seen[name] += 1
@@ -194,11 +196,6 @@ class Folder:
             named = [str(self.named(one, "", name)) for one in value.split(",")]
             pairs.append(f"{name}={','.join(named)}")
         return f"{'/'.join(parts)}{mark}{'&'.join(pairs)}"
-
-
-def _by_number(item: tuple[tuple[str, str], Document]) -> tuple[str, int, str]:
-    (kind, number), _ = item
-    return kind, len(number), number
 
 
 def _kind_of_list(name: str) -> str:
