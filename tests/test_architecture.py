@@ -60,14 +60,15 @@ PURE = (
     "dashboard.charts.dots",
     "dashboard.charts.effects",
     "dashboard.charts.outlines",
+    "dashboard.charts.paper",
     "dashboard.charts.plotly",
+    "dashboard.charts.profiles",
     "dashboard.charts.scales",
     "dashboard.charts.sketch",
     "dashboard.exports.escaping",
     "dashboard.exports.records",
     "dashboard.pages.upload.archives",
     "dashboard.kit.upload_text",
-    "dashboard.charts.vector",
 )
 # Pure as well, but for the language of the page, which is Django's to know.
 SPEAKING = ("dashboard.kit.figures",)

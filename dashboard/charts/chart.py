@@ -7,6 +7,7 @@ Colours are the style sheet's tokens (``series-1``, ``ink``), so that a chart fo
 the reader's light or dark theme.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -31,6 +32,9 @@ FRAME_PX: Final = 96
 FLAT_PX: Final = 360
 LANES: Final = 0.7
 """The share of a row that its bars take."""
+
+# What no XML document may hold, however it is written.
+FORBIDDEN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 Numbers = Sequence[float | None]
 
@@ -289,3 +293,8 @@ def row_axis(rows: Sequence[str]) -> Axis:
         ticks=tuple(enumerate(rows)),
         has_grid=False,
     )
+
+
+def legible(text: str) -> str:
+    """Return a text with a sign where it has what no document may hold."""
+    return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
 from dashboard.charts.chart import Axis, Box, Numbers, Panel, Points
+from dashboard.kit.figures import number
 
 STEPS = (1, 2, 5, 10)
 NAMED = 6
@@ -126,3 +127,20 @@ def _log_ticks(low: float, high: float) -> list[float]:
         return inside
     # Round values of a short stretch.
     return [value for value in _even_ticks(low, high) if value > 0]
+
+
+def ticks_of(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
+    """Return the values that an axis names, as far as they are on it, with names."""
+    ticks = list(axis.ticks)
+    if axis.scale == "date":
+        ticks = scale.days()
+    elif not ticks:
+        ticks = [(value, "") for value in scale.ticks()]
+        if axis.tick_step == 1:
+            ticks = [(value, "") for value, _name in ticks if value == int(value)]
+    low, high = scale.low, scale.high
+    return [
+        (value, name or number(value, ",.6g") + axis.suffix)
+        for value, name in ticks
+        if low <= value <= high
+    ]

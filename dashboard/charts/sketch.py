@@ -7,7 +7,6 @@ are round or square: a hundred bytes became ten, and they keep their size howeve
 field is stretched.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -16,9 +15,9 @@ from textwrap import wrap
 from typing import Final
 
 from dashboard.charts.chart import (
+    FRAME_PX,
     STROKE,
     SYMBOLS,
-    Axis,
     Band,
     Bars,
     Box,
@@ -27,20 +26,20 @@ from dashboard.charts.chart import (
     Panel,
     Points,
     Rule,
+    legible,
 )
-from dashboard.charts.scales import Scale, scales_of
-from dashboard.kit.figures import number
+from dashboard.charts.scales import Scale, scales_of, ticks_of
 
 FIELD: Final = 1000
 """Units of a field, across and upwards, however large it is shown."""
 LETTER_PX: Final = 6.6
 NARROW_PX, WIDE_PX = 250, 640
+LINE_PX: Final = 14
+ARROWS: Final = {"triangle-left-open": "◁", "triangle-right-open": "▷"}
 ROW_LETTERS: Final = 26
 """As many letters of a row's name stand in a line beside it."""
 BOX_SHARE: Final = 0.31
 PX_A_REM: Final = 16
-# What no XML document may hold, however it is written.
-FORBIDDEN: Final = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Place = tuple[float, float]
 
 
@@ -51,6 +50,7 @@ class Field:
     panel: Panel
     x: Scale
     y: Scale
+    height_px: float
 
     def at(self, x: float, y: float) -> str:
         """Return a place in units of the field."""
@@ -64,8 +64,10 @@ def sketch(chart: Chart, alt: str) -> str:
         kinds.append("sketch-rows")
     if any("\n" in name for name in _names(chart)):
         kinds.append("sketch-deep")
+    if chart.across > 1:
+        kinds.append("sketch-panels")
     drawn = "".join(_placed(chart))
-    label = escape(_clean(alt))
+    label = escape(legible(alt))
     height = f"{chart.height / PX_A_REM:g}rem"
     return (
         f'<div class="{" ".join(kinds)}">{_key(chart)}<svg class="sketch-field" '
@@ -124,8 +126,10 @@ def _placed(chart: Chart) -> Iterator[str]:
 
 
 def _panel(panel: Panel, chart: Chart, *, has_x: bool, has_y: bool) -> Iterator[str]:
-    field = Field(panel, *scales_of(panel, chart.bars))
-    x_ticks, y_ticks = _ticks(panel.x, field.x), _ticks(panel.y, field.y)
+    lines = 1 if chart.shares_x else -(-len(chart.panels) // chart.across)
+    height_px = (chart.height - FRAME_PX) / lines
+    field = Field(panel, *scales_of(panel, chart.bars), height_px)
+    x_ticks, y_ticks = ticks_of(panel.x, field.x), ticks_of(panel.y, field.y)
     paths = [
         *(_band(band, field) for band in panel.bands),
         *_grid(panel, field, x_ticks, y_ticks),
@@ -137,9 +141,9 @@ def _panel(panel: Panel, chart: Chart, *, has_x: bool, has_y: bool) -> Iterator[
         f'preserveAspectRatio="none">{"".join(paths)}</svg>'
     )
     if has_x:
-        yield from _below(panel.x, field.x, x_ticks)
+        yield from _below(field, x_ticks, min(chart.across, len(chart.panels)))
     if has_y:
-        yield from _beside(panel.y, field.y, y_ticks)
+        yield from _beside(field, y_ticks)
     if panel.title:
         yield _words(0, 0, panel.title, dy="-0.5em")
     for note in panel.notes:
@@ -148,25 +152,9 @@ def _panel(panel: Panel, chart: Chart, *, has_x: bool, has_y: bool) -> Iterator[
         if rule.label:
             yield _words(field.x.share(rule.at), 0, rule.label, dx=4, dy="1em")
     for series in panel.series:
-        if isinstance(series, Points) and series.side:
-            yield from _called(series, field)
-
-
-def _ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
-    """Return the values that an axis names, as far as they are on it."""
-    ticks = list(axis.ticks)
-    if axis.scale == "date":
-        ticks = scale.days()
-    elif not ticks:
-        ticks = [(value, "") for value in scale.ticks()]
-        if axis.tick_step == 1:
-            ticks = [(value, "") for value, _name in ticks if value == int(value)]
-    low, high = scale.low, scale.high
-    return [
-        (value, name or number(value, ",.6g") + axis.suffix)
-        for value, name in ticks
-        if low <= value <= high
-    ]
+        if isinstance(series, Points):
+            yield from _arrows(series, field)
+            yield from _called(series, field) if series.side else ()
 
 
 def _grid(
@@ -186,11 +174,12 @@ def _grid(
 
 
 def _below(
-    axis: Axis, scale: Scale, ticks: Sequence[tuple[float, str]]
+    field: Field, ticks: Sequence[tuple[float, str]], across: int
 ) -> Iterator[str]:
     """Write the names below the field; on a phone only those that find room."""
+    axis, scale = field.panel.x, field.x
     shares = [scale.share(value) for value, _name in ticks]
-    narrow, wide = (_fitting(shares, ticks, px) for px in (NARROW_PX, WIDE_PX))
+    narrow, wide = (_fitting(shares, ticks, px / across) for px in (NARROW_PX, WIDE_PX))
     for at, (share, (_value, name)) in enumerate(zip(shares, ticks, strict=True)):
         if at in wide:
             kind = "" if at in narrow else "sketch-wide"
@@ -214,22 +203,27 @@ def _fitting(
     return found
 
 
-def _beside(
-    axis: Axis, scale: Scale, ticks: Sequence[tuple[float, str]]
-) -> Iterator[str]:
+def _beside(field: Field, ticks: Sequence[tuple[float, str]]) -> Iterator[str]:
     """Write the names at the left: rows stand above their marks on a phone."""
+    axis, scale = field.panel.y, field.y
+    is_rows = axis.scale == "category"
+    values = sorted(value for value, _name in ticks)
+    # Rows may be of any height: a name has what lies between it and the next one.
+    apart = min((b - a for a, b in pairwise(values)), default=1.0)
+    row = apart / (scale.high - scale.low)
     for value, name in ticks:
         y = 1 - scale.share(value)
-        if axis.scale != "category":
+        if not is_rows:
             yield _words(0, y, name, dx=-6, dy="0.35em", anchor="end")
             continue
         lines = [line for part in name.split("\n") for line in wrap(part, ROW_LETTERS)]
-        shown = "\n".join(lines[:3])
-        dy = f"{0.35 - 0.6 * (min(len(lines), 3) - 1):.2f}em"
+        room = max(1, int(row * field.height_px / LINE_PX))
+        if len(lines) > room:
+            lines = [*lines[: room - 1], f"{lines[room - 1][: ROW_LETTERS - 1]}…"]
+        dy = f"{0.35 - 0.6 * (len(lines) - 1):.2f}em"
+        shown, above = "\n".join(lines), name.replace("\n", ", ")
         yield _words(0, y, shown, dx=-8, dy=dy, anchor="end", kind="sketch-wide")
-        top = y - abs(scale.share(0.5) - scale.share(0)) * (len(ticks) > 0)
-        above = name.replace("\n", ", ")
-        yield _words(0, max(top, 0), above, dy="0.4em", kind="sketch-narrow")
+        yield _words(0, max(y - row / 2, 0), above, dy="0.4em", kind="sketch-narrow")
     if axis.title:
         yield _words(0, 0, axis.title, dx=-50, dy="-0.6em", kind="sketch-title")
 
@@ -304,18 +298,15 @@ def _points(points: Points, field: Field) -> Iterator[str]:
         one = points.colour if isinstance(points.colour, str) else points.colour[at]
         forms.setdefault((symbol, _paint(one)), []).append(f"M{field.at(x, y)}")
     for (symbol, colour), moves in forms.items():
+        if symbol in ARROWS:
+            continue  # written as letters: strokes have no direction
         if symbol == STROKE:
-            half = FIELD * points.size / 2 / _height(field)
+            half = FIELD * points.size / 2 / field.height_px
             d = "".join(f"{move}m0 {-half:.0f}v{2 * half:.0f}" for move in moves)
-            yield f'<path class="line {colour} wide" d="{d}"/>'
+            yield f'<path class="line {colour}" d="{d}"/>'
         else:
             d = "".join(f"{move}h0" for move in moves)
             yield from _mark(d, symbol, colour, points.size, points.opacity)
-
-
-def _height(field: Field) -> float:
-    """Return about how many pixels a field is high: strokes are of rows of a strip."""
-    return 130.0 * max(len(field.panel.y.ticks), 1)
 
 
 def _mark(
@@ -365,6 +356,14 @@ def _intervals(points: Points, field: Field) -> str:
         ends = [(end, y) if is_across else (x, end) for end in (low, high)]
         parts.append("M" + "L".join(field.at(*end) for end in ends))
     return "".join(parts)
+
+
+def _arrows(points: Points, field: Field) -> Iterator[str]:
+    for at, (x, y) in enumerate(zip(points.x, points.y, strict=True)):
+        symbol = points.symbol if isinstance(points.symbol, str) else points.symbol[at]
+        if symbol in ARROWS and x is not None and y is not None:
+            place = field.x.share(x), 1 - field.y.share(y)
+            yield _words(*place, ARROWS[symbol], dy="0.35em", anchor="middle")
 
 
 def _called(points: Points, field: Field) -> Iterator[str]:
@@ -418,8 +417,4 @@ def _paint(colour: str | tuple[str, ...]) -> str:
 
 
 def _text_of(text: str) -> str:
-    return escape(_clean(text), quote=False)
-
-
-def _clean(text: str) -> str:
-    return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+    return escape(legible(text), quote=False)

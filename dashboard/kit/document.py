@@ -1,12 +1,13 @@
 """What a report is made of: sections of paragraphs and tables of texts. PURE.
 
 Every word is a plain text. Whoever shows it, the print page or the typesetter, gets
-the same document as data and decides how it looks; nothing of it is ever markup.
+the same document and decides how it looks; nothing of it is ever markup.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+
+from dashboard.charts.chart import Chart
 
 
 @dataclass(frozen=True)
@@ -47,17 +48,17 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A picture of numbers that stand in tables of its section.
+class Figure:
+    """A chart of numbers that stand in tables of its section.
 
-    ``svg`` is a whole SVG document of ours, ``alt`` what it tells somebody who cannot
-    see it. ``of`` are the places of its tables in the section (none: all of them);
-    ``source`` names them once they are numbered.
+    ``alt`` is what it tells somebody who cannot see it. ``of`` are the places of its
+    tables in the section (none: all of them); ``source`` names them once they are
+    numbered.
     """
 
     caption: str
     alt: str
-    svg: str
+    chart: Chart
     of: tuple[int, ...] = ()
     number: int = 0
     source: str = ""
@@ -72,15 +73,15 @@ class Section:
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     is_wide: bool = False
-    charts: tuple[Chart, ...] = ()
+    charts: tuple[Figure, ...] = ()
 
     @property
-    def plates(self) -> list[Chart]:
+    def plates(self) -> list[Figure]:
         """The charts of the whole section."""
         return [chart for chart in self.charts if not chart.of]
 
     @property
-    def blocks(self) -> list[tuple[list[Chart], Table]]:
+    def blocks(self) -> list[tuple[list[Figure], Table]]:
         """Each table with the charts that draw it, which stand above it."""
         return [
             ([chart for chart in self.charts if at in chart.of], table)
@@ -100,10 +101,6 @@ class Document:
     sections: tuple[Section, ...]
     citation: str
     author: str = ""
-
-    def data(self) -> dict[str, Any]:
-        """Return the report as JSON knows it."""
-        return asdict(self)
 
 
 def line(*texts: str, numbers_from: int = 1) -> Line:

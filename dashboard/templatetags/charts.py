@@ -8,15 +8,18 @@ from django.utils.safestring import SafeString, mark_safe
 from dashboard.charts import plotly
 from dashboard.charts.chart import Chart
 from dashboard.charts.outlines import Outline, outline
-from dashboard.kit.document import Chart as ReportChart
+from dashboard.charts.sketch import sketch
+from dashboard.kit.document import Figure
 
 register = template.Library()
 
 
 @register.filter
-def picture(chart: ReportChart | Outline) -> SafeString:
-    """Return the chart's SVG as it is: `charts.vector.pen` escaped every name."""
-    return mark_safe(chart.picture if isinstance(chart, Outline) else chart.svg)
+def picture(drawn: Figure | Outline) -> SafeString:
+    """Return a light picture as it is: `charts.sketch` escaped every name."""
+    if isinstance(drawn, Outline):
+        return mark_safe(drawn.picture)
+    return mark_safe(sketch(drawn.chart, drawn.alt))
 
 
 @register.filter

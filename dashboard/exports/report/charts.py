@@ -10,20 +10,24 @@ from benchmarks.comparing.profile import NO_SPEED, Profile, Share
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import COMPONENTS, rank
 from dashboard import wording
-from dashboard.charts.chart import Chart as ChartOnScreen
+from dashboard.charts.chart import Bars, Points
 from dashboard.charts.drawings import Drawing
-from dashboard.charts.plotly import figure
-from dashboard.charts.vector.panels import Mean, Row, panels
-from dashboard.charts.vector.plot import plot
-from dashboard.charts.vector.ratios import Band, Ratio, ratios
-from dashboard.kit.document import Chart, Table, plain_table
+from dashboard.charts.profiles import (
+    Group,
+    Mean,
+    Ratio,
+    System,
+    profile_plot,
+    ratio_plot,
+)
+from dashboard.kit.document import Figure, Table, plain_table
 from dashboard.kit.profile import SYSTEMS
 
 MOST_ROWS = 40
 """More systems than a page takes are in the table alone."""
 
 
-def profile_chart(found: Profile) -> tuple[Chart, ...]:
+def profile_chart(found: Profile) -> tuple[Figure, ...]:
     """Draw what each system costs, component by component."""
     if not 0 < len(found.rows[:SYSTEMS]) <= MOST_ROWS:
         return ()
@@ -32,11 +36,12 @@ def profile_chart(found: Profile) -> tuple[Chart, ...]:
     alt = _("The mean ratio of each system in %(components)s.") % {
         "components": ", ".join(names)
     }
-    rows = [
-        Row(wording.column_name(row.column), tuple(map(_mean, row.shares)))
+    systems = [
+        System(wording.column_name(row.column), tuple(map(_mean, row.shares)))
         for row in found.rows
     ]
-    return (Chart(_profile_caption(shares), alt, panels(names, rows, alt)),)
+    caption = _profile_caption(shares)
+    return (Figure(caption, alt, profile_plot(names, systems)),)
 
 
 def _profile_caption(shares: Sequence[Share]) -> str:
@@ -60,77 +65,71 @@ def _mean(share: Share | None) -> Mean | None:
     return Mean(share.mean, share.low, share.high, share.minimum, share.maximum)
 
 
-def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Chart, ...]:
+def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
     """Draw every ratio of a scenario, a band for each component and platform."""
-    bands = list(
-        _bands(
-            [row for row in rows if row.shown.ratio and row.shown.unit not in NO_SPEED]
-        )
-    )
-    if not bands:
+    shown = [row for row in rows if row.shown.ratio and row.shown.unit not in NO_SPEED]
+    groups = list(_groups(shown))
+    if not groups:
         return ()
-    every = [each for band in bands for each in band.ratios]
+    every = [each for group in groups for each in group.ratios]
     alt = _("%(n)s ratios in %(bands)s bands, by component and platform.") % {
         "n": len(every),
-        "bands": len(bands),
+        "bands": len(groups),
     }
     title = _("Ratio to the baseline, 1 = as fast (log scale)")
-    return (Chart(_ratio_caption(every), alt, ratios(bands, title, alt)),)
+    return (Figure(_ratio_caption(every), alt, ratio_plot(groups, title)),)
 
 
 def _ratio_caption(every: Sequence[Ratio]) -> str:
     said = [_("Efficiency by component: every ratio at its place.")]
-    often = sum(each.is_measured_often for each in every)
+    often = sum(each.has_interval for each in every)
     if often:
         said.append(_("A dot on a bar is a ratio with its 95 % interval."))
     if often < len(every):
         said.append(_("A stroke is a plain value, without an interval."))
-    if any(not 1 / 20 <= each.ratio <= 20 for each in every):
-        said.append(_("« and » lie beyond the ends of the axis."))
+    if any(each.is_beyond for each in every):
+        said.append(_("Arrows lie beyond the ends of the axis."))
     return " ".join(said)
 
 
-def _bands(rows: Sequence[ComparisonRow]) -> Iterator[Band]:
+def _groups(rows: Sequence[ComparisonRow]) -> Iterator[Group]:
     def place(row: ComparisonRow) -> tuple[Any, ...]:
-        return rank(COMPONENTS, row.case.component), row.case.component, _platform(row)
+        system = row.system
+        platform = f"{system.hypervisor} {system.hypervisor_version}".strip()
+        return rank(COMPONENTS, row.case.component), row.case.component, platform
 
     for (_rank, component, platform), members in groupby(
         sorted(rows, key=place), place
     ):
         name = f"{wording.component_name(component)}: {platform}"
-        yield Band(name, tuple(map(_ratio, members)))
-
-
-def _platform(row: ComparisonRow) -> str:
-    return f"{row.system.hypervisor} {row.system.hypervisor_version}".strip()
+        yield Group(name, tuple(map(_ratio, members)))
 
 
 def _ratio(row: ComparisonRow) -> Ratio:
     judged = row.shown.judgement
-    has_interval = judged is not None and judged.low is not None
-    return Ratio(
-        row.shown.ratio or 0.0,
-        judged.low if judged and has_interval else None,
-        judged.high if judged and has_interval else None,
-    )
+    if judged is None or judged.low is None:
+        return Ratio(row.shown.ratio or 0.0)
+    return Ratio(row.shown.ratio or 0.0, judged.low, judged.high)
 
 
-def drawn(drawing: Drawing, name: str, at: int) -> tuple[tuple[Chart, ...], Table]:
+def drawn(drawing: Drawing, name: str, at: int) -> tuple[tuple[Figure, ...], Table]:
     """Return a drawing of the pages as a figure, and its table twin.
 
     A single value is no picture: it stands in the table alone.
     """
     title = f"{name}: {drawing.title}"
     table = plain_table(title, drawing.head, drawing.rows, numbers_from=1)
-    if not isinstance(drawing.figure, ChartOnScreen):
-        return (), table
-    figured = figure(drawing.figure)
-    values = [x for trace in figured["data"] for x in trace["x"]]
-    if len(values) - values.count(None) < 2:
+    values = [
+        value
+        for series in drawing.figure.series
+        if isinstance(series, (Bars, Points))
+        for value in (series.values if isinstance(series, Bars) else series.x)
+        if value is not None
+    ]
+    if len(values) < 2:
         return (), table
     alt = _("%(title)s: %(rows)s") % {
         "title": title,
         "rows": "; ".join(row[0] for row in drawing.rows[:MOST_ROWS]),
     }
-    svg = plot(figured, alt)
-    return (Chart(f"{title}. {drawing.note}", alt, svg, of=(at,)),), table
+    return (Figure(f"{title}. {drawing.note}", alt, drawing.figure, of=(at,)),), table

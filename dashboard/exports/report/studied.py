@@ -18,16 +18,14 @@ from benchmarks.power.meters import study_energy
 from benchmarks.studies.flags import withheld_cells
 from benchmarks.viewer import Viewer
 from dashboard import wording
+from dashboard.charts.chart import Chart
 from dashboard.charts.coruns import drawings
 from dashboard.charts.drawings import NONE
-from dashboard.charts.effects import scale_of
+from dashboard.charts.effects import Ranked, ranking, scale_of
 from dashboard.charts.energy import energy_drawing, performance_drawing
 from dashboard.charts.factor_effects import Detail, HalfNormal, detail
-from dashboard.charts.plotly import figure
-from dashboard.charts.vector.plot import plot
-from dashboard.charts.vector.ranking import Ranked, ranking
 from dashboard.exports.report.charts import drawn
-from dashboard.kit.document import Chart, Section, Table, plain_table
+from dashboard.kit.document import Figure, Section, Table, plain_table
 from dashboard.wording import short_names
 from dashboard.wording.coruns import corun_answer
 from dashboard.wording.energy import energy_answer
@@ -52,7 +50,7 @@ def effects_section(viewer: Viewer, study: Study) -> Section | None:
         )
         % {"scenario": wording.scenario_name(found.scenario)}
     ]
-    charts: list[Chart] = []
+    charts: list[Figure] = []
     tables: list[Table] = []
     for each in told:
         texts.append(_effects_text(each))
@@ -73,7 +71,7 @@ def _effects_text(each: ComponentEffects) -> str:
 
 
 def _add_effects(
-    whole: Analysis, response: Response, charts: list[Chart], tables: list[Table]
+    whole: Analysis, response: Response, charts: list[Figure], tables: list[Table]
 ) -> None:
     name = wording.component_name(whole.component)
     parts = detail(whole, response)
@@ -81,22 +79,20 @@ def _add_effects(
         "component": name,
         "chance": parts.chance,
     }
-    charts.append(
-        Chart(caption, caption, _ranked(whole, parts, caption), (len(tables),))
-    )
+    charts.append(Figure(caption, caption, _ranked(whole, parts), (len(tables),)))
     tables.append(_effects_table(name, parts))
     if parts.half_normal:
         charts.append(_half_normal(name, parts.half_normal, len(tables)))
         tables.append(_contrasts_table(name, parts.half_normal))
 
 
-def _ranked(whole: Analysis, parts: Detail, alt: str) -> str:
+def _ranked(whole: Analysis, parts: Detail) -> Chart:
     effects = whole.found.effects[:MOST_EFFECTS]
     rows = [
         Ranked(row.name, row.change, row.factor, effect)
         for row, effect in zip(parts.effects, effects, strict=False)
     ]
-    return ranking(rows, scale_of(whole.found.effects), parts.ends, alt)
+    return ranking(rows, scale_of(whole.found.effects), parts.ends)
 
 
 def _effects_table(name: str, parts: Detail) -> Table:
@@ -115,14 +111,14 @@ def _effects_table(name: str, parts: Detail) -> Table:
     return plain_table(title, head, rows, weights=(4, 6, 2, 4, 3))
 
 
-def _half_normal(name: str, found: HalfNormal, at: int) -> Chart:
+def _half_normal(name: str, found: HalfNormal, at: int) -> Figure:
     caption = _(
         "%(component)s: half-normal plot of all contrasts. Chance alone would put all "
         "of them on the slanted line; the upright lines are the margins of Lenth for "
         "one contrast and for all together."
     ) % {"component": name}
     caption = f"{caption} {found.note}".rstrip()
-    return Chart(caption, caption, plot(figure(found.figure), caption), (at,))
+    return Figure(caption, caption, found.figure, (at,))
 
 
 def _contrasts_table(name: str, found: HalfNormal) -> Table:
@@ -138,7 +134,7 @@ def corun_section(study: Study) -> Section | None:
         return None
     withheld = withheld_cells(study)
     texts: list[str] = []
-    charts: list[Chart] = []
+    charts: list[Figure] = []
     tables: list[Table] = []
     for component, members in groupby(
         found.coruns, key=lambda each: each.of.case.component
@@ -156,7 +152,7 @@ def corun_section(study: Study) -> Section | None:
 
 def _corun_charts(
     found: StudyCoRuns, coruns: Sequence[ComparedCoRun], at: int
-) -> Iterator[tuple[tuple[Chart, ...], Table]]:
+) -> Iterator[tuple[tuple[Figure, ...], Table]]:
     """Draw the first case with a direction: one stands for its component."""
     directed = (each.of.case for each in coruns if each.of.case.better != "neither")
     case = next(directed, None)
@@ -173,7 +169,7 @@ def energy_section(study: Study) -> Section | None:
     """Return what the meters say of each workload."""
     found = study_energy(study, None)
     texts: list[str] = []
-    charts: list[Chart] = []
+    charts: list[Figure] = []
     tables: list[Table] = []
     for each in found.tables:
         names = short_names(one.system for one in each.systems)

@@ -5,12 +5,15 @@ name can run anything; the compiler sees no fonts, packages or files but its own
 """
 
 import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from django.utils.translation import gettext as _
 
+from dashboard.charts.chart import Chart
 from dashboard.kit.document import Document
 
 Standard = Literal["ua-1", "a-2a"]
@@ -33,16 +36,20 @@ def pictures(document: Document, made_at: datetime) -> list[bytes]:
 def _typeset(
     document: Document, made_at: datetime, form: Literal["pdf", "png"]
 ) -> list[bytes]:
-    # Imported where it is needed: 80 MB that no other page has a use for.
+    # Imported where they are needed: no page has a use for 120 MB of them.
     import typst
 
-    said = json.dumps({**document.data(), "words": _words()})
+    from dashboard.charts import paper
+
+    said = json.dumps({**_data(document, paper.paper), "words": _words()})
 
     def made(standards: tuple[Standard, ...]) -> list[bytes]:
         compiler = typst.Compiler(
             SOURCE.read_bytes(),
             root=SOURCE.parent,
-            font_paths=typst.Fonts(include_system_fonts=False),
+            font_paths=typst.Fonts(
+                include_system_fonts=False, font_paths=[str(paper.font())]
+            ),
             sys_inputs={"report": said},
         )
         when = int(made_at.timestamp())
@@ -56,6 +63,28 @@ def _typeset(
     except typst.TypstError:
         # A name has a letter that no font of ours has: no standard allows that.
         return made(())
+
+
+def _data(document: Document, draw: Callable[[Chart], bytes]) -> dict[str, Any]:
+    """Return a report as JSON knows it, its charts drawn."""
+    sections = [
+        {
+            **asdict(replace(section, charts=())),
+            "charts": [
+                {
+                    "caption": figure.caption,
+                    "alt": figure.alt,
+                    "svg": draw(figure.chart).decode(),
+                    "of": figure.of,
+                    "number": figure.number,
+                    "source": figure.source,
+                }
+                for figure in section.charts
+            ],
+        }
+        for section in document.sections
+    ]
+    return {**asdict(replace(document, sections=())), "sections": sections}
 
 
 def _words() -> dict[str, str]:

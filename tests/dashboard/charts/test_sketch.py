@@ -138,6 +138,12 @@ def test_marks_of_one_form_are_one_path_and_keep_their_size():
     assert marks[0].get("stroke-width") == "9.5"
 
 
+def test_a_mark_beyond_the_edge_is_an_arrow():
+    points = Points(x=[1], y=[1], symbol="triangle-right-open")
+
+    assert "▷" in words(single(points))
+
+
 def test_ratios_lie_on_a_log_axis_in_the_rows_of_their_names():
     series = [Series("32-bit", "Xen"), Series("64-bit", "Xen")]
     ratios = [Dot(0, 0, 0.1, "", ""), Dot(0, 1, 1.0, "", ""), Dot(1, 0, 10.0, "", "")]

@@ -1,0 +1,428 @@
+"""Charts for paper, by matplotlib: SVG for the report's PDF, SVG and PDF as files.
+
+One ink: what differs has another mark, tone or dash, so nothing is lost on a
+black-and-white printer. A unit is a point.
+For workers alone: to import matplotlib takes seconds and 40 MiB (see
+`docs/decisions/charts.md`). The same chart is the same file.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from itertools import groupby
+from math import nan
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, Final, Literal
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+
+from dashboard.charts.chart import (
+    FRAME_PX,
+    STROKE,
+    Axis,
+    Band,
+    Bars,
+    Box,
+    Chart,
+    Note,
+    Numbers,
+    Panel,
+    Points,
+    Rule,
+    legible,
+)
+from dashboard.charts.scales import Scale, scales_of, ticks_of
+
+WIDTH_PT: Final = 480
+POINTS_AN_INCH: Final = 72
+POINTS_A_PX: Final = 0.6
+SIZE: Final = 7
+LEADING: Final = 8.6
+LETTER: Final = 4.1
+"""How wide a letter is, on the average."""
+ROW_LABELS: Final = 150
+NUMBERS: Final = 50
+RIGHT: Final = 14
+GAP: Final = 12
+SWATCH: Final = 24
+INK, PALE, GRID = "black", "0.93", "0.85"
+TONES: Final = ("0.25", "0.75", "1.0", "0.5", "0.9", "0.6")
+DASHES: Final[dict[str, Any]] = {"": "-", "dash": (0, (4, 2)), "dot": (0, (1, 2))}
+MARKS: Final = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "triangle-up": "^",
+    "cross": "P",
+    "x": "X",
+    "triangle-down": "v",
+    "pentagon": "p",
+    "star": "*",
+    "hexagon": "h",
+    "triangle-left": "<",
+    "triangle-right": ">",
+    STROKE: "|",
+}
+STROKE_SHARE: Final = 0.45
+"""Points of a stroke for each pixel of the page's."""
+BOX_SHARE: Final = 0.31
+RING: Final = 12
+"""Larger marks are rings around others."""
+SETTINGS: Final[dict[Any, Any]] = {
+    "font.family": "DejaVu Sans",  # which comes with matplotlib
+    "font.size": SIZE,
+    "svg.fonttype": "none",  # a text stays one, to be read out and searched
+    "svg.hashsalt": "virtlab",
+    "pdf.fonttype": 42,
+    "text.parse_math": False,  # a dollar of a name is a dollar
+    "text.usetex": False,
+    "axes.linewidth": 0.5,
+    "lines.linewidth": 0.9,
+}
+
+
+def font() -> Path:
+    """Return the file of the letters that charts are measured in.
+
+    Of its folder no other: one there has a box for every letter, and a report would
+    promise to be readable that is not.
+    """
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
+
+
+def paper(chart: Chart, form: Literal["svg", "pdf"] = "svg") -> bytes:
+    """Return a chart as a file."""
+    file = BytesIO()
+    dateless = {"Date": None} if form == "svg" else {"CreationDate": None}
+    with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
+        # A letter that this family lacks is looked for by whoever shows the file.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        _drawn(chart).savefig(file, format=form, metadata=dateless)
+    return file.getvalue()
+
+
+def _drawn(chart: Chart) -> Figure:
+    """Return a figure: the legend on top, then lines of panels."""
+    across = chart.across
+    lines = [
+        chart.panels[at : at + across] for at in range(0, len(chart.panels), across)
+    ]
+    panel = chart.panels[0]
+    has_rows = panel.y.scale == "category"
+    left = ROW_LABELS if has_rows else NUMBERS
+    key = _legend(chart)
+    columns = max(1, int(WIDTH_PT // (SWATCH + 14 + LETTER * _longest(key))))
+    head = 4 + LEADING * 1.35 * -(-len(key) // columns)
+    above = 14 if any(it.title or it.notes for it in chart.panels) else 4
+    below = _below(panel.x)
+    body = max((chart.height - FRAME_PX) * POINTS_A_PX / len(lines), 40)
+    if has_rows:
+        names = [len(_folded(name)) for _at, name in panel.y.ticks]
+        body = max(body, len(names) * (LEADING * max(names, default=1) + 2))
+    is_tight = chart.shares_x and len(lines) > 1
+    foot = 4 if is_tight else below
+    height = head + len(lines) * (above + body + foot) + (below - foot)
+
+    figure = Figure(figsize=(WIDTH_PT / POINTS_AN_INCH, height / POINTS_AN_INCH))
+    if key:
+        figure.legend(
+            handles=key,
+            loc="upper left",
+            bbox_to_anchor=(0, 1),
+            ncols=columns,
+            frameon=False,
+            borderaxespad=0.2,
+            columnspacing=1.2,
+            handlelength=2,
+        )
+    top = head
+    for number, line in enumerate(lines):
+        width = (WIDTH_PT - left - RIGHT - GAP * (len(line) - 1)) / len(line)
+        for column, panel in enumerate(line):
+            start = left + column * (width + GAP)
+            place = (
+                start / WIDTH_PT,
+                1 - (top + above + body) / height,
+                width / WIDTH_PT,
+                body / height,
+            )
+            axes = figure.add_axes(place)
+            is_last = number == len(lines) - 1 or not chart.shares_x
+            _panel(axes, panel, chart, has_x=is_last, has_y=column == 0)
+        top += above + body + foot
+    return figure
+
+
+def _below(axis: Axis) -> float:
+    """Return how high the names and the title below a field are."""
+    lines = max((name.count("\n") + 1 for _at, name in axis.ticks), default=1)
+    return 6 + LEADING * lines + (16 if axis.title else 0)
+
+
+def _longest(key: Sequence[Patch | Line2D]) -> int:
+    return max((len(str(handle.get_label())) for handle in key), default=1)
+
+
+def _legend(chart: Chart) -> list[Patch | Line2D]:
+    """Return what the legend shows: a mark with its name for each series."""
+    tones = _tones(chart.series)
+    key: list[Patch | Line2D] = []
+    for at, series in chart.listed:
+        name = legible(series.name)
+        if isinstance(series, Bars):
+            patch = Patch(facecolor=tones[at], edgecolor=INK, linewidth=0.5)
+            patch.set_label(name)
+            key.append(patch)
+            continue
+        if series.group not in ("", series.name):
+            name = f"{legible(series.group)}, {name}"
+        symbol = series.symbol if isinstance(series.symbol, str) else series.symbol[0]
+        look: dict[str, Any] = {**_line(series), **_mark(symbol, series.size)}
+        key.append(Line2D([], [], label=name, **look))
+    return key
+
+
+def _tones(series: Iterator[Points | Bars | Box]) -> dict[int, str]:
+    """Return the tone of each series of bars, by its place among all series."""
+    bars = (at for at, each in enumerate(series) if isinstance(each, Bars))
+    return {at: TONES[number % len(TONES)] for number, at in enumerate(bars)}
+
+
+def _panel(axes: Axes, panel: Panel, chart: Chart, *, has_x: bool, has_y: bool) -> None:
+    x, y = scales_of(panel, chart.bars)
+    _across(axes, panel.x, x, is_named=has_x)
+    _upwards(axes, panel.y, y, is_named=has_y)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(length=0, which="both", pad=3)
+    axes.set_title(legible(panel.title), fontsize=SIZE, loc="left", pad=4)
+    for band in panel.bands:
+        _band(axes, band, x, y)
+    _bars(axes, panel, chart)
+    for series in panel.series:
+        if isinstance(series, Box):
+            _box(axes, series)
+        elif isinstance(series, Points):
+            _points(axes, series, x)
+    for rule in panel.rules:
+        _rule(axes, rule)
+    for note in panel.notes:
+        _note(axes, note)
+
+
+def _across(axes: Axes, axis: Axis, scale: Scale, *, is_named: bool) -> None:
+    axes.set_xscale("log" if scale.is_log else "linear")
+    axes.set_xlim(scale.first, scale.last)
+    ticks = ticks_of(axis, scale)
+    room = axes.get_position().width * WIDTH_PT
+    shown, end = [], -1e9
+    for value, name in ticks:
+        half = max(len(line) for line in name.split("\n")) * LETTER / 2
+        middle = scale.share(value) * room
+        # Of names that would touch each other the second is left out.
+        fits = middle - half > end + 3
+        shown.append(legible(name) if is_named and fits else "")
+        end = middle + half if fits else end
+    axes.set_xticks([value for value, _name in ticks], labels=shown)
+    axes.set_xticks([], minor=True)
+    if axis.has_grid and axis.scale != "category":
+        axes.xaxis.grid(True, color=GRID, linewidth=0.4)
+    if is_named and axis.title:
+        axes.set_xlabel(legible(axis.title), fontsize=SIZE, labelpad=3)
+
+
+def _upwards(axes: Axes, axis: Axis, scale: Scale, *, is_named: bool) -> None:
+    axes.set_yscale("log" if scale.is_log else "linear")
+    axes.set_ylim(scale.first, scale.last)
+    ticks = ticks_of(axis, scale)
+    is_rows = axis.scale == "category"
+    names = ["\n".join(_folded(name)) if is_rows else name for _value, name in ticks]
+    shown = [legible(name) if is_named else "" for name in names]
+    axes.set_yticks([value for value, _name in ticks], labels=shown)
+    axes.set_yticks([], minor=True)
+    if axis.has_grid and not is_rows:
+        axes.yaxis.grid(True, color=GRID, linewidth=0.4)
+    if is_named and axis.title:
+        axes.set_ylabel(legible(axis.title), fontsize=SIZE, labelpad=3)
+
+
+def _folded(name: str) -> list[str]:
+    """Return a row's name in lines that find room at the left."""
+    letters = int(ROW_LABELS / LETTER)
+    return [line for part in name.split("\n") for line in wrap(part, letters)][:3]
+
+
+def _band(axes: Axes, band: Band, x: Scale, y: Scale) -> None:
+    across, upwards = (band.low, band.high), band.ends or (y.low, y.high)
+    if band.axis == "y":
+        across, upwards = band.ends or (x.low, x.high), across
+    _rectangle(axes, across, upwards, facecolor=PALE, zorder=0.5, alpha=0.8)
+
+
+def _rectangle(
+    axes: Axes, across: tuple[float, float], upwards: tuple[float, float], **look: Any
+) -> None:
+    (x0, x1), (y0, y1) = across, upwards
+    axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **look))
+
+
+def _bars(axes: Axes, panel: Panel, chart: Chart) -> None:
+    tones = _tones(chart.series)
+    tone_of = {id(each): tones.get(at) for at, each in enumerate(chart.series)}
+    for box in panel.bar_boxes(chart.bars):
+        across, upwards = box.values, box.places
+        if box.series.is_upright:
+            across, upwards = upwards, across
+        tone = "1.0" if box.series.is_open else tone_of[id(box.series)]
+        look: dict[str, Any] = {
+            "facecolor": tone,
+            "edgecolor": INK,
+            "linewidth": 0.5,
+            "zorder": 2,
+        }
+        _rectangle(axes, across, upwards, **look)
+
+
+def _box(axes: Axes, box: Box) -> None:
+    edges = box.row - BOX_SHARE, box.row + BOX_SHARE
+    look: dict[str, Any] = {
+        "facecolor": "white",
+        "edgecolor": "0.4",
+        "linewidth": 0.7,
+        "zorder": 1.5,
+    }
+    _rectangle(axes, (box.q1, box.q3), edges, **look)
+    ends = [box.low, box.q3], [box.q1, box.high]
+    axes.hlines([box.row] * 2, *ends, color="0.4", linewidth=0.7, zorder=1.5)
+    axes.vlines([box.median], *edges, color="0.4", linewidth=0.7, zorder=1.6)
+
+
+def _points(axes: Axes, points: Points, scale: Scale) -> None:
+    look: dict[str, Any]
+    xs, ys = _plotted(points.x), _plotted(points.y)
+    if points.line:
+        stepped: dict[str, Any] = {}
+        if points.line.is_stepped:
+            stepped = {"drawstyle": "steps-post"}
+        axes.plot(xs, ys, **_line(points), **stepped, zorder=2.5)
+    if points.low:
+        middles = xs if points.along == "x" else ys
+        reaches = [
+            [
+                abs(middle - end)
+                for middle, end in zip(middles, _plotted(ends), strict=True)
+            ]
+            for ends in (points.low, points.high)
+        ]
+        look = {
+            f"{points.along}err": reaches,
+            "fmt": "none",
+            "ecolor": INK,
+            "elinewidth": points.interval_width * STROKE_SHARE,
+            # A range is thin and has none: it is no interval.
+            "capsize": 2 if points.interval_width > 1 else 0,
+            "alpha": points.opacity,
+            "zorder": 2.6,
+        }
+        axes.errorbar(xs, ys, **look)
+    symbols: Sequence[str] = (
+        [points.symbol] * len(xs)
+        if isinstance(points.symbol, str)
+        else list(points.symbol)
+    )
+    placed = sorted(zip(symbols, xs, ys, strict=True), key=lambda each: each[0])
+    for symbol, some in groupby(placed, key=lambda each: each[0]):
+        if symbol:
+            places = [(x, y) for _symbol, x, y in some]
+            look = {**_mark(symbol, points.size), "alpha": points.opacity}
+            axes.plot(*zip(*places, strict=True), linestyle="", **look, zorder=3)
+    if points.side:
+        for x, y, name in zip(xs, ys, points.names, strict=True):
+            share = scale.share(x)
+            width = axes.get_position().width * WIDTH_PT
+            room = (len(name) * LETTER + 8) / width
+            is_left = (points.side == "left" and share > room) or share + room > 1
+            _beside(axes, (x, y), name, is_left=is_left)
+
+
+def _plotted(numbers: Numbers) -> list[float]:
+    return [nan if number is None else number for number in numbers]
+
+
+def _line(points: Points) -> dict[str, Any]:
+    if not points.line:
+        return {"linestyle": ""}
+    return {
+        "color": "0.6" if points.line.colour else INK,
+        "linestyle": DASHES[points.line.dash],
+        "linewidth": points.line.width * STROKE_SHARE,
+    }
+
+
+def _mark(symbol: str, size: float) -> dict[str, Any]:
+    """Return the look of a mark: every second one is open, to be told apart."""
+    base = symbol.removesuffix("-open")
+    names = list(MARKS)
+    is_open = symbol != base or (base in names and names.index(base) % 2 == 1)
+    return {
+        "marker": MARKS.get(base, "") if base else "",
+        "markersize": size / 2,
+        "markerfacecolor": "none" if size > RING else "white" if is_open else INK,
+        "markeredgecolor": INK,
+        "markeredgewidth": 0.8,
+    }
+
+
+def _beside(
+    axes: Axes, place: tuple[float, float], text: str, *, is_left: bool
+) -> None:
+    axes.annotate(
+        legible(text),
+        place,
+        xytext=(-5 if is_left else 5, 0),
+        textcoords="offset points",
+        ha="right" if is_left else "left",
+        va="center",
+    )
+
+
+def _rule(axes: Axes, rule: Rule) -> None:
+    look: dict[str, Any] = {
+        "color": INK,
+        "linewidth": rule.stroke.width * 0.6 if rule.stroke else 0.8,
+        "linestyle": DASHES[rule.stroke.dash if rule.stroke else "dash"],
+        "zorder": 2.7 if rule.is_above else 1.8,
+    }
+    if rule.axis == "y":
+        axes.axhline(rule.at, **look)
+        return
+    axes.axvline(rule.at, **look)
+    if rule.label:
+        top = axes.get_ylim()[1]
+        axes.annotate(
+            legible(rule.label),
+            (rule.at, top),
+            xytext=(3, -3),
+            textcoords="offset points",
+            va="top",
+        )
+
+
+def _note(axes: Axes, note: Note) -> None:
+    anchors = {"left": "right", "right": "left", "": "center"}
+    shifts = {"left": -4, "right": 4, "": 0}
+    axes.annotate(
+        legible(note.text),
+        (note.x, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(shifts[note.beside], -2 if note.beside else 3),
+        textcoords="offset points",
+        ha="left" if note.anchor == "left" else anchors[note.beside],
+        va="top" if note.beside else "bottom",
+    )

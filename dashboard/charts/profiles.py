@@ -1,0 +1,190 @@
+"""What a report shows of a whole study: systems by component, and every ratio. PURE."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Final
+
+from dashboard.charts.chart import (
+    FRAME_PX,
+    STROKE,
+    Axis,
+    Chart,
+    Panel,
+    Points,
+    Rule,
+    row_axis,
+)
+from dashboard.charts.scales import scale_of
+
+ACROSS: Final = 4
+LINE_PX, ROOM_PX = 15, 6
+NAME_LETTERS: Final = 26
+BELOW_PX: Final = 50
+"""The names below a line of panels, and the titles of the next."""
+STRIP, LINE, GAP = 20, 7, 10
+"""Pixels of a band: for its plain values, for each interval, to the next band."""
+FARTHEST: Final = 20.0
+"""A ratio farther from 1 is an arrow on the edge: most likely a slip of a unit."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean on a log scale, its interval if there is one, and the range below it."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class System:
+    """A system with a mean for each component; None where it has none."""
+
+    name: str
+    means: tuple[Mean | None, ...]
+
+
+def profile_plot(components: Sequence[str], systems: Sequence[System]) -> Chart:
+    """Return means with their intervals and ranges, a panel for each component."""
+    rows = row_axis([system.name for system in systems])
+    panels = tuple(
+        Panel(
+            x=Axis(scale="log"),
+            y=rows,
+            title=component,
+            series=tuple(_means([system.means[at] for system in systems])),
+            rules=(Rule(at=1, axis="x", kind="native"),),
+        )
+        for at, component in enumerate(components)
+    )
+    lines = -(-len(panels) // ACROSS)
+    longest = max((len(wrap(it.name, NAME_LETTERS)) for it in systems), default=1)
+    height = FRAME_PX + lines * max(len(systems), 2) * (LINE_PX * longest + ROOM_PX)
+    gap = BELOW_PX / height if lines > 1 else 0
+    return Chart(panels=panels, height=height, across=ACROSS, gap=gap)
+
+
+def _means(means: Sequence[Mean | None]) -> Iterator[Points]:
+    """Yield ranges thin, intervals thick, means as dots; open ones have no interval."""
+    placed = [(row, mean) for row, mean in enumerate(means) if mean]
+    for is_sure in (True, False):
+        some = [
+            (row, mean) for row, mean in placed if (mean.low is not None) == is_sure
+        ]
+        if not some:
+            continue
+        rows, found = [row for row, _mean in some], [mean for _row, mean in some]
+        middles = [mean.mean for mean in found]
+        ranges = [mean.minimum for mean in found], [mean.maximum for mean in found]
+        yield Points(
+            x=middles,
+            y=rows,
+            low=ranges[0],
+            high=ranges[1],
+            along="x",
+            interval_width=1,
+        )
+        yield Points(
+            x=middles,
+            y=rows,
+            low=[mean.low for mean in found] if is_sure else (),
+            high=[mean.high for mean in found] if is_sure else (),
+            along="x",
+            interval_width=4,
+            symbol="circle" if is_sure else "circle-open",
+        )
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A cell against its baseline; ``low`` and ``high`` where it has an interval."""
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it was measured often enough for one."""
+        return self.low is not None and self.high is not None
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it lies beyond the ends of the axis."""
+        return not 1 / FARTHEST <= self.ratio <= FARTHEST
+
+
+@dataclass(frozen=True)
+class Group:
+    """The ratios of one component on one platform."""
+
+    name: str
+    ratios: tuple[Ratio, ...]
+
+
+def ratio_plot(groups: Sequence[Group], axis_title: str) -> Chart:
+    """Return every ratio at its place, a band for each group.
+
+    A ratio with an interval is a dot on its bar, the bars of a band one below the other
+    in the order of their ratios; one without is a stroke.
+    """
+    every = [each.ratio for group in groups for each in group.ratios]
+    held = [min(max(each, 1 / FARTHEST), FARTHEST) for each in every]
+    scale = scale_of(Axis(scale="log"), [0.9, 1.1, *held])
+    ticks, bars = [], list[tuple[float, Ratio]]()
+    strokes, low, high = (list[tuple[float, Ratio]]() for _form in range(3))
+    y = 0.0
+    for group in groups:
+        sure = sorted(
+            (each for each in group.ratios if each.has_interval),
+            key=lambda each: each.ratio,
+        )
+        for each in group.ratios:
+            if not each.has_interval:
+                form = (low if each.ratio < 1 else high) if each.is_beyond else strokes
+                form.append((y + STRIP / 2, each))
+        # Without plain values the bars stand in the middle of the band.
+        first = y + (STRIP if len(sure) < len(group.ratios) else STRIP / 2)
+        bars += [(first + LINE * at, each) for at, each in enumerate(sure)]
+        height = STRIP + LINE * len(sure)
+        ticks.append((y + height / 2, group.name))
+        y += height + GAP
+    forms = (
+        Points(
+            x=[each.ratio for _y, each in bars],
+            y=[place for place, _each in bars],
+            low=[each.low for _y, each in bars],
+            high=[each.high for _y, each in bars],
+            along="x",
+            interval_width=2,
+            symbol="circle",
+            size=6,
+        ),
+        _marks(strokes, STROKE, STRIP - 2),
+        _marks(low, "triangle-left-open", 9, scale.low),
+        _marks(high, "triangle-right-open", 9, scale.high),
+    )
+    panel = Panel(
+        x=Axis(title=axis_title, scale="log", ends=(scale.first, scale.last)),
+        y=Axis(scale="category", ends=(y, 0), ticks=tuple(ticks), has_grid=False),
+        series=tuple(form for form in forms if form.x),
+        rules=(Rule(at=1, axis="x", kind="native"),),
+    )
+    return Chart(panels=(panel,), height=FRAME_PX + y)
+
+
+def _marks(
+    placed: Sequence[tuple[float, Ratio]],
+    symbol: str,
+    size: float,
+    edge: float | None = None,
+) -> Points:
+    return Points(
+        x=[edge or each.ratio for _y, each in placed],
+        y=[y for y, _each in placed],
+        symbol=symbol,
+        size=size,
+    )

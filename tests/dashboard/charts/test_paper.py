@@ -1,0 +1,132 @@
+"""Charts on paper: the same numbers in one ink, and the same file each time."""
+
+import warnings
+from xml.etree import ElementTree
+
+import pytest
+
+from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
+from dashboard.charts.chart import (
+    STROKE,
+    Axis,
+    Band,
+    Box,
+    Chart,
+    Note,
+    Panel,
+    Points,
+    Rule,
+    row_axis,
+)
+from dashboard.charts.curves import Curve, Mark, sweep_plot, trend_plot
+from dashboard.charts.dots import Dot, Series, dot_plot
+from dashboard.charts.effects import Contrast, half_normal_plot, line_plot
+from dashboard.charts.effects import Line as Level
+from dashboard.charts.paper import WIDTH_PT, font, paper
+from tests.dashboard.exports.conftest import HOSTILE
+
+SVG = "{http://www.w3.org/2000/svg}"
+BARS = [Bars("VM 1", [10.0, 4.0]), Bars("VM 2", [20.0, None])]
+REFERENCES = [Reference("one VM", 9.0)]
+TARGETS = [Targets("ideal", [8.0, 3.0])]
+LINES = [Line(name, [1, 2], [3, 4], ["", ""]) for name in ("one", "other")]
+MARKS = [Mark(at, at, at / 2, at * 2, "") for at in (1.0, 2.0)]
+CURVES = [Curve("one", 0, True, MARKS)]
+DOTS = [Dot(0, 0, 0.5, "", ""), Dot(1, 1, 1000.0, "", "")]
+SERIES = [Series("32-bit", "Xen"), Series("64-bit", "KVM")]
+CONTRASTS = [
+    Contrast("Bits", 1.4, 2.0, True, "told"),
+    Contrast("Tools", 1.01, 0.1, False, "told"),
+]
+CELL = Panel(
+    x=Axis(title="MB/s"),
+    y=row_axis(["this cell"]),
+    series=(
+        Box(0, 1, 2, 3, 4, 5),
+        Points(x=[1, 5], y=[0, 0], symbol=STROKE, size=80, colour=("ink", "bad")),
+    ),
+    bands=(Band(axis="y", low=-0.5, high=0.5),),
+    rules=(Rule(at=2, axis="x"),),
+    notes=(Note(text="here", x=2), Note(text="there", x=3, beside="left")),
+)
+CHARTS = {
+    "bars end to end": bar_chart(["a", "b"], BARS, axis_title="MB/s", mode="stack"),
+    "bars beside each other": bar_chart(
+        ["a", "b"], BARS, REFERENCES, axis_title="s", mode="group", targets=TARGETS
+    ),
+    "lines": line_chart(LINES, x_title="VMs", y_title="MB/s", window=(1, 1.5)),
+    "sweep": sweep_plot(
+        CURVES, [(1, "1"), (2, "2")], titles=("", ""), is_log=(True, True), line_at=1
+    ),
+    "trend": trend_plot(CURVES, [(1.5, "x 1.2")], "MB/s"),
+    "dots": dot_plot(["a", "b"], SERIES, DOTS, axis_title="Ratio"),
+    "means": line_plot(["a, b", "c"], [Level("on", (0.3, None))], axis_title="E"),
+    "half-normal": half_normal_plot(
+        CONTRASTS, chance=1.05, margins=(1.1,), axis_title="x", other_title="y"
+    ),
+    "cell": Chart(panels=(CELL,), height=200, names_colours=True),
+    "panels": Chart(panels=(CELL, CELL, CELL), height=400, across=2, gap=0.1),
+}
+
+
+def elements(svg, name):
+    return list(ElementTree.fromstring(svg).iter(f"{SVG}{name}"))
+
+
+def words(svg):
+    return ["".join(each.itertext()) for each in elements(svg, "text")]
+
+
+@pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS)
+def test_every_kind_is_drawn_and_the_same_chart_is_the_same_file(chart):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        svg, pdf = paper(chart), paper(chart, "pdf")
+
+    assert svg == paper(chart)
+    assert pdf == paper(chart, "pdf")
+    assert pdf.startswith(b"%PDF-1.")
+    assert ElementTree.fromstring(svg).get("viewBox").startswith(f"0 0 {WIDTH_PT} ")
+
+
+def test_its_words_are_texts_in_a_family_that_comes_with_it():
+    svg = paper(CHARTS["bars beside each other"])
+
+    assert {"a", "b", "s", "VM 1", "VM 2", "one VM", "ideal"} <= set(words(svg))
+    assert b"DejaVu Sans" in svg
+    assert font().exists()
+
+
+def test_series_differ_without_any_colour():
+    svg = paper(CHARTS["bars end to end"]).decode()
+
+    colours = {part[:7] for part in svg.split("fill: ")[1:] if part.startswith("#")}
+    assert len(colours) >= 3
+    assert all(len({each[1:3], each[3:5], each[5:7]}) == 1 for each in colours)
+
+
+def test_names_are_written_beside_what_is_beyond_chance_alone():
+    shown = words(paper(CHARTS["half-normal"]))
+
+    assert "Bits" in shown
+    assert "Tools" not in shown
+
+
+def test_names_that_would_touch_are_left_out():
+    ticks = tuple((at, f"a rather long name {at}") for at in range(12))
+    panel = Panel(x=Axis(ends=(0, 11), ticks=ticks), y=Axis())
+    shown = [text for text in words(paper(Chart(panels=(panel,), height=200))) if text]
+
+    names = [text for text in shown if text.startswith("a rather")]
+    assert 2 <= len(names) < 12
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "</text><script>\x01", "$\\write18{ls}$"])
+def test_a_name_is_a_text_wherever_it_stands(name):
+    bars = [Bars(name, [1.0]), Bars("other", [2.0])]
+    svg = paper(bar_chart([name], bars, axis_title=name, mode="group"))
+
+    tags = {each.tag.removeprefix(SVG) for each in ElementTree.fromstring(svg).iter()}
+    assert "script" not in tags
+    if "\x01" not in name and len(name) < 30:
+        assert name in words(svg)
