@@ -64,6 +64,7 @@ def decide(request: HttpRequest, flag_id: int) -> HttpResponse:
         messages.error(request, wording.said(error.sentence))
     study = flag.study
     page = reverse("dashboard:flags", args=[study.lab.slug, study.slug])
+    # Once decided, the flag is no longer among the open ones.
     return redirect(f"{page}?status=all#flag-{flag.pk}")
 
 

@@ -100,6 +100,7 @@ class NetworkPage:
         """Return the least and the most that shades stand for."""
         values = [path.value or 0.0 for path in all_paths(self.metric)]
         shaded = [value for value in values if value > 0]
+        # All matrices share the ends, so that a shade means the same before and after.
         return (min(shaded), max(shaded)) if shaded else (1.0, 1.0)
 
     @property

@@ -8,6 +8,7 @@ from benchmarks.comparing.profile import Band
 from benchmarks.studies.lists import StudyCard
 from dashboard.kit import figures
 
+# A slip of a unit (0.001) would squeeze all other lines into one.
 LOWEST, HIGHEST = 0.1, 4.0
 TICKS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 MAJOR = (0.25, 1.0, 4.0)

@@ -64,7 +64,8 @@ def run_list_page(
     if query.get("system"):
         wanted["system"] = id_in(query["system"])
     runs = listed_runs(viewer, study=study, **wanted)
-    # By key, not by offset: the end comes as quickly as the beginning.
+    # By key, not by offset: the end comes as quickly as the beginning. One row more
+    # than is shown tells whether there is another page.
     if query.get("after"):
         page = list(
             runs.filter(pk__gt=id_in(query["after"])).order_by("pk")[: PAGE + 1]

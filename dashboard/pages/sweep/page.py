@@ -285,6 +285,7 @@ def sweep_page(
     chosen = next(named, richest)
     if chosen is None:
         return None
+    # Only the chosen one is read: a study has dozens of families, with verdicts each.
     (family,) = with_lines(viewer, study, [chosen])
     ids = query.get("systems", "").split(",")
     lines = [line for line in family.lines if str(line.column.system_id) in ids]

@@ -19,6 +19,7 @@ MAX_MEMBERS: Final = 200
 MAX_ENTRIES: Final = 2_000
 """Folders and what an operating system hides beside the files count here too."""
 MAX_TOTAL_BYTES: Final = 64 * MIB
+# Text packs ten to one; what packs far better was made to fill a memory.
 MAX_RATIO: Final = 100
 RATIO_COUNTS_FROM_BYTES: Final = MIB
 SHOWN_NAME: Final = 200
@@ -27,6 +28,7 @@ _BEGINS_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _ENTRY: Final = b"PK\x01\x02"
 _CHUNK: Final = 64 * 1024
 _ENCRYPTED: Final = 0x1
+# What zipfile and zlib raise for a file that somebody damaged, or made to hurt.
 _DAMAGE: Final = (
     BadZipFile,
     EOFError,

@@ -133,6 +133,7 @@ def upload(request: HttpRequest, place: Place) -> HttpResponse:
         return _answer(request, place, 200)
     if request.POST.get("do") != "store":
         read = list(previews(request))
+        # One file that can be read is an answer; the page says what each came to.
         status = min((preview.status for preview in read), default=200)
         return _answer(request, place, status, previews=read)
     try:
