@@ -380,12 +380,12 @@ def _called(points: Points, field: Field) -> Iterator[str]:
 
 
 def _note(note: Note, field: Field) -> str:
+    """Write a note at the top of the field, on the side of its line with more room."""
     share = field.x.share(note.x)
-    if note.beside:
-        dx, anchor = (8, "start") if note.beside == "right" else (-8, "end")
-        return _words(share, 0, note.text, dx=dx, dy="1em", anchor=anchor)
-    anchor = "middle" if note.anchor == "middle" else "start"
-    return _words(share, 0, note.text, dy="-0.4em", anchor=anchor)
+    is_free = not note.beside and note.anchor == "middle"
+    is_left = note.beside == "left" or (is_free and share > 0.5)
+    dx, anchor = (-6, "end") if is_left else (6, "start")
+    return _words(share, 0, note.text, dx=dx, dy="1em", anchor=anchor)
 
 
 def _words(
