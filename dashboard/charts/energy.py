@@ -119,24 +119,22 @@ def _power_line(times_s: Sequence[float], watts: Sequence[float]) -> Line:
             y.append(None)
         x.append(time_s)
         y.append(power_w)
-    told = zip(x, y, strict=True)
-    texts = ["" if w is None else _reading(t, w) for t, w in told]
+    texts = [
+        ""
+        if power_w is None
+        else f"{figures.number(power_w, '.4g')} W, {figures.number(time_s, '.4g')} s"
+        for time_s, power_w in zip(x, y, strict=True)
+    ]
     return Line(_("power"), x, y, texts)
-
-
-def _reading(time_s: float, watts: float) -> str:
-    return f"{figures.number(watts, '.4g')} W, {figures.number(time_s, '.4g')} s"
-
-
-def _measured(window: LoggedWindow) -> str:
-    if window.energy is None:
-        return wording.said(window.reason) or NONE
-    return f"{figures.number(100 * window.energy.coverage, '.3g')} %"
 
 
 def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
     named = {"tool": tools.get(window.run.tool).title, "run": window.run.pk}
     energy, work = window.energy, window.per_work
+    if energy is None:
+        measured = wording.said(window.reason) or NONE
+    else:
+        measured = f"{figures.number(100 * energy.coverage, '.3g')} %"
     ends = {
         "start": figures.number(window.start_s, ".6g"),
         "end": figures.number(window.end_s, ".6g"),
@@ -147,7 +145,7 @@ def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
         number(energy.mean_w if energy else None, "W"),
         number(idle_w, "W"),
         number(work.joules_per_operation if work else None, "J"),
-        _measured(window),
+        measured,
         number(energy.edge_error_j if energy else None, "J"),
     )
     return (
@@ -187,19 +185,31 @@ def performance_drawing(
     table: PerformingTable, names: Mapping[int, str]
 ) -> Drawing | None:
     """Draw power against performance, where the work counted what it did."""
-    told = [
-        (names[each.system.pk], each.operations / each.work_s, each)
-        for each in table.systems
-        if each.operations and each.work_s and each.mean_w
-    ]
-    if len(told) < 2:
+    points, rows = [], []
+    for each in table.systems:
+        if not (each.operations and each.work_s and each.mean_w):
+            continue
+        name, speed = names[each.system.pk], each.operations / each.work_s
+        text = f"{name}: {number(speed, '1/s')}, {number(each.mean_w, 'W')}"
+        points.append(Line(name, [speed], [each.mean_w], [text], is_joined=False))
+        rows.append(
+            (
+                name,
+                number(each.operations, ""),
+                number(speed, "1/s"),
+                number(each.joules_per_operation, "J"),
+                number(each.operations_per_joule, "1/J"),
+                number(each.energy_delay_js, "Js"),
+            )
+        )
+    if len(points) < 2:
         return None
     return Drawing(
         slug="performance",
         title=_("Power against performance"),
         note=_("Lower and farther right is better: less power, more work a second."),
         figure=line_chart(
-            [_point(name, speed, each) for name, speed, each in told],
+            points,
             x_title=_("Operations a second"),
             y_title=_("Mean power, W"),
             from_zero=False,
@@ -209,21 +219,5 @@ def performance_drawing(
             *(_("J per operation"), _("Operations per J")),
             _("Energy-delay product"),
         ),
-        rows=tuple(_row(name, speed, each) for name, speed, each in told),
-    )
-
-
-def _point(name: str, speed: float, each: Performing) -> Line:
-    text = f"{name}: {number(speed, '1/s')}, {number(each.mean_w, 'W')}"
-    return Line(name, [speed], [each.mean_w], [text], is_joined=False)
-
-
-def _row(name: str, speed: float, each: Performing) -> tuple[str, ...]:
-    return (
-        name,
-        number(each.operations, ""),
-        number(speed, "1/s"),
-        number(each.joules_per_operation, "J"),
-        number(each.operations_per_joule, "1/J"),
-        number(each.energy_delay_js, "Js"),
+        rows=tuple(rows),
     )

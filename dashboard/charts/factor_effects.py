@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.factor_effects.design import Factor
 from benchmarks.analysis.factor_effects.effects import (
-    ContrastPoint,
     Effect,
     FactorEffects,
     Means,
@@ -127,22 +126,19 @@ def detail(analysis: Analysis, response: Response) -> Detail:
 
 
 def _row(effect: Effect, bar: Bar) -> EffectRow:
+    bounds = ""
+    if effect.interval is not None:
+        low, high = map(times, effect.interval)
+        bounds = _("%(low)s to %(high)s") % {"low": low, "high": high}
     return EffectRow(
         name=term_name(effect.term),
         change=change(effect),
         factor=times(effect.factor),
-        bounds=_bounds(effect),
+        bounds=bounds,
         strength=effect.strength,
         strength_name=str(STRENGTHS[effect.strength]),
         bar=bar,
     )
-
-
-def _bounds(effect: Effect) -> str:
-    if effect.interval is None:
-        return ""
-    low, high = map(times, effect.interval)
-    return _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
 def _picture(means: Means, response: Response) -> Picture:
@@ -173,20 +169,21 @@ def _half_normal(found: FactorEffects) -> HalfNormal | None:
     if found.lenth is None:
         return None
     me, sme = found.lenth.me, found.lenth.sme
-    contrasts = [
-        Contrast(
-            _point_name(point),
-            exp(point.size),
-            point.quantile,
-            point.size > me,
-            _point_text(point),
+    contrasts, rows, is_any_shrunk = [], [], False
+    for point in found.points:
+        name = " = ".join(term_name(term) for term in point.terms)
+        factor = times(exp(point.log_effect))
+        told = f"{name}: {factor}"
+        if not isclose(abs(point.log_effect), point.size, rel_tol=1e-6):
+            is_any_shrunk = True
+            words = {"contrast": told, "size": times(exp(point.size))}
+            told = _("%(contrast)s, drawn at %(size)s") % words
+        is_named = point.size > me
+        contrasts.append(
+            Contrast(name, exp(point.size), point.quantile, is_named, told)
         )
-        for point in found.points
-    ]
-    rows = (
-        (name.name, times(exp(point.log_effect)), _beyond(point, me, sme))
-        for name, point in zip(contrasts, found.points, strict=True)
-    )
+        strength = "clear" if point.size > sme else "possible" if is_named else "none"
+        rows.append((name, factor, str(STRENGTHS[strength])))
     figure = half_normal_plot(
         contrasts,
         chance=exp(found.lenth.pse),
@@ -194,39 +191,12 @@ def _half_normal(found: FactorEffects) -> HalfNormal | None:
         axis_title=_("Size of the effect as a factor (log scale)"),
         other_title=_("Where chance would put it"),
     )
-    is_shrunk = any(map(_is_shrunk, found.points))
-    return HalfNormal(figure, tuple(rows), _shrunk_note() if is_shrunk else "")
-
-
-def _is_shrunk(point: ContrastPoint) -> bool:
-    return not isclose(abs(point.log_effect), point.size, rel_tol=1e-6)
-
-
-def _point_text(point: ContrastPoint) -> str:
-    said = f"{_point_name(point)}: {times(exp(point.log_effect))}"
-    if not _is_shrunk(point):
-        return said
-    return _("%(contrast)s, drawn at %(size)s") % {
-        "contrast": said,
-        "size": times(exp(point.size)),
-    }
-
-
-def _shrunk_note() -> str:
-    return _(
+    note = _(
         "Contrasts between levels that are set against different native runs are drawn "
         "smaller than they are, in the scale of the others: an error of one native run "
         "would look like them. The table has their factors."
     )
-
-
-def _beyond(point: ContrastPoint, me: float, sme: float) -> str:
-    strength = "clear" if point.size > sme else "possible" if point.size > me else ""
-    return str(STRENGTHS[strength or "none"])
-
-
-def _point_name(point: ContrastPoint) -> str:
-    return " = ".join(term_name(term) for term in point.terms)
+    return HalfNormal(figure, tuple(rows), note if is_any_shrunk else "")
 
 
 def _design(found: FactorEffects) -> Design | None:
