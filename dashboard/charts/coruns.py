@@ -75,7 +75,15 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             _("Sum / native"),
         ),
         rows=tuple(
-            (name, *_sum_row(each))
+            (
+                name,
+                number(each.figures.sum, unit),
+                number(each.of.printed.get("sum"), unit),
+                number(each.of.single.value if each.of.single else None, unit),
+                number(each.of.native.value if each.of.native else None, unit),
+                ratio(each.figures.scaling),
+                ratio(each.figures.scaling_to_native),
+            )
             for name, each in zip(row_names(drawn), drawn, strict=True)
         ),
     )
@@ -102,18 +110,6 @@ def _references(coruns: Sequence[ComparedCoRun]) -> list[Reference]:
         and (one := next(iter(found))) is not None
         and one.value is not None
     ]
-
-
-def _sum_row(corun: ComparedCoRun) -> tuple[str, ...]:
-    of, found = corun.of, corun.figures
-    return (
-        number(found.sum, of.case.unit),
-        number(of.printed.get("sum"), of.case.unit),
-        number(of.single.value if of.single else None, of.case.unit),
-        number(of.native.value if of.native else None, of.case.unit),
-        ratio(found.scaling),
-        ratio(found.scaling_to_native),
-    )
 
 
 def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
@@ -166,6 +162,19 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     if not drawn:
         return None
     unit, names = drawn[0].of.case.unit, row_names(drawn)
+    rows = []
+    for name, each in zip(names, drawn, strict=True):
+        target = each.figures.target
+        rows.append(
+            (
+                name,
+                number(each.figures.mean, unit),
+                number(target.ideal_s if target else None, unit),
+                ratio(target.ideal_ratio if target else None),
+                number(target.lmu_s if target else None, unit),
+                ratio(target.lmu_ratio if target else None),
+            )
+        )
     return Drawing(
         slug="times",
         title=_("Measured against the target"),
@@ -187,9 +196,7 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
             *(_("Target from one VM"), _("Measured / target")),
             *(_("Target from as many VMs as cores"), _("Measured / target")),
         ),
-        rows=tuple(
-            (name, *_time_row(each)) for name, each in zip(names, drawn, strict=True)
-        ),
+        rows=tuple(rows),
     )
 
 
@@ -202,17 +209,6 @@ def _targets(coruns: Sequence[ComparedCoRun]) -> list[Targets]:
         Targets(_("target from as many VMs as cores"), crowd),
     )
     return [each for each in found if any(each.values)]
-
-
-def _time_row(corun: ComparedCoRun) -> tuple[str, ...]:
-    unit, target = corun.of.case.unit, corun.figures.target
-    return (
-        number(corun.figures.mean, unit),
-        number(target.ideal_s if target else None, unit),
-        ratio(target.ideal_ratio if target else None),
-        number(target.lmu_s if target else None, unit),
-        ratio(target.lmu_ratio if target else None),
-    )
 
 
 HEADROOM = 1.3
@@ -313,19 +309,15 @@ def _knees(curves: Sequence[Curve]) -> Line:
 
 def _rows(curve: Curve, *, is_named: bool) -> Iterator[tuple[str, ...]]:
     name = wording.system_name(curve.system)
+    end = _("the end is not reached")
+    if curve.consolidation.is_end_reached:
+        end = _("more VMs add nothing")
     for point in curve.consolidation.points:
-        is_knee = point.k == curve.consolidation.knee
         yield (
             f"{name}: {point.k}" if is_named else str(point.k),
             number(point.sum, curve.case.unit),
             number(point.mean, curve.case.unit),
             ratio(point.fairness.jain),
             ratio(point.scaling),
-            _end(curve) if is_knee else NONE,
+            end if point.k == curve.consolidation.knee else NONE,
         )
-
-
-def _end(curve: Curve) -> str:
-    if curve.consolidation.is_end_reached:
-        return _("more VMs add nothing")
-    return _("the end is not reached")
