@@ -7,7 +7,7 @@ out. Plotly comes only when a chart is looked at, and nothing moves then.
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.charts.chart import Axis, Bars, Chart
+from dashboard.charts.chart import Bars, Chart
 from dashboard.charts.sketch import sketch
 
 PX_A_REM: Final = 16
@@ -88,10 +88,6 @@ def is_zoomable(chart: Chart) -> bool:
         has_upright = any(each.is_upright for each in bars)
         free = [] if bars and not has_upright else [panel.x]
         free += [] if has_upright else [panel.y]
-        if not all(map(_is_of_rows, free)):
+        if any(axis.scale != "category" for axis in free):
             return True
     return False
-
-
-def _is_of_rows(axis: Axis) -> bool:
-    return axis.scale == "category"

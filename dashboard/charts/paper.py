@@ -116,7 +116,8 @@ def _drawn(chart: Chart) -> Figure:
     has_rows = panel.y.scale == "category"
     left = ROW_LABELS if has_rows else NUMBERS
     key = _legend(chart)
-    columns = max(1, int(WIDTH_PT // (SWATCH + 14 + LETTER * _longest(key))))
+    longest = max((len(str(handle.get_label())) for handle in key), default=1)
+    columns = max(1, int(WIDTH_PT // (SWATCH + 14 + LETTER * longest)))
     head = 4 + LEADING * 1.35 * -(-len(key) // columns)
     above = 14 if any(it.title or it.notes for it in chart.panels) else 4
     below = _below(panel.x)
@@ -162,10 +163,6 @@ def _below(axis: Axis) -> float:
     """Return how high the names and the title below a field are."""
     lines = max((name.count("\n") + 1 for _at, name in axis.ticks), default=1)
     return 6 + LEADING * lines + (16 if axis.title else 0)
-
-
-def _longest(key: Sequence[Patch | Line2D]) -> int:
-    return max((len(str(handle.get_label())) for handle in key), default=1)
 
 
 def _legend(chart: Chart) -> list[Patch | Line2D]:

@@ -62,7 +62,8 @@ def sketch(chart: Chart, alt: str) -> str:
     kinds = ["sketch"]
     if chart.panels[0].y.scale == "category":
         kinds.append("sketch-rows")
-    if any("\n" in name for name in _names(chart)):
+    below = (name for panel in chart.panels for _value, name in panel.x.ticks)
+    if any("\n" in name for name in below):
         kinds.append("sketch-deep")
     if chart.across > 1:
         kinds.append("sketch-panels")
@@ -73,10 +74,6 @@ def sketch(chart: Chart, alt: str) -> str:
         f'<div class="{" ".join(kinds)}">{_key(chart)}<svg class="sketch-field" '
         f'height="{height}" role="img" aria-label="{label}">{drawn}</svg></div>'
     )
-
-
-def _names(chart: Chart) -> Iterator[str]:
-    return (name for panel in chart.panels for _value, name in panel.x.ticks)
 
 
 def _key(chart: Chart) -> str:
