@@ -68,6 +68,7 @@ class EffectsPage:
         scenarios = tuple(
             Chip(
                 wording.scenario_name(name),
+                # Another scenario may have neither this component nor this case.
                 self._query(scenario=name, component="", case=""),
                 name == self.effects.scenario,
             )
@@ -98,6 +99,7 @@ class EffectsPage:
                 case is self.analysis,
             )
             for case in self.component.cases
+            # A single system has nothing to differ from.
             if len(case.observations) > 1
         ]
         if whole:

@@ -67,6 +67,7 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> FlagPag
     everything = Flag.objects.visible_to(viewer).standing().filter(study=study)
     counts = Counter(everything.order_by().values_list("status", flat=True))
     chosen = everything if status == EVERYTHING else everything.filter(status=status)
+    # By rank, not by name; and groupby needs the flags of one rule beside each other.
     flags = sorted(
         chosen, key=lambda flag: (SEVERITIES.index(flag.severity), flag.rule, flag.pk)
     )

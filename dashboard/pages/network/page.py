@@ -99,6 +99,7 @@ class NetworkPage:
     def ends(self) -> tuple[float, float]:
         """Return the least and the most that shades stand for."""
         values = [path.value or 0.0 for path in all_paths(self.metric)]
+        # Shades are on a log scale, which has no place for 0.
         shaded = [value for value in values if value > 0]
         # All matrices share the ends, so that a shade means the same before and after.
         return (min(shaded), max(shaded)) if shaded else (1.0, 1.0)
@@ -124,6 +125,7 @@ class NetworkPage:
             yield Grid(_("Change"), "change", self._lines(self._changes(*matrices)))
 
     def _values(self, matrix: Matrix) -> dict[Ends, PathView]:
+        # An asymmetry is of a pair: both of its directions are marked.
         marked = {frozenset(it.larger): it for it in matrix.asymmetries}
         least, most = self.ends
         views = {}
@@ -137,6 +139,7 @@ class NetworkPage:
                 step = 0
                 if path.value > 0 and least < most:
                     share = log(path.value / least) / log(most / least)
+                    # The greatest value has a share of 1: one shade too many.
                     step = min(int(share * len(LEVELS)), len(LEVELS) - 1)
                 shade = LEVELS[step]
             if path.share is not None:
@@ -164,6 +167,7 @@ class NetworkPage:
                 continue
             shade = ""
             if self.is_judged:
+                # Turned where less is better, so that one colour always means better.
                 gain = efficiency(factor, 1.0, "higher" if is_rate else "lower")
                 shade = figures.heat(gain)
             views[pair] = PathView(
@@ -214,6 +218,7 @@ def network_page(
     if not metrics:
         return None
     place = query.get("metric", "")
+    # Bounded, as int() raises for a text of thousands of digits.
     at = int(place) if place.isascii() and place.isdigit() and len(place) < 4 else 0
     return NetworkPage(metrics, metrics[at if at < len(metrics) else 0], query)
 

@@ -19,6 +19,7 @@ NEAR = 0.02
 class Line:
     """A mark: where it stands, in percent of the strip's width, and on which side."""
 
+    # A text: CSS takes a decimal point, whatever the language of the page.
     x: str
     side: str
 
@@ -92,6 +93,7 @@ def strips(bands: Sequence[Band]) -> Strips | None:
     """Place every line of the bands on one log axis; None without any band."""
     if not bands:
         return None
+    # Some room beyond the outermost line; the axis always shows 0.25 to 1.25.
     low = max(min(0.25, *(band.lowest for band in bands)) * 0.85, LOWEST)
     high = min(max(1.25, *(band.highest for band in bands)) * 1.15, HIGHEST)
 
@@ -107,6 +109,7 @@ def strips(bands: Sequence[Band]) -> Strips | None:
                 side = "below" if ratio < 1 else "above"
                 if abs(ratio - 1) <= NEAR:
                     side = "near"
+                # What lies beyond is told by `ends`, not drawn where it is not.
                 if low <= ratio <= high:
                     lines.append(Line(place(ratio), side))
             ends = band.lowest < low, band.highest > high

@@ -176,6 +176,7 @@ def tour(request: HttpRequest) -> dict[str, Any]:
         steps = tour_steps(visible_examples(viewer_of(request)))
         return tour_strip(steps, path=request.path, query=query)
 
+    # Lazy: only the frame shows it, and what is rendered without one makes no query.
     return {"tour": SimpleLazyObject(find)}
 
 

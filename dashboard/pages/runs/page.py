@@ -90,6 +90,7 @@ def run_page(run: Run) -> RunPage:
     circumstances = ("study_id", "system_id", "scenario", "vms", "slot", "load")
     same: dict[str, Any] = {name: getattr(run, name) for name in circumstances}
     of_cases = {sample.case_id for sample in samples}
+    # In one set of circumstances a case has one cell.
     cells = Cell.objects.filter(case__in=of_cases, **same)
     cell_ids = dict(cells.values_list("case_id", "pk"))
     margin = run.study.equivalence_margin_percent / 100
@@ -103,6 +104,7 @@ def run_page(run: Run) -> RunPage:
         ),
         has_more_samples=len(samples) > SAMPLES_SHOWN,
         upload=upload_text(run.upload.text, run.first_line, run.last_line),
+        # Only what was read out of a raw output has lines, and others beside it.
         others=tuple(runs_of_upload(run)) if run.first_line else (),
         trust=trust,
         is_uncorrected=trust is not None and trust.state != printed,

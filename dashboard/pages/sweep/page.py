@@ -113,6 +113,7 @@ class SweepPage:
 
         responses = {"value": _("Measured value")}
         shown = [it.row.shown for line in self.family.lines for it in line.points]
+        # Once chosen it stays a choice, or no chip would lead back to the values.
         if self.is_ratio or any(it.ratio is not None for it in shown):
             is_relative = any(it.relative is not None for it in shown)
             responses["efficiency"] = (
@@ -197,6 +198,7 @@ class SweepPage:
         if not curves:
             return None
         family, heights = self.family, [mark.y for it in curves for mark in it.marks]
+        # A log axis has no place for 0 and below.
         is_steep = min(heights) > 0 and max(heights) / min(heights) >= STEEP
         title = f"{family.unit} ({wording.BETTER.get(family.better, '')})"
         if self.is_ratio:
@@ -278,6 +280,7 @@ def sweep_page(
 ) -> SweepPage | None:
     """Return the page for the choice that a URL's query names; None: none is swept."""
     families = study_families(viewer, study)
+    # Without a choice, the family that shows most: many systems, then many levels.
     richest = max(
         families, key=lambda it: (it.line_count, len(it.levels)), default=None
     )
@@ -326,6 +329,7 @@ def parting_sentence(family: Family, line: SweepLine, parting: Parting) -> str:
         "system": line_name(line, family),
         "other": _("the reference system") if is_relative else _("native"),
         "axis": _axis_name(family),
+        # A line that keeps up or is slower throughout has its parting at 0.
         "before": level_text(points[max(at - 1, 0)].level),
         "from": level_text(points[at].level),
         "worst": figures.ratio(min(ratios)),
@@ -351,6 +355,7 @@ def parting_sentence(family: Family, line: SweepLine, parting: Parting) -> str:
 
 
 def _ratios(line: SweepLine) -> list[float]:
+    # Asked only where every level has a deciding verdict, and so a ratio.
     return [point.row.shown.ratio or 0.0 for point in line.points]
 
 

@@ -68,6 +68,7 @@ class TrendPage:
     @property
     def rows(self) -> tuple[ChipRow, ...]:
         """Return what else may be chosen, where there is a choice."""
+        # The chosen one stays in the choice, however far down the list it is.
         shown = list(dict.fromkeys([*self.subjects[:MOST_SUBJECTS], self.subject]))
         axis = "time" if self.is_over_time else "version"
         has_several_hosts = len({each.host_id for each in self.subjects}) > 1
@@ -145,6 +146,7 @@ class TrendPage:
         }
         native = [version for version in versions if version[0] == NATIVE]
         others = versions.difference(native)
+        # By number, so that 3.10 comes after 3.9; native machines stand first.
         ordered = sorted(others, key=lambda version: natural(" ".join(version)))
         return {it: at for at, it in enumerate([*sorted(native), *ordered])}
 
@@ -187,6 +189,7 @@ class TrendPage:
     @property
     def undrawn(self) -> int:
         """How many points have no mean to draw."""
+        # Only a point without a mean has a reason.
         return sum(bool(row.reason) for row in self.table)
 
     @property

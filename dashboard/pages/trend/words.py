@@ -24,6 +24,7 @@ def day_text(moment: datetime | None) -> str:
 
 def line_name(series: TrendSeries, trend: Trend) -> str:
     """Return a system without its version, and without what all others are too."""
+    # A copy: cleared in place, the guest would be missing for the next line.
     system = copy(series.system)
     system.hypervisor_version = ""
     name = wording.system_name(system)
@@ -163,5 +164,7 @@ def _ratio(series: TrendSeries, old: str, new: str) -> tuple[float, float, float
         Rollups.of([len(side)], [side.mean()], [side.var() * len(side)], [np.nan])
         for side in sides
     )
+    # As if higher were better: the sentence says how many times the old value the new
+    # one is, whichever is better.
     interval = log_ratio_intervals(after, before, [True])
     return float(interval.ratio[0]), float(interval.low[0]), float(interval.high[0])

@@ -24,6 +24,7 @@ MAX_RATIO: Final = 100
 RATIO_COUNTS_FROM_BYTES: Final = MIB
 SHOWN_NAME: Final = 200
 
+# A zip of no files begins with its end record.
 _BEGINS_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _ENTRY: Final = b"PK\x01\x02"
 _CHUNK: Final = 64 * 1024
@@ -95,6 +96,7 @@ def members(
 
 
 def _read(file: IO[bytes], limit_bytes: int) -> bytes:
+    # One byte more than allowed shows that a file is too large; the rest is not read.
     data = file.read(limit_bytes + 1)
     if len(data) > limit_bytes:
         raise FileTooLargeError(
@@ -113,6 +115,7 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
     count, tail = 0, b""
     while chunk := file.read(_CHUNK):
         count += (tail + chunk).count(_ENTRY)
+        # A mark may lie across the end of a chunk.
         tail = chunk[-len(_ENTRY) + 1 :]
     file.seek(0)
     if count > MAX_ENTRIES:
@@ -128,6 +131,8 @@ def _opened(file: IO[bytes]) -> tuple[ZipFile, list[ZipInfo]]:
         raise FileRefusedError(Sentence("The zip holds no file."))
     if len(infos) > MAX_MEMBERS:
         raise _too_many(len(infos))
+    # These are the sizes that the zip claims. One that claims too little fails later:
+    # zipfile reads no further than the claim, and the checksum is wrong.
     total, packed = sum(info.file_size for info in infos), file.seek(0, 2)
     if total > MAX_TOTAL_BYTES:
         raise FileTooLargeError(

@@ -56,6 +56,7 @@ LOCALES = {
     "sv_SE": "svenska",
     "tr_TR": "Türkçe",
 }
+# A tool without a parser takes its samples as numbers only.
 READERS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parser}
 
 
@@ -77,6 +78,8 @@ class Trouble:
 
     @classmethod
     def of(cls, error: BenchmarksError) -> "Trouble":
+        # A LineError's own sentence repeats number and text of the line, which are
+        # shown apart here.
         if not isinstance(error, LineError):
             return cls(wording.said(error.sentence))
         line = shorten(error.text.strip(), LINE_SHOWN)
@@ -176,6 +179,7 @@ def preview(member: Member, named: Named, room: Room) -> Preview:
     if refusal := member.refusal:
         return replace(blank, trouble=Trouble.of(refusal), status=refusal.status)
     try:
+        # Each run keeps its own trouble; only trouble with the whole file is raised.
         runs = reading.read(member.data, named.tool or None, named.locale or None)
     except BenchmarksError as error:
         return replace(blank, trouble=Trouble.of(error))
@@ -195,6 +199,8 @@ def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[Result]:
         for sample in readings[1:]:
             own = sample.parameters
             shared = {k: v for k, v in shared.items() if own.get(k) == v}
+        # Lazy, and one iterator for both: what is folded begins where what is shown
+        # ends, and a long run costs no more than its rows on the page.
         shown = (
             ShownSample(
                 metric=tool.metric(sample.metric).title,
@@ -258,6 +264,7 @@ def store(
         content = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
         document = {"key": str(uuid5(UPLOADS, content.decode())), **document}
         submissions = submit_runs(agent=agent, documents=[document])
+    # There was one document, so there is one problem.
     except BatchRefusedError as error:
         problem = next(iter(error.problems.values()))
         return replace(
@@ -272,6 +279,8 @@ def previews(request: HttpRequest) -> Iterator[Preview]:
     """Yield what is read in each file that came, one file in memory at a time."""
     room, end = Room(ROWS_SHOWN), monotonic() + READING_S
     for member, named in _members(request):
+        # The browser asks for these again, one by one; without its name and size a file
+        # would be missing from the list.
         if monotonic() > end:
             size = len(member.data)
             yield Preview(member.index, member.name, size, named, is_later=True)
@@ -291,6 +300,7 @@ def _members(request: HttpRequest) -> Iterator[tuple[Member, Named]]:
     """Yield the files, of a zip only those that were picked if any were, each with
     what was said about it, or about all of them."""
     sent = request.POST
+    # A zip is sent whole each time, even to read or store one file of it.
     picked = set(sent.getlist("pick"))
     for file in request.FILES.getlist("file"):
         # A script can tell the folder, too.

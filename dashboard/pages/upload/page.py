@@ -29,6 +29,7 @@ MAX_VMS = 10_000
 MAX_VCPUS = 100_000
 MAX_MEMORY_GIB = 2**20
 PLATFORMS = sorted({*HYPERVISORS.values()}, key=str.casefold)
+# The empty one is a native machine's.
 TYPES = sorted({*VIRTUALIZATIONS.values(), "dom0"} - {""})
 
 
@@ -102,6 +103,7 @@ def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
     host = _of_lab(Host, lab, slug=chosen.get("host", ""))
     stated = cleaned(SystemForm(chosen))
     gib = stated.pop("memory_gib")
+    # Django's typed choice is an empty text where nothing was chosen.
     stated["guest_bits"] = stated["guest_bits"] or None
     return {
         "host": host.slug,

@@ -118,6 +118,7 @@ def for_uploaders(view: Answer) -> Callable[[HttpRequest], HttpResponse]:
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+# Before signed_in, which would lead the page's script to the sign-in page.
 @keeps_its_page
 @signed_in
 @bounded
