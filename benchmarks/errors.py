@@ -130,6 +130,7 @@ class UnknownMetricError(UnknownNameError):
 
     def __init__(self, name: object, tool: str, known: Iterable[str] = ()) -> None:
         known = tuple(known)
+        # Set before the base class makes its sentence from them.
         self.kind = Sentence("metric of {tool} called", tool=tool)
         self.remedy = Sentence(
             "The metrics of {tool} are: {names}.", tool=tool, names=", ".join(known)
@@ -140,6 +141,7 @@ class UnknownMetricError(UnknownNameError):
 def closest(name: str, known: Iterable[str]) -> list[str]:
     """Up to three known names that ``name`` may have meant, in their own spelling."""
     spellings = {name.casefold(): name for name in known}
+    # Cut short, for difflib takes quadratic time and the name is a stranger's.
     close = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
     return [spellings[name] for name in close]
 
@@ -151,6 +153,7 @@ def did_you_mean(names: Sequence[str]) -> str:
 
 def shorten(text: str, limit: int = 60) -> str:
     """A text that may have come from a stranger, fit to be quoted in a sentence."""
+    # One character more than is shown tells whether the text goes on.
     shown = "".join(
         character
         if character.isprintable()
@@ -265,6 +268,7 @@ class BatchRefusedError(BenchmarksError):
     def __init__(self, problems: dict[int, BenchmarksError]) -> None:
         self.problems = problems
         statuses = {problem.status for problem in problems.values()}
+        # A status that all problems share says more than 422: a reused key is a 409.
         self.status = statuses.pop() if len(statuses) == 1 else self.status
         super().__init__(
             Sentence(
@@ -304,6 +308,7 @@ class TooManyAttemptsError(BenchmarksError):
         super().__init__(
             Sentence(
                 "Too many attempts. Wait {wait} min, then try again.",
+                # Rounded up, or the next attempt would come too early.
                 wait=-(-wait_s // 60),
             )
         )

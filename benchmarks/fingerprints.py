@@ -73,6 +73,7 @@ def canonical_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
     """The parameters in their one spelling, sorted by key; what a case is known by."""
     canonical = {}
     for key, value in _by_normalized_key(parameters):
+        # Texts only: True, 1 and 1.0 are one key of a cache. Short ones, to bound it.
         # A log says the same block sizes and threads over and over.
         is_usual = isinstance(value, str) and len(value) <= MAX_VALUE
         canonical[key] = (_remembered if is_usual else _spelled)(key, value)
@@ -158,13 +159,16 @@ def _normalized_key(given: str) -> str:
 
 def _text_of(key: str, value: object) -> str:
     named = _named(key)
+    # Before numbers, for Python counts a bool among the integers.
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int | float):
+        # As large as a float can be; repr() of 4,300 digits raises a ValueError.
         if isinstance(value, int) and value.bit_length() > 1024:
             raise ParameterError(
                 Sentence("The {named} is a number of too many digits.", named=named)
             )
+        # By its shortest text: the float's binary value has dozens of digits.
         number = Decimal(repr(value))
         if not number.is_finite():
             raise ParameterError(
@@ -221,6 +225,7 @@ def _spelled(key: str, value: object) -> str:
         ratio = unit.factor / units.unit(base).factor
         number = _EXACT.multiply(Decimal(quantity[1]), Decimal(ratio.numerator))
         return f"{_plain(_EXACT.divide(number, Decimal(ratio.denominator)))} {base}"
+    # Case means nothing in plain words; beside digits or signs it may (4k, 4K).
     if _WORD.fullmatch(text):
         word = text.casefold()
         return WORDS.get(word, word)
@@ -235,6 +240,7 @@ def _plain(number: Decimal) -> str:
     if not number:
         return "0"
     tidy = number.normalize(_EXACT)
+    # Written out, 1e9999 would have ten thousand digits.
     return f"{tidy:f}" if -20 <= tidy.adjusted() <= 30 else str(tidy)
 
 
@@ -255,5 +261,6 @@ def _checked_size(value: int | None, *, what: str) -> int | None:
 
 
 def _digest(kind: str, content: object) -> str:
+    # The kind stands in the text: a case never has the fingerprint of a system.
     text = json.dumps([kind, content], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -63,6 +63,8 @@ SPEEDS: Final = re.compile(
     r"(gigabit|fast) ?ethernet|\bgbe\b",
     re.IGNORECASE,
 )
+# The first match counts, so generations stand before the plain name. iSCSI leads: what
+# its network carries is the limit, whatever disk stands behind it.
 BUSES: Final[tuple[tuple[str, float], ...]] = (
     (r"iscsi.*gigabit|gigabit.*iscsi", 125e6),
     (r"sata ?(iii|6)", 600e6),
@@ -78,6 +80,7 @@ not stated has the fastest one's rate, for a limit must not be too low."""
 def cores(facts: Mapping[str, object]) -> int | None:
     """The number of physical cores a host's facts state; None if they do not."""
     stated = facts.get("cores")
+    # Python counts JSON's true among the integers.
     if isinstance(stated, bool) or not isinstance(stated, int):
         return None
     return stated if stated > 0 else None

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 Parameter = str | int | float
 
+# json.dumps keeps the order of keys, so every stored sentence begins like this.
 _MARK: Final = '{"template": '
 _TOO_LONG: Final = 1e15  # from here on nobody reads all digits of a number
 _REMEMBERED: Final = 8_192  # sentences that are read again and again: reasons of cells
@@ -33,6 +34,8 @@ class Sentence(str):
     def __new__(cls, template: str, /, **parameters: Parameter) -> Sentence:
         return _made(template, "", parameters)
 
+    # By default pickle hands the finished text to __new__, which would take it for a
+    # template: braces in a name would break it.
     def __reduce__(self) -> tuple[Any, ...]:
         return (_made, (self.template, self.plural, dict(self.parameters)))
 
@@ -82,6 +85,8 @@ def in_unit(text: str, unit: str) -> str:
     """
     if not unit or not isinstance(text, Sentence):
         return text
+    # Only the sentence about a shape's speeds has a centre (`analysis.shape`); other
+    # sentences hold it as a part.
     if "centre" in text.parameters:
         template = text.template.replace("} (", "} {unit} (")
         return _made(template, text.plural, {**text.parameters, "unit": unit})
@@ -119,6 +124,7 @@ class _Telling(Formatter):
         if isinstance(value, str):
             return translated(value, self._teller)
         written = format(value, format_spec)
+        # The format "g" turns to exponents at a million already.
         if "e+" in written and abs(value) < _TOO_LONG:
             written = format(value, ",.0f")
         return self._teller.number(written)

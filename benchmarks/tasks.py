@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 # committed until then it sees, and what comes later sends a hint of its own. So a
 # thousand uploads in a second need a few messages, and each finishes a whole batch.
 HINT_SENT = "virtlab:hint-sent"
+# A message may get lost while this key stays: then no other hint would be sent.
 HINT_IS_LOST_AFTER_S = 5
 
 
@@ -31,6 +32,7 @@ def wake() -> None:
     try:
         key = broker.connection()
         if key.set(HINT_SENT, 1, nx=True, ex=HINT_IS_LOST_AFTER_S):
+            # Not tried again: the upload would wait, and the sweeper comes anyway.
             drain.apply_async(retry=False)
     except (OperationalError, RedisError, OSError) as error:
         logger.warning("Redis took no hint (%s); the sweeper will do the work.", error)
@@ -44,6 +46,7 @@ def send_forgotten_publishing_jobs() -> None:
     expires_s = jobs.UNTAKEN.total_seconds()
     for pk in jobs.requeue_publishing_jobs():
         try:
+            # By name, for the task is the dashboard's, which the domain does not know.
             current_app.send_task(
                 jobs.PUBLISH_TASK, (pk,), expires=expires_s, retry=False
             )

@@ -61,6 +61,7 @@ BASE_UNITS: Final = {
 }
 """The unit of size 1 of each dimension that has one of its own."""
 
+# Marked for translation where they are written; as keys they equal plain texts.
 _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
     Sentence("time"): {
         "s": 1,
@@ -192,6 +193,7 @@ def convert(value: float, from_: str, to: str) -> float:
             )
         )
     try:
+        # float() first: numpy writes np.float64(97.2), which is no Fraction.
         return float(Fraction(repr(float(value))) * source.factor / target.factor)
     except OverflowError:
         raise UnitError(

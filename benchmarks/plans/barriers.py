@@ -57,6 +57,7 @@ def meet(
     # After the start it changes nothing that the start was made of.
     if step.status == Step.GATHERING:
         part.status, part.limit_s, part.clock = Part.ARRIVED, limit_s, clock
+        # Slots ask again and again; only the first time is the arrival.
         part.arrived_at = part.arrived_at or now
     part.save()
     if step.status == Step.GATHERING and (wait := _begin(plan, step, now_us, now)):
@@ -77,10 +78,12 @@ def finish(
     """
     plan, part, now = _part(lab, part_id)
     step = part.step
+    # A slot at the barrier has not started: all it can report is a failure.
     is_current = attempt == step.attempt and (
         step.status == Step.RUNNING
         or (step.status == Step.GATHERING and outcome != "done")
     )
+    # Given up meanwhile, perhaps: no other slot depends on one that measured alone.
     is_open = step.status in (Step.WAITING, Step.FAILED, Step.NOT_DONE)
     is_late = attempt == step.attempt > 0 and step.vms == 1 and is_open
     if is_current or (is_late and outcome == "done"):
@@ -123,6 +126,7 @@ def _begin(
     if missing:
         return Answer("wait", f"Waiting for {', '.join(missing)}.", MEET_AGAIN_S)
     clocks = {part.clock for part in parts}
+    # A common start is a moment on one clock; trying again would find the same clocks.
     if step.vms > 1 and (len(clocks) > 1 or "" in clocks):
         servers = [
             Sentence(

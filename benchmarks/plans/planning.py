@@ -52,6 +52,7 @@ def create_plan(
     """
     # Kept with the plan, so that its order can be had again.
     seed = secrets.randbits(SEED_BITS) if seed is None else seed
+    # By their ids: rounds added later must mean the very same systems.
     kept = {**design, "systems": _columns(study, design["systems"])}
     planned = read_design(kept, seed)
     most = limits.get("most_repetitions")
@@ -131,6 +132,7 @@ def read_design(design: Mapping[str, Any], seed: int) -> Design:
             raise PlanError(
                 Sentence('The scenario "combined" needs at least 2 "tools" of its own.')
             )
+        # A combination has a guest for each of its tools, whatever "vms" says.
         guests = len(mix) or (1 if kind == "single" else vms)
         scenarios.append(Scenario(kind, guests, load, mix))
     return Design(

@@ -31,6 +31,7 @@ LEAD_S = 3.0
 # What a program may take beyond its own limit, for stamps and a slow connection.
 GRACE_S = 60.0
 
+# Load companions ask every second or so while they run.
 SILENT_AFTER = timedelta(seconds=30)
 # Who begins farther apart did not start together.
 MOST_SPREAD_US = 100_000
@@ -227,6 +228,8 @@ def add_rounds(plan: Plan, now: datetime) -> bool:
     plan.save(update_fields=["advice"])
     design = read_design(plan.design, plan.seed)
     last = max(plan.steps.values_list("repetition", flat=True), default=0)
+    # Round by round, each with every treatment that still lacks runs: what drifts over
+    # hours then meets all systems alike.
     for further in range(max(more.values(), default=0)):
         numbers = [number for number, rounds in more.items() if rounds > further]
         add_steps(plan, further_round(design, numbers, last + 1 + further))
@@ -249,6 +252,7 @@ def widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
         efficiency = getattr(cell, "efficiency", None)
         baseline = efficiency.baseline if efficiency else None
         is_own = baseline is not None and baseline.pk == cell.pk
+        # A native cell is its own baseline: what counts is the width of its mean.
         pairs.append((cell, None if is_own else baseline))
     leaned_on = {baseline.pk for _, baseline in pairs if baseline}
     half_width = (plan.width_percent or 0.0) / 100
@@ -290,6 +294,7 @@ def proceed_plans() -> int:
     open_plans = Plan.objects.filter(status=Plan.Status.OPEN).order_by("pk")
     proceeded = 0
     for pk in open_plans.values_list("pk", flat=True):
+        # One transaction a plan: agents that ask wait for its lock.
         with transaction.atomic():
             locked = open_plans.select_for_update(skip_locked=True)
             if plan := locked.filter(pk=pk).first():
@@ -300,6 +305,7 @@ def proceed_plans() -> int:
 
 def advance(plan: Plan, now: datetime) -> None:
     """Do what is due; the caller holds the plan's lock."""
+    # The budget first: a step that waits at its barrier ends with it, not as late.
     if plan.status == Plan.Status.OPEN and plan.ends_at and now >= plan.ends_at:
         leave_undone(
             plan,

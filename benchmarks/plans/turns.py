@@ -44,6 +44,7 @@ def join_plan(
     plan = locked_plan(agent.lab, plan_id)
     slot = _slot_of(plan, system, name)
     now = timezone.now()
+    # Without an instance on both sides nothing tells two guests of one name apart.
     is_other = slot.instance and instance and slot.instance != instance
     if is_other and slot.seen_at and slot.seen_at > now - PRESENT_FOR:
         raise SlotsTakenError(
@@ -79,6 +80,7 @@ def _slot_of(plan: Plan, system: int | dict[str, Any], name: str) -> PlanSlot:
         hosts = hosts_by_slug(plan.lab, [system["host"]])
         described = describe_system(plan.lab, hosts, system)
         same = System.objects.filter(lab=plan.lab, fingerprint=described.fingerprint)
+        # 0 is no system: it has no slots, and the error lists those that have.
         system_id = same.values_list("pk", flat=True).first() or 0
         which = Sentence("the system that was described")
     else:
@@ -187,6 +189,7 @@ def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
         if plan.status != Plan.Status.OPEN:
             return Answer("over", f"The plan is {plan.status}.")
         left = plan.steps.filter(status__in=PlanStep.UNFINISHED, parts__slot=slot)
+        # With a target width further rounds may still come.
         if plan.width_percent is None and not left.exists():
             return Answer("over", f"Nothing is left for {slot}.")
         return Answer("wait", "Nothing can be begun now.", LOOK_AGAIN_S)

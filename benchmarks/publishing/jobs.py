@@ -1,7 +1,7 @@
 """Ask for a study to be frozen; note how far that is; find what was forgotten.
 
 The row is the work: a message to a worker is only a hint. Whoever begins takes the row
-in hand (`holding`), so one whose maker was killed is found at once and begun again.
+in hand (`held`), so one whose maker was killed is found at once and begun again.
 """
 
 from collections.abc import Iterator

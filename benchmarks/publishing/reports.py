@@ -35,7 +35,7 @@ def ask_report(
     is_to_make = is_new or report.stage == Stage.FAILED or revive(report)
     if is_to_make:
         report.stage, report.seen_at = Stage.WAITING, now
-        # Forget those that were asked for least.
+        # Forget those that nobody has asked for the longest.
         others = Report.objects.exclude(pk=report.pk).order_by("-asked_at", "-pk")
         old = others.values_list("pk", flat=True)[KEPT - 1 :]
         Report.objects.filter(pk__in=list(old)).delete()

@@ -121,6 +121,7 @@ def _against(cell: Cell, baseline: Cell | None, state: str, reason: str) -> Effi
         efficiency.baseline_mean, efficiency.baseline_n = baseline.mean, baseline.n
         efficiency.ratio, problem = cell.ratio_to(baseline)
         efficiency.reason = problem or reason
+        # Several VMs together against one machine: that is scaling, no efficiency.
         if cell.slot == SUM != baseline.slot and efficiency.ratio is not None:
             efficiency.state = State.SCALING
     return efficiency

@@ -124,6 +124,7 @@ class Resolver:
         if "output" in document:
             writes_comma(document.get("locale"))
         else:
+            # For its errors alone: what is stored is read from the kept text, later.
             read_samples(document["tool"], document["samples"])
         tool = tools.get(document["tool"]).slug if "tool" in document else ""
         described = document["system"]
@@ -182,12 +183,14 @@ def submit_runs(
 
 def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
     keys = [upload.key for upload in uploads]
+    # Further results of an output repeat its key: part 1 is the upload itself.
     same = Run.objects.filter(agent=agent, key__in=keys, part=1)
     known = {run.key: run for run in same}
     digests = {key: run.digest for key, run in known.items()}
     fresh: dict[int, Upload] = {}
     problems: dict[int, BenchmarksError] = {}
     for index, upload in enumerate(uploads):
+        # Keys of this batch count too: one document may stand in it twice.
         if upload.key not in digests:
             digests[upload.key] = upload.digest
             fresh[index] = upload
@@ -199,6 +202,7 @@ def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:
         raise BatchRefusedError(problems | unclear)
     known |= _store(agent, drafts)
     if drafts:
+        # A hint that overtakes its commit would find an empty outbox.
         transaction.on_commit(tasks.wake)
     return [
         Submission(run.pk, run.key, run.status, repeated=index not in fresh)
@@ -239,6 +243,7 @@ def _named(
     lab: Lab, model: type[Named], names: Iterable[tuple[Study, str]]
 ) -> dict[tuple[int, str], Named]:
     """Return a study's sessions or co-runs by name, new ones stored."""
+    # Sorted: two uploads of the same new names then wait for each other in one order.
     wanted = sorted({(study.pk, name) for study, name in names if name})
     if not wanted:
         return {}
@@ -247,5 +252,6 @@ def _named(
         [model(lab=lab, study_id=pk, name=name) for pk, name in wanted],
         ignore_conflicts=True,
     )
+    # Rows that met a conflict come back without ids, so all are read.
     rows = manager.filter(study_id__in={pk for pk, _ in wanted})
     return {(row.study_id, row.name): row for row in rows}

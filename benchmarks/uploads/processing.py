@@ -64,11 +64,13 @@ def _claim(limit: int, older_than_s: float) -> list[list[int]]:
     now = timezone.now()
     due = OutboxItem.objects.filter(
         due_at__lte=now,
+        # Young work is left to the worker that its hint woke.
         created_at__lte=now - timedelta(seconds=older_than_s),
         quarantined_at=None,
     )
     items = list(due.select_for_update(skip_locked=True).order_by("due_at")[:limit])
     for item in items:
+        # A failed attempt sets its run aside itself; this one never came to an end.
         if item.attempts >= QUARANTINE_AFTER:
             killed = Sentence("It stopped its worker every time.")
             _quarantine(item.pk, item.error or killed)
@@ -99,6 +101,7 @@ def _process(run_ids: list[int]) -> int:
     except (OperationalError, InterfaceError):
         raise  # the database went away or chose a deadlock's victim: try again later
     except Exception as error:
+        # One run must not hold up the others: each is tried by itself.
         if len(run_ids) > 1:
             return sum(_process([run_id]) for run_id in run_ids)
         [run_id] = run_ids
@@ -123,11 +126,12 @@ def process_runs(uploads: Sequence[Run]) -> None:
     """
     read = {upload: read_upload(upload.output.text) for upload in uploads}
     known = [*uploads, *Run.objects.filter(source__in=uploads).order_by("pk")]
+    # Asked while the old samples still stand: cells that lose a run change as well.
     before = touched_cells(known)
     samples = store_runs(read, known)
     cases = store_cases(row for rows in samples.values() for row in rows)
-    # Before anything is written, and for old and new cells together: a run that is
-    # read again may leave one cell for another.
+    # Before a sample or a cell is written, and for old and new cells together: a run
+    # that is read again may leave one cell for another.
     lock_cases(
         {(key.lab_id, key.case_id) for key in before}
         | {
@@ -143,6 +147,7 @@ def process_runs(uploads: Sequence[Run]) -> None:
     touched = summarise_cells(before | touched_cells(samples))
     normalise(touched)
     _note_due_work(touched, [run.pk for run in samples])
+    # Last, for only now has every efficiency turned to another baseline.
     Cell.objects.filter(pk__in=[cell.pk for cell in touched], n=0).delete()
 
 

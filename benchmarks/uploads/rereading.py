@@ -73,6 +73,7 @@ def steps(reread: Reread) -> Iterator[Reread]:
 @transaction.atomic
 def step(reread_id: int, *, wait: bool = False) -> bool:
     """Read the next uploads again; False if somebody else has this reread in hand."""
+    # The command waits for its turn; the sweeper has other things to do.
     locked = Reread.objects.select_for_update(skip_locked=not wait)
     reread = locked.filter(pk=reread_id, finished_at=None).first()
     if reread is None:
@@ -96,6 +97,7 @@ def step(reread_id: int, *, wait: bool = False) -> bool:
 
 def _uploads(reread: Reread) -> QuerySet[Run]:
     """Return the uploads meant: those nobody recognised may be of any tool."""
+    # What still waits in the outbox will be read by today's parsers anyway.
     uploads = Run.objects.filter(source=None).filter(
         Q(outbox_item=None) | Q(outbox_item__quarantined_at__isnull=False)
     )
@@ -124,8 +126,10 @@ def _readings(uploads: Sequence[Run]) -> Readings:
 def _read_again(uploads: Sequence[Run]) -> list[dict[str, Any]]:
     """Process these uploads; one that fails is noted and does not stop the others."""
     try:
+        # A savepoint: what fails is undone, the other uploads of the step are not.
         with transaction.atomic():
             process_runs(uploads)
+            # A quarantined upload that can be read has no work left to be done.
             OutboxItem.objects.filter(run__in=uploads).delete()
             return []
     except (OperationalError, InterfaceError):

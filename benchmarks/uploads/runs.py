@@ -46,6 +46,7 @@ def runs_of_upload(run: Run) -> QuerySet[Run]:
 
 def samples_of(run: Run) -> QuerySet[Sample]:
     """Return a run's samples in the order they were measured, with their cases."""
+    # The lab is asked for because the primary key begins with it.
     samples = Sample.objects.filter(lab_id=run.lab_id, run=run)
     return samples.select_related("case").order_by("sequence")
 

@@ -28,6 +28,8 @@ SUMMARY_FIELDS = (
     "table",
 )
 STATED = ", ".join(f"run.facts->>'{name}'" for name in SETTING)
+# As numeric a double has 15 digits at most: the decimals it was printed with, not
+# those of its binary value.
 RUN_MEANS = f"""
     SELECT cell.id, {MEAN_IN_ORDER}, count(*),
            max(scale(trim_scale(sample.value::numeric))), run.started_at,
@@ -100,6 +102,7 @@ def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
     A cell whose runs are all gone has n = 0; the caller deletes it when nothing
     leans on it any more.
     """
+    # In the order of a CellKey, but with a number for `vms` that nobody stated.
     wanted = sorted(keys, key=lambda key: (*key[:5], key.vms or 0, key.slot, key.load))
     cells = _stored_cells(wanted)
     if missing := set(wanted) - cells.keys():
@@ -132,6 +135,7 @@ def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
 
 def _stored_cells(keys: Iterable[CellKey]) -> dict[CellKey, Cell]:
     wanted = set(keys)
+    # Some too many, dropped below: whole keys would take a condition each.
     near = Cell.objects.filter(
         case_id__in={key.case_id for key in wanted},
         study_id__in={key.study_id for key in wanted},
@@ -163,6 +167,7 @@ def _summary(runs: Sequence[RunMean]) -> dict[str, Any]:
         "session_id": sessions.pop() if len(sessions) == 1 else None,
         "clock": clocks.pop() if len(clocks) == 1 else SEVERAL_CLOCKS if clocks else "",
         # What every run states and all state alike.
+        # Not strict: a cell without runs has no settings.
         "setting": {
             name: values[0]
             for name, values in zip(SETTING, settings, strict=False)
