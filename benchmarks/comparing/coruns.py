@@ -1,7 +1,7 @@
 """What the virtual machines of a study did together: slots, sums, shares, curves.
 
-Each figure of method, section 5, is made as far as the cells carry it: a missing slot
-is not 0, and nothing is made of runs that no single figure describes.
+Each figure of `docs/method.md`, co-runs, is made as far as the cells carry it: a
+missing slot is not 0, and nothing is made of runs that no single figure describes.
 """
 
 from collections import defaultdict
@@ -191,6 +191,7 @@ def study_coruns(
     return StudyCoRuns(wanted, tuple(_curves(wanted, measured)))
 
 
+# Means in an order of their own, as in `MEAN_IN_ORDER`: sums differ without one.
 RUN_MEANS = f"""
     SELECT cell.id, coalesce(run.corun_id, -run.id),
            avg(sample.value ORDER BY run.id, sample.sequence)
@@ -239,6 +240,7 @@ class MeasuredCells:
             system__in={cell.system_id for cell in grouped},
             case__in={cell.case_id for cell in grouped},
         ).order_by("pk")
+        # In a dict the last of a key stays: the best.
         worst_first = sorted(alone, key=lambda cell: -ALONE.index(cell.slot))
         singles = {(cell.system_id, cell.case_id): cell for cell in worst_first}
 
@@ -473,6 +475,7 @@ def _ratio(
     if not total or not base or min(total, base) <= 0:
         return None
     with suppress(ValueError):  # beyond all rates
+        # The sum, or the mean, as if it were one slot: both formulas leave it as it is.
         return formula([total], base)
     return None
 
@@ -484,6 +487,8 @@ def _curves(
     curves: dict[tuple[int, int], list[CoRunSlots]] = defaultdict(list)
     for corun in coruns:
         slots = corun.of
+        # Where there is an index of fairness every slot is a rate: `consolidation`
+        # refuses others.
         is_rate = slots.case.better == "higher" and corun.figures.jain is not None
         if slots.scenario == PARALLEL and is_rate and len(slots.slots) == slots.vms:
             curves[slots.system.pk, slots.case.pk].append(slots)

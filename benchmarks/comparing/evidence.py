@@ -60,7 +60,6 @@ class CellSamples:
 
     @property
     def count(self) -> int:
-        """How many samples are here."""
         return sum(len(run.values) for run in self.runs)
 
     @property
@@ -104,6 +103,7 @@ def cell_samples(cell: Cell | None) -> CellSamples:
         return CellSamples()
     ordered = samples_of_cell(cell).order_by("run__started_at", "run_id", "sequence")
     rows = ordered.values_list("run_id", "run__session__name", "value")
+    # One more than is shown tells that there are more.
     samples = list(rows[: SAMPLES_SHOWN + 1])
     is_cut = len(samples) > SAMPLES_SHOWN
     grouped = groupby(samples[:SAMPLES_SHOWN], key=lambda row: (row[0], row[1]))
@@ -111,6 +111,7 @@ def cell_samples(cell: Cell | None) -> CellSamples:
         RunSamples(run_id, session or "", tuple(row[2] for row in members))
         for (run_id, session), members in grouped
     )
+    # The first sample left out is of the last run shown: that run is cut in two.
     if is_cut and len(runs) > 1 and samples[-1][0] == runs[-1].run_id:
         runs = runs[:-1]
     return CellSamples(runs, is_cut)
@@ -169,6 +170,7 @@ def evidence(
     else:
         stored = getattr(cell, "efficiency", None)
         wanted = {"pk": stored.baseline_id if stored else None}
+    # The whole study for one cell: its verdict is corrected for all others.
     verdicts = study_verdicts(study, reference.system if reference else None)
     row = comparison_row(cell, reference, verdicts.of(cell.pk))
 
@@ -201,6 +203,7 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
     """Return the first runs of a cell, each with the mean and number of its samples."""
     if cell is None:
         return []
+    # Samples that were cut lack whole runs: their means come from the database.
     if not samples.is_cut:
         runs = samples.runs[:RUNS_SHOWN]
         return [(run.run_id, run.mean, len(run.values)) for run in runs]
@@ -337,7 +340,6 @@ class PrintedValue:
 
     @property
     def system(self) -> System:
-        """On what it was measured."""
         return self.run.system
 
 

@@ -79,6 +79,7 @@ def complete(cases: Sequence[Responses]) -> tuple[int, ...]:
     sets = Counter(frozenset(case.observations) for case in cases if case.observations)
     if not sets:
         return ()
+    # The ids decide between equals: the order of the cases must not.
     systems = max(
         sets, key=lambda systems: (len(systems), sets[systems], sorted(systems))
     )
@@ -154,6 +155,7 @@ def _mean_side(sides: Sequence[Side]) -> Side:
     if n < 2:
         return Side(n)
     variances = math.fsum(side.log_m2 / (side.n - 1) for side in sides)
+    # So that m2 / (n - 1) is the variance of the mean: that of K cases, by K.
     return Side(n, (n - 1) * variances / len(sides) ** 2)
 
 
@@ -234,6 +236,7 @@ def study_effects(
     scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
     measured = []
     for row in comparison_rows(study, systems=menu.systems, filters=filters):
+        # `comparison_rows` does not ask who is looking; `cells` does.
         if row.id in scatter:
             m2, baseline_id, baseline_m2 = scatter[row.id]
             measured.append(

@@ -104,12 +104,10 @@ class Matrix:
 
     @property
     def stated(self) -> dict[str, str]:
-        """The setting as names and values."""
         return {fact.name: fact.value for fact in self.setting}
 
     @property
     def sent(self) -> tuple[Path, ...]:
-        """The paths alone, in their order."""
         return tuple(self.paths.values())
 
     @cached_property
@@ -192,6 +190,7 @@ def _metric(key: str, paths: Sequence[Path]) -> NetworkMetric:
     hosts: dict[str, str] = {}
     for path in paths:
         for end, host in zip(path.ends, path.hosts, strict=True):
+            # One path may state the host of a node that another leaves out.
             hosts[end] = hosts.get(end) or host
     # A host is a node of its own: it stands before its guests.
     nodes = sorted(

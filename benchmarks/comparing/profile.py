@@ -108,6 +108,8 @@ def _binned_pairs(viewer: Viewer) -> Any:
             highest=Max("efficiency__ratio"),
             doubted=Count("pk", filter=is_doubted),
         )
+        # `groupby` needs the rows of a group side by side, and a band's ends are its
+        # first and its last step.
         .order_by(*GROUP, "step")
     )
 
@@ -246,8 +248,10 @@ def _shares(
         [_number(log_variances.get(row.id) if row else None) for row in line]
         for line in table
     ]
+    # Places, not names: a case stands in several places under one name.
     labels = [str(column) for column in range(len(places))]
     shares = {}
+    # Not strict: systems that share no case have no mean at all.
     for system, mean, line in zip(
         systems, overall(ratios, noise, labels), table, strict=False
     ):

@@ -61,6 +61,9 @@ class Reference:
 
     def against(self, own: Mapping[str, Any], better: str) -> Against:
         """Set a cell's own values against this system's of the same circumstances."""
+        # `verdicts.AGAINST` decides the same in SQL, in this order. Stale and other
+        # session are known there only: they stand against the verdict, not against the
+        # ratio.
         if own["system_id"] == self.system.pk:
             return Against(State.REFERENCE)
         if better == "neither":
@@ -98,6 +101,7 @@ def comparison_rows(
     compared_systems = {system.pk: ComparedSystem.of(system) for system in systems}
     rows = []
     for values in measured:
+        # Not strict: behind these stand the values of `STORED`.
         own = dict(zip((*OWN, "shape"), values, strict=False))
         case, (*stored, doubts) = cases[own["case_id"]], values[len(OWN) + 1 :]
         if reference is not None:
@@ -105,6 +109,7 @@ def comparison_rows(
         elif stored[0]:
             against = Against(*(*stored, doubts or ""))
         else:
+            # The outer join found no efficiency: the cell is not processed yet.
             against = Against()
         judgement = verdicts.of(own["pk"]) if verdicts else None
         rows.append(

@@ -28,6 +28,7 @@ from benchmarks.viewer import Viewer
 LEAST_LEVELS: Final = 3
 WIDE: Final = 10
 """Levels that span less than this factor fit on a linear axis."""
+# Logarithms miss whole powers by their last digits.
 TINY: Final = 1e-9
 
 Scale = Literal["log2", "log10", "linear"]
@@ -188,6 +189,7 @@ def study_families(viewer: Viewer, study: Study) -> tuple[Family, ...]:
         for step in steps[case_id]:
             group = (step.family, *stated)
             groups[group][system_id][step.level] = pk
+            # Cells come by id: the case of the oldest says how parameters are spelled.
             firsts.setdefault(group, step)
     families = (_family(firsts[it], it[1:], cells) for it, cells in groups.items())
 
@@ -214,6 +216,7 @@ def _family(
         return None
     case = first.case
     # The key is part of addresses: the same family has the same one for ever.
+    # The spelling counts, blanks included: what is hashed must not change.
     identity = f"{first.family[:-1]}, {json.dumps(stated)}]"
     return Family(
         key=hashlib.sha256(identity.encode()).hexdigest()[:12],

@@ -164,9 +164,11 @@ def column_head(
         )
         return (
             platform if lead == PLATFORM else natural(_stated(row, lead)),
+            # Ratios are above 0: a system without one comes last in its group.
             -(ratios or {}).get(row.system.id, 0.0),
             platform,
             [natural(_stated(row, name)) for name in names],
+            # Systems that state the same keep one order, however the rows came.
             row.system.id,
         )
 
@@ -182,6 +184,8 @@ def column_head(
         for name in names
         if name not in varying
     }
+    # Where the native machine is silent, what all guests share is no constant of all:
+    # it is said of the guests.
     shared = [
         (Fact(name, next(filter(None, values))), all(values))
         for name, values in alike.items()
@@ -396,6 +400,7 @@ def _row_order(row: ComparisonRow) -> tuple[Any, ...]:
         row.case.id,
         row.vms or 0,
         natural(row.load),
+        # VM 2 before VM 10, sums after all VMs.
         (not row.slot.isdigit(), natural(row.slot)),
     )
 

@@ -148,6 +148,7 @@ def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
     )
     groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
     for row in seen.values_list(*names):
+        # Case, host and circumstances are the first nine.
         groups[row[:9]].append(row[9:])
     measured = []
     for (case_id, label, tool, host, host_id, *stated), rows in groups.items():
@@ -194,11 +195,13 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
         system__host_id=subject.host_id,
         **circumstances,
     )
+    # PostgreSQL takes null for the latest; runs without a date are the first to go.
     latest = runs.order_by(F("started_at").desc(nulls_last=True), "-pk")[:MOST_RUNS]
     means = list(
         samples.filter(run__in=latest.values("pk"))
         .values_list("run", "run__system", "run__study", "run__started_at")
         .annotate(mean=MeanInOrder())
+        # Ascending, PostgreSQL puts null last, as `TrendSeries` has undated runs.
         .order_by("run__started_at", "run")
     )
     older = runs.count() - len(means) if len(means) == MOST_RUNS else 0

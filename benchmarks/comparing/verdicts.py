@@ -23,6 +23,8 @@ from benchmarks.models import Case, Cell, Efficiency, Study, System
 from benchmarks.studies.flags import withheld_cells
 
 STATISTICS = ("n", "mean", "m2", "decimals")
+# What `array_send` gives: five integers (dimensions, nulls, type, length, first index),
+# then each number behind its own length in bytes. All big-endian.
 NUMBER = np.dtype([("length", ">i4"), ("value", ">f8")])
 ARRAY_HEAD_BYTES = 20
 DAY_S = 86_400
@@ -38,6 +40,7 @@ class VerdictMark(NamedTuple):
     is_flagged: bool
 
 
+# Made once: thousands of cells share these few.
 MARKS = {
     (int(verdict), flagged): VerdictMark(verdict.name.lower(), flagged)
     for verdict in Verdict
@@ -104,11 +107,15 @@ def _select(baseline: str, state: str) -> str:
         "(benchmark_case.better = 'higher')::int",
         f"COALESCE(({meters})::int, 0)",
     ]
+    # All as float8, so that one format reads every column; ids are exact up to 2^53.
     numbers = ["cell.id", "baseline.id", *flags, *sides]
     texts = [state, _doubts("cell"), _doubts("baseline")]
+    # NaN for null: the format has another width where an array holds nulls.
     arrays = (
         f"array_send(array_agg(COALESCE({each}::float8, 'NaN')))" for each in numbers
     )
+    # `string_agg` passes over nulls, and all later rows would move up by one: every
+    # text is one in every row (`concat_ws` gives an empty one).
     joined = (f"string_agg({each}, '{BETWEEN}')" for each in texts)
     return f"""
         SELECT {", ".join([*arrays, *joined])}
@@ -136,12 +143,15 @@ TOO_FAR = " OR ".join(
 OTHER_MACHINE = " OR ".join(
     f"cell.setting->>'{name}' <> baseline.setting->>'{name}'" for name in MACHINE_FACTS
 )
+# Null, and so never stale, where the chosen system is no native machine. The same holds
+# above for dates and facts that one side does not state.
 SAME_HOST = f"""(SELECT own.host_id = %(native_host)s
                  FROM {System._meta.db_table} AS own WHERE own.id = cell.system_id)"""
 STALE = f"({TOO_FAR} OR ({SAME_HOST} AND ({OTHER_MACHINE})))"
 
 OWN = _select(
     f"JOIN {Efficiency._meta.db_table} AS against ON against.cell_id = cell.id "
+    # LEFT: cells without a baseline are rows as well, with the reason why.
     f"LEFT JOIN {Cell._meta.db_table} AS baseline ON baseline.id = against.baseline_id",
     "against.state",
 )
@@ -173,6 +183,7 @@ def _columns(study: Study, reference: System | None) -> CellColumns | None:
     with connection.cursor() as cursor:
         cursor.execute(OWN if reference is None else AGAINST, named)
         row = cursor.fetchone()
+    # An aggregate over no cells is one row of nulls.
     if row[0] is None:
         return None
     # One-dimensional arrays of float8 without nulls, in PostgreSQL's binary format.
@@ -206,6 +217,7 @@ def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
     withheld = withheld_cells(study)
     doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
     sides = (columns.ids, columns.baseline_ids)
+    # A doubted baseline spoils the ratio as much as a doubted cell.
     flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
     gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
     gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
