@@ -58,7 +58,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return exits.INTERRUPTED
+    # An OSError, too: it has to stand before that.
     except BrokenPipeError:  # our reader had enough, as `head` has
+        # Python flushes stdout once more as it ends, and would complain on stderr.
         sys.stderr.close()
         return exits.DONE
     except OSError as error:  # a disk that is full, a folder that may not be written

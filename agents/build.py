@@ -56,6 +56,7 @@ def packed(files: Dict[str, bytes]) -> bytes:
         for name in sorted(files):
             entry = zipfile.ZipInfo(name, _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
+            # Unix, wherever it is built: ZipInfo writes down the builder's own system.
             entry.create_system = 3
             entry.external_attr = 0o644 << 16
             opened.writestr(entry, files[name])

@@ -33,6 +33,7 @@ def trusted() -> Any:
     Python reads the whole of them anew for every connection that is given none: 25 ms
     and a megabyte, which a daemon pays with each run that it sends.
     """
+    # A Python that was built without ssl still speaks to http:// servers.
     import ssl
 
     if not _CONTEXTS:
@@ -65,6 +66,7 @@ Document = Dict[str, Any]
 TIMEOUT_S = 60
 PATIENCE_S = 300  # how long an answer may be out of reach before we give up
 LONGEST_PAUSE_S = 15
+# Whatever Retry-After says: a proxy may ask for anything.
 MOST_WAIT_S = 3600.0
 # Well inside what the server takes in one piece (8 MiB unpacked, 10,000 lines).
 BATCH_LINES = 200
@@ -99,6 +101,7 @@ class _NoRedirections(urllib.request.HTTPRedirectHandler):
     """A redirected upload would arrive as an empty question, and with our token."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
+        # urllib then raises the 3xx as an HTTPError, which is a RefusedError here.
         return None
 
 
@@ -198,6 +201,7 @@ class Client:
         except urllib.error.HTTPError as error:
             raise _told_by(error) from None
         except (OSError, http.client.HTTPException) as error:
+            # A URLError hides the socket's own error, whose text is the useful one.
             reason = getattr(error, "reason", error)
             sentence = getattr(reason, "strerror", None) or str(reason)
             raise PassingError(sentence or type(error).__name__) from None
@@ -252,6 +256,7 @@ def _told_by(error: urllib.error.HTTPError) -> Exception:
 
 def _json_object(text: bytes) -> Document:
     try:
+        # A portal's page is no error here: whoever reads the answer misses our keys.
         answer = json.loads(text.decode())
     except ValueError:
         return {}

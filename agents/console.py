@@ -32,7 +32,7 @@ class Console:
             self.complain(text)
 
     def complain(self, text: str) -> None:
-        """Print a line that stays, even if only the necessary is to be sentence."""
+        """Print a line that stays, even where ``say`` is to be quiet."""
         self._clear()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
         sys.stderr.write(("" if self.is_terminal else stamp) + text + "\n")
@@ -47,6 +47,7 @@ class Console:
                 columns = os.get_terminal_size(sys.stderr.fileno()).columns
             except (OSError, ValueError):
                 columns = 80
+            # One column short: a full line wraps, and \r does not go back up.
             shown = text[: columns - 1]
             sys.stderr.write("\r" + shown.ljust(self._width))
             sys.stderr.flush()

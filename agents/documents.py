@@ -35,6 +35,7 @@ _PLATFORMS = {
     "gvisor": ("gVisor", "container"),
 }
 
+# utf-8-sig and utf-16 take the mark off; which end comes first is read from it.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -62,6 +63,7 @@ def decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
+        # Any bytes are Latin-1: nothing that a tool printed is lost.
         return content.decode("latin-1")
 
 

@@ -46,14 +46,17 @@ def write_durably(path: str, content: bytes, mode: int = 0o600) -> None:
     that a return from here outlives a crash of the machine.
     """
     beside = "%s.%d.part" % (path, os.getpid())  # two writers never share one
+    # Created with its mode: nobody else can read it, not even for a moment.
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            # The umask may have taken away more than was asked for.
             os.chmod(beside, mode)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
+    # Ctrl-C leaves no half of a file either.
     except BaseException:
         forget(beside)
         raise

@@ -92,6 +92,7 @@ def is_address(server: str) -> bool:
     """Whether this can be the address of a Virtlab server."""
     parts = urlsplit(server)
     try:
+        # urlsplit looks at the port only here, and raises if it is no number.
         is_port = parts.port is None or parts.port > 0
     except ValueError:
         return False

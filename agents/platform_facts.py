@@ -10,6 +10,8 @@ from agents.detection.evidence import gather_evidence
 from agents.detection.facts import gather_facts, stated
 from agents.detection.layers import Judgement, judge
 
+# Controls, line separators, marks of direction and halves of surrogates: the
+# server takes none of them (benchmarks/text.py).
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )

@@ -51,6 +51,7 @@ def ended(argv: List[str], patience_s: float, is_joined: bool = False) -> Ended:
         streams = program.communicate(timeout=patience_s)
     except subprocess.TimeoutExpired:
         program.kill()
+        # Without this it stays a zombie as long as we live.
         program.communicate()
         raise
     printed, complaint = ((text or b"").decode("utf-8", "replace") for text in streams)

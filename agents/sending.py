@@ -76,6 +76,7 @@ def pause_s(failures: int, asked_s: float) -> float:
     It doubles up to a minute; half of it is left to chance, so that the agents of a lab
     spread out. What the server asks for is the least.
     """
+    # 2.0 ** 1024 is an OverflowError, and a server can be away for days.
     grown_s = min(LONGEST_PAUSE_S, SHORTEST_PAUSE_S * 2.0 ** min(failures, 10))
     return max(asked_s, grown_s * random.uniform(0.5, 1))
 

@@ -100,6 +100,7 @@ class Spool:
 
     def retry(self, key: str) -> None:
         """Let a rejected run wait again."""
+        # The reason goes last: killed in between, it is one too many, not one too few.
         os.replace(self._rejected_path(key), self.path(key))
         flush_folder(self.folder)
         forget(self._reason_path(key))
@@ -134,6 +135,7 @@ class Spool:
 
 
 def _runs_in(folder: str) -> List[str]:
+    # Files that others put here are neither sent nor counted as runs.
     return [name for name in names_in(folder) if _WAITING.fullmatch(name)]
 
 

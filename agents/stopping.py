@@ -18,6 +18,7 @@ class Stop:
         self._listens = False
         self._waker, self.wakened = socket.socketpair()
         for each in (self._waker, self.wakened):
+            # The handler runs in the middle of anything: it must not wait for room.
             each.setblocking(False)
 
     def listen_to_signals(self) -> None:
@@ -38,6 +39,7 @@ class Stop:
     def wait(self, seconds: float) -> bool:
         """Wait so long, or until the wish; say whether there is one."""
         if not self.is_set and select.select([self.wakened], [], [], seconds)[0]:
+            # Any signal that Python handles writes here; unread, it wakes us for ever.
             self.wakened.recv(4096)
         return self.is_set
 

@@ -237,6 +237,7 @@ def kernel_facts(root: str = "/") -> Dict[str, Any]:
 
 def tuning(command_line: str) -> Optional[str]:
     """Return those of the kernel's parameters that can move a benchmark."""
+    # What stands behind ` -- ` is for init, not for the kernel.
     words = command_line.partition(" -- ")[0].split()
     return " ".join(word for word in words if re.fullmatch(_TUNING, word)) or None
 

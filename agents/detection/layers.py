@@ -283,6 +283,7 @@ def _by_group(evidence: Evidence) -> List[Finding]:
             if part in path:
                 return [Finding(layer, "Process 1 is in the group %s." % path)]
         is_main = controller in ("", "name=systemd")
+        # Without the bare `/`, with which every path begins.
         if is_main and path and not (path == "/" or path.startswith(OWN_GROUPS[1:])):
             return [Finding(_SOME_CONTAINER, "Process 1 is in the group %s." % path)]
     return []

@@ -63,6 +63,7 @@ def program_of(kernel: str, bits: int = 0) -> str:
             "for %s: apt install gcc libc6-dev"
             % (kernel, ", ".join(COMPILERS), machine_name(bits))
         )
+    # No system runs a program inside a zip: it is laid beside the compiled ones.
     folder = os.path.join(_store(), hashlib.sha256(prebuilt).hexdigest()[:16])
     program = os.path.join(folder, _file_name(kernel))
     if not os.path.isfile(program):
@@ -189,6 +190,7 @@ def studies_address(time_server: str) -> str:
 def free_bytes() -> int:
     """Return how much memory a kernel may take; 0 if the system does not tell."""
     known = memory_fields(text_of("/proc/meminfo") or "")
+    # Kernels before 3.14 do not estimate what is available.
     free = known.get("MemAvailable") or known.get("MemFree") or 0
     return int(free * _SHARE_OF_FREE_MEMORY)
 

@@ -77,6 +77,7 @@ def measure(
     warnings = unfitness(idle, before)
     first, silence = pass_gate(path)
     execution = execute(step.argv, step.limit_s, folder, is_enough)
+    # A server that did not answer before would cost time-outs again.
     last, later_silence = stamp_or_silence(path) if first else (None, "")
     clock: Dict[str, Any] = {"unknown": silence or later_silence}
     if first and last:
@@ -111,6 +112,7 @@ def look_around(root: str = "/") -> Surroundings:
     """Read /proc/stat, /proc/loadavg and /proc/meminfo."""
     # user nice system idle iowait irq softirq steal; guests' time is in user.
     lines = (text_of(os.path.join(root, "proc/stat")) or "").splitlines()
+    # With the blank: all CPUs together, not cpu0.
     counted = next((line for line in lines if line.startswith("cpu ")), "")
     ticks = [int(number) for number in counted.split()[1:9]]
     load = text_of(os.path.join(root, "proc/loadavg"))
@@ -131,6 +133,7 @@ def changes(before: Surroundings, after: Surroundings) -> Dict[str, Any]:
         spent = [late - early for early, late in zip(before.ticks, after.ticks)]
         whole = sum(spent)
         if whole > 0:
+            # Waiting for a disk (iowait) is no work of the CPU.
             measures["busy share"] = 1 - (spent[3] + spent[4]) / whole
             measures["steal share"] = spent[7] / whole
     return {name: value for name, value in measures.items() if value is not None}

@@ -106,6 +106,7 @@ def _awaited(
                     return False
         _kill(program)
         return True
+    # In a session of its own it hears no Ctrl-C: we have to end it.
     except BaseException:
         _kill(program)
         raise
@@ -122,6 +123,7 @@ def _kill(program: Any) -> None:
             program.kill()
         else:
             os.killpg(program.pid, signal.SIGKILL)
+    # It ended by itself meanwhile; it still has to be waited for.
     except ProcessLookupError:
         return
     finally:

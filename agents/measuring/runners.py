@@ -154,6 +154,7 @@ def _stress_ng(wishes: Wishes) -> List[Step]:
 
 
 def _hackbench(wishes: Wishes) -> List[Step]:
+    # It takes a number of messages and no time.
     argv = ["hackbench", "-g", str(max(1, wishes.threads)), "-l", "1000"]
     return [Step("hackbench", "process", argv, _FIXED_WORK_S)]
 
@@ -206,6 +207,7 @@ def _netperf(wishes: Wishes) -> List[Step]:
 def _httperf(wishes: Wishes) -> List[Step]:
     if not wishes.peer:
         raise UsageError("httperf needs a web server: --peer HOST")
+    # It takes no seconds either: so many connections at this rate last as long.
     connections = str(100 * wishes.seconds)
     argv = ["httperf", "--hog", "--server", wishes.peer, "--port", "80", "--uri", "/"]
     argv += ["--rate", "100", "--num-conns", connections, "--timeout", "5"]

@@ -3,9 +3,9 @@
 Every question to the server may be asked again.
 
 The server names the moment, by the time server's clock, when the last slot has
-arrived. Each slot maps it to its own
-clock by stamps, the last of them half a second before; they show, too, how fast that
-clock runs, so that one which lies starts in time all the same.
+arrived. Each slot maps it to its own clock by stamps, the last of them half a second
+before; they show, too, how fast that clock runs, so that one which lies starts in time
+all the same.
 """
 
 import hashlib
@@ -91,6 +91,7 @@ class Gate:
         stamp, silence = stamp_or_silence(path)
         stamp, moment_us = self._met(path, stamp)
         if moment_us is None or stamp is None:
+            # A slot alone is told no moment; its stamp has aged while it asked.
             return stamp_or_silence(path) if stamp else (None, silence)
         return wait_for(moment_us, stamp, path), ""
 
@@ -123,10 +124,12 @@ def wait_for(moment_us: int, stamp: Stamp, path: TimePath) -> Stamp:
         time.sleep(min(nap_us, left) / 1e6)
         stamp, nap_us = refreshed(stamp, path, 0) or stamp, STAMP_AGES_US
         pace = pace_of(first, stamp)
+    # Before the last sleep: a slot that is late must not start at all.
     late_us = -left_us(moment_us, stamp, pace)
     if late_us > MOST_LATE_US:
         raise MissedError("learnt of the start %.2f s after it" % (late_us / 1e6))
     time.sleep(max(0.0, (left_us(moment_us, stamp, pace) - SPIN_US) / 1e6))
+    # A sleep ends when the scheduler likes: the last milliseconds are spent awake.
     while left_us(moment_us, stamp, pace) > 0:
         pass
     return stamp
@@ -157,6 +160,7 @@ def refreshed(
     """Return a stamp that is not older than this, if one can be had."""
     if stamp is not None and monotonic_us() - stamp.local_monotonic_us < age_us:
         return stamp
+    # One exchange may be lost: an older stamp is still better than none.
     return stamp_or_silence(path)[0] or stamp
 
 
@@ -185,5 +189,6 @@ def window_of(clock: Dict[str, Any], began_us: int, local_us: int) -> Optional[W
         round(first["server_monotonic_us"] + after_us),
         round(first["server_monotonic_us"] + after_us + took_us),
         round(first["server_wall_us"] + after_us),
+        # Half a round trip, as in a stamp's offset, and the clocks' resolution.
         int(max(first["round_trip_us"], last["round_trip_us"]) // 2 + 1),
     )

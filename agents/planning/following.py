@@ -35,6 +35,7 @@ from agents.spool import Spool
 Part = Dict[str, Any]
 Report = Callable[[str], None]
 _RUN = ("scenario", "vms", "slot", "load", "corun", "session")
+# It holds whole outputs, so it may be longer than other small files.
 MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -73,6 +74,7 @@ class Keeping:
         text = text_of(self.path, MOST_BYTES)
         try:
             return Held(**json.loads(text)) if text else None
+        # A TypeError: another version of the agent wrote other fields.
         except (ValueError, TypeError):
             return None
 
@@ -221,6 +223,7 @@ def _document(
     this = Round(part["repetition"], part["repetitions"], part["sequence"] - 1)
     document = document_of(this, step, 0, measured, job)
     if window:
+        # By the time server's wall clock: the guest's may be hours off.
         seconds, rest = divmod(window.began_wall_us, 1000000)
         text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
         document["started_at"] = "%s.%06dZ" % (text, rest)
@@ -235,6 +238,8 @@ def _load(part: Part, step: Step, slot: Slot, gate: Gate) -> Held:
 
     first = measure(step, slot.path, pass_gate=gate, is_enough=is_enough)
     window, rounds, execution = _window(first), 1, first.execution
+    # Asked before the problem is looked at: a program that was told to stop was
+    # killed, which is no failure.
     while not is_enough():
         if execution.problem:
             return _ended(part, "failed", reason=failure_of(step, first)[:2000])
@@ -242,6 +247,7 @@ def _load(part: Part, step: Step, slot: Slot, gate: Gate) -> Held:
         rounds += 1
     last, _ = stamp_or_silence(slot.path)
     if window and last:
+        # The load lasted for all rounds, the window of the first knows one.
         window = window._replace(ended_us=last.server_monotonic_us)
     return _ended(part, "done", window, rounds=rounds)
 

@@ -68,6 +68,7 @@ class Journal:
 
     def add(self, reading: Reading) -> None:
         """Write a reading; from here on it is not lost."""
+        # Six digits are a microjoule, the unit that RAPL counts in.
         values = [round(each, 6) for each in reading.values]
         self._write([reading.moment_us, *values])
         self.samples += 1

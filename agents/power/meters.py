@@ -164,6 +164,7 @@ class Rapl(Source):
 def zones_of(folder: str) -> List[Zone]:
     """Return the zones below a folder; one that is there twice (mmio) counts once."""
     by_name: Dict[str, Zone] = {}
+    # mmio last: it shows the same counters again, and the first of a name stays.
     for entry in sorted(names_in(folder), key=lambda each: ("mmio" in each, each)):
         path = os.path.join(folder, entry)
         if _ZONE.fullmatch(entry) and os.path.exists(os.path.join(path, "energy_uj")):

@@ -44,6 +44,7 @@ class Companion:
         """Return the stamps taken since the last time this was asked."""
         taken = []
         while self._stamps:
+            # The other thread may append meanwhile: taken one by one, none is lost.
             taken.append(self._stamps.pop(0))
         return taken
 
@@ -51,6 +52,7 @@ class Companion:
         """End the thread, if it can be ended, and take a last stamp."""
         self._stop.set()
         self._thread.join(PATIENCE_S)
+        # One that hangs still uses these sockets; it ends with the process.
         if not self._thread.is_alive():
             self._stop.close()
             self._stamp()

@@ -103,6 +103,7 @@ def _rows(text: str) -> Iterator[Tuple[int, int, Optional[float]]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
+        # A comma separates only where nothing else does: it may be in the decimals.
         separator = next((sign for sign in ";\t" if sign in line), ",")
         cells = [cell.strip(' "\t') for cell in line.split(separator)]
         if _DATE.match(cells[0]):

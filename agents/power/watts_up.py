@@ -19,6 +19,7 @@ from agents.timing.clocks import monotonic_us
 DEVICE = "/dev/ttyUSB0"
 PATIENCE_S = 3.0
 FIRST_PATIENCE_S = 8.0
+# L,W: log; three arguments: E sends it over the line, one is reserved, each 1 s.
 LOG_EACH_SECOND = b"#L,W,3,E,,1;"
 STOP_LOGGING = b"#L,R,0;"
 GAIN_ERROR = 0.015

@@ -175,6 +175,7 @@ def _over_http(parts: Any, patience_s: float) -> Asking:
             times = (int(answer["wall_us"]), int(answer["monotonic_us"]))
             return ServerTime(str(answer["clock"]), *times)
         except (http.client.HTTPException, KeyError, TypeError, ValueError):
+            # The rest of this answer must not be read as the next one.
             connection.close()
             return None
 
