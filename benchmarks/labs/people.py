@@ -105,6 +105,7 @@ def check_authority(*, lab: Lab, by: User, roles: tuple[str, ...]) -> None:
 
 def _locked_place(lab: Lab, member: User) -> Membership:
     """Return the place, with all of the lab's locked: the last two cannot both go."""
+    # Locked in one order, or two changes at once could stop each other.
     list(Membership.objects.select_for_update().filter(lab=lab).order_by("pk"))
     place = Membership.objects.filter(lab=lab, user=member).first()
     if place is None:
@@ -172,8 +173,10 @@ def find_invitation(shown: str) -> Invitation:
     """Return the open invitation behind a link, or raise InvitationError."""
     prefix, _, secret = shown.partition("_")
     known = Invitation.objects.select_related("lab")
+    # A NUL character would be an error in the database.
     is_prefix = prefix.isascii() and prefix.isalnum()
     found = known.filter(prefix=prefix).first() if is_prefix else None
+    # Compared in any case: an unknown prefix must not be answered sooner.
     matches = fits(secret, found.digest if found else digest(""))
     if found is None or not matches or not found.is_open():
         raise InvitationError(OVER)

@@ -59,6 +59,7 @@ def _added(key: str, number: int) -> tuple[int, int]:
     """Return what a counter is after adding, and for how many seconds it holds."""
     steps = connection().pipeline()
     steps.incrby(key, number)
+    # Only where it has no end yet: a window does not grow with further attempts.
     steps.expire(key, WINDOW_S, nx=True)
     steps.ttl(key)
     count, _, left_s = steps.execute()
@@ -66,4 +67,5 @@ def _added(key: str, number: int) -> tuple[int, int]:
 
 
 def _key(*parts: str) -> str:
+    # A digest, so that Redis tells no names and addresses.
     return f"attempts:{sha256(chr(0).join(parts).encode()).hexdigest()}"

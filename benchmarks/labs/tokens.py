@@ -31,6 +31,7 @@ def new_secret() -> str:
 
 def digest(secret: str) -> str:
     """Return what is stored of a secret."""
+    # A shown secret may hold half a surrogate pair, which UTF-8 refuses.
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
@@ -73,10 +74,12 @@ def authenticate(shown: str) -> Token:
     brand, _, rest = shown.partition("_")
     prefix, _, secret = rest.partition("_")
     token = _token_with(prefix)
+    # Compared in any case: an unknown prefix must not be answered sooner.
     matches = fits(secret, token.digest if token else digest(""))
     if brand != "vl" or token is None or not matches or not token.is_valid():
         raise WrongTokenError
     now = timezone.now()
+    # Agents ask every second or two: not every request is worth a write.
     fresh = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
     Token.objects.filter(fresh, pk=token.pk).update(last_used_at=now)
     return token
@@ -131,6 +134,7 @@ def revoke_token(*, token: Token, person: User | None = None) -> None:
 
 
 def _token_with(prefix: str) -> Token | None:
+    # A NUL character would be an error in the database.
     if not (prefix.isascii() and prefix.isalnum()):
         return None
     return Token.objects.filter(prefix=prefix).select_related("agent__lab").first()

@@ -112,10 +112,12 @@ class Cell(models.Model):
                     "slot",
                     "load",
                 ],
+                # `vms` is null where nobody stated it: that, too, is one cell.
                 nulls_distinct=False,
                 name="cell_is_summarised_once",
             )
         ]
+        # Baselines, and what leans on them, are looked for within a lab's case.
         indexes = [models.Index(fields=["lab", "case"], name="cell_by_lab_and_case")]
 
     def __str__(self) -> str:

@@ -91,6 +91,7 @@ class PlanSlot(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["plan", "system", "name"],
+                # A free slot has no name.
                 condition=~models.Q(name=""),
                 name="guest_has_one_slot_of_a_system",
             ),

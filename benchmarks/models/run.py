@@ -113,6 +113,7 @@ class Sample(models.Model):
     """
 
     pk = models.CompositePrimaryKey("lab_id", "run_id", "sequence")
+    # The primary key begins with it.
     lab = models.ForeignKey(Lab, models.CASCADE, related_name="+", db_index=False)
     run = models.ForeignKey(Run, models.CASCADE, related_name="samples")
     sequence = models.PositiveIntegerField()
@@ -132,13 +133,15 @@ MEAN_IN_ORDER = "avg(sample.value ORDER BY sample.sequence)"
 class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
     """The same for a query set of samples."""
 
+    # Avg's own template leaves out the order.
     template = "%(function)s(%(distinct)s%(expressions)s %(order_by)s)"
 
     def __init__(self) -> None:
         super().__init__("value", order_by="sequence")
 
 
-# Every sample of every cell; what it is joined for stands around it.
+# Every sample of every cell; what it is joined for stands around it. `vms` may be null
+# on both sides; the lab is named because the key of a sample begins with it.
 CELL_SAMPLES = f"""
     FROM {Cell._meta.db_table} AS cell
     JOIN {Run._meta.db_table} AS run
@@ -200,6 +203,7 @@ class Reread(models.Model):
     failures = models.JSONField(default=list)
 
     class Meta:
+        # The sweeper asks every second, and nearly all are finished.
         indexes = [
             models.Index(
                 fields=["id"],

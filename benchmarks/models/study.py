@@ -97,6 +97,7 @@ class SystemQuerySet(models.QuerySet["System"]):
     """Systems, scoped: a lab's own, and those a visible study measured."""
 
     def visible_to(self, viewer: Viewer) -> "SystemQuerySet":
+        # Here, for cell.py imports this module.
         from benchmarks.models.cell import Cell
 
         measured = Cell.objects.filter(

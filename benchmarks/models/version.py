@@ -74,6 +74,7 @@ class Version(models.Model):
     @property
     def level(self) -> str:
         """Its level: a lab's becomes verified when a reviewer of another lab signs."""
+        # Not exists(): lists have fetched the signatures already.
         is_signed = self.judged == "lab" and bool(self.signatures.all())
         return "verified" if is_signed else self.judged
 

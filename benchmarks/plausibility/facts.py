@@ -325,6 +325,7 @@ def precision(values: Iterable[float], decimals: int | None = None) -> Precision
         most_decimals = max(most_decimals, -int(exponent))
         most_digits = max(most_digits, len(digits))
     if decimals is not None and decimals > most_decimals:
+        # Lost zeros are digits, too: 12.50 shows four.
         most_digits += decimals - most_decimals
         most_decimals = decimals
     return Precision(most_decimals, most_digits)

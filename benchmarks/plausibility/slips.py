@@ -56,6 +56,7 @@ are worse 2.5 of their standard deviations, but never so far that all is near on
 TIMES: Final = frozenset({"s", "ms", "us", "ns", "min", "h", "J", "Wh", "kWh"})
 MOVED: Final = math.log(2)
 """A cell twice as far as its other runs has moved: no scatter does that."""
+# A cell's means are summed by PostgreSQL, those of the starts here.
 SAME: Final = 1e-9
 FEWEST: Final = 3
 NEAREST: Final = 0.05
@@ -118,6 +119,7 @@ class Starts:
                 if other.id != cell.id and not other.is_extreme:
                     read = self._read[other.id]
                     others = [mean for run, mean in read.items() if run != start]
+                    # Beside one other start nothing tells which of the two moved.
                     middle = median(others) if len(others) > 1 else 0.0
                     known = read[start] > 0 and middle > 0
                     yield other, math.log(read[start] / middle) if known else 0.0
@@ -177,6 +179,7 @@ def runs_off(cell: CellFact, starts: Starts) -> Iterator[Doubt]:
         and (factor := nearest_factor(cell, distance, near[run]))
     }
     for run, factor in slips.items():
+        # Another run as far off by no factor of a unit: the cell takes several speeds.
         by_itself = any(
             abs(distance) >= max(comparable(off[run]), inner)
             for other, distance in enumerate(off)

@@ -112,6 +112,7 @@ def residuals(logs: Floats) -> Floats:
             distances = logs[:, [column]] - logs[:, others]
             off = nanmedian(distances - _shift_elsewhere(distances), axis=1)
             if len(logs) == 2:
+                # Off in the row as it stands as well, by half as much at least.
                 bare = nanmedian(distances, axis=1)
                 off = np.where(bare * off >= off**2 / 2, off, 0.0)
             result[:, column] = off
@@ -142,6 +143,7 @@ def spread_without(logs: Floats, off: Floats, cell: TablePlace, floor: float) ->
     known = np.abs(off[~np.isnan(off)])
     if not known.size:
         return floor
+    # 90 % of normal values lie within 1.645 standard deviations.
     tail = float(np.quantile(known, 1 if len(logs) == 2 else 0.9)) / 1.645
     return max(floor, NORMAL * float(np.median(known)), tail)
 

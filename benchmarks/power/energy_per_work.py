@@ -165,6 +165,7 @@ def _run_powers(study: Study) -> Mapping[int, RunPower]:
         name = str(run.facts.get("meter") or f"{run.tool} of {study.pk}")
         gain_error = GAIN_ERROR if run.tool == "watts-up" else None
         meter = MeterFacts(name, gain_error, run.tool == "rapl")
+        # The power of several runs belongs to none of them.
         if reading.mean_w and len(reading.work.runs) == 1:
             powers[reading.work.runs[0].pk] = RunPower(reading.mean_w, meter)
     hosts = System.objects.filter(cells__study=study).values("host")
@@ -172,6 +173,7 @@ def _run_powers(study: Study) -> Mapping[int, RunPower]:
         run__system__host__in=hosts, together=1, mean_w__gt=0
     ).select_related("meter")
     covered = [row for row in rows if row.is_covered]
+    # The last row stays: the wall after the processor's counter, the oldest of each.
     for row in sorted(covered, key=lambda row: (not row.meter.is_cpu_only, -row.pk)):
         powers[row.run_id] = RunPower(row.mean_w or 0.0, row.meter.facts)
     return powers
@@ -252,6 +254,7 @@ def energy_row(
     )
     if energy is None:
         return replace(row, shown=nothing)
+    # Where a speed has no single figure, energy per work has none either.
     is_one_figure = not (speed.doubts or speed.baseline_doubts)
     ratio, state = (energy.ratio if is_one_figure else None), speed.state
     if state not in (State.NATIVE, State.REFERENCE):
@@ -263,6 +266,7 @@ def energy_row(
         n=len(energy.costs),
         baseline_value=None if speed.baseline_doubts else energy.base,
         baseline_n=energy.base_n or None,
+        # Less energy is better: turned round, it reads like any efficiency.
         efficiency=1 / ratio.ratio if ratio else None,
         judgement=energy.judgement,
         state=state,

@@ -49,6 +49,7 @@ def _integrate_noted(host_id: int) -> bool:
     notes = list(DueEnergy.objects.filter(host=host_id).select_for_update())
     if not notes:
         return False
+    # Only these: notes that come meanwhile are for the next time.
     DueEnergy.objects.filter(pk__in=[note.pk for note in notes]).delete()
     fresh = _store_windows(host_id)
     # Of these an energy may be stored from when it was still known when they ran.
@@ -104,6 +105,7 @@ def _with_overlapping(host_id: int, rows: Sequence[RunWindow]) -> list[RunWindow
 
 
 def _span(row: RunWindow) -> Span:
+    # Every query here leaves out the windows that nobody knows.
     assert row.begin_at is not None
     assert row.end_at is not None
     return (row.begin_at.timestamp(), row.end_at.timestamp())
@@ -256,6 +258,7 @@ def run_energies(study: Study) -> tuple[MeteredWork, ...]:
     groups: dict[tuple[int, int], list[RunEnergy]] = defaultdict(list)
     for row in rows:
         groups[row.lead_id, row.meter_id].append(row)
+    # Each member's row holds the energy of all, so any of them will do.
     return tuple(
         MeteredWork(tuple(row.run for row in members), members[0])
         for members in groups.values()

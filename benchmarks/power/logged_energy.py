@@ -156,6 +156,7 @@ def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
             w.operations_per_joule if w else None for w in done
         ),
         energy_delay_js=known_mean(w.energy_delay_js if w else None for w in done),
+        # J per operation only where every run counted: the two cannot be compared.
         per_work=tuple(known if known and len(known) == len(measured) else joules),
     )
 
@@ -258,6 +259,7 @@ def _text(run: Run) -> str:
         raise ParseError(
             Sentence("The log is too long to be drawn; its summary stands above.")
         )
+    # Ends lines where the reader does, or its line numbers would not fit.
     plain = output.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return "\n".join(plain[(run.first_line or 1) - 1 : run.last_line]) + "\n"
 
@@ -326,6 +328,7 @@ def work_power(work: MeteredWork) -> MeteredRun | None:
     first = float(shown.starts_s[0])
     # Of a counter the middle of each step.
     times, watts = (shown.starts_s + shown.ends_s) / 2, shown.first_w
+    # Power is linear between two samples, so the end of the last step is drawn too.
     if not shown.is_counted:
         times = np.append(shown.starts_s, shown.ends_s[-1])
         watts = np.append(shown.first_w, shown.last_w[-1])
@@ -339,6 +342,7 @@ def work_power(work: MeteredWork) -> MeteredRun | None:
         windows=(
             replace(
                 seen,
+                # Of less than 90 % of the window no energy is told.
                 per_work=seen.per_work if is_covered else None,
                 above_idle_j=stored.above_idle_j,
             ),

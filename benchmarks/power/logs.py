@@ -99,6 +99,7 @@ def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | N
     total = first.get("total") or channels
     # The columns of a sample that make up the machine's power.
     columns = [n for n, name in enumerate(channels, start=1) if name in total]
+    # By moment: pieces may arrive in any order.
     amounts = {
         sample[0]: sum(sample[column] for column in columns)
         for document in documents
@@ -198,6 +199,7 @@ def _set_on_the_clock(chunk: PowerChunk, document: dict[str, Any]) -> None:
             host_id=chunk.meter.host_id, begin_at=piece.first_at, end_at=piece.last_at
         )
     PowerChunk.objects.bulk_update(waiting, ["first_at", "last_at"])
+    # `waiting` held this row as another object.
     chunk.refresh_from_db(fields=["first_at", "last_at"])
 
 

@@ -157,6 +157,7 @@ def _readings(
     for sample in samples:
         by_metric[sample.case.metric].append(sample)
     times = [sample.value for sample in by_metric[METER_TIME]]
+    # Its facts alone: the samples of a meter are no times of work.
     seconds = max(times, default=None) or took_s(meter, ())
     for energy in by_metric[ENERGY]:
         mean_w = energy.value / seconds if seconds else None

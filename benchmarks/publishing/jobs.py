@@ -26,6 +26,7 @@ UNHELD = timedelta(seconds=2)
 """How long a maker may need between beginning its work and being seen to hold it."""
 
 _KEY = "hashtextextended(%s, 0)"
+# PostgreSQL shows a lock of one 64-bit key as two halves, with an objsubid of 1.
 _HELD = f"""
     SELECT EXISTS (
         SELECT FROM pg_locks
@@ -42,6 +43,7 @@ _HELD = f"""
 def held(work: type[Model], pk: int) -> Iterator[bool]:
     """Take a piece of work in hand until the block ends; False if somebody else has."""
     name = _name(work, pk)
+    # The session's lock, not a transaction's: the work commits along the way.
     is_mine = bool(_asked(f"SELECT pg_try_advisory_lock({_KEY})", name))
     try:
         yield is_mine
@@ -54,6 +56,7 @@ def held(work: type[Model], pk: int) -> Iterator[bool]:
 def begin(work: type[M], pk: int, **news: Any) -> M | None:
     """Begin with what waits; None where somebody has, or it is over."""
     waiting = work._default_manager.filter(pk=pk, stage=Job.Stage.WAITING)
+    # One UPDATE decides: of two workers with the same hint, one changes no row.
     if not waiting.update(**news, stage=Job.Stage.COLLECTING, seen_at=timezone.now()):
         return None
     return work._default_manager.select_related("study__lab", "person").get(pk=pk)

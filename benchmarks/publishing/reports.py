@@ -48,6 +48,7 @@ def revive(report: Report) -> bool:
     """Note that a report has lost its maker; False where it has one, or is done."""
     if not is_lost(report, UNTAKEN):
         return False
+    # As it was read: of two readers who wait, one revives it.
     as_seen = Report.objects.filter(
         pk=report.pk, stage=report.stage, seen_at=report.seen_at
     )

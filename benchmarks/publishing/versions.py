@@ -36,11 +36,13 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
     not wait for a typesetter. Raises VersionError where the study has runs that
     wait, or is not what it was when somebody asked for this.
     """
+    # Here to spare the work, and again below: uploads go on while files are written.
     _check_unchanged(job)
     check_settled(job.study)
     # A version with its address and number; it is stored with its files.
     study, person = job.study, job.person
     judged = study_assessment(study)
+    # Nobody else takes this number: a study has one unfinished job at most.
     others = Version.objects.filter(study=study)
     latest = others.aggregate(latest=Max("number"))["latest"] or 0
     version = Version(
@@ -64,6 +66,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         locked = PublishingJob.objects.select_for_update().get(pk=job.pk)
         if not locked.is_unfinished or locked.attempts != job.attempts:
             raise VersionError(Sentence("Another worker has taken it over meanwhile."))
+        # A run that is stored refers to this row and waits for the commit.
         Study.objects.select_for_update().get(pk=job.study_id)
         _check_unchanged(job)
         kept = [
@@ -77,6 +80,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
             for form, content in files.items()
         ]
         version.digest = digest_of({each.form: each.digest for each in kept})
+        # Its id is drawn already: without force Django would try an UPDATE first.
         version.save(force_insert=True)
         VersionFile.objects.bulk_create(kept)
         news = {"stage": PublishingJob.Stage.DONE, "version": version}

@@ -29,6 +29,7 @@ LOOKED_AT = 1000
 SHAPE_FIELDS = ("shape", "shape_codes", "shaped_at", "clock_trust")
 
 # Run means where there are enough runs, else the iterations of the few there are.
+# PostgreSQL gathers only arrays of one length, so iterations travel as text.
 SERIES = f"""
     SELECT id, CASE WHEN count(*) >= {MIN_RUNS}
                     THEN (array_agg(mean ORDER BY place))[1:{LOOKED_AT}]
@@ -110,6 +111,7 @@ def check_study(study: Study) -> None:
         ],
         update_conflicts=True,
         unique_fields=["study", "fingerprint"],
+        # Not the status: a doubt that comes back keeps what was decided about it.
         update_fields=["severity", "sentence", "evidence", "subjects", "gone_at"],
     )
     _link(study, findings)
@@ -126,6 +128,7 @@ def shape_cells(study: Study) -> None:
     for cell in cells.values():
         cell.clock_trust = trust.get(cell.pk, "")
         values = series.get(cell.pk, ())
+        # What was looked at, not when: a run may be added meanwhile.
         cell.shaped_at = cell.updated_at
         cell.shape, cell.shape_codes = None, ""
         if len(values) >= MIN_RUNS:
@@ -146,6 +149,7 @@ def shape_cells(study: Study) -> None:
                 "first_run_p": shape.first_run_p,
                 "outliers": list(shape.outliers),
             }
+    # These fields alone: a worker may summarise the same cells meanwhile.
     Cell.objects.bulk_update(cells.values(), SHAPE_FIELDS, batch_size=500)
 
 

@@ -70,6 +70,7 @@ READ = (
     (Flag.cells.through._meta.db_table, "id", f"flag_id IN ({_FLAGS})"),
     (Decision._meta.db_table, "id", f"flag_id IN ({_FLAGS})"),
 )
+# Combined by xor, for the rows of a query come in any order.
 _MARK = "hashtidextended(ctid, hashint8extended({key}, xmin::text::bigint))"
 _MARKS = f"count(*), ':', bit_xor({_MARK})"
 _VERSION = "SELECT concat_ws('-', {})".format(

@@ -77,6 +77,7 @@ def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
             "baseline_mean": baseline.mean,
             "baseline_n": baseline.n,
             "baseline_variance": baseline.m2 / (baseline.n - 1) if several else None,
+            # Against a reference system it is no efficiency: no rule takes it for one.
             "efficiency": efficiency.ratio if is_native else None,
         }
     return CellFact(

@@ -80,6 +80,7 @@ def register_system(*, lab: Lab, description: dict[str, Any]) -> tuple[System, b
     """Store a system under test, or find the one with the same fingerprint."""
     hosts = hosts_by_slug(lab, [description["host"]])
     wanted = describe_system(lab, hosts, description)
+    # Asked first: afterwards nothing tells who stored the row.
     known = set(
         System.objects.filter(lab=lab, fingerprint=wanted.fingerprint).values_list("pk")
     )

@@ -47,6 +47,7 @@ class Command(BaseCommand):
             verbosity=0,
             ignore_patterns=settings.STATICFILES_LEFT_OUT,
         )
+        # Last, so that a collection that was cut off is done again.
         stamp.write_text(digest)
 
     def _write_secrets(self, secrets: FirstSecrets) -> None:
@@ -58,6 +59,7 @@ class Command(BaseCommand):
     def _write(self, name: str, text: str) -> None:
         """Write a file that only its owner can read, from the first byte on."""
         path = settings.VAR / name
+        # An older file would keep its mode, whoever may read it.
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:

@@ -54,6 +54,7 @@ class Command(BaseCommand):
             tasks.send_forgotten_publishing_jobs()
         except DatabaseError as error:
             logger.warning("The database does not answer: %s", error)
+            # A broken connection would fail every later look.
             connection.close()
             return False
         if finished:
@@ -70,9 +71,11 @@ def stop_signals() -> Iterator[socket.socket]:
     """
     stopped, wakes = socket.socketpair()
     with stopped, wakes:
+        # Python takes no blocking socket as the fd to wake up.
         wakes.setblocking(False)
         signal.set_wakeup_fd(wakes.fileno())
         numbers = (signal.SIGTERM, signal.SIGINT)
+        # They do nothing: the fd tells of the signal, and the default would end us.
         before = [signal.signal(number, lambda *_: None) for number in numbers]
         try:
             yield stopped

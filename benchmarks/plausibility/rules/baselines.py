@@ -59,6 +59,7 @@ def baselines_disagree(study: StudyFacts) -> Iterator[Doubt]:
     for cell in (*study.cells, *study.others):
         # A path is of two machines and the wire between them, not of this one.
         if cell.is_native and cell.scenario not in PATHS and cell.mean > 0:
+            # Study and system are left out of the column: these are what is compared.
             machine = (cell.host, cell.guest_os, cell.guest_bits, *cell.column[2:])
             systems = natives.setdefault((*machine, *cell.kind), {})
             systems.setdefault((cell.study, cell.system), {})[cell.case] = cell
@@ -99,6 +100,7 @@ def _disagreement(
             off=abs(math.expm1(off)),
             other=where,
         ),
+        # The other study's cells are evidence; it has flags of its own.
         [cell for cell in members if cell.study == study.id],
         off_percent=round(100 * math.expm1(off), 3),
         other_system=str(native.system),

@@ -54,6 +54,7 @@ def client_busy_loop(study: StudyFacts) -> Iterator[Doubt]:
 
 
 THINKING: Final = 0.95
+# Bounded: parameters hold any text, and too many digits are inf or a ValueError.
 _SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 
 
@@ -77,6 +78,7 @@ def client_think_time(study: StudyFacts) -> Iterator[Doubt]:
                 sessions, calls, think_s = map(float, wsess.groups())
                 pauses_s = sessions * (calls - 1) * think_s
                 took_s = readings["test duration"]
+                # More pauses than time: the sessions did not come one after the other.
                 if pauses_s and THINKING * took_s <= pauses_s <= took_s:
                     thinking[run.system].append((run, pauses_s, took_s))
     for members in thinking.values():

@@ -47,6 +47,7 @@ def common_factor(
     middle = median(logs)
     spread = NORMAL * median(abs(log - middle) for log in logs)
     noise = math.sqrt(sum(error**2 for error in errors) / len(errors))
+    # A median's standard error is sqrt(pi / 2) times that of a mean.
     error = math.sqrt(math.pi / 2) * noise / math.sqrt(len(logs))
     ahead = sum(log > 0 for log in logs)
     least = max(LEAST.get(len(logs), ENOUGH), CLEARLY * error)
@@ -77,6 +78,7 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
     """
     columns: dict[ColumnKey, list[CellFact]] = defaultdict(list)
     for cell in study.cells:
+        # Several slots together may be ahead of one machine without any slow clock.
         alone = cell.slot not in {"sum", "mean"}
         if alone and not cell.is_native and study.baseline(cell) and cell.mean > 0:
             columns[cell.column].append(cell)

@@ -137,6 +137,7 @@ def _copies(
     lines: Lines, own: Set[object], study: StudyFacts
 ) -> Iterator[tuple[list[Pair], int]]:
     """Pairs of lines, one of them in ``own``, with more equal cells than chance has."""
+    # Pairs of own lines, and of own lines with the others.
     tried = len(own) * (2 * len(lines) - len(own) - 1) / 2
     bound = math.log(max(FEWEST, tried) / CHANCE)
     for one, other in _sharing(lines, own):

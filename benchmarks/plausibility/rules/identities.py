@@ -32,6 +32,7 @@ RELATIONS: Final[Mapping[str, Sentence]] = {
     "<=": Sentence("but at most"),
     ">=": Sentence("but at least"),
 }
+# Bounded: parameters hold any text, and too many digits are inf or a ValueError.
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,9})?) ?([kKMGT]?i?B)", re.ASCII)
 _WHOLE: Final = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 

@@ -130,6 +130,7 @@ def _columns_off(table: Table) -> Iterator[Doubt]:
 
 def _cells_off(table: Table, off: Floats, study: StudyFacts) -> Iterator[Doubt]:
     sample = next(cell for row in table.cells for cell in row if cell)
+    # Cell and prediction both scatter, so their distance does by sqrt(2) as much.
     floor = math.sqrt(2) * study.noise.of_kind(sample)
     # With two rows and few systems, a network or disk that is slow in one direction
     # only looks like a slip.
