@@ -80,7 +80,7 @@ test-pythons: dev ## run what needs no server and no browser with every Python o
 	@$(IN) -m tests.pythons run $(PURE) $(SEVERAL) $(ARGS)
 
 .PHONY: test-proofs
-test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed freezers; two products
+test-proofs: dev browser ## run the longer proofs: axe, keyboard and zoom on every page; plans; killed publishers; two products
 	$(PYTEST) -m proof tests/dashboard/access tests/product $(ARGS)
 
 # Debian: apt-get install --no-install-recommends texlive-latex-extra texlive-science \

@@ -1,4 +1,4 @@
-"""/versions/: studies as they were frozen to be cited, and their files."""
+"""/versions/: studies as they were published to be cited, and their files."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ class VersionFileSerializer(serializers.Serializer[Any]):
 
 
 class VersionSerializer(AddressedRow):
-    """A frozen study. ``page`` is the address to cite; ``sha256`` covers all files:
+    """A published study. ``page`` is the address to cite; ``sha256`` covers all files:
     it is of the lines ``sha256  form``, in the order of the forms' names.
     """
 
@@ -58,8 +58,8 @@ class VersionSerializer(AddressedRow):
     lab = serializers.CharField(source="lab.slug")
     number = serializers.IntegerField()
     title = serializers.CharField()
-    frozen_at = serializers.DateTimeField(source="created_at")
-    frozen_by = serializers.CharField(source="who")
+    published_at = serializers.DateTimeField()
+    published_by = serializers.CharField()
     product_version = serializers.CharField()
     rule_set = serializers.IntegerField()
     level = serializers.ChoiceField(choices=["draft", "lab", "verified"])
@@ -86,7 +86,7 @@ class VersionsQuery(ListQuery):
 
 
 class VersionsView(ApiView):
-    """Everything that was frozen."""
+    """Every published version."""
 
     query_class = VersionsQuery
 

@@ -170,7 +170,7 @@ class DecisionError(BenchmarksError):
 
 
 class VersionError(BenchmarksError):
-    """A study that cannot be frozen now, or a version that cannot be changed so."""
+    """A study that cannot be published now, or a version that cannot be changed so."""
 
     code = "version"
 

@@ -39,7 +39,7 @@ def wake() -> None:
 
 
 def send_forgotten_publishing_jobs() -> None:
-    """Send what is to be frozen and lost its hint or its maker to a worker once more.
+    """Send a version whose hint or maker was lost to a worker once more.
 
     A message nobody took until the next is sent is dropped: they do not pile up.
     """
@@ -51,4 +51,4 @@ def send_forgotten_publishing_jobs() -> None:
                 jobs.PUBLISH_TASK, (pk,), expires=expires_s, retry=False
             )
         except (OperationalError, OSError) as error:
-            logger.warning("Redis took no version to freeze (%s).", error)
+            logger.warning("Redis took no version to publish (%s).", error)

@@ -120,7 +120,7 @@ ROUTES: Final[dict[str, Route]] = {
     "new-plan": keepers(f"{XEN}plans/new/"),
     "reread": keepers("/rereads/{reread}/", "/rereads/{finished}/"),
     "publish": keepers(f"{XEN}publish/"),
-    "publishing": keepers("/publishing/{publishing}/", "/publishing/{not_frozen}/"),
+    "publishing": keepers("/publishing/{publishing}/", "/publishing/{failed}/"),
     "version": Route(walked=("/versions/{version}/",)),
     "report-making": Route(walked=("/reports/{report}/",)),
     "upload": Route(walked=("/upload/",), own=UPLOAD, nobody=302),

@@ -153,14 +153,14 @@ def submit(agent: Agent) -> Callable[..., list[Any]]:
 
 
 @pytest.fixture
-def freeze(person: Any) -> Callable[..., Version]:
-    """Freeze a study once its runs are processed and checked."""
+def publish(person: Any) -> Callable[..., Version]:
+    """Publish a study once its runs are processed and checked."""
 
-    def frozen(study: Study, **changes: Any) -> Version:
+    def published(study: Study, **changes: Any) -> Version:
         checking.check_due_studies(timedelta(0))
-        return publishing.frozen(study, person, **changes)
+        return publishing.published(study, person, **changes)
 
-    return frozen
+    return published
 
 
 @pytest.fixture

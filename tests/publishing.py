@@ -1,4 +1,4 @@
-"""Studies frozen as the product does, with files of a few letters."""
+"""Studies published as the product does, with files of a few letters."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from benchmarks.publishing.jobs import request_version, take_publishing_job
 from benchmarks.publishing.versions import Write, publish_version
 
 
-def asked(study: Study, person: Any, **changes: str) -> PublishingJob:
-    """Ask for a study to be frozen."""
+def requested(study: Study, person: Any, **changes: str) -> PublishingJob:
+    """Ask for a study to be published."""
     given = {"site": "http://testserver", "licence": "free", "licence_note": ""}
     return request_version(study=study, person=person, **{**given, **changes})[0]
 
@@ -18,10 +18,10 @@ def two_forms(version: Version) -> dict[str, bytes]:
     return {"csv": b"a,b\r\n", "bib": b"@misc{x}"}
 
 
-def frozen(
+def published(
     study: Study, person: Any, write: Write = two_forms, **changes: str
 ) -> Version:
-    """Freeze a study at once."""
-    taken = take_publishing_job(asked(study, person, **changes).pk)
+    """Publish a study at once."""
+    taken = take_publishing_job(requested(study, person, **changes).pk)
     assert taken is not None
     return publish_version(job=taken, write=write)

@@ -44,8 +44,8 @@ SENTENCES: Final = frozenset(
 )
 SERVERS_OWN: Final = frozenset(
     (
-        *("created_at", "received_at", "updated_at", "found_at", "frozen_at", "at"),
-        *("last_seen_at", "last_used_at"),
+        *("created_at", "received_at", "updated_at", "found_at", "at"),
+        *("last_seen_at", "last_used_at", "published_at"),
     )
 )
 TODAY: Final = frozenset(("made_on", "accessed", "urldate"))

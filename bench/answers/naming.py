@@ -146,11 +146,11 @@ class Folder:
 
     def _read(self, name: str) -> dict[str, Any]:
         answers: dict[str, Any] = json.loads(self.files[name].read_text())
-        # What was frozen keeps the words of its day.
-        is_frozen = name.endswith("{form}")
+        # What was published keeps the words of its day.
+        is_published = name.endswith("{form}")
         return {
             self.renaming.address(question): (
-                answer if is_frozen else self.renaming.tree(_parsed(name, answer))
+                answer if is_published else self.renaming.tree(_parsed(name, answer))
             )
             for question, answer in answers.items()
         }

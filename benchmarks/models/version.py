@@ -1,6 +1,6 @@
 """What is made of a study to be kept: versions, reports, and the jobs that make them.
 
-A version is what a study said on a day, frozen so that it can be cited for ever. A
+A version is what a study said on a day, published to be cited for ever. A
 report is kept as long as it would say the same. Both are long in the making.
 """
 
@@ -39,11 +39,11 @@ class Version(models.Model):
     study = models.ForeignKey(Study, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
     title = models.CharField(max_length=300)
-    created_at = models.DateTimeField(default=timezone.now)
+    published_at = models.DateTimeField(default=timezone.now)
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
-    who = models.CharField(max_length=150)
+    published_by = models.CharField(max_length=150)
     product_version = models.CharField(max_length=50)
     rule_set = models.PositiveSmallIntegerField()
     judged = models.CharField(max_length=10)
@@ -181,11 +181,11 @@ class Report(Job):
 
 
 class PublishingJob(Job):
-    """A study somebody asked to be frozen, as it was when it was asked for.
+    """A version that somebody asked for, of the study as it was then.
 
-    ``data_version`` is what the study was then: what changed since is not frozen
-    unseen. ``attempts`` counts who began: a maker sees by it that another one has taken
-    over. ``problem`` is why it failed.
+    ``data_version`` is what the study was then: what changed since is not
+    published unseen. ``attempts`` counts who began: a maker sees by it that another
+    one has taken over. ``problem`` is why it failed.
     """
 
     # Without a constraint in the database, as reports: to ask must not wait for the

@@ -1,4 +1,4 @@
-"""Ask for a study to be frozen; note how far that is; find what was forgotten.
+"""Ask for a version of a study; note how far that is; find what was forgotten.
 
 The row is the work: a message to a worker is only a hint. Whoever begins takes the row
 in hand (`held`), so one whose maker was killed is found at once and begun again.
@@ -99,9 +99,9 @@ PUBLISH_TASK = "virtlab.publish_version"
 def request_version(
     *, study: Study, person: User, site: str, licence: str, licence_note: str
 ) -> tuple[PublishingJob, bool]:
-    """Note that a study is to be frozen as it is now; return whether that is new.
+    """Note that a study is to be published as it is now; return whether that is new.
 
-    One that is being frozen is not asked for again: who asks sees how far it is. Raises
+    One that is being published is not asked for again: its progress is shown. Raises
     VersionError where runs still wait, or the question about licences is not answered.
     """
     note = clean_text(
@@ -140,7 +140,7 @@ def note_stage(*, job: PublishingJob, stage: str) -> None:
 
 
 def note_failure(*, job: PublishingJob, problem: str) -> None:
-    """Note why a study was not frozen."""
+    """Note why a version was not published."""
     _note(job, stage=Stage.FAILED, problem=problem)
 
 

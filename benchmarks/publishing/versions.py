@@ -1,4 +1,4 @@
-"""Freeze a study so that it can be cited; withdraw it; sign another lab's."""
+"""Publish a version of a study; withdraw it; sign another lab's."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ Write = Callable[[Version], Mapping[str, bytes]]
 
 
 def publish_version(*, job: PublishingJob, write: Write) -> Version:
-    """Freeze what a study says: all forms of it, with their digests.
+    """Publish what a study says: all forms of it, with their digests.
 
     ``write`` makes the files, once the version has its number and address; only then
     is it stored, whole, in one short transaction, so that uploads into the study do
@@ -52,7 +52,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
         number=latest + 1,
         title=study.title,
         person=person,
-        who=person.get_username(),
+        published_by=person.get_username(),
         product_version=settings.VERSION,
         rule_set=judged.rule_set,
         judged=judged.level,

@@ -130,7 +130,7 @@ def fill(lab, agent):
     checking.check_due_studies(timedelta(0))
     person = get_user_model().objects.create_user("carol")
     Membership.objects.create(lab=lab, user=person, role="maintainer")
-    publishing.frozen(study, person)
+    publishing.published(study, person)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from benchmarks.sentences import Sentence, counted
 
 words = import_module("benchmarks.migrations.0020_what_is_stored_says_study")
 bimodal = import_module("benchmarks.migrations.0021_two_speeds_are_bimodal")
+published = import_module("benchmarks.migrations.0022_versions_are_published")
 
 
 @pytest.mark.parametrize(
@@ -90,3 +91,28 @@ def test_flags_of_before_have_the_new_severities_and_are_looked_for_again(study)
         ("slots-do-not-add-up", "check"),
     }
     assert DueCheck.objects.filter(study=study).exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            Sentence("The study changed meanwhile. Look at it and freeze it again."),
+            "The study changed meanwhile. Look at it and publish it again.",
+        ),
+        (
+            Sentence("Freeze {study} when they are done.", study="freeze-2026"),
+            "Publish freeze-2026 when they are done.",
+        ),
+        ("Do not freeze.", "Do not freeze."),
+    ],
+)
+def test_why_a_version_was_not_published_is_told_in_the_new_words(
+    study, person, old, new
+):
+    job = study.publishing_jobs.create(person=person, stage="failed", problem=old)
+
+    published.say_problems_anew(apps, EDITOR)
+
+    job.refresh_from_db()
+    assert job.problem == new

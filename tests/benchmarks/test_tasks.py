@@ -61,15 +61,15 @@ def test_without_redis_an_upload_is_taken_all_the_same(
 
 @pytest.fixture
 def forgotten(study, submit, run_document, person):
-    """A study that is to be frozen, and whose hint was lost."""
+    """A study that is to be published, and whose hint was lost."""
     submit(run_document())
     checking.check_due_studies(timedelta(0))
-    asked = publishing.asked(study, person)
-    PublishingJob.objects.update(seen_at=asked.seen_at - 2 * UNTAKEN)
-    return asked
+    requested = publishing.requested(study, person)
+    PublishingJob.objects.update(seen_at=requested.seen_at - 2 * UNTAKEN)
+    return requested
 
 
-def test_the_sweeper_sends_a_forgotten_freezing_to_a_worker(forgotten, monkeypatch):
+def test_the_sweeper_sends_a_forgotten_version_to_a_worker(forgotten, monkeypatch):
     sent = []
     monkeypatch.setattr(
         tasks.current_app, "send_task", lambda *args, **how: sent.append(args)
@@ -79,7 +79,7 @@ def test_the_sweeper_sends_a_forgotten_freezing_to_a_worker(forgotten, monkeypat
     assert sent == [("virtlab.publish_version", (forgotten.pk,))]
 
 
-def test_without_redis_a_forgotten_freezing_is_sent_later(
+def test_without_redis_a_forgotten_version_is_sent_later(
     forgotten, monkeypatch, caplog
 ):
     def refuse(*_, **__):
@@ -89,5 +89,5 @@ def test_without_redis_a_forgotten_freezing_is_sent_later(
 
     tasks.send_forgotten_publishing_jobs()
 
-    assert "Redis took no version to freeze" in caplog.text
+    assert "Redis took no version to publish" in caplog.text
     assert PublishingJob.objects.get().stage == "waiting"

@@ -31,12 +31,12 @@ def test_nothing_is_changed_through_an_old_address(client):
     assert client.post("/campaigns/lmu/xen/freeze/").status_code == 405
 
 
-def test_what_was_cited_is_found(client, frozen_version):
-    answer = client.get(f"/snapshots/{frozen_version.pk}/", follow=True)
+def test_what_was_cited_is_found(client, published_version):
+    answer = client.get(f"/snapshots/{published_version.pk}/", follow=True)
 
     assert answer.status_code == 200
 
 
 @pytest.fixture
-def frozen_version(pair, freeze):
-    return freeze(pair.study)
+def published_version(pair, publish):
+    return publish(pair.study)

@@ -102,7 +102,7 @@ def fill(slug):
         "run_id": Run.objects.get(study=study, system=cell.system).pk,
         "flag_id": Flag.objects.filter(study=study).first().pk,
         "report_id": Report.objects.create(study=study, stamp="x").pk,
-        "version_id": frozen(study).pk,
+        "version_id": published(study).pk,
         "job_id": study.publishing_jobs.create(person=keeper, stage="failed").pk,
         "plan_id": planned(study, cell.system).pk,
         "person_id": keeper.pk,
@@ -127,10 +127,10 @@ def planned(study, system):
     )
 
 
-def frozen(study):
-    """Freeze a study for somebody who is in no lab any more."""
+def published(study):
+    """Publish a study for somebody who is in no lab any more."""
     person = get_user_model().objects.create_user(f"keeper of {study.slug}")
-    return publishing.frozen(study, person)
+    return publishing.published(study, person)
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Studies are frozen by workers that may be killed at any moment."""
+"""Studies are published by workers that may be killed at any moment."""
 
 import hashlib
 import http.cookiejar
@@ -14,7 +14,7 @@ from tests.product.test_life import flush, settle, wait_for_checks
 
 pytestmark = [pytest.mark.product, pytest.mark.proof, pytest.mark.timeout(300)]
 
-FROZEN_S = 90
+PUBLISHED_S = 90
 KILLS = 4  # one more and the sweeper may rightly give one up
 FORMS = ["bib", "csv", "json", "pdf", "tex"]
 
@@ -45,7 +45,7 @@ def kill_workers(product) -> None:
         process.kill()
 
 
-def test_killed_workers_and_an_emptied_redis_freeze_each_study_once(product):
+def test_killed_workers_and_an_emptied_redis_publish_each_study_once(product):
     client, browser = product.client(), Browser(product)
     slugs = [study.document["slug"] for study in reference_studies()]
     settle(client)
@@ -57,9 +57,9 @@ def test_killed_workers_and_an_emptied_redis_freeze_each_study_once(product):
             kill_workers(product)
             flush(product)
 
-    deadline = time.monotonic() + FROZEN_S
+    deadline = time.monotonic() + PUBLISHED_S
     while len(list(client.get_all("versions/"))) < len(slugs):
-        assert time.monotonic() < deadline, "not all of them are frozen"
+        assert time.monotonic() < deadline, "not all of them are published"
         time.sleep(0.5)
     for slug in slugs:
         (version,) = client.get_all("versions/", study=slug)

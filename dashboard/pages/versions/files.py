@@ -56,7 +56,9 @@ def version_texts(version: Version, site: str) -> dict[str, bytes]:
 def version_report(version: Version, site: str) -> Document:
     """Return the report that a version keeps as a PDF, still to be typeset."""
     lab = Viewer(frozenset({version.lab_id}))
-    imprint = Imprint(version.created_at, version.product_version, version.who)
+    imprint = Imprint(
+        version.published_at, version.product_version, version.published_by
+    )
     citation = version_citation(version, site)
     return report(lab, version.study, citation, imprint)
 
@@ -71,7 +73,7 @@ def version_citation(version: Version, site: str) -> Citation:
         key=f"{study.slug}-{version.number}",
         address=f"{site}{page}",
         note=f"Version {version.number} of {name}, Virtlab {version.product_version}",
-        read_on=version.created_at.date(),
+        read_on=version.published_at.date(),
     )
 
 
@@ -94,7 +96,7 @@ def _source(version: Version, address: str, tested: int) -> Source:
         slug=f"{study.slug}-{version.number}",
         address=address,
         against=against_text(study.reference_system),
-        made_on=version.created_at.date().isoformat(),
+        made_on=version.published_at.date().isoformat(),
         equivalence_margin_percent=study.equivalence_margin_percent,
         tested=tested,
     )
@@ -112,7 +114,7 @@ def _csv(table: ComparisonTable, source: Source) -> str:
 
 def _json(version: Version, table: ComparisonTable, source: Source) -> str:
     study = version.study
-    said = {
+    content = {
         "title": version.title,
         "study": f"{study.lab.slug}/{study.slug}",
         "version": version.number,
@@ -120,8 +122,8 @@ def _json(version: Version, table: ComparisonTable, source: Source) -> str:
         "against": source.against,
         "equivalence_margin_percent": source.equivalence_margin_percent,
         "tested": source.tested,
-        "frozen_at": version.created_at.isoformat(),
-        "frozen_by": version.who,
+        "published_at": version.published_at.isoformat(),
+        "published_by": version.published_by,
         "product_version": version.product_version,
         "rule_set": version.rule_set,
         "level": version.judged,
@@ -131,7 +133,7 @@ def _json(version: Version, table: ComparisonTable, source: Source) -> str:
         "note": study.note,
         "cells": list(records(table)),
     }
-    return json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 BROKEN = Sentence("The files could not be written. See the log of the workers.")
@@ -140,26 +142,26 @@ BROKEN = Sentence("The files could not be written. See the log of the workers.")
 def publish(job_id: int) -> None:
     """Publish the version that a job asks for, unless another worker does."""
     with held(PublishingJob, job_id) as is_mine:
-        asked = take_publishing_job(job_id) if is_mine else None
-        if asked is not None:
-            _publish(asked)
+        job = take_publishing_job(job_id) if is_mine else None
+        if job is not None:
+            _publish(job)
 
 
-def _publish(asked: PublishingJob) -> None:
+def _publish(job: PublishingJob) -> None:
     try:
-        publish_version(job=asked, write=lambda version: _files(asked, version))
+        publish_version(job=job, write=lambda version: _files(job, version))
     except BenchmarksError as error:
-        note_failure(job=asked, problem=error.sentence)
+        note_failure(job=job, problem=error.sentence)
     except (OperationalError, InterfaceError):
         raise  # the database went away: the sweeper sends it once more
     except Exception:  # whatever it is: who waits is told, the log has the rest
-        note_failure(job=asked, problem=BROKEN)
+        note_failure(job=job, problem=BROKEN)
         raise
 
 
-def _files(asked: PublishingJob, version: Version) -> dict[str, bytes]:
+def _files(job: PublishingJob, version: Version) -> dict[str, bytes]:
     """Return every form of a version, the longest work last."""
-    texts = version_texts(version, asked.site)
-    document = version_report(version, asked.site)
-    note_stage(job=asked, stage=PublishingJob.Stage.TYPESETTING)
-    return {**texts, "pdf": pdf(document, version.created_at)}
+    texts = version_texts(version, job.site)
+    document = version_report(version, job.site)
+    note_stage(job=job, stage=PublishingJob.Stage.TYPESETTING)
+    return {**texts, "pdf": pdf(document, version.published_at)}

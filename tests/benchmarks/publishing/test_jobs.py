@@ -1,4 +1,4 @@
-"""Studies that are to be frozen: asked for once, found again, given up some time."""
+"""Studies that are to be published: asked for once, found again, given up some time."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -31,8 +31,8 @@ def measured(study, submit, run_document):
 
 
 @pytest.fixture
-def asked(measured, person):
-    return publishing.asked(measured, person)
+def requested(measured, person):
+    return publishing.requested(measured, person)
 
 
 def age(by):
@@ -50,41 +50,41 @@ def in_threads(*jobs):
         return [each.result() for each in [threads.submit(done, job) for job in jobs]]
 
 
-def test_one_that_is_being_frozen_is_not_asked_for_again(asked, measured, person):
-    assert publishing.asked(measured, person) == asked
+def test_one_under_way_is_not_asked_for_again(requested, measured, person):
+    assert publishing.requested(measured, person) == requested
 
 
-def test_it_may_be_asked_for_again_when_it_is_over(asked, measured, person):
-    note_failure(job=asked, problem="No.")
+def test_it_may_be_asked_for_again_when_it_is_over(requested, measured, person):
+    note_failure(job=requested, problem="No.")
 
-    assert publishing.asked(measured, person) != asked
+    assert publishing.requested(measured, person) != requested
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_who_ask_in_one_instant_get_one(measured, person):
-    ask = partial(publishing.asked, measured, person)
+    ask = partial(publishing.requested, measured, person)
 
     assert len(set(in_threads(*[ask] * 4))) == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_is_begun_once(asked):
-    begun = in_threads(*[partial(take_publishing_job, asked.pk)] * 4)
+def test_it_is_begun_once(requested):
+    begun = in_threads(*[partial(take_publishing_job, requested.pk)] * 4)
 
     assert [each.attempts for each in begun if each] == [1]
 
 
-def test_one_whose_hint_was_lost_is_sent_again_after_a_while(asked):
+def test_one_whose_hint_was_lost_is_sent_again_after_a_while(requested):
     assert requeue_publishing_jobs() == []
     age(UNTAKEN)
 
-    assert requeue_publishing_jobs() == [asked.pk]
+    assert requeue_publishing_jobs() == [requested.pk]
     assert requeue_publishing_jobs() == []
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_in_hand_is_left_alone_and_one_whose_maker_died_is_not(asked):
-    taken = take_publishing_job(asked.pk)
+def test_one_in_hand_is_left_alone_and_one_whose_maker_died_is_not(requested):
+    taken = take_publishing_job(requested.pk)
     age(UNHELD)
 
     with held(PublishingJob, taken.pk):
@@ -94,19 +94,19 @@ def test_one_in_hand_is_left_alone_and_one_whose_maker_died_is_not(asked):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_only_one_has_it_in_hand(asked):
+def test_only_one_has_it_in_hand(requested):
     def is_mine():
-        with held(PublishingJob, asked.pk) as mine:
+        with held(PublishingJob, requested.pk) as mine:
             return mine
 
-    with held(PublishingJob, asked.pk):
+    with held(PublishingJob, requested.pk):
         assert in_threads(is_mine) == [False]
     assert in_threads(is_mine) == [True]
 
 
-def test_one_that_stops_every_worker_is_given_up_with_a_reason(asked):
+def test_one_that_stops_every_worker_is_given_up_with_a_reason(requested):
     for _ in range(MOST_ATTEMPTS):
-        take_publishing_job(asked.pk)
+        take_publishing_job(requested.pk)
         age(UNHELD)
         requeue_publishing_jobs()
 
@@ -116,10 +116,10 @@ def test_one_that_stops_every_worker_is_given_up_with_a_reason(asked):
     assert not Version.objects.exists()
 
 
-def test_a_maker_that_was_taken_for_dead_notes_nothing(asked):
-    slow = take_publishing_job(asked.pk)
+def test_a_maker_that_was_taken_for_dead_notes_nothing(requested):
+    slow = take_publishing_job(requested.pk)
     note_stage(job=slow, stage="waiting")
-    take_publishing_job(asked.pk)
+    take_publishing_job(requested.pk)
 
     note_failure(job=slow, problem="No.")
 

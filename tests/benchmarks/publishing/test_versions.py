@@ -1,4 +1,4 @@
-"""Versions: frozen whole, never changed, withdrawn with a reason, signed by others."""
+"""Versions: whole, never changed, withdrawn with a reason, signed by others."""
 
 import hashlib
 from datetime import timedelta
@@ -39,28 +39,28 @@ def reviewer(other_lab):
     return get_user_model().objects.create_user("dave")
 
 
-def test_it_keeps_every_form_with_its_digest(measured, freeze):
-    version = freeze(measured)
+def test_it_keeps_every_form_with_its_digest(measured, publish):
+    version = publish(measured)
 
     found = {each.form: each for each in version.files.all()}
     assert bytes(found["csv"].content) == b"a,b\r\n"
     assert found["csv"].digest == hashlib.sha256(b"a,b\r\n").hexdigest()
-    assert (found["csv"].size, version.number, version.who) == (5, 1, "carol")
+    assert (found["csv"].size, version.number, version.published_by) == (5, 1, "carol")
     lines = f"{found['bib'].digest}  bib\n{found['csv'].digest}  csv\n"
     assert version.digest == hashlib.sha256(lines.encode()).hexdigest()
     assert version.digest == digest_of({f: each.digest for f, each in found.items()})
 
 
-def test_it_says_what_it_was_judged_as_and_by_which_rules(measured, freeze, settings):
-    version = freeze(measured)
+def test_it_says_what_it_was_judged_as_and_by_which_rules(measured, publish, settings):
+    version = publish(measured)
 
     assert (version.rule_set, version.level) == (1, "draft")
     assert "microcode" in version.undisclosed["host"]
     assert version.product_version == settings.VERSION
 
 
-def test_each_has_the_next_number(measured, freeze):
-    assert [freeze(measured).number for _ in range(3)] == [1, 2, 3]
+def test_each_has_the_next_number(measured, publish):
+    assert [publish(measured).number for _ in range(3)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -68,67 +68,67 @@ def test_each_has_the_next_number(measured, freeze):
     [lambda files: files.update(content=b"x"), lambda files: files.delete()],
     ids=["update", "delete"],
 )
-def test_the_database_refuses_to_change_what_is_frozen(measured, freeze, change):
-    freeze(measured)
+def test_the_database_refuses_to_change_what_is_published(measured, publish, change):
+    publish(measured)
     files = VersionFile.objects.filter(form="csv")
 
     with transaction.atomic(), pytest.raises(ProgrammingError, match="never change"):
         change(files)
 
 
-def test_its_study_cannot_be_deleted(measured, freeze):
-    freeze(measured)
+def test_its_study_cannot_be_deleted(measured, publish):
+    publish(measured)
 
     with pytest.raises(ProtectedError):
         measured.delete()
 
 
-def test_a_study_without_results_is_not_frozen(study, freeze):
+def test_a_study_without_results_is_not_published(study, publish):
     with pytest.raises(VersionError, match="no results"):
-        freeze(study)
+        publish(study)
 
 
-def test_runs_that_wait_are_waited_for(measured, freeze, agent, run_document):
+def test_runs_that_wait_are_waited_for(measured, publish, agent, run_document):
     intake.submit_runs(agent=agent, documents=[run_document()])
 
     with pytest.raises(VersionError, match="still being processed"):
-        freeze(measured)
+        publish(measured)
 
 
-def test_one_that_changes_meanwhile_is_not_frozen(measured, freeze):
+def test_one_that_changes_meanwhile_is_not_published(measured, publish):
     def write(version):
         with transaction.atomic():
             Study.objects.update(note="another")
         return {"csv": b""}
 
     with pytest.raises(VersionError, match="changed meanwhile"):
-        freeze(measured, write=write)
+        publish(measured, write=write)
     assert not Version.objects.exists()
 
 
-def test_one_that_changed_before_anybody_began_is_not_frozen_unseen(
+def test_one_that_changed_before_anybody_began_is_not_published_unseen(
     measured, person, settled
 ):
-    asked = publishing.asked(measured, person)
+    job = publishing.requested(measured, person)
     with transaction.atomic():
         Study.objects.update(note="another")
 
     with pytest.raises(VersionError, match="changed meanwhile"):
-        publish_version(job=take_publishing_job(asked.pk), write=publishing.two_forms)
+        publish_version(job=take_publishing_job(job.pk), write=publishing.two_forms)
 
 
-def test_nothing_of_it_is_there_before_all_of_it_is(measured, freeze):
+def test_nothing_of_it_is_there_before_all_of_it_is(measured, publish):
     seen = []
 
     def write(version):
         seen.append((version.pk, Version.objects.count()))
         return {"csv": b"", "bib": b""}
 
-    assert seen == [(freeze(measured, write=write).pk, 0)]
+    assert seen == [(publish(measured, write=write).pk, 0)]
 
 
 def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, settled):
-    slow = take_publishing_job(publishing.asked(measured, person).pk)
+    slow = take_publishing_job(publishing.requested(measured, person).pk)
     note_stage(job=slow, stage="waiting")
     quick = take_publishing_job(slow.pk)
     publish_version(job=quick, write=publishing.two_forms)
@@ -147,14 +147,14 @@ def test_who_was_taken_for_dead_and_is_not_stores_nothing(measured, person, sett
     ],
 )
 def test_the_question_about_licences_must_be_answered(
-    measured, freeze, licence, note, said
+    measured, publish, licence, note, said
 ):
     with pytest.raises(VersionError, match=said):
-        freeze(measured, licence=licence, licence_note=note)
+        publish(measured, licence=licence, licence_note=note)
 
 
-def test_the_answer_about_licences_is_kept(measured, freeze):
-    version = freeze(measured, licence="permitted", licence_note="VMware, 2026-05-01")
+def test_the_answer_about_licences_is_kept(measured, publish):
+    version = publish(measured, licence="permitted", licence_note="VMware, 2026-05-01")
 
     assert (version.licence, version.licence_note) == (
         "permitted",
@@ -162,8 +162,8 @@ def test_the_answer_about_licences_is_kept(measured, freeze):
     )
 
 
-def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, freeze):
-    version = freeze(measured)
+def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, publish):
+    version = publish(measured)
     with pytest.raises(VersionError, match="Say why"):
         withdraw_version(version=version, who="carol", reason=" ")
 
@@ -176,8 +176,8 @@ def test_it_is_withdrawn_once_with_a_reason_and_stays(measured, freeze):
     assert found.files.count() == 2
 
 
-def test_another_lab_verifies_what_is_a_labs(measured, freeze, other_lab, reviewer):
-    version = freeze(measured)
+def test_another_lab_verifies_what_is_a_labs(measured, publish, other_lab, reviewer):
+    version = publish(measured)
     Version.objects.update(judged="lab")
 
     sign_version(version=version, lab=other_lab, person=reviewer, note="Repeated it.")
@@ -187,17 +187,17 @@ def test_another_lab_verifies_what_is_a_labs(measured, freeze, other_lab, review
     assert found.signatures.get().who == "dave"
 
 
-def test_a_signature_lifts_no_draft(measured, freeze, other_lab, reviewer):
-    version = freeze(measured)
+def test_a_signature_lifts_no_draft(measured, publish, other_lab, reviewer):
+    version = publish(measured)
     sign_version(version=version, lab=other_lab, person=reviewer, note="Read it.")
 
     assert Version.objects.get().level == "draft"
 
 
 def test_a_signature_that_means_nothing_is_refused(
-    measured, freeze, lab, other_lab, reviewer
+    measured, publish, lab, other_lab, reviewer
 ):
-    version = freeze(measured)
+    version = publish(measured)
 
     def refused(match, **changes):
         given = {"lab": other_lab, "person": reviewer, "note": "Read it.", **changes}

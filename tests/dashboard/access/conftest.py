@@ -85,7 +85,7 @@ def load(lab: Lab) -> dict[str, int]:
     native = cells.filter(system__hypervisor="native").order_by("pk").first()
     speeds = Cell.objects.get(system__host__slug="inqbus-server-b")
     one, other = xen_systems(xen)
-    version = frozen(xen)
+    version = published(xen)
     return {
         "cell": compared.pk,
         "native": native.pk,
@@ -124,12 +124,12 @@ def planned(study: Study, system: System) -> Plan:
     )
 
 
-def frozen(study: Study) -> Version:
-    """Freeze a study as somebody who has left since."""
+def published(study: Study) -> Version:
+    """Publish a study as somebody who has left since."""
     checking.check_due_studies(timedelta(0))
     left = get_user_model().objects.create_user("left")
     note = "The owner, in 2010."
-    return publishing.frozen(study, left, licence="permitted", licence_note=note)
+    return publishing.published(study, left, licence="permitted", licence_note=note)
 
 
 def publishing_jobs(failed_of: Study, waiting_of: Study) -> dict[str, int]:
@@ -138,7 +138,7 @@ def publishing_jobs(failed_of: Study, waiting_of: Study) -> dict[str, int]:
     told = {"person": person, "licence": "free", "problem": "The study changed."}
     failed = failed_of.publishing_jobs.create(**told, stage=PublishingJob.Stage.FAILED)
     waiting = waiting_of.publishing_jobs.create(person=person, licence="free")
-    return {"not_frozen": failed.pk, "publishing": waiting.pk}
+    return {"failed": failed.pk, "publishing": waiting.pk}
 
 
 def finished_reread(study: Study) -> int:

@@ -1,4 +1,4 @@
-"""Versions as pages: frozen by who keeps the lab, read at an address that stays."""
+"""Versions as pages: published by who keeps the lab, read at an address that stays."""
 
 import csv
 import io
@@ -35,8 +35,8 @@ def settled(pair):
 
 
 @pytest.fixture
-def asked(client, person, settled, monkeypatch, django_capture_on_commit_callbacks):
-    """Ask for the study to be frozen; return the answer and what was sent for it."""
+def requested(client, person, settled, monkeypatch, django_capture_on_commit_callbacks):
+    """Ask for the study to be published; return the answer and what was sent for it."""
 
     def ask(**changes):
         sent = []
@@ -50,10 +50,10 @@ def asked(client, person, settled, monkeypatch, django_capture_on_commit_callbac
 
 
 @pytest.fixture
-def frozen(client, freeze, asked):
-    """Freeze the study by its page; return the version. Nobody is signed in after."""
-    freeze(Study.objects.get())
-    for pk in asked()[1]:
+def published(client, publish, requested):
+    """Publish the study by its page; return the version. Nobody is signed in after."""
+    publish(Study.objects.get())
+    for pk in requested()[1]:
         publishing.publish(pk)
     client.logout()
     return Version.objects.latest("pk")
@@ -69,7 +69,7 @@ def dave(other_lab):
 
 
 def test_who_keeps_the_lab_finds_the_button(client, text, pair, person):
-    assert "freeze/" not in text(STUDY)
+    assert "publish/" not in text(STUDY)
     client.force_login(person)
 
     assert f'href="{STUDY}publish/"' in text(STUDY)
@@ -90,8 +90,8 @@ def test_the_question_about_licences_is_asked(client, text, settled, person):
     assert not PublishingJob.objects.exists()
 
 
-def test_who_waits_sees_how_far_it_is_and_then_the_version(client, asked):
-    answer, (pk,) = asked()
+def test_who_waits_sees_how_far_it_is_and_then_the_version(client, requested):
+    answer, (pk,) = requested()
     assert answer.url == f"/publishing/{pk}/"
     page = client.get(answer.url).content.decode()
     assert 'hx-trigger="every 500ms"' in page
@@ -108,29 +108,33 @@ def test_who_waits_sees_how_far_it_is_and_then_the_version(client, asked):
     assert "Its address is permanent." in shown
 
 
-def test_one_that_is_under_way_is_led_to_from_everywhere(client, text, asked):
-    answer, _sent = asked()
+def test_one_that_is_under_way_is_led_to_from_everywhere(client, text, requested):
+    answer, _sent = requested()
 
     assert client.get(f"{STUDY}publish/").url == answer.url
-    assert asked()[0].url == answer.url
-    assert asked()[1] == []
+    assert requested()[0].url == answer.url
+    assert requested()[1] == []
     assert f'href="{answer.url}"' in text(STUDY)
     client.logout()
     assert "/publishing/" not in text(STUDY)
 
 
-def test_it_is_done_in_the_answer_where_a_worker_is_quick(client, asked, monkeypatch):
+def test_it_is_done_in_the_answer_where_a_worker_is_quick(
+    client, requested, monkeypatch
+):
     def work(made, *fields):
         publishing.publish(made.pk)
         made.refresh_from_db()
 
     monkeypatch.setattr(views, "wait_a_moment", work)
 
-    assert asked()[0].url == f"/versions/{Version.objects.get().pk}/"
+    assert requested()[0].url == f"/versions/{Version.objects.get().pk}/"
 
 
-def test_why_it_was_not_frozen_is_said_and_the_answer_is_kept(client, text, asked):
-    answer, (pk,) = asked(licence="permitted", licence_note="Ada, in May.")
+def test_why_it_was_not_published_is_said_and_the_answer_is_kept(
+    client, text, requested
+):
+    answer, (pk,) = requested(licence="permitted", licence_note="Ada, in May.")
     Study.objects.update(note="another")
     publishing.publish(pk)
 
@@ -141,8 +145,8 @@ def test_why_it_was_not_frozen_is_said_and_the_answer_is_kept(client, text, aske
     assert not Version.objects.exists()
 
 
-def test_what_breaks_is_said_to_be_in_the_log(text, asked, monkeypatch):
-    answer, (pk,) = asked()
+def test_what_breaks_is_said_to_be_in_the_log(text, requested, monkeypatch):
+    answer, (pk,) = requested()
     monkeypatch.setattr(publishing, "pdf", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         publishing.publish(pk)
@@ -151,11 +155,11 @@ def test_what_breaks_is_said_to_be_in_the_log(text, asked, monkeypatch):
     assert not Version.objects.exists()
 
 
-def test_a_database_that_went_away_is_no_failure_of_it(asked, monkeypatch):
+def test_a_database_that_went_away_is_no_failure_of_it(requested, monkeypatch):
     def away(*given):
         raise OperationalError("the connection is closed")
 
-    _answer, (pk,) = asked()
+    _answer, (pk,) = requested()
     monkeypatch.setattr(publishing, "pdf", away)
     with pytest.raises(OperationalError):
         publishing.publish(pk)
@@ -163,31 +167,31 @@ def test_a_database_that_went_away_is_no_failure_of_it(asked, monkeypatch):
     assert PublishingJob.objects.get().stage == "typesetting"
 
 
-def test_a_message_that_comes_twice_freezes_once(asked):
-    _answer, (pk,) = asked()
+def test_a_message_that_comes_twice_publishes_once(requested):
+    _answer, (pk,) = requested()
     publishing.publish(pk)
     publishing.publish(pk)
 
     assert Version.objects.count() == 1
 
 
-def test_what_no_worker_takes_says_so_and_what_to_do(text, asked):
-    answer, _sent = asked()
+def test_what_no_worker_takes_says_so_and_what_to_do(text, requested):
+    answer, _sent = requested()
     PublishingJob.objects.update(asked_at=timezone.now() - 2 * waiting.OVERDUE)
 
     assert "No worker has taken it yet" in text(answer.url)
 
 
-def test_a_german_reader_freezes_the_same_numbers(client, asked):
+def test_a_german_reader_publishes_the_same_numbers(client, requested):
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
-    _answer, (pk,) = asked()
+    _answer, (pk,) = requested()
     publishing.publish(pk)
 
     texts = paper.texts(bytes(Version.objects.get().files.get(form="pdf").content))
     assert any("52.97" in text for text in texts)
 
 
-def test_why_it_cannot_be_frozen_now_is_said_before_the_form_is_filled_in(
+def test_why_it_cannot_be_published_now_is_said_before_the_form_is_filled_in(
     client, text, person, study
 ):
     client.force_login(person)
@@ -195,21 +199,21 @@ def test_why_it_cannot_be_frozen_now_is_said_before_the_form_is_filled_in(
     assert "The study has no results yet" in text(f"{STUDY}publish/")
 
 
-def test_the_page_has_every_form_and_says_how_to_cite_it(text, frozen):
-    page = text(f"/versions/{frozen.pk}/")
+def test_the_page_has_every_form_and_says_how_to_cite_it(text, published):
+    page = text(f"/versions/{published.pk}/")
 
-    for file in frozen.files.all():
-        assert f"/versions/{frozen.pk}.{file.form}" in page
+    for file in published.files.all():
+        assert f"/versions/{published.pk}.{file.form}" in page
         assert file.digest in page
-    assert frozen.digest in page
-    assert f"http://testserver/versions/{frozen.pk}/" in page
+    assert published.digest in page
+    assert f"http://testserver/versions/{published.pk}/" in page
     assert "by carol" in page
-    assert "Freeze" not in page
+    assert "publish/" not in page
 
 
-def test_its_files_hold_what_the_study_said(client, frozen):
+def test_its_files_hold_what_the_study_said(client, published):
     files = {
-        form: client.get(f"/versions/{frozen.pk}.{form}").content
+        form: client.get(f"/versions/{published.pk}.{form}").content
         for form in ("csv", "json", "tex", "pdf", "bib")
     }
 
@@ -219,22 +223,24 @@ def test_its_files_hold_what_the_study_said(client, frozen):
     assert (said["version"], said["rule_set"], len(said["cells"])) == (2, 1, 2)
     assert tex.read(files["tex"].decode()).closed == ["tblr", "table"]
     assert "Virtlab" in "".join(paper.texts(files["pdf"]))
-    assert f"versions/{frozen.pk}/" in files["bib"].decode()
+    assert f"versions/{published.pk}/" in files["bib"].decode()
 
 
-def test_a_version_stays_when_its_study_goes_on(client, frozen, submit, run_document):
-    before = client.get(f"/versions/{frozen.pk}.csv").content
+def test_a_version_stays_when_its_study_goes_on(
+    client, published, submit, run_document
+):
+    before = client.get(f"/versions/{published.pk}.csv").content
     submit(run_document(99.0))
     Study.objects.update(title="Another title", author="Somebody else")
 
-    assert client.get(f"/versions/{frozen.pk}.csv").content == before
-    page = client.get(f"/versions/{frozen.pk}/").content.decode()
+    assert client.get(f"/versions/{published.pk}.csv").content == before
+    page = client.get(f"/versions/{published.pk}/").content.decode()
     assert "A study" in page
     assert "Somebody else" not in page
 
 
-def test_only_who_keeps_the_lab_freezes_and_withdraws(client, frozen, dave):
-    withdraw = f"/versions/{frozen.pk}/withdraw/"
+def test_only_who_keeps_the_lab_publishes_and_withdraws(client, published, dave):
+    withdraw = f"/versions/{published.pk}/withdraw/"
     assert client.post(withdraw).url.startswith("/login/")
     client.force_login(dave)
 
@@ -243,22 +249,22 @@ def test_only_who_keeps_the_lab_freezes_and_withdraws(client, frozen, dave):
     assert Version.objects.filter(withdrawn_at=None).count() == 2
 
 
-def test_what_is_withdrawn_says_so_first_and_its_link_works(client, frozen, person):
+def test_what_is_withdrawn_says_so_first_and_its_link_works(client, published, person):
     client.force_login(person)
-    client.post(f"/versions/{frozen.pk}/withdraw/", {"reason": "Wrong <disk>."})
+    client.post(f"/versions/{published.pk}/withdraw/", {"reason": "Wrong <disk>."})
     client.logout()
 
-    page = client.get(f"/versions/{frozen.pk}/").content.decode()
+    page = client.get(f"/versions/{published.pk}/").content.decode()
 
     assert "Wrong &lt;disk&gt;." in page
     assert "Do not cite it any more" in page
-    assert client.get(f"/versions/{frozen.pk}.pdf").content.startswith(b"%PDF")
+    assert client.get(f"/versions/{published.pk}.pdf").content.startswith(b"%PDF")
     assert "withdrawn" in client.get(STUDY).content.decode()
 
 
-def test_a_reviewer_of_another_lab_signs(client, frozen, dave):
+def test_a_reviewer_of_another_lab_signs(client, published, dave):
     client.force_login(dave)
-    page = f"/versions/{frozen.pk}/"
+    page = f"/versions/{published.pk}/"
     assert "Sign this version" in client.get(page).content.decode()
 
     said = {"lab": "beta-lab", "note": "Repeated the disk runs."}
@@ -270,9 +276,9 @@ def test_a_reviewer_of_another_lab_signs(client, frozen, dave):
     assert "Sign this version" not in shown
 
 
-def test_nobody_signs_for_a_lab_that_is_not_theirs(client, frozen, dave, person):
+def test_nobody_signs_for_a_lab_that_is_not_theirs(client, published, dave, person):
     client.force_login(dave)
-    sign = f"/versions/{frozen.pk}/sign/"
+    sign = f"/versions/{published.pk}/sign/"
 
     assert client.post(sign, {"lab": "alpha-lab", "note": "x"}).status_code == 404
     client.force_login(person)
@@ -280,22 +286,22 @@ def test_nobody_signs_for_a_lab_that_is_not_theirs(client, frozen, dave, person)
     assert "cannot sign its own" in answer.content.decode()
 
 
-def test_a_private_one_is_not_there_for_others(client, frozen, person):
+def test_a_private_one_is_not_there_for_others(client, published, person):
     Study.objects.update(visibility="private")
-    addresses = [f"/versions/{frozen.pk}/", f"/versions/{frozen.pk}.csv"]
+    addresses = [f"/versions/{published.pk}/", f"/versions/{published.pk}.csv"]
 
     assert [client.get(each).status_code for each in addresses] == [404, 404]
     client.force_login(person)
     assert [client.get(each).status_code for each in addresses] == [200, 200]
 
 
-def test_an_unknown_form_or_number_is_not_there(client, frozen):
-    assert client.get(f"/versions/{frozen.pk}.docx").status_code == 404
+def test_an_unknown_form_or_number_is_not_there(client, published):
+    assert client.get(f"/versions/{published.pk}.docx").status_code == 404
     assert client.get("/versions/999999/").status_code == 404
 
 
 def test_its_files_name_the_reference_where_there_is_no_native_machine(
-    submit, run_document, xen, freeze, study
+    submit, run_document, xen, publish, study
 ):
     submit(
         run_document(20.0, system=xen), run_document(30.0, system={"hypervisor": "KVM"})
@@ -303,7 +309,7 @@ def test_its_files_name_the_reference_where_there_is_no_native_machine(
     study.reference_system = System.objects.get(hypervisor="KVM")
     study.save()
 
-    texts = version_texts(freeze(study), "http://testserver")
+    texts = version_texts(publish(study), "http://testserver")
 
     files = {form: text.decode() for form, text in texts.items()}
     assert "compared with KVM" in files["tex"]
