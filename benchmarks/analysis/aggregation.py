@@ -118,6 +118,7 @@ def _overall(
     if count > 1:
         between = float(np.var(logs, ddof=1))
         known = log_variances[np.isfinite(log_variances)]
+        # Few cases that happen to agree would promise more than their runs hold.
         variance = max(between, float(known.mean()) if known.size else 0.0)
         quantile = float(t_quantiles(np.array([count - 1.0]), probability)[0])
         factor = float(np.exp(quantile * np.sqrt(variance / count)))

@@ -103,6 +103,7 @@ def choose_baseline(
     if not partners:
         return BaselineChoice("missing", None, _missing(cell))
 
+    # Sorted, so that the sentence does not hang on the order of the candidates.
     preferred = sorted(_preferred(cell, partners), key=_recency)
     means = [other.mean for other in preferred]
     low, high = min(means), max(means)
@@ -186,6 +187,7 @@ def _trust(
     elif None not in (cell.session, chosen.session) and cell.session != chosen.session:
         reasons.append(Sentence("The native run is from another session."))
         state = "other_session"
+    # Stale is looked for last: it outranks another session, and both are said.
     for name, word in MACHINE_FACTS.items():
         sides = (cell.setting.get(name), chosen.setting.get(name))
         if None not in sides and sides[0] != sides[1]:
@@ -266,6 +268,7 @@ def efficiency(
                     number=number,
                 )
             )
+    # Two floats above 0 may still give a ratio of 0 or infinity.
     ratio = value / baseline if better == "higher" else baseline / value
     if not 0 < ratio < math.inf:
         raise ValueRefusedError(
@@ -355,6 +358,7 @@ def one_at_a_time(compared: Comparability, platform: Collection[str]) -> Compara
     Then the ratio is of all of them together, and tells of none. The facts of the
     ``platform`` (hypervisor, version, type) are one dimension.
     """
+    # The empty name stands for the platform, whichever of its facts differ.
     names = {"" if each.name in platform else each.name for each in compared.studied}
     if compared.light != "green" or len(names) <= 1:
         return compared

@@ -271,6 +271,7 @@ def run_trust(
         return trust_unmeasured(clock, duration_s, is_virtual=is_virtual)
     if clock == "external" and report.external:
         return trust_external(report.external, margin=margin)
+    # As if virtual: with a report a bare machine's own clock is judged by it, too.
     if clock in CLOCKS and is_outside(clock, is_virtual=True):
         return trust_unmeasured(clock, duration_s, is_virtual=is_virtual)
     whose = GUESTS if is_virtual else MACHINES
@@ -302,6 +303,7 @@ def worst(states: Iterable[str]) -> str:
 
 def _seconds(clock: Mapping[str, Any], name: str) -> float | None:
     number = clock.get(name)
+    # Facts are whatever an agent sent; to Python true is a number.
     if not isinstance(number, int | float) or isinstance(number, bool):
         return None
     return number / _MICROSECONDS if abs(number) < _LONGEST_US else None

@@ -107,6 +107,7 @@ class SumCheck:
 
     @property
     def is_within_rounding(self) -> bool:
+        # Decimals are no floats: sums that agree differ in their last digits.
         slack = 1e-9 * max(abs(self.printed), abs(self.recomputed))
         return abs(self.difference) <= self.rounding + slack
 
@@ -152,6 +153,7 @@ def fairness(coruns: CoRunTable) -> Fairness:
     jain = float(squared.sum() / (k * squares.sum()))
     if n == 1:
         return Fairness(jain, None, None, n)
+    # Added up anew: the total less a co-run loses the digits of much slower ones.
     others = 1 - np.eye(n)
     left_out = (others @ squared) / (k * (others @ squares))
     unfairness = 1 / np.append(left_out, jain) - 1
@@ -162,6 +164,7 @@ def fairness(coruns: CoRunTable) -> Fairness:
     pseudo = n * logs[-1] - (n - 1) * logs[:-1]
     ends = pseudo.mean() + np.array([1, -1]) * half_width(pseudo)
     low, high = 1 / (1 + np.exp(ends))
+    # J cannot be below 1 / k; the interval of the logarithm knows no such bound.
     return Fairness(jain, max(float(low), 1 / k), float(high), n)
 
 

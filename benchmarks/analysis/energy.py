@@ -77,6 +77,7 @@ class WorkEnergy:
             "every": self.interval_s,
         }
         missing_s = self.duration_s - self.covered_s
+        # Steps that are added up miss the whole by their last digits.
         if missing_s <= 1e-9 * self.duration_s:
             return Sentence(
                 "{energy:.6g} J: {power:.4g} W over {took:.6g} s, from {samples} "
@@ -274,6 +275,7 @@ def energy_ratio(
     if errors[0] is None or errors[1] is None:
         return EnergyRatio(ratio, reason="unknown_accuracy")
     known = (errors[0], errors[1])
+    # The margin is that of two equal errors: the larger one is on the safe side.
     if is_lost_in_gain(ratio, is_same_meter=False, gain_error=max(known)):
         return EnergyRatio(ratio, reason="within_meters")
     extra = gain_log_variance(is_same_meter=False, gain_errors=known)
@@ -312,6 +314,7 @@ def cost_unit(metric: str, unit: str, better: str) -> str:
     """
     known = find(unit)
     if better == "higher" and known is not None and known.dimension in RATES:
+        # Of plain counts (1/s) one is the unit: joules alone.
         work = unit.removesuffix(PER_SECOND) if unit.endswith(PER_SECOND) else ""
         return f"J/{work}" if work not in ("", "1") else "J"
     return "J" if better == "lower" and metric in WORK_TIMES else ""

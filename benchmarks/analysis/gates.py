@@ -27,6 +27,8 @@ from benchmarks.sentences import template
 class Gate(IntFlag):
     """One reason each. The first eight are found here, the others are handed in."""
 
+    # The order is that of the sentences. A new gate goes to the end all the same: the
+    # value of a bit is a promise that `test_gates` holds.
     NO_RUNS = auto()
     SINGLE_RUN = auto()
     TWO_RUNS = auto()
@@ -161,10 +163,13 @@ def found_gates(
     """Return the reasons that the runs themselves give."""
     n = np.minimum(cell.n, baseline.n)
     too_few = (Gate.NO_RUNS, Gate.SINGLE_RUN, Gate.TWO_RUNS, Gate.FEW_RUNS)
+    # `select` takes the first that holds: the narrowest limit comes first.
     limits = [n < 1, n < 2, n < 3, n < WELCH_RUNS]
     gates = np.select(limits, [int(gate) for gate in too_few], 0)
     is_zero = (n > 0) & np.isnan(intervals.ratio)
     several = (n > 1) & ~is_zero
+    # Negated, so that NaN has no spread either. Each gate stands only where none before
+    # it says why.
     no_spread = several & ~(np.minimum(intervals.g, intervals.own_g) > LEAST_G)
     no_interval = several & ~no_spread & (intervals.method == Method.NONE)
     noisy = several & ~no_interval & (intervals.g >= NOISY_G)
@@ -175,6 +180,7 @@ def found_gates(
 
 def gates_of_states(states: Sequence[str]) -> NDArray[np.int64]:
     """Return the reasons that the states of the baselines give."""
+    # A state that nobody knows is a KeyError: no gate would be a verdict.
     bits = {state: int(gate) for state, gate in GATES_OF_STATES.items()}
     return np.array([bits[state] for state in states], dtype=np.int64)
 

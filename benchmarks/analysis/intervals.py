@@ -57,6 +57,7 @@ def t_quantiles(df: Floats, probability: float) -> Floats:
 def t_of_runs(n: NDArray[np.int64], probability: float) -> Floats:
     """Return the t quantile of each number of runs, n - 1 degrees; NaN below two."""
     if n.size and n.max() <= MOST_TABLED:
+        # Numbers of runs are small and whole: looking up is faster than computing.
         return _table(probability)[n]
     return t_quantiles(np.where(n > 1, n - 1.0, np.nan), probability)
 
@@ -81,6 +82,7 @@ def _table(probability: float) -> Floats:
 @lru_cache(maxsize=64)
 def _polynomial(probability: float, low: float) -> Floats:
     """Return the Chebyshev coefficients of the quantile over one piece of 1/df."""
+    # A piece is known by its lower end, which with the probability is the cache's key.
     high = dict(PIECES)[low]
     places = chebyshev.chebpts1(DEGREE + 1)
     inverse = (places * (high - low) + low + high) / 2
@@ -150,6 +152,7 @@ class Rollups:
         """
         of_mean = self.variance / np.asarray(self.n if n is None else n)
         of_mean = np.where(self.is_rounded, self.resolution**2 / 12, of_mean)
+        # Divided first: the square of a mean may overflow, a quotient's does not.
         return np.asarray((np.sqrt(of_mean) / self.mean) ** 2, dtype=float)
 
 
@@ -182,6 +185,7 @@ class Intervals:
     @property
     def half_width(self) -> Floats:
         """Half the interval's width as a part of the ratio: 0.01 is 1 %."""
+        # Half of the way from e^-w to e^w.
         return np.asarray(np.sinh(self.log_half_width), dtype=float)
 
 
@@ -212,11 +216,13 @@ def log_ratio_intervals(
     is_ratio = (below > 0) & (ratio > 0) & np.isfinite(ratio)
     ratio = np.where(is_ratio, ratio, np.nan)
     exists = np.isfinite(ratio) & (g < 1) & (own_g < 1)
+    # No spread is no certainty: runs that all read the same have no interval.
     exists &= np.minimum(g, own_g) > LEAST_G
     is_welch = exists & (np.minimum(cell.n, baseline.n) >= WELCH_RUNS)
     df = np.where(is_welch, welch_df(own, cell.n, other, baseline.n, extra), np.nan)
     standard_error = np.where(exists, np.sqrt(own + other + extra), np.nan)
     welch = t_quantiles(df, probability) * standard_error
+    # g is t^2 v: on the log scale MOVER is the root of the sum of squares.
     mover = np.sqrt(own_g + g + normal_quantile(probability) ** 2 * extra)
     return Intervals(
         ratio=ratio,

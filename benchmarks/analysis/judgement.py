@@ -95,6 +95,7 @@ def judgement_of(judgements: Judgements, row: int) -> Judgement:
     direction = Verdict(judgements.direction[row]).name.lower()
     if gates & SINGLE_RUN:
         label = "single run"
+    # Equal, not &: indicative only where nothing else stands against it.
     elif gates == FEW_RUNS:
         label = f"indicative: {direction}"
     return Judgement(
@@ -190,6 +191,7 @@ def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgem
     judgements = []
     for row in range(len(pairs)):
         judgement = judgement_of(corrected, row)
+        # The label may end in a direction: "indicative: slower".
         begin, colon, direction = judgement.label.rpartition(": ")
         judgements.append(
             replace(

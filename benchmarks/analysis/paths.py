@@ -64,6 +64,7 @@ def asymmetries(paths: Mapping[Ends, PathMean]) -> tuple[Asymmetry, ...]:
     asymmetric = []
     for ends, there in paths.items():
         back = paths.get((ends[1], ends[0]))
+        # Each pair once, and no loopback.
         if ends[0] < ends[1] and back and min(there.mean, back.mean) > 0:
             larger = ends if there.mean >= back.mean else (ends[1], ends[0])
             above, below = paths[larger], paths[larger[1], larger[0]]
@@ -72,7 +73,10 @@ def asymmetries(paths: Mapping[Ends, PathMean]) -> tuple[Asymmetry, ...]:
             interval = (low, high) if np.isfinite(low) else (None, None)
             asymmetric.append(Asymmetry(larger, above.mean / below.mean, *interval))
     clear = [
-        each for each in asymmetric if each.factor >= CLEAR and (each.low or 2) > 1
+        # Without an interval (single runs) the factor decides alone.
+        each
+        for each in asymmetric
+        if each.factor >= CLEAR and (each.low or 2) > 1
     ]
     return tuple(sorted(clear, key=lambda each: -each.factor))
 

@@ -175,6 +175,7 @@ def expand(design: Design) -> tuple[Planned, ...]:
                 most=MOST_STEPS,
             )
         )
+    # One generator for all rounds: each is drawn anew, and the seed gives the whole.
     chance = Random(design.seed)
     return tuple(
         Planned(number - design.warm_up + 1, *each)
@@ -189,6 +190,7 @@ def further_round(
     """Return one more round of some treatments, in the design's kind of order."""
     numbered = tuple(enumerate(treatments_of(design)))
     chosen = [numbered[number] for number in numbers]
+    # A seed of its own: this round is the same whatever was drawn before it.
     chance = Random(f"{design.seed}/{repetition}")
     ordered = _round(chosen, design, repetition - 1 + design.warm_up, chance)
     return tuple(Planned(repetition, *each) for each in ordered)
@@ -222,6 +224,7 @@ def _round(
     ordered = list(treatments)
     if design.order == "random":
         chance.shuffle(ordered)
+    # Counted from the first round that is kept, which goes as listed.
     elif design.order == "abba" and (number - design.warm_up) % 2:
         ordered.reverse()
     return ordered
@@ -251,6 +254,7 @@ def mixed_step(column: PlannedSystem, scenario: Scenario) -> Treatment:
         for slot, work in enumerate(scenario.mix, start=1)
     )
     text = ", ".join(f"VM {part.slot}: {part.tool} {part.program}" for part in parts)
+    # A step's `load` has room for 200 characters.
     return Treatment(column.system, "combined", vms, text[:200], parts)
 
 
@@ -339,6 +343,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:
 
 def _check_number(name: str, value: Any) -> None:
     wanted = NUMBERS[name]
+    # Not isinstance: true is an int to Python.
     if type(value) is not int or value not in wanted:
         known = (
             either(["32", "64"])

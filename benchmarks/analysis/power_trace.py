@@ -135,6 +135,7 @@ def quietest_w(trace: Trace, busy_s: Sequence[tuple[float, float]]) -> float | N
     free = ~trace.is_gap
     for start_s, end_s in busy_s:
         free &= (trace.ends_s <= start_s) | (trace.starts_s >= end_s)
+    # NaN spoils every sum it is in: what is left has ten free steps in a row.
     length_s = np.where(free, trace.ends_s - trace.starts_s, np.nan)
     if length_s.size < BLOCK_SAMPLES:
         return None

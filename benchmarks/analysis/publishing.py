@@ -83,6 +83,7 @@ def assess(
         cell
         for cell in cells
         if (dispersion := cell.dispersion) is not None
+        # Rule set 1 has no limit for applications.
         and dispersion > DISPERSION.get(cell.component, math.inf)
     )
     missing = undisclosed(stated)

@@ -87,6 +87,7 @@ def stamp_of(fields: Any) -> Stamp | None:
     if not isinstance(fields, dict) or not isinstance(fields.get("clock"), str):
         return None
     numbers = [fields.get(name) for name in FIELDS]
+    # The difference of two such numbers still fits into 64 bits.
     if not all(isinstance(each, int) and abs(each) < 1 << 62 for each in numbers):
         return None
     return Stamp(fields["clock"], *(int(each or 0) for each in numbers))
@@ -103,6 +104,7 @@ class ServerTime:
     @classmethod
     def of(cls, axis: Axis, stamps: Iterable[Stamp]) -> ServerTime | None:
         """Return the way to the server's time; None if nobody ever took a stamp."""
+        # `np.interp` needs moments that rise: two stamps of one moment are one.
         by_moment = {each.local_us(axis): each for each in stamps}
         kept = tuple(by_moment[moment] for moment in sorted(by_moment))
         return cls(axis, kept, tuple(_server_times(kept))) if kept else None
@@ -193,5 +195,6 @@ def _server_times(stamps: Sequence[Stamp]) -> Iterable[float]:
         if stamp.clock == before.clock:
             time_us += stamp.server_monotonic_us - before.server_monotonic_us
         else:
+            # Another boot or server: by the wall clocks, but time never goes back.
             time_us = max(float(stamp.server_wall_us), time_us)
         yield time_us / _MICROSECONDS

@@ -110,6 +110,7 @@ class Shape:
         is_doubted = {
             "bimodal": not self.is_unimodal,
             "periodic": self.period is not None,
+            # What repeats is autocorrelated, too: then it is called periodic alone.
             "drift": self.period is None and self.lag is not None,
             "first_run": self.is_first_apart,
         }
@@ -200,6 +201,7 @@ def best_split(values: Floats, step: float) -> tuple[float, float]:
     ordered = np.sort(values)
     centred = ordered - ordered.mean()
     lower = np.arange(2, n - 1)
+    # Sums of the lower groups alone: centred, the upper one's is its negative.
     between = np.cumsum(centred)[1 : n - 2] ** 2 * n / (lower * (n - lower))
     best = int(between.argmax())
     total = float(centred @ centred) + n * step**2 / 12
@@ -380,12 +382,14 @@ def chances(standard: Floats, scores: Floats) -> tuple[float, float]:
     # What each look must reach to get a score, the inverse of ``_scores``: comparing
     # with it spares a cube root for every look of every permutation.
     roots = np.maximum(1 - SPREAD + scores[:, None] * np.sqrt(SPREAD), 0)
+    # A hair lower: another order of the same values has other last digits.
     levels = -np.expm1(-DEGREES * roots**3 / _factors(n)) * (1 - 1e-9)
     orders = permutations_of(n)
     count, exceeding = GLANCE, _exceeding(standard[orders[:, :GLANCE]], levels)
     if exceeding.min() < ENOUGH:
         count = PERMUTATIONS
         exceeding = exceeding + _exceeding(standard[orders[:, GLANCE:]], levels)
+    # The order that was measured is one of all: no p is 0.
     p_values = (1 + exceeding) / (1 + count)
     return float(p_values[0]), float(p_values[1])
 
@@ -401,4 +405,5 @@ def _exceeding(columns: Floats, levels: Floats) -> NDArray[np.intp]:
 def permutations_of(n: int) -> NDArray[np.intp]:
     """One permutation in each column, the same ones whenever n is the same."""
     identity = np.tile(np.arange(n)[:, None], (1, PERMUTATIONS))
+    # The seed is n: no global state, the same answer in every process.
     return np.random.default_rng(n).permuted(identity, axis=0)

@@ -53,6 +53,7 @@ def summarise(run_means: Sequence[float]) -> Summary:
 
 
 def _mean_and_m2(values: Sequence[float]) -> tuple[float, float]:
+    # Floats would lose the spread of readings that lie far from 0.
     exact = [Fraction(value) for value in values]
     mean = sum(exact, Fraction()) / len(exact)
     m2 = sum(((each - mean) ** 2 for each in exact), Fraction())
@@ -76,5 +77,6 @@ def last_place(value: float) -> float:
 
     A number cannot say how many zeros were printed behind it: 12.50 counts as 12.5.
     """
+    # `repr` is the shortest text of a float: 12.34, not 12.339999.
     exponent = Decimal(repr(float(value))).normalize().as_tuple().exponent
     return 10.0 ** min(0, int(exponent))

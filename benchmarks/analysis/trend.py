@@ -7,7 +7,7 @@ the runs are distributed like, a series without a change gives an alarm in at mo
 ``ALPHA`` of cases. Both parts of a found change are searched again. Runs are taken to
 be exchangeable when nothing changed: a slow drift is reported as one or more steps.
 
-Each side needs ten runs (method, section 2: "verdict, ranking, history").
+Each side needs ten runs (`docs/method.md`, verdicts: "verdict, ranking, history").
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def change_points(
     random = np.random.default_rng(seed)
     changes = _search(np.log(values), 0, random)
     edges = [0, *(split for split, _ in changes), len(values)]
+    # Without a change no level is told, and no shape need be looked at.
     parts = [values[low:high] for low, high in pairwise(edges) if changes]
     levels = [
         float(part.mean()) if shape_of(part.tolist()).has_single_figure else None
@@ -86,6 +87,7 @@ def _search(
     p = float((1 + is_as_large.sum()) / (1 + PERMUTATIONS))
     if p > ALPHA:
         return []
+    # One generator for all: which part is searched first decides what it draws.
     before = _search(logs[:split], offset, random)
     after = _search(logs[split:], offset + split, random)
     return [*before, (offset + split, p), *after]

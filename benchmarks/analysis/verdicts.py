@@ -51,6 +51,7 @@ CONFIDENCE: Final = 0.95
 class Verdict(IntEnum):
     """What is said of a cell; also where its interval lies, whatever is said."""
 
+    # An order: what is below NOT_ASSESSED was tested, and is a direction.
     UNDETERMINED = 0
     SLOWER = 1
     FASTER = 2
@@ -110,6 +111,7 @@ class Judgements:
             _distance(self.intervals, self.margin) / self.intervals.standard_error
         )
         p = np.full(self.verdict.shape, np.nan)
+        # Where a verdict is allowed the interval is Welch's: only that has a df.
         p[allowed] = 2 * tail(statistic[allowed], self.intervals.df[allowed])
         return p
 
@@ -191,6 +193,7 @@ def compare_directly(
     state do not apply; either side may be the noisy one.
     """
     swapped = log_ratio_intervals(other, one, higher_is_better, confidence=confidence)
+    # `judge` looks at the noise of its baseline only: here the sides change places.
     noisy = found_gates(other, one, swapped) & int(Gate.NOISY_BASELINE)
     return judge(
         one,
@@ -221,11 +224,13 @@ def _wanted_runs(
     )
     single = undecided & (judged.evidence_level == EvidenceLevel.NONE)
     rows = np.flatnonzero(undecided & ~single)
+    # A single run has no spread to reckon with: the least that allows a verdict.
     wanted = np.where(single, EVIDENCE_LEVEL_RUNS[2], 0)
     distance = _distance(judged.intervals, judged.margin)[rows]
     wanted[rows] = runs_for_width(
         cell.take(rows),
         baseline.take(rows),
+        # Log scale to half width; `runs_for_width` turns it back.
         np.sinh(distance),
         extra_log_variance=np.broadcast_to(extra, cell.n.shape)[rows],
         confidence=judged.confidence,
@@ -353,6 +358,7 @@ def benjamini_hochberg(p_values: ArrayLike, rate: float = RATE) -> Correction:
     steps = tested[order] * tested.size / np.arange(1, tested.size + 1)
     adjusted = np.full(p.shape, np.nan)
     corrected = np.empty_like(tested)
+    # From the largest down: no p may end up above that of a larger one.
     corrected[order] = np.minimum.accumulate(steps[::-1])[::-1]
     adjusted[is_test] = corrected
     return Correction(adjusted, adjusted <= rate, tested.size)

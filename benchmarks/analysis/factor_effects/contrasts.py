@@ -67,17 +67,20 @@ def regular_contrasts(
     if not 0 < len(factors) <= MOST_FACTORS or not has_two_levels:
         return ()
     mains = {factor: factor.columns(systems)[:, 0] for factor in factors}
+    # A 0 is a level that a system does not state: no such design is regular.
     if not all(column.all() for column in mains.values()):
         return ()
     aliases: dict[bytes, list[tuple[Term, Floats]]] = {}
     for order in range(1, len(factors) + 1):
         for term in combinations(factors, order):
             column = np.prod([mains[factor] for factor in term], axis=0)
+            # A column and its negative are one contrast: here all begin with 1.
             turned = column * column[0]
             aliases.setdefault(turned.tobytes(), []).append((term, column))
     contrasts = [
         Contrast(tuple(term for term, _ in members), tuple(members[0][1]))
         for members in aliases.values()
+        # A product that never changes is the mean's column, not a contrast.
         if np.ptp(members[0][1])
     ]
     # Contrasts and mean must take the responses apart completely: orthogonal, and as
@@ -105,6 +108,7 @@ def lenth(contrasts: Floats) -> Lenth | None:
     m = len(sizes)
     if m < FEWEST:
         return None
+    # Exactly at the limit is beyond it, on whichever side rounding put it.
     within = sizes[sizes < 2.5 * 1.5 * np.median(sizes) - ROUNDING]
     pse = 1.5 * float(np.median(within)) if len(within) else 0.0
     if pse < ROUNDING:

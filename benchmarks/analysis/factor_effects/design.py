@@ -87,6 +87,7 @@ def factors_of(systems: Sequence[Levels]) -> tuple[Factor, ...]:
         factor = _factor((name,), systems)
         if len(factor.levels) < 2:
             continue
+        # A joined factor may follow from yet another one: until none is left.
         while joined := [
             other
             for other in factors
@@ -243,6 +244,7 @@ def _quadratic(weights: Floats, shape: Floats) -> Floats:
 
 
 def _baselines(observations: Sequence[Observation]) -> dict[Hashable, Side]:
+    # By its key: a native cell counts once, however many lean on it.
     return {
         each.baseline: each.baseline_runs
         for each in observations

@@ -187,6 +187,7 @@ def _by_contrasts(
     contrasts = regular_contrasts(design.factors, systems)
     if not contrasts:
         return None
+    # A contrast is the mean of one half of the systems less that of the other.
     weights = np.array([each.column for each in contrasts]) * 2 / len(observations)
     logs = weights @ responses(observations)
     variances = relative_variances(weights, observations)
@@ -277,6 +278,7 @@ def _left_over(model: Model, observations: Sequence[Observation]) -> Scatter | N
     residual = np.eye(len(logs)) - model.matrix @ inverse(model.matrix)
     spread = residual @ covariance(observations)
     left = residual @ logs
+    # What rounding alone left over measures no chance.
     if np.abs(left).max() < ROUNDING:
         return None
     df = np.trace(spread) ** 2 / np.trace(spread @ spread)
@@ -333,6 +335,7 @@ def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     strengths = ("clear", "possible", "unjudged", "none")
     sizes = np.abs([each.log_effect for each in effects])
     by_size = [effects[place] for place in ascending(-sizes)]
+    # `sorted` is stable: within a strength the order by size stays.
     return tuple(sorted(by_size, key=lambda each: strengths.index(each.strength)))
 
 

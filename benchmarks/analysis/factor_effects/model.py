@@ -79,6 +79,7 @@ class Model:
         lacking: dict[Term, Floats] = {}
         for term in terms:
             columns = _unstated_columns(term, systems)
+            # Zeros only: every system states it.
             columns = columns[:, columns.any(axis=0)]
             if columns.size:
                 # What the other main effects settle belongs to them; an interaction
@@ -206,6 +207,7 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
 
     both = Model.of([*mains.terms, *pairs], mains.systems)
     left = both.matrix - mains.matrix @ (inverse(mains.matrix) @ both.matrix)
+    # What only rounding left would make vanished columns look independent.
     left[np.abs(left) < NOTHING] = 0.0
     null = _null_space(left)
     told, aliased = [], []
@@ -222,6 +224,7 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
             alone_null = _null_space(alone.matrix)
             partners = _partners(alone, alone_null, term, mains.terms)
         aliased.append(Alias(term, partners))
+    # Only systems that do not state a parameter let interactions hide an effect.
     if all(place.start == place.stop for place in both.unstated.values()):
         return tuple(told), tuple(aliased)
     kept, given_up = _beside(mains, told)
