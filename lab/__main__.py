@@ -49,6 +49,7 @@ def main() -> int:
     if options.packages:
         print(*needs.missing_packages())
         return 0
+    # As Ctrl-C does it: all that was started is stopped on the way out.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         needs.check()

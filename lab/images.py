@@ -123,6 +123,7 @@ def image_of(
     # Write the file system without mounting anything.
     argv = ["mke2fs", "-q", "-t", "ext4", "-d", str(unfinished.root)]
     _run([*argv, str(unfinished.disk), f"{recipe.disk_mib}M"], log, {})
+    # The unfinished one has a dot where these have a dash, and stays.
     for old in folder.glob(f"{recipe.name}-*"):
         shutil.rmtree(old)
     unfinished.folder.rename(image.folder)
@@ -172,6 +173,7 @@ def write_disk(folder: Path) -> Path:
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as archive:
         for each in sorted(folder.iterdir()):
             archive.add(each, each.name)
+    # The job holds a token.
     path.chmod(0o600)
     return path
 

@@ -27,9 +27,12 @@ from lab.machines import (
 from lab.processes import ConsoleReport, Program, read_console
 
 ROUND_S: Final = 90  # three times what a quiet machine takes
+# Each instruction counts as a nanosecond, whatever it takes.
 ICOUNT: Final = ("-icount", "shift=0,sleep=on")
 GUEST: Final = Place("10.0.2.15", "10.0.2.2")
+# Another network: 10.0.2.2 has to be this machine from within KVM's guest, too.
 INNER: Final = Place("10.0.3.15", "10.0.3.2")
+# Beside dom0, which has .15; Xen's guests come one after another.
 BRIDGED: Final = Place("10.0.2.16", "10.0.2.2")
 
 
@@ -64,6 +67,7 @@ class Laboratory:
         try:
             started = self._started(visit)
         except LabError as error:
+            # The other boots go on without this one.
             self.failures.append(str(error))
             return
         programs = [

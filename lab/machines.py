@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+# Scripts name eth0 (net.ifnames=0); with -no-reboot a kernel that panics ends QEMU.
 INIT: Final = "rw init=/virtlab/init net.ifnames=0 quiet panic=-1"
 SVM: Final = "qemu64,+svm,+npt"  # `max` crashes Xen's dom0
 XEN_WORDS: Final = "console=com1 com1=115200,8n1 dom0_mem=768M loglvl=warning"
@@ -196,6 +197,7 @@ def xen_tower(guests: Sequence[tuple[str, str]]) -> str:
         for line in (
             f"losetup /dev/loop0 {name}.tar",
             f"cat > {name}.cfg <<'END'\n{xen_guest(name, kind)}END",
+            # -c follows the guest's console, and so waits for its end.
             f"xl create -c {name}.cfg",
             f"xl destroy {name} 2> /dev/null; sleep 1",
             "losetup -d /dev/loop0",

@@ -64,6 +64,7 @@ def found_of(client: Client, study: str, visits: Iterable[Visit]) -> dict[str, F
             )
     names = {note_of(System(name=name)): name for name in found}
     for run in client.get_all("runs/", study=study):
+        # A plan's runs have no note of the lab: their slot tells them.
         name = names.get(run["note"], f"slot-{run['slot']}")
         if name in found and run["status"] == "parsed":
             found[name].parsed += 1

@@ -152,6 +152,7 @@ def found_study(
 def versions_here() -> dict[str, str]:
     """Return the versions of what this machine lends its guests, by layer."""
     found = {}
+    # "QEMU emulator version 7.2.9 ...", "systemd 252 ...": which word is the version.
     for layer, argv, place in (
         ("qemu-tcg", ("qemu-system-x86_64", "--version"), 3),
         ("systemd-nspawn", ("systemd-nspawn", "--version"), 1),

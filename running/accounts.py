@@ -71,6 +71,7 @@ def able_to_reach(account: Account, *, program: Path, reach: Sequence[Path]) -> 
         reasons.append(reason)
     raise ServiceError(
         f"PostgreSQL does not run as root, and user {account.uid}, who shall run it, "
+        # The first is of the account itself, without anything lent.
         f"cannot reach its files ({reasons[0]}). Start Virtlab as an ordinary user, "
         "or keep the clone and VAR in folders that every user may enter."
     )

@@ -62,6 +62,7 @@ def prepare(root: Path, dev: bool, exact: bool, folder: "Path | None" = None) ->
         os.umask(0o022)  # root's PostgreSQL runs as an account that must read .venv
     venv = Venv(folder or root / ".venv")
     names = ["requirements.txt"] + (["requirements-dev.txt"] if dev else [])
+    # Our own source: a file that is there before anything was made.
     with open(__file__) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
@@ -141,12 +142,14 @@ class Venv:
         notes = self._notes()
         if notes.get(requirements.name) == wanted:
             return
+        # Stays if we are killed meanwhile: then the environment is made anew.
         self._write(dict(notes, installing=requirements.name))
         command = [str(self.python), "-m", "pip", "install", "--require-hashes"]
         command += ["--disable-pip-version-check", "--no-input", "--only-binary=:all:"]
         command += ["--no-compile"]  # what is imported is compiled then: 15 s saved
         command += ["--requirement", str(requirements)]
         self._show(command, f"installing {requirements.name} into {self.path.name}")
+        # These notes are older than that mark, which goes with them.
         self._write(dict(notes, **{requirements.name: wanted}))
 
     def _write(self, notes: "dict[str, str]") -> None:
@@ -157,6 +160,7 @@ class Venv:
     def _show(self, command: "list[str]", what: str) -> None:
         """Run a command behind one line that shows the seconds."""
         progress, begun = Progress(what), time.monotonic()
+        # A file, not a pipe, which would fill up: nobody reads while the seconds count.
         with open(str(self.path) + ".log", "wb") as log:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log

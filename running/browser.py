@@ -33,6 +33,7 @@ PLACES = (
 INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "--quiet=2")
 PACKAGES = (HEADLESS, "chromium")  # older Debians have no package of the first
 ARGUMENTS = [
+    # Chromium refuses to run as root with its sandbox.
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",

@@ -38,7 +38,9 @@ def environment(options: Options, alone: bool) -> Iterator[dict[str, str]]:
     folder.prepare()
     lock = HeldLock(folder.path / "lock")
     is_running = not lock.try_to_take()
+    # Only asked: whoever starts the servers takes the lock himself.
     lock.release()
+    # Alone while it runs is refused there, with the name of who has the folder.
     if alone or not is_running:
         with embedded.services(options.var) as services:
             yield _surroundings(options, services)

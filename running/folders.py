@@ -84,9 +84,11 @@ class VarFolder:
         """Return a private folder for a socket, with a path short enough for one."""
         folder = self.runtime / name
         if not _suits_socket(folder):
+            # Named after the folder, so that two installations never share one.
             digest = hashlib.sha256(os.fsencode(self.path)).hexdigest()[:12]
             stem = f"virtlab-{os.geteuid()}-{digest}-{name}"
             folder = Path(tempfile.gettempdir()) / stem
+            # $TMPDIR may be too long itself.
             if not _suits_socket(folder):
                 folder = Path("/tmp") / stem
         with in_words(folder):
@@ -111,6 +113,7 @@ def make_private(folder: Path, account: Account | None) -> None:
     owner = account.uid if account else os.geteuid()
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
+    # Not stat: a link that a stranger prepared is no folder, wherever it leads.
     facts = folder.lstat()
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in {os.geteuid(), owner}:
         raise ServiceError(
@@ -119,6 +122,7 @@ def make_private(folder: Path, account: Account | None) -> None:
         )
     if account and facts.st_uid != owner:
         os.chown(folder, account.uid, account.gid)
+    # One that was there already may have other permissions.
     folder.chmod(0o700)
 
 
@@ -171,6 +175,7 @@ class HeldLock:
     def sign(self) -> None:
         """Write into the lock who holds it."""
         assert self.descriptor is not None
+        # Into the locked file itself: one renamed into its place would be unlocked.
         os.ftruncate(self.descriptor, 0)
         os.pwrite(self.descriptor, f"process {os.getpid()}\n".encode(), 0)
 

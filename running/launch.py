@@ -32,7 +32,9 @@ def main(arguments: list[str]) -> None:
         if not os.access(path, os.X_OK if os.path.isdir(path) else os.R_OK):
             leave(UNREACHABLE, f"{path} is out of reach")
     if sys.platform == "linux":
+        # After the change of user, which clears it.
         prctl(PR_SET_PDEATHSIG, leash["death_signal"])
+    # It may have died before the leash was tied: then no signal comes.
     if os.getppid() != leash["parent"]:
         leave(0, "whoever started this is gone already")
     execute(command)
@@ -55,6 +57,7 @@ def become(account: dict[str, Any]) -> None:
         if capabilities:
             # Keeps capabilities across setuid, and makes access(2) count them.
             prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP)
+        # The user last: without root the groups cannot be changed.
         os.setgroups(account["groups"])
         os.setresgid(*[account["gid"]] * 3)
         os.setresuid(*[account["uid"]] * 3)

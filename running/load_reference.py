@@ -52,6 +52,7 @@ def load(client: Client) -> None:
         while waiting:
             time.sleep(LOOK_EVERY_S)
             left = client.get("health/")["outbox"]["waiting"]
+            # Others may upload meanwhile: then more is waiting than before.
             progress.advance(bar, max(waiting - left, 0))
             waiting = left
 

@@ -123,6 +123,7 @@ class Postgres(Server):
     def check(self) -> None:
         """Make the application's role and database, then refuse unsafe settings."""
         self._make_role_and_database()
+        # As the application: settings can be made for one role alone.
         with self.connect() as connection:
             durability.require_durable_database(connection, checksums=True)
 
@@ -218,6 +219,7 @@ class DataFolder:
         is_made = self._run_initdb(initdb, draft, password_file, log)
         password_file.unlink()
         if is_made:
+            # An empty folder counts as no data, and rename takes its place.
             with suppress(FileNotFoundError):
                 self.path.rmdir()
             draft.rename(self.path)
@@ -254,6 +256,7 @@ class DataFolder:
         pid_file = self.path / "postmaster.pid"
         with suppress(FileNotFoundError, ValueError, IndexError, psutil.Error):
             pid = int(pid_file.read_text().splitlines()[0])
+            # PostgreSQL works in its data folder.
             if Path(psutil.Process(pid).cwd()) != self.path.resolve():
                 pid_file.unlink()
 

@@ -15,6 +15,7 @@ from agents.client import Client
 from running.processes import ROOT
 
 GONE_S = 60  # a killed supervisor's servers stop by themselves; a busy machine is slow
+# Of the starter's environment: it would lead to the starter's own servers.
 NOT_ITS = {
     "DATABASE_URL",
     "REDIS_URL",

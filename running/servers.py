@@ -59,6 +59,7 @@ class Server:
     def spawn(self) -> None:
         """Start the process, once every process of its predecessor has ended."""
         with in_words(self.folder.path):
+            # That of our own last start: held still, we would wait for ourselves.
             self.lock.release()
             descriptor = self.lock.take(
                 timeout_s=OLD_SERVER_S, pause=self.pause, what=self.title

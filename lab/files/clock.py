@@ -10,6 +10,7 @@ knows by a clock of his own what the time between the stamps can have been.
 import sys
 import time
 
+# The agent's one file is a zip that Python imports from.
 sys.path.insert(0, "virtlab-agent.pyz")
 
 from agents.timing.asking import Stamp, open_asking, take_stamp
