@@ -8,7 +8,7 @@ from django.shortcuts import redirect
 from django.urls import re_path
 from django.views.decorators.http import require_safe
 
-# Old beginnings and parts, in the order in which they are replaced.
+# Old beginnings, then parts, which are looked for below the new beginnings.
 RENAMED: Final = (
     (r"^/campaigns/", "/studies/"),
     (r"^/snapshots/", "/versions/"),

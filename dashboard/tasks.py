@@ -13,6 +13,7 @@ def make_report(report_id: int) -> None:
     building.make_report(report_id)
 
 
+# The core sends this one by its name, for it imports nothing of the dashboard.
 @shared_task(name=PUBLISH_TASK)
 def publish_version(job_id: int) -> None:
     """Publish a version that somebody asked for."""

@@ -265,6 +265,7 @@ def _undisturbed(curves: Sequence[Curve]) -> Iterator[Line]:
     would press that flat.
     """
     points = [point for each in curves for point in each.consolidation.points]
+    # Scaling is the sum over what one VM does alone.
     alone = points[-1].sum / points[-1].scaling if points[-1].scaling else 0.0
     if len(curves) > 1 or alone <= 0:
         return

@@ -131,6 +131,7 @@ def hover(dot: Dot) -> str:
 
 
 def _ratio_axis(ratios: Sequence[float], title: str) -> Axis:
+    # 1 is in sight, with some room on both sides, wherever the ratios lie.
     low = log10(max(min(*ratios, 0.9), 1 / FARTHEST))
     high = log10(min(max(*ratios, 1.1), FARTHEST))
     room = (high - low) * PADDING

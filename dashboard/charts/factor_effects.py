@@ -229,6 +229,7 @@ def _design(found: FactorEffects) -> Design | None:
 def _existing(
     factors: Sequence[Factor], seen: set[tuple[str, ...]]
 ) -> Iterator[tuple[str, ...]]:
+    # A system may not state a factor: its level is then empty, and comes last.
     every = product(*((*factor.levels, "") for factor in factors))
     return (levels for levels in every if levels in seen)
 

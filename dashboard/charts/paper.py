@@ -129,6 +129,7 @@ def _drawn(chart: Chart) -> Figure:
     foot = 4 if is_tight else below
     height = head + len(lines) * (above + body + foot) + (below - foot)
 
+    # Not pyplot, which keeps figures alive and asks for a screen.
     figure = Figure(figsize=(WIDTH_PT / POINTS_AN_INCH, height / POINTS_AN_INCH))
     if key:
         figure.legend(
@@ -146,6 +147,7 @@ def _drawn(chart: Chart) -> Figure:
         width = (WIDTH_PT - left - RIGHT - GAP * (len(line) - 1)) / len(line)
         for column, panel in enumerate(line):
             start = left + column * (width + GAP)
+            # Places of our own: a layout engine would not make the same file each time.
             place = (
                 start / WIDTH_PT,
                 1 - (top + above + body) / height,
@@ -271,6 +273,7 @@ def _rectangle(
 
 def _bars(axes: Axes, panel: Panel, chart: Chart) -> None:
     tones = _tones(chart.series)
+    # By id: series hold lists and have no hash.
     tone_of = {id(each): tones.get(at) for at, each in enumerate(chart.series)}
     for box in panel.bar_boxes(chart.bars):
         across, upwards = box.values, box.places
@@ -333,6 +336,7 @@ def _points(axes: Axes, points: Points, scale: Scale) -> None:
         if isinstance(points.symbol, str)
         else list(points.symbol)
     )
+    # matplotlib draws one kind of marks a call.
     placed = sorted(zip(symbols, xs, ys, strict=True), key=lambda each: each[0])
     for symbol, some in groupby(placed, key=lambda each: each[0]):
         if symbol:

@@ -152,6 +152,7 @@ def _bars(bars: Bars, chart: Chart) -> dict[str, Any]:
     trace |= {"x": list(across), "y": list(upwards)}
     trace["marker"] = {"color": _token(bars.colour)}
     if not chart.names_colours:
+        # The page scales the size of every trace's marks (`numbered` in chart.js).
         trace["marker"] = {"size": 0}
     return trace | _hover(bars.name, bars.texts, bars.reading)
 
@@ -194,6 +195,7 @@ def _marker(points: Points, chart: Chart) -> dict[str, Any]:
     symbol = points.symbol
     if symbol == STROKE:
         return {"symbol": symbol, "size": points.size, "line": {"width": 3, **named}}
+    # With intervals the whole trace is faded: Plotly would leave its bars dark.
     faded = points.opacity != 1 and not points.low
     return {
         "symbol": symbol if isinstance(symbol, str) else list(symbol),

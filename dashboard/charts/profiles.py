@@ -133,6 +133,7 @@ def ratio_plot(groups: Sequence[Group], axis_title: str) -> Chart:
     """
     every = [each.ratio for group in groups for each in group.ratios]
     held = [min(max(each, 1 / FARTHEST), FARTHEST) for each in every]
+    # 1 is in sight, with some room on both sides, wherever the ratios lie.
     scale = scale_of(Axis(scale="log"), [0.9, 1.1, *held])
     ticks, bars = [], list[tuple[float, Ratio]]()
     strokes, low, high = (list[tuple[float, Ratio]]() for _form in range(3))

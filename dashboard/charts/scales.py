@@ -103,6 +103,7 @@ def _log_scale(values: Sequence[float]) -> Scale:
     low, high = min(positive), max(positive)
     room = max((high / low) ** ROOM, 1.02)
     low, high = low / room, high * room
+    # Values that are all alike would leave the axis without a length.
     if high / low < LEAST_RATIO:
         middle = (low * high) ** 0.5
         low, high = middle / LEAST_RATIO**0.5, middle * LEAST_RATIO**0.5
@@ -112,7 +113,9 @@ def _log_scale(values: Sequence[float]) -> Scale:
 def _even_ticks(low: float, high: float) -> list[float]:
     rough = (high - low) / NAMED
     power = 10.0 ** floor(log10(rough))
+    # A hair less, so that rounding does not cost the step that just fits.
     step = next(step * power for step in STEPS if step * power >= rough * 0.999)
+    # An end that misses a round value by its rounding is named, too.
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     return [at * step for at in range(first, last + 1)]
 

@@ -254,6 +254,7 @@ def _series(panel: Panel, chart: Chart, field: Field) -> Iterator[str]:
         across, upwards = box.values, box.places
         if box.series.is_upright:
             across, upwards = upwards, across
+        # By id: series hold lists and have no hash.
         boxes.setdefault(id(box.series), []).append(_box(field, across, upwards))
     for series in panel.series:
         if isinstance(series, Box):
@@ -402,6 +403,7 @@ def _words(
     held = f' text-anchor="{anchor}"' if anchor != "start" else ""
     first, *others = text.split("\n")
     lines = "".join(
+        # chr(34) is a quote: within both kinds Python 3.11 has no third.
         f'<tspan x="{100 * x:.4g}%"{f" dx={chr(34)}{dx:g}{chr(34)}" if dx else ""} '
         f'dy="1.2em">{_text_of(line)}</tspan>'
         for line in others

@@ -59,6 +59,7 @@ def tex(text: str) -> str:
     """Return a text for LaTeX, on one line: nothing of it is a command."""
     line = " ".join(part for part in text.split(" ") if part)
     for pair in LIGATURES:
+        # A NUL stands for the empty group, whose braces would be escaped with the rest.
         line = line.replace(pair[0], f"{pair[0]}\0") if pair in line else line
     return "".join(map(_tex, line)).replace("\0", "{}")
 

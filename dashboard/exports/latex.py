@@ -110,6 +110,7 @@ def _table(
     cells = [cell for _group, row in measured for cell in row.cells[part] if cell]
     # A letter for each thing that has to be explained below the table.
     noted = sorted({note for cell in cells for note in _noted(cell)})
+    # There are fewer notes than letters.
     letters = {note: chr(ord("a") + at) for at, note in enumerate(noted)}
     texts = [
         [_cell(cell, source.show, letters) for cell in row.cells[part]]

@@ -97,6 +97,7 @@ def csv_lines(
     fields: Sequence[str], records: Iterable[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield the head, then each record as its line."""
+    # csv writes to files only: one that is emptied for each line.
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(fields)

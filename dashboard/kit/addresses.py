@@ -17,6 +17,8 @@ MOST_CHIPS = 10
 
 def id_in(text: str) -> int:
     """Return an id out of a URL; 0, which nothing has, for any other text."""
+    # Eighteen digits always fit a bigint; isdigit() alone lets through "²", which int()
+    # refuses.
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 

@@ -83,6 +83,7 @@ def localized(written: str) -> str:
     chosen = locale()
     if chosen.separators == OF_FILES.separators:
         return written
+    # Both signs in one pass, for they may change places: 1,234.5 is 1.234,5 elsewhere.
     return written.translate({ord("."): chosen.decimal, ord(","): chosen.thousands})
 
 
@@ -95,8 +96,10 @@ def exact(value: float) -> str:
     """Write a stored number with all its digits and none it does not have."""
     if not isfinite(value):
         return str(value)
+    # The fewest digits that read back as the same number.
     text = repr(float(value))
     if "e" in text and PLAIN_FROM <= abs(value) < PLAIN_TO:
+        # As a decimal: format() of the float would cut it after six decimals.
         text = format(Decimal(text), "f")
     if "e" in text:
         return localized(text)

@@ -25,6 +25,7 @@ class ButtonAddressMiddleware:
         if response.status_code != 405 or response.content:
             return response
         page = render(request, "405.html", status=405)
+        # A 405 has to say what is allowed (RFC 9110).
         page["Allow"] = response["Allow"]
         return page
 

@@ -91,7 +91,10 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
 
     @wraps(view)
     def show(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        # Before anything is read: what is committed meanwhile is on the next page.
         key = _key(request)
+        # Requests are threads of one process, and cachetools' caches are not safe among
+        # them. Pages are made outside the lock: nobody waits for another's page.
         with _lock:
             text = _texts.get(key) if key else None
         if text is None:
@@ -101,6 +104,7 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
             marks = {"border": BORDER, "csrf_token": SECRET}
             context = {**answer.context, **marks}
             text = render_to_string(answer.template, context, _stranger(request))
+            # The cache raises for a text that is larger than all its room.
             if key and size_of(text) <= MOST_BYTES:
                 with _lock:
                     _texts[key] = text
@@ -125,6 +129,8 @@ def _key(request: HttpRequest) -> bytes | None:
     if version is None:
         return None
     person = person_of(request)
+    # The day, because a citation says when it was read; the target, because a part of a
+    # page has the address of the whole.
     made_from = (
         version,
         timezone.now().date(),

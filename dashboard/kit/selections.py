@@ -95,6 +95,7 @@ class Selection:
         if self.bits:
             is_number = self.bits.isascii() and self.bits.isdigit()
             lookups["system__guest_bits"] = (
+                # More digits than the column has room for find nothing either.
                 int(self.bits) if is_number and len(self.bits) < 5 else NO_BITS
             )
         return lookups
@@ -117,6 +118,7 @@ class Selection:
 
 def _named(keys: Iterable[str], facets: Facets) -> tuple[System, ...]:
     systems = {str(each.pk): each for each in facets.systems}
+    # A system that is named twice counts once.
     return tuple(systems[key] for key in dict.fromkeys(keys) if key in systems)
 
 
@@ -135,6 +137,7 @@ def selection(query: Mapping[str, str], facets: Facets) -> Selection:
         order=_known(query.get("order"), ORDERS, ""),
         only=_known(query.get("only"), KEPT, ""),
         q=query.get("q", "").strip(),
+        # One more pin lets the oldest go.
         pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
     )
 
@@ -197,6 +200,8 @@ def _systems(facets: Facets) -> dict[str, str]:
 
 
 def _menu(value: str, name: str, label: str, texts: Mapping[str, str]) -> Menu:
+    # Nonsense of an address stays in its menu: it narrows the table, and one must see
+    # by what to take it out.
     known = dict(texts) if value in texts else {**texts, value: value}
     choices = (Choice(key, text, key == value) for key, text in known.items())
     first = next(iter(texts), "")

@@ -77,6 +77,7 @@ def cell_view(
     state = states.state_name(seen.full_state)
     if seen.speeds:
         state = _("bimodal")
+    # The name of this state promises a ratio; it is silent where there is one.
     elif seen.full_state == "paired":
         state = _("no ratio")
     is_silent = seen.full_state in SILENT and bool(seen.ratio or kind == "value")
@@ -193,6 +194,7 @@ def reach(judgements: list[Judgement], margin: float) -> float:
         for ratio in (judgement.low, judgement.high, judgement.ratio)
         if ratio and ratio > 0
     ]
+    # The margin takes at most half of the axis.
     farthest = max([2 * log1p(margin), *(abs(log(ratio)) for ratio in ratios)])
     return min(farthest * BAR_ROOM, BAR_WIDEST)
 
@@ -218,4 +220,5 @@ def interval_bar(
 def _ends(low: float, high: float, ends: tuple[float, float]) -> tuple[str, str]:
     """Return where a bar begins and how wide it is."""
     begin, end = (100 * figures.place(each, *ends) for each in (low, high))
+    # What is narrower would not be seen.
     return f"{begin:.2f}%", f"{max(end - begin, 0.6):.2f}%"

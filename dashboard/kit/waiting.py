@@ -22,6 +22,7 @@ STEPS = (*Job.UNFINISHED, Job.Stage.DONE)
 def send(task: Task[Any, Any], pk: int) -> None:
     """Hand it to a worker; without Redis it is sent again a while later."""
     try:
+        # Without Redis Celery would try for a while, with the reader waiting.
         task.apply_async((pk,), retry=False)
     except (OperationalError, OSError) as error:
         logger.warning("Redis took no %s (%s).", task.name, error)

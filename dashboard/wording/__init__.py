@@ -288,6 +288,7 @@ def short_names(systems: Iterable[System]) -> Mapping[int, str]:
     ]
     return {
         pk: ", ".join(facts[name] for name in varying if facts.get(name))
+        # A system that states nothing of what varies has its whole name.
         or system_name(found[pk])
         for pk, facts in said.items()
     }

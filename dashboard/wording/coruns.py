@@ -137,6 +137,7 @@ def _times(coruns: Sequence[ComparedCoRun], vms: str) -> str:
         for corun in coruns
         if corun.of.case.better == "lower" and corun.figures.slowdown
     )
+    # The case that suffers most stands for its component.
     found = max(timed, key=lambda each: each.slowdown or 0, default=None)
     if found is None:
         return ""
@@ -152,6 +153,7 @@ def _times(coruns: Sequence[ComparedCoRun], vms: str) -> str:
     )
     text += ideal % {
         "cores": found.cores,
+        # As long as each has a core of its own, VMs need not wait (docs/method.md).
         "allowed": figures.ratio(max(1.0, (found.virtual or 1) / (found.cores or 1))),
         "ratio": figures.ratio(target.ideal_ratio),
     }

@@ -24,6 +24,7 @@ def energy_answer(table: EnergyTable, names: Mapping[int, str]) -> str:
         if system.work_s
     )
     least, most = _longer(overruns[0]), _longer(overruns[-1])
+    # Below what is written of a percentage.
     if overruns[-1] - overruns[0] < 0.1:
         text = _("The meter ran %(share)s than the workload.") % {"share": most}
     else:
@@ -80,6 +81,7 @@ def _reversal(
     base = table.systems[0]
     longer_s = (system.overrun_s or 0.0) - (base.overrun_s or 0.0)
     even_w = (system.printed_j - base.printed_j) / longer_s if longer_s else 0.0
+    # A machine that waits takes less power than one that works.
     if not 0 < even_w < min(system.mean_w, base.mean_w):
         return text
     unless = _(

@@ -95,6 +95,7 @@ def statements(analysis: Analysis) -> list[str]:
         return [text % {"n": effects.cells}]
 
     pictured = {picture.one: picture for picture in analysis.pictures}
+    # The strongest come first: backwards, the strongest of each factor is what stays.
     clear = {
         effect.term[0]: effect
         for effect in reversed(effects.effects)
@@ -120,6 +121,7 @@ def _nothing_moved(effects: FactorEffects) -> list[str]:
     limits = [each.wide_margin or each.margin or 0.0 for each in effects.effects]
     if not limits:
         return [_("No effect can be told from these systems.")]
+    # The widest margin, so that the sentence is true of every effect.
     smallest = {"times": times(exp(max(limits)))}
     lines = [_("No significant effect (smallest detectable: %(times)s).") % smallest]
     # Beyond Lenth's margin, or significant alone, but not beyond doubt.
@@ -168,6 +170,7 @@ def _conditional(picture: Means) -> tuple[float, str]:
 
 def _parts(factor: Factor, level: str) -> list[tuple[str, str]]:
     values = level.split(JOINT)
+    # The level itself has the sign that joins several: it is one.
     if len(values) != len(factor.names):
         return [(factor.names[0], level)]
     return list(zip(factor.names, values, strict=True))

@@ -88,6 +88,7 @@ def _host(host: Host) -> Table:
 
     def named(name: str, value: Any) -> str:
         # Under the name of its thing a bare number would not say what it counts.
+        # Not isinstance(): yes and no are ints, too.
         is_bare = type(value) is int and not name.endswith(BYTES)
         label = f"{wording.fact_name(name)}: " if is_bare else ""
         return label + text(name, value)

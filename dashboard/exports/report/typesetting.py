@@ -41,6 +41,7 @@ def _typeset(
 
     from dashboard.charts import paper
 
+    # Charts are drawn once, for both attempts.
     said = json.dumps({**_data(document, paper.paper), "words": _words()})
 
     def made(standards: tuple[Standard, ...]) -> list[bytes]:
@@ -69,6 +70,7 @@ def _data(document: Document, draw: Callable[[Chart], bytes]) -> dict[str, Any]:
     """Return a report as JSON knows it, its charts drawn."""
     sections = [
         {
+            # asdict() would take the charts apart, number by number.
             **asdict(replace(section, charts=())),
             "charts": [
                 {
