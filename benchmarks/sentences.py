@@ -52,6 +52,7 @@ def counted(singular: str, plural: str, /, **parameters: Parameter) -> Sentence:
 
 def joined(parts: Sequence[str], between: str = " ") -> Sentence:
     """Return several texts as one that still knows its parts; empty ones are none."""
+    # As parameters: their braces mean nothing, and each is translated by itself.
     named = {f"part{at}": part for at, part in enumerate(filter(None, parts))}
     return _made(between.join(f"{{{name}}}" for name in named), "", named)
 

@@ -171,6 +171,7 @@ def invite_person(
 
 def find_invitation(shown: str) -> Invitation:
     """Return the open invitation behind a link, or raise InvitationError."""
+    # The secret may hold further underscores; a prefix is hexadecimal.
     prefix, _, secret = shown.partition("_")
     known = Invitation.objects.select_related("lab")
     # A NUL character would be an error in the database.

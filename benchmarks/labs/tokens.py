@@ -71,6 +71,7 @@ def authenticate(shown: str) -> Token:
     A wrong prefix, a wrong secret, an expired and a revoked token get one and the
     same answer, so that nothing can be learnt by trying.
     """
+    # The secret may hold further underscores; a prefix is hexadecimal.
     brand, _, rest = shown.partition("_")
     prefix, _, secret = rest.partition("_")
     token = _token_with(prefix)

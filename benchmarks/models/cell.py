@@ -16,8 +16,6 @@ from benchmarks.viewer import Viewer
 
 
 class CaseQuerySet(models.QuerySet["Case"]):
-    """Cases, scoped."""
-
     def measured_for(self, viewer: Viewer, **cells: Any) -> "CaseQuerySet":
         """Return those that a visible cell has a value of; ``cells`` narrows which."""
         measured = Cell.objects.visible_to(viewer).filter(
@@ -45,8 +43,6 @@ class Case(models.Model):
 
 
 class CellQuerySet(models.QuerySet["Cell"]):
-    """Cells, scoped."""
-
     def visible_to(self, viewer: Viewer) -> "CellQuerySet":
         return self.filter(visible_studies(viewer, "study__"))
 

@@ -13,8 +13,6 @@ from benchmarks.viewer import Viewer
 
 
 class FlagQuerySet(models.QuerySet["Flag"]):
-    """Flags, scoped."""
-
     def visible_to(self, viewer: Viewer) -> "FlagQuerySet":
         return self.filter(visible_studies(viewer, "study__"))
 

@@ -13,8 +13,6 @@ from benchmarks.viewer import Viewer
 
 
 class PlanQuerySet(models.QuerySet["Plan"]):
-    """Plans, scoped."""
-
     def visible_to(self, viewer: Viewer) -> "PlanQuerySet":
         return self.filter(visible_studies(viewer, "study__"))
 

@@ -112,8 +112,6 @@ class RunWindow(models.Model):
 
 
 class RunEnergyQuerySet(models.QuerySet["RunEnergy"]):
-    """Energies, scoped."""
-
     def visible_to(self, viewer: Viewer) -> "RunEnergyQuerySet":
         return self.filter(visible_studies(viewer, "run__study__"))
 

@@ -13,8 +13,6 @@ from benchmarks.viewer import Viewer
 
 
 class RunQuerySet(models.QuerySet["Run"]):
-    """Runs, scoped."""
-
     def visible_to(self, viewer: Viewer) -> "RunQuerySet":
         return self.filter(visible_studies(viewer, "study__"))
 

@@ -18,8 +18,6 @@ def visible_studies(viewer: Viewer, prefix: str = "") -> Q:
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
-    """Studies, scoped."""
-
     def visible_to(self, viewer: Viewer) -> "StudyQuerySet":
         return self.filter(visible_studies(viewer))
 
@@ -64,8 +62,6 @@ class Study(models.Model):
 
 
 class HostQuerySet(models.QuerySet["Host"]):
-    """Hosts, scoped."""
-
     def visible_to(self, viewer: Viewer) -> "HostQuerySet":
         seen = System.objects.visible_to(viewer).values("host_id")
         return self.filter(Q(lab_id__in=viewer.lab_ids) | Q(id__in=seen))

@@ -189,11 +189,13 @@ def add_rounds(plan: Plan, now: datetime) -> bool:
     """
     if plan.width_percent is None or (plan.ends_at and now >= plan.ends_at):
         return False
+    # Warm-ups are run and not kept: no result of theirs is awaited.
     parts = PlanPart.objects.filter(
         step__plan=plan, step__status=Step.DONE, step__repetition__gt=0, role=MEASURED
     )
     measured = parts.values_list("keys", "step__treatment")
     treatments = {key: number for keys, number in measured for key in keys}
+    # Part 1 alone: further results of one output repeat its key.
     arrived = Run.objects.filter(lab=plan.lab_id, key__in=set(treatments), part=1)
     # Judged on half of the results, a plan would add rounds that nobody needs.
     if arrived.exclude(status=Run.Status.RECEIVED).count() != len(treatments):
@@ -252,7 +254,6 @@ def widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
         efficiency = getattr(cell, "efficiency", None)
         baseline = efficiency.baseline if efficiency else None
         is_own = baseline is not None and baseline.pk == cell.pk
-        # A native cell is its own baseline: what counts is the width of its mean.
         pairs.append((cell, None if is_own else baseline))
     leaned_on = {baseline.pk for _, baseline in pairs if baseline}
     half_width = (plan.width_percent or 0.0) / 100

@@ -146,6 +146,7 @@ def next_part(*, lab: Lab, plan_id: int, slot_id: int) -> Answer:
     slot.save(update_fields=["seen_at"])
     advance(plan, now)
     parts = slot.parts.select_related("step__plan", "slot__system")
+    # Asked after `advance`: what is due may have ended the attempt that the slot is in.
     at_work = parts.filter(status__in=PlanPart.AT_WORK, step__status__in=PlanStep.BUSY)
     held = at_work.first()
     if held and held.status == Part.STARTED:
@@ -171,6 +172,7 @@ def read_part(part_id: int) -> PlanPart:
 
 def _turn(plan: Plan, slot: PlanSlot, now: datetime) -> Answer:
     here = plan.steps.filter(system__host=slot.system.host_id)
+    # One step at a time on a host: its guests would disturb each other.
     busy = here.filter(status__in=PlanStep.BUSY).first()
     if busy is None:
         waiting = here.filter(status=Step.WAITING).order_by("position")

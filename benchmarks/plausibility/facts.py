@@ -403,6 +403,7 @@ def by_column(cells: Iterable[CellFact]) -> Mapping[ColumnKey, Mapping[Id, CellF
     return columns
 
 
+# No slots here: a cached_property needs the instance's dictionary.
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudyFacts:
     """What is checked: a study's cells and runs, beside the cells of others.

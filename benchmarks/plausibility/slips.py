@@ -86,6 +86,7 @@ class Starts:
     """What each start of a tool read in every cell; built when it is first asked for,
     for hardly any study has a run that is far off."""
 
+    # No slots here: a cached_property needs the instance's dictionary.
     study: StudyFacts
 
     def was_another_speed(

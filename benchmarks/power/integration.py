@@ -169,6 +169,7 @@ def _store(run_ids: Iterable[int], energies: Sequence[RunEnergy]) -> None:
     gone = [row.pk for key, row in stored.items() if key not in wanted]
     RunEnergy.objects.filter(pk__in=gone).delete()
     kept = attrgetter(*KEPT)
+    # Only what differs: a row that is written again is another version of its study.
     RunEnergy.objects.bulk_create(
         [
             row

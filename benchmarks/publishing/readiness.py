@@ -83,6 +83,7 @@ def _stated_by_all_runs(study: Study) -> frozenset[str]:
 
 
 def _names(facts: Any) -> frozenset[str]:
+    # False and 0 are statements.
     return frozenset(name for name, value in facts.items() if value not in ("", None))
 
 

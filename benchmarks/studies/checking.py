@@ -45,6 +45,7 @@ SERIES = f"""
           GROUP BY cell.id, run.id) AS each
     GROUP BY id
 """
+# Distinct before the join: thousands of a cell's samples tell of a few clocks.
 CLOCKS = f"""
     SELECT each.id, system.hypervisor, clock, stated
     FROM (SELECT DISTINCT cell.id, cell.system_id, run.clock,
@@ -214,6 +215,7 @@ def _replace(
         (flag, other): pk
         for pk, flag, other in links.values_list("pk", "flag_id", column)
     }
+    # Only what differs: a row that is written again is another version of its study.
     surplus = [pk for pair, pk in stored.items() if pair not in wanted]
     through._default_manager.filter(pk__in=surplus).delete()
     through._default_manager.bulk_create(

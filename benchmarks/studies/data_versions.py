@@ -31,6 +31,7 @@ from benchmarks.models import (
 
 _CELL, _RUN, _FLAG = (model._meta.db_table for model in (Cell, Run, Flag))
 _CELLS = f"SELECT id FROM {_CELL} WHERE study_id = %(study)s"
+# Runs that nobody could read belong to a system, but to no cell.
 _SYSTEMS = f"""
     SELECT system_id FROM {_CELL} WHERE study_id = %(study)s
     UNION SELECT system_id FROM {_RUN} WHERE study_id = %(study)s
@@ -47,6 +48,7 @@ _METERS = f"SELECT meter_id FROM {_ENERGY} WHERE {_MEASURED}"
 READ = (
     (Study._meta.db_table, "id", "id = %(study)s"),
     (Lab._meta.db_table, "id", "id = %(lab)s"),
+    # Baselines may be cells of other studies.
     (_CELL, "id", f"{_OWN} OR id IN ({_BASELINES})"),
     (Efficiency._meta.db_table, "cell_id", f"cell_id IN ({_CELLS})"),
     (

@@ -90,6 +90,7 @@ def decide_flag(
             Sentence("Say why in a note: others must be able to follow it.")
         )
     note = clean_text(note.strip(), what=Sentence("note"), multiline=True)
+    # Locked, so that the decision noted last is the one that holds.
     locked = Flag.objects.select_for_update().get(pk=flag.pk)
     Decision.objects.create(
         flag=locked, status=status, note=note, who=who, person=person

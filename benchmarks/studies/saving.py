@@ -124,5 +124,6 @@ def store_systems(lab: Lab, systems: Iterable[System]) -> dict[str, System]:
     if new := [wanted[key] for key in sorted(wanted.keys() - stored.keys())]:
         # Another upload may store the same ones: whose they are is read afterwards.
         System.objects.bulk_create(new, ignore_conflicts=True)
+        # all() asks once more; `rows` itself would answer what it found before.
         stored = {system.fingerprint: system for system in rows.all()}
     return stored

@@ -38,6 +38,7 @@ def normalise(touched: Sequence[Cell]) -> None:
         near,
         lab__in={cell.lab_id for cell in changed},
         case__in={cell.case_id for cell in changed},
+        # A cell that has lost its runs is nobody's baseline any more.
         n__gt=0,
     )
     by_case: dict[int, list[Cell]] = {}

@@ -181,6 +181,7 @@ def _result(run: ReadRun, document: Mapping[str, Any]) -> Result:
 
 def store_runs(read: Mapping[Run, Sequence[Result]], known: Iterable[Run]) -> Samples:
     """Give every result its run, new ones stored, and return each run's samples."""
+    # The first run of an upload is the upload itself and has no source.
     runs = {(run.source_id or run.pk, run.part): run for run in known}
     results: dict[tuple[int, int], Result] = {}
     further = []
@@ -240,6 +241,7 @@ def store_cases(samples: Iterable[ReadSample]) -> dict[str, Case]:
     if new := [wanted[key] for key in sorted(wanted.keys() - cases.keys())]:
         # Another worker may store the same ones: whose they are is read afterwards.
         Case.objects.bulk_create(new, ignore_conflicts=True)
+        # all() asks once more; `rows` itself would answer what it found before.
         cases = {case.fingerprint: case for case in rows.all()}
     return cases
 

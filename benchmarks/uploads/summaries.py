@@ -122,6 +122,7 @@ def summarise_cells(keys: Iterable[CellKey]) -> list[Cell]:
         if any(getattr(cell, name) != value for name, value in summary.items()):
             for name, value in summary.items():
                 setattr(cell, name, value)
+            # By this the next check sees that the cell's shape must be looked at again.
             cell.updated_at = timezone.now()
             changed.append(cell)
     Cell.objects.bulk_create(
