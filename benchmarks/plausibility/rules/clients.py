@@ -54,7 +54,7 @@ def client_busy_loop(study: StudyFacts) -> Iterator[Doubt]:
 
 
 THINKING: Final = 0.95
-# Bounded: parameters hold any text, and too many digits are inf or a ValueError.
+# Bounded: parameters hold any text, and too many digits are inf.
 _SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 
 
