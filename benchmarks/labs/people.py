@@ -125,6 +125,7 @@ def _check_that_others_keep(lab: Lab, place: Membership, *, becomes: str) -> Non
                 lab=str(lab),
             )
         )
+    # A lab may be without admins: then its last maintainer stays.
     loses = place.role in keepers and becomes not in keepers
     if loses and not others.filter(role__in=keepers).exists():
         raise PlaceError(

@@ -96,6 +96,7 @@ class SystemQuerySet(models.QuerySet["System"]):
         # Here, for cell.py imports this module.
         from benchmarks.models.cell import Cell
 
+        # Exists: a join would give a system once for each of its cells.
         measured = Cell.objects.filter(
             visible_studies(viewer, "study__"), system_id=models.OuterRef("id")
         )

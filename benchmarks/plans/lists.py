@@ -80,6 +80,7 @@ def state_of(plan: Plan) -> PlanState:
     for step in busy:
         if step.status == Step.GATHERING:
             there: dict[bool, list[PlanSlot]] = {True: [], False: []}
+            # Told apart here: a filter would ask again, past the prefetched parts.
             for part in step.parts.all():
                 there[part.status == Part.ARRIVED].append(part.slot)
             barriers.append(Barrier(step, tuple(there[True]), tuple(there[False])))

@@ -115,6 +115,7 @@ class CellFact:
     @property
     def emulation(self) -> str:
         """The layers of a system whose processor a program imitates; else empty."""
+        # What `System.is_emulated` says of a row: the two must agree.
         layers = self.options.get("layers", "").casefold()
         is_emulated = self.hypervisor == EMULATOR or EMULATED_LAYER in layers
         return (layers or EMULATED_LAYER) if is_emulated else ""

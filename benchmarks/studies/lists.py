@@ -307,6 +307,7 @@ FROM_AND_TO = f"""EXISTS (
     SELECT 1 FROM {CELLS} {CASES}
     WHERE {MEASURED} AND benchmark_case.parameters ?& ARRAY['from', 'to']
 )"""
+# What `System.is_emulated` says of one row: the two must agree.
 EMULATED = f"""EXISTS (
     SELECT 1 FROM {CELLS} {SYSTEMS}
     WHERE {MEASURED}

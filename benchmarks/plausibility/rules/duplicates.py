@@ -169,6 +169,7 @@ def _sharing(lines: Lines, own: Set[object]) -> list[tuple[object, object]]:
         if 2 <= len(sharing) <= CROWD:
             for one, other in combinations(sharing, 2):
                 if one in own or other in own:
+                    # A dict: each pair once, in the order found.
                     pairs[(one, other) if one in own else (other, one)] = None
     return list(pairs)
 

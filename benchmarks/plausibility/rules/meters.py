@@ -25,6 +25,7 @@ REQUESTS: Final = (
     "test_length",
     "run_time",
 )
+# Bounded: parameters hold any text, and too many digits are inf.
 _REQUEST: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([a-z]*)", re.ASCII)
 SECONDS: Final = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "ms": 1e-3}
 
@@ -147,4 +148,5 @@ def _requested_s(run: RunFact) -> float | None:
             match = _REQUEST.fullmatch(str(named[key]).strip())
             if match and match[2] in SECONDS:
                 stated.add(float(match[1]) * SECONDS[match[2]])
+    # Of two different lengths nothing tells which one was meant.
     return stated.pop() if len(stated) == 1 else None

@@ -86,6 +86,7 @@ def netperf_service_demand(study: StudyFacts) -> Iterator[Doubt]:
                 "demand and CPU utilization imply whole CPUs.",
                 "The throughput of {n} runs is in MiB/s, not {unit}: only so do "
                 "service demand and CPU utilization imply whole CPUs.",
+                # Both ends of a run may show it, but it is one run.
                 n=len({end.run.id for end in mebi}),
                 unit=throughput[0].unit,
             ),
@@ -125,6 +126,7 @@ def _other_machine(ends: Sequence[End]) -> Iterator[Doubt]:
     """What implies other CPUs than three of four runs to the same place do."""
     places: dict[str, list[tuple[End, int]]] = defaultdict(list)
     for end in ends:
+        # A throughput with a wrong label still tells which machine it was.
         cpus = end.whole() or end.whole(MEBI)
         if cpus is not None:
             places[end.place].append((end, cpus))
