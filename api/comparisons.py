@@ -30,6 +30,7 @@ BETTER = get_args(Better)
 STATES = (*Efficiency.State.values, NOT_YET)
 DOUBTS = ("bimodal", "periodic", "drift", "first_run")
 VERDICTS = [verdict.name.lower() for verdict in Verdict]
+# Verdicts are in an order: from NOT_ASSESSED on they are no direction.
 DIRECTIONS = VERDICTS[: Verdict.NOT_ASSESSED]
 EVIDENCE_LEVELS = [evidence_level.name.lower() for evidence_level in EvidenceLevel]
 NONE_YET: Final[dict[str, Any]] = {"default": None, "allow_null": True}
@@ -194,6 +195,7 @@ class ComparisonQuery(ListQuery):
             raise serializers.ValidationError(
                 {"study": ["Name the study whose system is the baseline."]}
             )
+        # The states that are stored are those against a cell's own baseline.
         if "state" in attrs:
             raise serializers.ValidationError(
                 {"state": ["Leave it out, or compare with baseline=native."]}
@@ -216,11 +218,14 @@ class ComparisonsView(ApiView):
         study = find_study(self.viewer, name) if name else None
         reference = self._reference(study)
         filters = self.looked_up(LOOKUPS)
+        # A cell that waits has no efficiency to have a state.
         if self.query.get("state") == NOT_YET:
             del filters["efficiency__state"]
             filters["efficiency__isnull"] = True
         page = self.cut(compared_cells(self.viewer, study=study, filters=filters))
         system = reference.system if reference else None
+        # Whole studies are judged for a page of cells: verdicts are corrected for all
+        # of a study, whatever is shown of it.
         studies = {cell.study_id: cell.study for cell in page}
         verdicts = {pk: study_verdicts(each, system) for pk, each in studies.items()}
         rows = [

@@ -55,6 +55,7 @@ class UnknownAddressView(ApiView):
     permission_classes = [AllowAny]
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        # Before all else: the same answer for every method and whoever asks.
         raise NoAddressError(
             "There is no such address. All of them end with a slash and are listed "
             "at /api/v1/docs/."

@@ -218,6 +218,7 @@ class AnalysisSerializer(serializers.Serializer[Any]):
     pictures = PictureSerializer(many=True)
 
     def get_is_whole(self, row: Analysis) -> bool:
+        # By identity: the whole of a single case may be equal to that case.
         return any(row is each for each in self.context["wholes"])
 
 

@@ -350,9 +350,11 @@ class PlanView(ApiView):
     def patch(self, request: Request, pk: int) -> Response:
         checked(PlanChange, request.data)
         plan = lists.find_plan(Viewer(frozenset({self.lab.pk})), pk)
+        # The lab also sees what others made public: that is as good as missing here.
         if plan.lab_id != self.lab.pk:
             raise NotFoundError("plan", pk)
         stop_plan(plan=plan)
+        # `stop_plan` changes the row that it locks, which is another object.
         plan.refresh_from_db()
         return Response(self.shown(PlanDetail, plan, state=lists.state_of(plan)))
 

@@ -17,6 +17,7 @@ from benchmarks.models import Meter
 from benchmarks.power.logs import Kept, keep_power, visible_meters
 
 MAX_SAMPLES = 2_000
+# The difference of two such moments still fits into 64 bits.
 LATEST_US = 1 << 61
 
 
@@ -224,6 +225,7 @@ class PowerView(ApiView):
         examples=[EXAMPLE],
     )
     def post(self, request: Request) -> Response:
+        # Only checked: what is kept, and known again by its digest, is what was sent.
         checked(PowerInput, request.data)
         kept: Kept = keep_power(agent=self.agent, document=request.data)
         status = HTTP_200_OK if kept.repeated else HTTP_202_ACCEPTED

@@ -245,6 +245,7 @@ class RunsView(ApiView):
         examples=[EXAMPLE, RAW_EXAMPLE],
     )
     def post(self, request: Request) -> Response:
+        # Only checked: what is kept, and known again by its digest, is what was sent.
         checked(RunInput, request.data)
         submission = submit_run(self.agent, request.data)
         shown = submission_answer(submission, request)

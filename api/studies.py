@@ -112,6 +112,7 @@ class StudySerializer(AddressedRow):
     created_at = serializers.DateTimeField()
 
     def place(self, row: Study) -> dict[str, Any]:
+        # Two labs may use one slug.
         return {"slug": f"{row.lab.slug}/{row.slug}"}
 
 

@@ -66,6 +66,7 @@ class SystemField(serializers.Field[Any, Any, Any, Any]):
     default_error_messages: ClassVar[Messages] = WORDS
 
     def to_internal_value(self, data: Any) -> Any:
+        # Not isinstance: true is an int to Python.
         if type(data) is int:
             return data
         if not isinstance(data, dict):

@@ -52,6 +52,7 @@ class TimeView(ApiView):
         told = {
             "nonce": self.query.get("nonce", ""),
             "clock": clock_name(),
+            # After the name of the clock, which is read from a file the first time.
             "wall_us": time.time_ns() // 1000,
             "monotonic_us": time.monotonic_ns() // 1000,
         }

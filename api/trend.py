@@ -101,6 +101,7 @@ class TrendView(NamedStudyView):
         ]
         if case is not None and not subjects:
             raise NotFoundError(Sentence("case"), case)
+        # A case may have several hosts and circumstances: the richest history is first.
         series = () if case is None else trend_of(self.viewer, subjects[0]).series
         body = {"results": subjects, "series": series}
         return Response(self.shown(TrendSerializer, body))

@@ -97,5 +97,6 @@ urlpatterns = [
     path("time/", TimeView.as_view(), name="time"),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", DocsView.as_view(), name="docs"),
+    # Last: it matches every address.
     re_path(r"", UnknownAddressView.as_view(), name="unknown"),
 ]

@@ -34,6 +34,8 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(
                 'Send the token as "Authorization: Token vl_...", or send none.'
             )
+        # No user of Django's: an agent is its token. Bytes that are no ASCII make a
+        # wrong token, not an error of ours.
         return AnonymousUser(), tokens.authenticate(words[1].decode("ascii", "replace"))
 
     def authenticate_header(self, request: Request) -> str:

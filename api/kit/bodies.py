@@ -14,6 +14,7 @@ from api.kit.refusals import EncodingRefusedError, MalformedError, TooLargeError
 CHUNK_BYTES = 64 * 1024
 RATIO_COUNTS_FROM_BYTES = 1024 * 1024
 GZIP_MAGIC = b"\x1f\x8b"
+# To zlib, 16 more than the largest window means: gzip's head and checksum.
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
@@ -67,6 +68,7 @@ def _stated_length(request: HttpRequest) -> int | None:
         return None
     if not (text.isascii() and text.isdigit()):
         raise MalformedError("Content-Length is not a whole number.")
+    # Digits are counted first: Python refuses to read thousands of them.
     if len(text) > 18 or int(text) > settings.UPLOAD_LIMIT_BYTES:
         raise _too_large()
     return int(text)
@@ -76,10 +78,12 @@ def _read_bounded(stream: IO[bytes]) -> bytes:
     limit = settings.UPLOAD_LIMIT_BYTES
     body = bytearray()
     try:
+        # One byte more than is taken tells that there is more; no further is read.
         while chunk := stream.read(min(CHUNK_BYTES, limit + 1 - len(body))):
             body += chunk
             if len(body) > limit:
                 raise _too_large()
+    # gunicorn reads chunks as they are asked for, so its errors rise here.
     except (OSError, ParseException):
         raise MalformedError(
             "The body broke off or its chunks are damaged. Send it again."
@@ -95,6 +99,7 @@ def _decompress(packed: IO[bytes]) -> bytes:
             consumed += len(chunk)
             for piece in _pieces(reader, chunk):
                 body += piece
+                # Asked piece by piece: a bomb is found out before it has unpacked.
                 _check_growth(len(body), consumed - len(reader.unconsumed_tail))
     except zlib.error:
         raise MalformedError("The gzip body is damaged. Pack it again.") from None
@@ -122,6 +127,7 @@ def _check_growth(unpacked: int, consumed: int) -> None:
     if unpacked > settings.UPLOAD_LIMIT_BYTES:
         raise _too_large()
     ratio = unpacked / max(consumed, 1)
+    # A MiB is unpacked in any case: so little does no harm, whatever its ratio.
     if unpacked > RATIO_COUNTS_FROM_BYTES and ratio > settings.UPLOAD_LIMIT_RATIO:
         raise TooLargeError(
             "The gzip body unpacks to more than "

@@ -63,6 +63,7 @@ def answer(exc: Exception, context: Mapping[str, Any]) -> Response:
     if problem.status >= 500:
         request = context.get("request")
         path = request.path if request is not None else ""
+        # A database that is away is no mistake of ours: it needs no traceback.
         unforeseen = exc if problem.status == 500 else None
         logger.error("%s failed: %s", path, exc, exc_info=unforeseen)
     return Response(problem.body(), status=problem.status, headers=problem.headers)
@@ -80,6 +81,7 @@ def problem_of(exc: Exception) -> Problem:
         return invalid(exc.detail)
     if isinstance(exc, OperationalError | InterfaceError):
         return UNAVAILABLE
+    # Django's own become REST framework's: one sentence for both.
     if isinstance(exc, Http404):
         exc = exceptions.NotFound()
     if isinstance(exc, PermissionDenied):
@@ -96,5 +98,6 @@ def invalid(detail: Any, what: str = "The request") -> Problem:
     """What a serializer found, by path."""
     fields = flat_fields(detail)
     sentence = summary(fields, what)
+    # What concerns the whole has no path: the sentence has told it.
     fields.pop("", None)
     return Problem(InvalidError.status_code, "invalid", sentence, listed(fields))

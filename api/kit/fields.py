@@ -97,6 +97,7 @@ class Slug(Text):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=100, **kwargs)
+        # Not $: before a line break at the end it would match, too.
         self.validators.append(RegexValidator(r"^[-a-zA-Z0-9_]+\Z", self.sentence))
 
 
@@ -120,6 +121,7 @@ class Number(Strict, serializers.FloatField):
         number = float(data)
         if not isfinite(number):
             raise serializers.ValidationError("Send a finite number.")
+        # Below this a float has fewer digits than were sent.
         if number and abs(number) < sys.float_info.min:
             raise serializers.ValidationError(
                 "This number is too small for a 64-bit float. Use a smaller unit."
@@ -149,6 +151,7 @@ class Choice(Strict, serializers.ChoiceField):
 
     def to_internal_value(self, data: Any) -> Any:
         for choice in self.choices:
+            # To Python 1 is equal to 1.0 and to true.
             if type(data) is type(choice) and data == choice:
                 return data
         known = ", ".join(orjson.dumps(choice).decode() for choice in self.choices)
@@ -196,6 +199,7 @@ def checked_text(text: str, *, multiline: bool = False) -> str:
 
 def _is_moment(text: str) -> bool:
     try:
+        # In UTC: its zone may move a moment out of all years.
         return datetime.fromisoformat(text).astimezone(UTC).year in YEARS
     except (ValueError, OverflowError):
         return False

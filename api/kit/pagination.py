@@ -27,10 +27,12 @@ class IdCursor(BasePagination):
             side = "lt" if backwards else "gt"
             queryset = queryset.filter(**{f"{self.field}__{side}": cursor.place})
         order = f"-{self.field}" if backwards else self.field
+        # One row more than a page tells whether the list goes on.
         rows = list(queryset.order_by(order)[: size + 1])
         page, more = rows[:size], len(rows) > size
         if backwards:
             page.reverse()
+        # Where one came from there is a page, in either direction.
         self.has_next = more or backwards
         self.has_previous = cursor is not None and (more or not backwards)
         self.page = page

@@ -50,6 +50,7 @@ class StrictJSONError(ValueError):
 
 def check_size(raw: bytes) -> None:
     """Refuse a body of so many values that reading it would hold up everybody."""
+    # Signs within texts count, too: it is an upper bound, and needs no parsing.
     if raw.count(b",") + raw.count(b"{") + raw.count(b"[") > MAX_VALUES:
         raise StrictJSONError(
             f"The body holds more than {MAX_VALUES:,} values. "
@@ -122,6 +123,7 @@ def _parsed(text: str, tiny_numbers: bool) -> Any:
 
 def _sentence(error: json.JSONDecodeError) -> str:
     place = f"line {error.lineno}, column {error.colno}"
+    # orjson tells what is wrong in words only: of -inf that a digit is missing.
     if NOT_A_NUMBER.match(error.doc, error.pos) or error.msg.startswith("no digit"):
         return (
             f"JSON has no NaN and no Infinity ({place}). "
@@ -153,6 +155,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _not_too_small(text: str) -> float:
     number = float(text)
+    # 0e-999 is 0 and loses nothing: only a digit before the exponent can be lost.
     if abs(number) < sys.float_info.min and re.match("[^eE]*[1-9]", text):
         raise StrictJSONError(
             f"The number {shorten(text)} is too small for a 64-bit float. "
@@ -299,6 +302,7 @@ def _refusal(error: StrictJSONError) -> ApiError:
 def _rows(body: bytes) -> list[tuple[int, bytes]]:
     rows = [
         (number, row)
+        # Not splitlines, to which a lone \r ends a line: an editor counts otherwise.
         for number, row in enumerate(body.split(b"\n"), start=1)
         if row.strip(b" \t\r")
     ]

@@ -17,6 +17,7 @@ from benchmarks.platforms import canonical_hypervisor
 PAGE_SIZE = 100
 MAX_PAGE_SIZE = 1000
 
+# 18 digits always fit into the 64 bits of a database's number.
 WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 CURSOR = re.compile(r"(after|before)-(\d{1,18})", re.ASCII)
 

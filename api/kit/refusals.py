@@ -1,5 +1,7 @@
 """The errors the API raises itself; REST framework loads this before its views."""
 
+# `rest_framework.views` loads the authentication of our settings, and that loads this
+# module: what needs views stands in `errors`.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,6 +62,8 @@ def _sentences(detail: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from _sentences(inner, path if whole else member_path(path, name))
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):
+            # REST framework has two lists: sentences about one value, and errors by
+            # member.
             nested = isinstance(inner, Mapping)
             yield from _sentences(inner, member_path(path, index) if nested else path)
     else:

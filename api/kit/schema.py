@@ -67,6 +67,7 @@ class ApiSchema(AutoSchema):
 
     def get_auth(self) -> list[dict[str, list[str]]]:
         super().get_auth()  # registers the scheme
+        # To OpenAPI an empty requirement means that none is needed.
         if not self.view.get_authenticators():
             return [{}]
         needed: list[dict[str, list[str]]] = [{TOKEN: []}]
@@ -154,6 +155,7 @@ class StrictObjects(OpenApiSerializerExtension):
         return type(self.target).__name__.removesuffix("Input")
 
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> Any:
+        # Past the extensions: this one would be asked again, for ever.
         schema = auto_schema._map_serializer(
             self.target, direction, bypass_extensions=True
         )

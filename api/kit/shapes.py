@@ -59,6 +59,7 @@ class Scalar(Strict, serializers.Field[Any, Any, Any, Any]):
             return checked_text(data)
         if not isinstance(data, int | float):
             self.refuse(data)
+        # Whole numbers stay whole: the parser has seen that they fit into 64 bits.
         return Number().to_internal_value(data) if isinstance(data, float) else data
 
     def to_representation(self, value: Any) -> Any:

@@ -80,10 +80,13 @@ class ApiView(GenericAPIView[Any]):
         )
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # REST framework looks for the method last: without a token it would say 401 of
+        # a method that is not there.
         if request.method not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)
         is_read = request.method in SAFE_METHODS
+        # Writing takes no parameters, even where the same address reads with some.
         shape = self.query_class if is_read else Query
         self.query = read_query(shape, request.query_params)
 
