@@ -35,6 +35,7 @@ class Version(models.Model):
         FREE = "free"
         PERMITTED = "permitted"
 
+    # Protected, both: what is cited cannot go with its lab or study.
     lab = models.ForeignKey(Lab, models.PROTECT, related_name="versions")
     study = models.ForeignKey(Study, models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
