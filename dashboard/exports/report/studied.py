@@ -136,6 +136,7 @@ def corun_section(study: Study) -> Section | None:
     texts: list[str] = []
     charts: list[Figure] = []
     tables: list[Table] = []
+    # `study_coruns` sorts by component, then by case.
     for component, members in groupby(
         found.coruns, key=lambda each: each.of.case.component
     ):

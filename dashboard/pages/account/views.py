@@ -88,6 +88,7 @@ class ChangePassword(PasswordChangeView):
 
     def post(self, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
         try:
+            # A stolen session could try passwords here without end.
             self.trial = _attempt(request, signed_in_person(request).get_username())
         except TooManyAttemptsError as error:
             return _refused(request, error)
@@ -115,6 +116,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     """End every session of a person, this one included."""
     person = signed_in_person(request)
     try:
+        # A stolen session could try passwords here without end.
         trial = _attempt(request, person.get_username())
     except TooManyAttemptsError as error:
         return _refused(request, error)

@@ -352,6 +352,7 @@ def bins_of(sides: Sequence[Side]) -> Bins:
         2 * (q3 - q1) / np.cbrt(len(side.series))
         for side, (q1, q3) in zip(sides, quartiles, strict=True)
     )
+    # Of a side whose quartiles are alike the rule knows no width.
     finest = min(filter(None, widths), default=np.inf)
     wanted = np.clip(np.ptp(values) / finest, FEWEST_BINS, MOST_BINS)
     edges = np.histogram_bin_edges(values, bins=int(np.ceil(wanted)))
@@ -447,6 +448,7 @@ def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Chart | No
         series.append(
             Points(
                 name=side.name,
+                # The first step rises from 0 at the least value.
                 x=[values[0], *values],
                 y=[0.0, *shares],
                 colour=side.colour,
@@ -458,6 +460,7 @@ def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Chart | No
         )
     panel = Panel(
         x=Axis(title=axis_title),
+        # Room for whole marks at 0 and 100 %.
         y=Axis(title=share_title, ends=(-2, 102), suffix=" %"),
         series=tuple(series),
     )

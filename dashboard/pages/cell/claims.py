@@ -84,6 +84,7 @@ def quoted_of(row: ComparisonRow) -> Quoted | None:
         return None
     with figures.for_files():
         written, low, high = (
+            # As FORM reads them back, whatever the page's language: without groups.
             figures.ratio(value).replace(",", "")
             for value in (ratio, judged.low, judged.high)
         )
@@ -93,6 +94,7 @@ def quoted_of(row: ComparisonRow) -> Quoted | None:
 
 def quoted_in(text: str) -> Quoted | None:
     """Read it from an address; None for anything else that may stand there."""
+    # The page shows it, and anybody can write an address: nothing else may stand in it.
     match = FORM.fullmatch(text)
     if match is None:
         return None
@@ -166,6 +168,7 @@ def claim(
     stated = (wording.fact_text(Fact(*item)) for item in facts.items() if item[1])
     margin = figures.number(equivalence_margin_percent)
     verdict = str(PHRASES[judged.verdict]) % {"margin": margin}
+    # The interval looks decided where the correction for many tests took the verdict.
     if judged.verdict != judged.direction and judged.sentences:
         why = wording.said(judged.sentences[0]).rstrip(".")
         verdict = f"{verdict} ({why[:1].lower()}{why[1:]})"

@@ -98,6 +98,7 @@ def _side(cell: Cell, samples: CellSamples, name: str, colour: str) -> Side:
     speeds = speeds_of(cell)
     quartiles = (cell.minimum, cell.q1, cell.median, cell.q3, cell.maximum)
     box = None
+    # A box around two speeds would have its middle where nothing was measured.
     if cell.n >= MIN_RUNS and not speeds and None not in quartiles:
         low, q1, median, q3, high = (value or 0.0 for value in quartiles)
         box = (low, q1, median, q3, high)
@@ -156,6 +157,7 @@ def _summary(side: Side, cell: Cell) -> dict[str, str]:
     low, q1, median, q3, high = side.box or ends
     mean, texts, paired = side.mean, side.texts(), None
     is_whole = side.is_of_run_means and len(side.series) == cell.n
+    # Only of all runs: of a part it would be another number than the cell's.
     if side.box and is_whole and LEAST_RUNS <= cell.n <= MOST_PAIRED:
         paired = hodges_lehmann(side.series)
     return {

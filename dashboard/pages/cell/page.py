@@ -291,6 +291,7 @@ def _baseline_text(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str
     if baseline is not None and baseline.study_id != cell.study_id:
         title = baseline.study.title
         parts.append(_("It comes from the study “%(title)s”.") % {"title": title})
+    # Its value is stored with the ratio; its runs may be private to another lab.
     if baseline is None and row.shown.baseline_value is not None:
         parts.append(_("Its runs are not yours to see."))
     if state != "paired":  # what a pair is was just said
@@ -361,6 +362,7 @@ def _location(found: CellEvidence) -> str:
     ):
         return ""
     own, other = ([run.mean for run in side.runs] for side in sides)
+    # The median is taken of logarithms.
     if min(*own, *other) <= 0:
         return ""
     is_rate = found.row.shown.better == "higher"

@@ -58,6 +58,7 @@ def raw_lines(
         spellings = {_spelling(float(match)) for match in NUMBER.findall(row)}
         lines.append(RawLine(number, row, is_read=not wanted.isdisjoint(spellings)))
     read = next((at for at, line in enumerate(lines) if line.is_read), 0)
+    # From the top, as long as what was read is in sight from there.
     start = 0 if read < LINES_SHOWN else read - BEFORE
     shown = tuple(lines[start : start + LINES_SHOWN])
     return shown, len(shown) < len(lines)
@@ -70,6 +71,7 @@ def _digits(value: float) -> int:
 
 def _spelling(value: float) -> str:
     """Return a number so that a text's and a stored one are the same, if they are."""
+    # Fewer digits than a float has: a change of unit spoils the last ones.
     return f"{value:.9g}"
 
 

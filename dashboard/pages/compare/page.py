@@ -137,6 +137,7 @@ class ComparisonPage:
         if not 0 < self.table.ratio_count <= DRAWN_CELLS:
             return None
         table = searched(self.table, self.chooser.selection.q)
+        # Only its height and its picture are wanted, over which nobody hovers.
         chart = comparison_chart(table, is_energy=self.is_energy, is_told=False)
         return outline(chart) if chart else None
 

@@ -17,6 +17,7 @@ from dashboard.pages.compare.page import comparison_chart, comparison_page
 
 
 @require_safe
+# A browser keeps the whole page and the part of one address apart.
 @vary_on_headers("HX-Request", "HX-Target")
 @kept_page
 def show_comparison(request: HttpRequest, lab: str, slug: str) -> Answer:

@@ -67,6 +67,7 @@ def corun_page(study: Study, query: Mapping[str, str]) -> CoRunPage:
     first = next(directed, None) or next(iter(cases.values()), None)
     chosen = cases.get(id_in(query.get("case", "")), first)
     parts = []
+    # `study_coruns` sorts by component, then by case.
     for component, members in groupby(
         found.coruns, key=lambda corun: corun.of.case.component
     ):

@@ -163,6 +163,7 @@ def direct_page(study: Study, choice: Chooser) -> DirectPage:
         count = verdicts.tested
     margin = study.equivalence_margin_percent / 100
     judged = [judgement for row in rows if (judgement := drawn_judgement(row))]
+    # One axis for all rows, so that their bars can be compared.
     axis = reach(judged, margin)
     groups = tuple(
         DirectGroup(

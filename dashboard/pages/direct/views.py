@@ -14,6 +14,7 @@ from dashboard.pages.direct.page import direct_page
 
 
 @require_safe
+# A browser keeps the whole page and the part of one address apart.
 @vary_on_headers("HX-Request", "HX-Target")
 @kept_page
 def show_direct(request: HttpRequest, lab: str, slug: str) -> Answer:

@@ -88,6 +88,7 @@ def logged_page(study: Study, query: Mapping[str, str]) -> LoggedPage:
 def _chosen(works: Sequence[MeteredWork], wanted: str) -> MeteredWork | None:
     """Return the work that the URL names, else the first that was measured."""
     run, _, meter = wanted.partition("-")
+    # Two meters may have logged one run.
     place = (id_in(run), id_in(meter))
     named = (work for work in works if (work.lead.pk, work.meter.pk) == place)
     measured = (work for work in works if work.energy.energy_j is not None)

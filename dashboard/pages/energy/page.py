@@ -57,6 +57,7 @@ class EnergyPage:
 def energy_page(study: Study, query: Mapping[str, str]) -> EnergyPage:
     """Return the page for a query: ``waiting`` watts, ``run`` and ``work`` to draw."""
     text, waiting_w = query.get("waiting", ""), None
+    # Bounded, as int() raises for a text of thousands of digits.
     if text.isascii() and text.isdigit() and len(text) < 8:
         waiting_w = min(int(text), MOST_WATTS)
     found = study_energy(study, waiting_w)

@@ -99,6 +99,7 @@ def _changes_members(change: Change) -> Callable[..., HttpResponse]:
         except BenchmarksError as error:
             messages.error(request, wording.said(error.sentence))
         still = Membership.objects.filter(lab=place.lab, user=signed_in_person(request))
+        # Who has left may not see the members any more.
         if not still.exists():
             return redirect("dashboard:overview")
         return redirect("dashboard:members", place.lab.slug)
@@ -178,6 +179,7 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         return _offer(request, invitation, form, 422)
     is_new = not request.user.is_authenticated
     try:
+        # A link that was withdrawn meanwhile leaves no account behind.
         with transaction.atomic():
             person = _new_person(form) if is_new else signed_in_person(request)
             if person is None:
@@ -196,6 +198,7 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 def _new_person(form: Any) -> User | None:
     """Store a new account; none where somebody took its name since the form looked."""
     try:
+        # A savepoint: after the error the transaction around it is still good.
         with transaction.atomic():
             return cast(User, form.save())
     except IntegrityError:

@@ -15,6 +15,7 @@ from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.plans.lists import PlanState, state_of, steps_of
 from dashboard.wording.plans import round_name, share, step_title
 
+# Slots that begin farther apart are tried again (docs/method.md).
 LIMIT_MS = 100.0
 WIDTH, LEFT, RIGHT = 100.0, 1.0, 99.0
 
@@ -68,6 +69,7 @@ def _ms(value: float) -> str:
 
 STEPS_A_PAGE = 50
 MAPPED_AT_MOST = 1_000
+# An agent asks every 1.5 s or so (docs/agents.md): ten questions are missing.
 SILENT_S = 15
 SHORT_ROUND = 4
 
@@ -200,6 +202,7 @@ def _squares(steps: Iterable[PlanStep]) -> tuple[Square, ...]:
 def _shown(plan: Plan, steps: Iterable[PlanStep]) -> tuple[ShownStep, ...]:
     found = [(step, list(step.parts.all())) for step in steps]
     keys = {key for _, parts in found for part in parts for key in part.keys}
+    # All runs of one upload have its key: the first stands for them.
     runs = Run.objects.filter(lab=plan.lab_id, key__in=keys, part=1)
     ids = {str(key): pk for key, pk in runs.values_list("key", "pk")}
     return tuple(

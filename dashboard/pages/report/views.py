@@ -98,6 +98,7 @@ def _own_or_404(request: HttpRequest, report_id: int) -> Report:
 
 def _file(job: Report) -> HttpResponse:
     name = f'inline; filename="{job.study.slug}.pdf"'
+    # The address of a study's report has another file once the study has changed.
     headers = {"Content-Disposition": name, "Cache-Control": "private, no-cache"}
     content = bytes(job.content)
     return HttpResponse(content, content_type="application/pdf", headers=headers)

@@ -46,6 +46,7 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     """Show a study: what it measured on what, and how far its runs are."""
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
+    # Kept by itself: it judges all cells, and other studies are written to all day.
     standing = study_standing(study_version(study), viewer, study)
     may_keep = keeps(request, study.lab_id)
     context = {
