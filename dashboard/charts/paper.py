@@ -1,4 +1,4 @@
-"""Charts for paper, by matplotlib: SVG for the report's PDF, SVG and PDF as files.
+"""Charts for paper, by matplotlib: SVG for the report's PDF, SVG, PDF and PGF as files.
 
 One ink: what differs has another mark, tone or dash, so nothing is lost on a
 black-and-white printer. A unit is a point.
@@ -8,7 +8,7 @@ For workers alone: to import matplotlib takes seconds and 40 MiB (see
 
 import warnings
 from collections.abc import Iterator, Sequence
-from io import BytesIO
+from io import BytesIO, StringIO
 from itertools import groupby
 from math import nan
 from pathlib import Path
@@ -17,9 +17,14 @@ from typing import Any, Final, Literal
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import GraphicsContextBase
+from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 
 from dashboard.charts.chart import (
     FRAME_PX,
@@ -37,6 +42,7 @@ from dashboard.charts.chart import (
     legible,
 )
 from dashboard.charts.scales import Scale, scales_of, ticks_of
+from dashboard.exports.escaping import OTHER_CHARACTER, tex
 
 WIDTH_PT: Final = 480
 POINTS_AN_INCH: Final = 72
@@ -79,6 +85,7 @@ SETTINGS: Final[dict[Any, Any]] = {
     "svg.fonttype": "none",  # a text stays one, to be read out and searched
     "svg.hashsalt": "virtlab",
     "pdf.fonttype": 42,
+    "pgf.texsystem": "pdflatex",  # of the three, the one that names no font
     "text.parse_math": False,  # a dollar of a name is a dollar
     "text.usetex": False,
     "axes.linewidth": 0.5,
@@ -95,14 +102,65 @@ def font() -> Path:
     return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 
 
-def paper(chart: Chart, form: Literal["svg", "pdf"] = "svg") -> bytes:
-    """Return a chart as a file."""
+def paper(chart: Chart, form: Literal["svg", "pdf", "pgf"] = "svg") -> bytes:
+    """Return a chart as a file; PGF is what LaTeX reads by ``\\input``."""
     file = BytesIO()
-    dateless = {"Date": None} if form == "svg" else {"CreationDate": None}
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         # A letter that this family lacks is looked for by whoever shows the file.
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        _drawn(chart).savefig(file, format=form, metadata=dateless)
+        figure = _drawn(chart)
+        if form == "pgf":
+            file.write(_pgf(figure).encode())
+        else:
+            dateless = {"Date": None} if form == "svg" else {"CreationDate": None}
+            figure.savefig(file, format=form, metadata=dateless)
+    return file.getvalue()
+
+
+class _Tex(RendererPgf):
+    """Matplotlib's PGF without a TeX of its own: that one measures every text, and
+    leaves names as they are, so that a name could be a command."""
+
+    def get_text_width_height_descent(
+        self, s: str, prop: FontProperties, ismath: Any
+    ) -> tuple[float, float, float]:
+        # DejaVu is wider than the letters that a paper will take: nothing will touch.
+        measured = text_to_path.get_text_width_height_descent(s, prop, ismath=False)
+        wide, high, deep = (it * self.dpi / POINTS_AN_INCH for it in measured)
+        return wide, high, deep
+
+    def draw_text(
+        self,
+        gc: GraphicsContextBase,
+        x: float,
+        y: float,
+        s: str,
+        prop: FontProperties,
+        angle: float,
+        ismath: Any = False,
+        mtext: Text | None = None,
+    ) -> None:
+        super().draw_text(gc, x, y, tex(s), prop, angle, ismath, mtext)
+
+
+def _pgf(figure: Figure) -> str:
+    """Return a figure as PGF, in the letters of the paper that takes it.
+
+    Not by ``savefig``: its canvas names the renderer that starts a TeX.
+    """
+    file = StringIO()
+    # Clipped to its own size, like the pictures that matplotlib's canvas prints.
+    corner = rf"\pgfqpoint{{{figure.get_figwidth()}in}}{{{figure.get_figheight()}in}}"
+    head = (
+        r"% \usepackage[T1]{fontenc} \usepackage{textcomp,pgf}",
+        OTHER_CHARACTER,
+        r"\begingroup\makeatletter\begin{pgfpicture}",
+        rf"\pgfpathrectangle{{\pgfpointorigin}}{{{corner}}}",
+        r"\pgfusepath{use as bounding box, clip}",
+    )
+    print(*head, sep="\n", file=file)
+    figure.draw(_Tex(figure, file))
+    print(r"\end{pgfpicture}\makeatother\endgroup", file=file)
     return file.getvalue()
 
 

@@ -1,9 +1,11 @@
 """Charts on paper: the same numbers in one ink, and the same file each time."""
 
+import re
 import warnings
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.backends import backend_pgf
 
 from dashboard.charts.bars import Bars, Line, Reference, Targets, bar_chart, line_chart
 from dashboard.charts.chart import (
@@ -23,6 +25,7 @@ from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.charts.effects import Contrast, half_normal_plot, line_plot
 from dashboard.charts.effects import Line as Level
 from dashboard.charts.paper import WIDTH_PT, font, paper
+from dashboard.exports.escaping import tex
 from tests.dashboard.exports.conftest import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -81,10 +84,11 @@ def words(svg):
 def test_every_kind_is_drawn_and_the_same_chart_is_the_same_file(chart):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        svg, pdf = paper(chart), paper(chart, "pdf")
+        svg, pdf, pgf = paper(chart), paper(chart, "pdf"), paper(chart, "pgf")
 
     assert svg == paper(chart)
     assert pdf == paper(chart, "pdf")
+    assert pgf == paper(chart, "pgf")
     assert pdf.startswith(b"%PDF-1.")
     assert ElementTree.fromstring(svg).get("viewBox").startswith(f"0 0 {WIDTH_PT} ")
 
@@ -130,3 +134,24 @@ def test_a_name_is_a_text_wherever_it_stands(name):
     assert "script" not in tags
     if "\x01" not in name and len(name) < 30:
         assert name in words(svg)
+
+
+def test_pgf_needs_no_tex_to_be_made(monkeypatch):
+    def start(_manager):
+        raise AssertionError("a TeX was started")
+
+    monkeypatch.setattr(backend_pgf.LatexManager, "__init__", start)
+    pgf = paper(CHARTS["bars beside each other"], "pgf").decode()
+
+    texts = re.findall(r"pgftext.*[ }](VM 1|VM 2|one VM|ideal)}", pgf)
+    assert {*texts} == {"VM 1", "VM 2", "one VM", "ideal"}
+
+
+def test_no_name_is_a_command_of_pgf():
+    name = r"$\write18{ls}$ 5 % of \input{x} #1 & _^"
+    bars = [Bars(name, [1.0]), Bars("other", [2.0])]
+    pgf = paper(bar_chart([name], bars, axis_title=name, mode="group"), "pgf").decode()
+
+    assert tex(name) in pgf
+    assert r"\write18" not in pgf
+    assert r"\input" not in pgf

@@ -1,4 +1,4 @@
-"""LaTeX tables in a real TeX: `make test-tex`, where there is one.
+"""LaTeX tables and charts in a real TeX: `make test-tex`, where there is one.
 
 The other tests read the same text with `tex.py`, everywhere.
 """
@@ -14,10 +14,14 @@ from benchmarks.comparing.rows import comparison_rows, facets
 from benchmarks.comparing.table import comparison_table
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.studies import checking
+from dashboard.charts.bars import Bars, bar_chart
+from dashboard.charts.paper import paper
 from dashboard.exports.citation import bibtex
 from dashboard.exports.latex import latex
 from dashboard.kit.selections import SPEED
 from dashboard.wording.verdicts import OVERHEAD, VALUE
+from tests.dashboard.charts.test_paper import CHARTS
+from tests.dashboard.exports.conftest import HOSTILE
 from tests.dashboard.exports.test_citation import STUDY
 from tests.dashboard.exports.test_latex import SOURCE
 
@@ -41,7 +45,7 @@ CLASSES = {
 }
 DOCUMENT = r"""%s
 \usepackage[T1]{fontenc}
-\usepackage{textcomp,tabularray}
+\usepackage{textcomp,tabularray,pgf}
 \UseTblrLibrary{booktabs,siunitx}
 \title{A study}\author{An author}
 \begin{document}
@@ -115,3 +119,22 @@ def test_a_citation_is_read_by_bibtex(tmp_path):
 
     assert said.returncode == 0, said.stdout.decode("latin-1")
     assert (tmp_path / "document.bbl").read_text(encoding="utf-8").strip()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", ["article", "IEEE", "ACM"])
+def test_charts_compile_whatever_is_named_in_them(typeset, tmp_path, kind):
+    charts = [*CHARTS.values()]
+    for name in HOSTILE:
+        bars = [Bars(name, [1.0]), Bars("other", [2.0])]
+        charts.append(bar_chart([name], bars, axis_title=name, mode="group"))
+    lines = []
+    for number, chart in enumerate(charts):
+        (tmp_path / f"{number}.pgf").write_bytes(paper(chart, "pgf"))
+        # As wide as a column: what a paper does with a figure of any size.
+        picture = rf"\resizebox{{\linewidth}}{{!}}{{\input{{{number}.pgf}}}}"
+        lines.append(rf"\clearpage\noindent{picture}\par")
+
+    log = typeset("\n".join(lines), kind)
+
+    assert "Missing character" not in log
