@@ -170,6 +170,7 @@ def _members(container: Any) -> Members:
 
 def _inspect(document: dict[str, Any], odd_text: bool) -> None:
     """Walk all values without recursion, whatever the nesting."""
+    # Iterators: behind a nested value the outer level goes on where it was left.
     levels = [_members(document)]
     names: list[str | int] = [""]
     _check_keys(document, [], odd_text)

@@ -79,6 +79,7 @@ class ApiSchema(AutoSchema):
             responses = operation["responses"]
             for status in responses.keys() & DONE.keys():
                 responses[status]["description"] = DONE[status]
+            # What a view declares stays: health answers 503 in a shape of its own.
             for status in self._errors():
                 responses.setdefault(status, self._error(status))
         return operation

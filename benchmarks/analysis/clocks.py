@@ -90,6 +90,7 @@ class GuestClock:
         """What the guest's clock gained (or, below 0, lost) in a million seconds."""
         gained_s = self.offset_end_s - self.offset_start_s
         true_s = self.guest_s - gained_s
+        # A clock that gained more than all its time is suspect, whatever the limit.
         return 1e6 * gained_s / true_s if true_s > 0 else math.inf
 
 

@@ -121,6 +121,7 @@ def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
         raise ValueError(
             Sentence("the window of the work needs a start and a later end")
         )
+    # Cut to the window: a step that lies outside becomes one without a length.
     low, high = (np.clip(each, start, end) for each in (trace.starts_s, trace.ends_s))
     kept = (high > low) & ~trace.is_gap
     covered = float((high - low)[kept].sum())

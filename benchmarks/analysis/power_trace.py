@@ -40,6 +40,7 @@ class Trace:
     @property
     def usual_s(self) -> float:
         """The median length of a step."""
+        # Not the mean, which the gaps to be found would lengthen.
         return float(np.median(self.ends_s - self.starts_s))
 
     @property

@@ -35,6 +35,7 @@ def clusters(spans: Sequence[Span]) -> list[list[int]]:
         begin = spans[place][0]
         joined, apart = [place], []
         for cluster in active:
+            # Spans come by their beginning: nothing later can meet this cluster.
             if max(spans[i][1] for i in cluster) <= begin:
                 closed.append(cluster)
             elif any(_meet(spans[place], spans[i]) for i in cluster):
@@ -117,6 +118,7 @@ class ServerTime:
         anchor = self.stamps[0].local_us(self.axis)
         local = [(s.local_us(self.axis) - anchor) / _MICROSECONDS for s in self.stamps]
         since = (np.asarray(times_us, dtype=np.int64) - anchor) / _MICROSECONDS
+        # `np.interp` stands still beyond its ends: the local clock goes on from there.
         inside = np.interp(since, local, self.server_s)
         before = np.minimum(since - local[0], 0)
         after = np.maximum(since - local[-1], 0)

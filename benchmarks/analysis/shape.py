@@ -327,8 +327,10 @@ def order_of(values: Floats) -> RunOrder | None:
     period = int(scores[: len(PERIODS)].argmax())
     two, four = PERIODS.index(2), PERIODS.index(4)
     left = np.maximum(1 - looks, CLEAR)
+    # What repeats with 2 repeats with 4 as well: 4 is the period only if it explains
+    # half of what 2 leaves over.
     if period == four and left[four] > 0.5 * left[two]:
-        period = two  # what repeats with 2 repeats with 4 as well
+        period = two
     lag = len(PERIODS) + int(scores[len(PERIODS) :].argmax())
     p_period, p_lag = chances(standard, scores[[period, lag]])
     clear_lag = LAGS[lag - len(PERIODS)] if p_lag <= FALSE_ALARM else None

@@ -319,6 +319,7 @@ class MeasuredCells:
             known = [value for value in values if value is not None]
             total = sum(known) if len(known) == len(values) else None
             mean = _mean(cells["mean"]) if "mean" in cells else None
+            # The slots go before a printed mean, as in `CoRunFigures`.
             if vm_cells:
                 mean = None if total is None else total / len(vm_cells)
             if mean:

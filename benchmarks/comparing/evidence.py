@@ -174,7 +174,8 @@ def evidence(
     verdicts = study_verdicts(study, reference.system if reference else None)
     row = comparison_row(cell, reference, verdicts.of(cell.pk))
 
-    # The viewer may not be allowed to see what a cell was set against.
+    # The viewer may not be allowed to see what a cell was set against; a cell of the
+    # chosen system would be set against itself.
     visible = Cell.objects.visible_to(viewer).filter(**wanted).exclude(pk=cell.pk)
     baseline = visible.select_related("system__host", "study__lab", "case").first()
     samples, baseline_samples = cell_samples(cell), cell_samples(baseline)

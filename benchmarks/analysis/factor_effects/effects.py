@@ -223,6 +223,7 @@ def _by_contrasts(
                     baseline_share=share,
                 )
             )
+        # The two-factor interactions that this contrast does not show as themselves.
         if not (has_one_meaning and len(term) == 2):
             pairs = [each for each in contrast.terms if len(each) == 2]
             for pair in pairs:

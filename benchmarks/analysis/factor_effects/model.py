@@ -93,6 +93,7 @@ class Model:
                     block for main, block in lacking.items() if len(main) < len(term)
                 ]
                 base = np.hstack([mean, *known])
+                # Only what is no combination of known columns stays.
                 left = columns - base @ (inverse(base) @ columns)
                 columns = columns[:, np.abs(left).max(axis=0) > NOTHING]
             lacking[term] = columns
@@ -199,6 +200,7 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
     pairs: list[Term] = []
     for one, other in combinations([term[0] for term in mains.terms], 2):
         levels = [(one.level_of(each), other.level_of(each)) for each in mains.systems]
+        # Of the systems that state both: each needs several levels among them.
         met = [pair for pair in levels if all(pair)]
         if met and all(len(set(side)) > 1 for side in zip(*met, strict=True)):
             pairs.append((one, other))
