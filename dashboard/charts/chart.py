@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+# Their order matters: `sketch` has four forms, and chooses one by a place here.
 SYMBOLS: Final = (
     "circle",
     "square",

@@ -59,6 +59,7 @@ SWATCH: Final = 24
 INK, PALE, GRID = "black", "0.93", "0.85"
 TONES: Final = ("0.25", "0.75", "1.0", "0.5", "0.9", "0.6")
 DASHES: Final[dict[str, Any]] = {"": "-", "dash": (0, (4, 2)), "dot": (0, (1, 2))}
+# Their order matters: every second one is drawn open.
 MARKS: Final = {
     "circle": "o",
     "square": "s",

@@ -106,6 +106,7 @@ def _axis(axis: Axis, chart: Chart, *, is_upright: bool) -> dict[str, Any]:
         "title": {"text": plain(axis.title)} if axis.title else None,
         "type": axis.scale if is_log or axis.scale == "date" else None,
         "range": ends or None,
+        # Upwards only rows have them: by that chart.js knows a chart of rows.
         "tickvals": [value for value, _name in axis.ticks] or None,
         "ticktext": names if any(names) else None,
         "tickangle": 0 if is_category and not is_upright else None,
@@ -283,6 +284,7 @@ def _token(colour: str | tuple[str, ...]) -> str | list[str]:
 def _shapes(panel: Panel, chart: Chart, x: str, y: str) -> Iterator[dict[str, Any]]:
     for band in panel.bands:
         ends = {f"{band.axis}0": band.low, f"{band.axis}1": band.high}
+        # chart.js paints a shape by its name.
         tint = {"type": "rect", "name": "band", "layer": "below", "line": {"width": 0}}
         yield tint | ends | _through(band)
     for rule in panel.rules:

@@ -59,6 +59,7 @@ class Field:
 
 def sketch(chart: Chart, alt: str) -> str:
     """Return a chart as HTML; ``alt`` is what it tells somebody who cannot see it."""
+    # By these the style sheet keeps room for the names beside and below the field.
     kinds = ["sketch"]
     if chart.panels[0].y.scale == "category":
         kinds.append("sketch-rows")
@@ -219,6 +220,7 @@ def _beside(field: Field, ticks: Sequence[tuple[float, str]]) -> Iterator[str]:
             lines = [*lines[: room - 1], f"{lines[room - 1][: ROW_LETTERS - 1]}…"]
         dy = f"{0.35 - 0.6 * (len(lines) - 1):.2f}em"
         shown, above = "\n".join(lines), name.replace("\n", ", ")
+        # Both are in the picture: the style sheet shows the one that fits its width.
         yield _words(0, y, shown, dx=-8, dy=dy, anchor="end", kind="sketch-wide")
         yield _words(0, max(y - row / 2, 0), above, dy="0.4em", kind="sketch-narrow")
     if axis.title:
@@ -299,6 +301,7 @@ def _points(points: Points, field: Field) -> Iterator[str]:
         if symbol in ARROWS:
             continue  # written as letters: strokes have no direction
         if symbol == STROKE:
+            # The other marks have no length; this one has, in units of the field.
             half = FIELD * points.size / 2 / field.height_px
             d = "".join(f"{move}m0 {-half:.0f}v{2 * half:.0f}" for move in moves)
             yield f'<path class="line {colour}" d="{d}"/>'

@@ -129,8 +129,8 @@ def _key(request: HttpRequest) -> bytes | None:
     if version is None:
         return None
     person = person_of(request)
-    # The day, because a citation says when it was read; the target, because a part of a
-    # page has the address of the whole.
+    # Host and day stand in a citation; a part of a page, which has a target, has the
+    # address of the whole.
     made_from = (
         version,
         timezone.now().date(),

@@ -112,6 +112,7 @@ def page_of(request: HttpRequest) -> str:
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
     told = urlsplit(request.headers.get("Referer", ""))
+    # Of another site, or told by no browser: there is no page to come back to.
     if told.netloc != request.get_host():
         return reverse("dashboard:overview")
     return told._replace(scheme="", netloc="").geturl()

@@ -106,6 +106,7 @@ def _facts(value: PrintedValue) -> dict[str, str]:
     vms = "" if _is_alone(value) else str(run.vms or "")
     facts = {
         "tool": tool.title if tool else case.tool,
+        # In parts: what all labels have in common stands once, above the table.
         **{f"part {at}": text for at, text in enumerate(case.label.split(PART))},
         **(case_details(tool, case.parameters) if tool else case.parameters),
         "scenario": run.scenario,

@@ -124,6 +124,7 @@ class Side:
         """Return to which speed each point belongs; all to 0 where there is but one."""
         if len(self.speeds) < 2:
             return [0] * len(self.series)
+        # Speeds do not overlap: the lower one has the lowest points.
         ranked = sorted(range(len(self.series)), key=self.series.__getitem__)
         lower = set(ranked[: self.speeds[0].count])
         return [0 if place in lower else 1 for place in range(len(self.series))]
@@ -398,6 +399,7 @@ def round_numbers(low: float, high: float) -> list[float]:
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * next(each for each in (1, 2, 5, 10) if each * power >= rough)
     first, last = np.ceil(low / step), np.floor(high / step)
+    # Without the noise of the product: 0.3, not 0.30000000000000004.
     return [float(f"{each * step:.12g}") for each in np.arange(first, last + 1)]
 
 

@@ -48,6 +48,7 @@ def _json(judged: JudgedTable, source: Source) -> str:
         "tested": source.tested,
         "cells": list(records(judged.table)),
     }
+    # NaN is no JSON: no file is better than one that programs refuse.
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
