@@ -168,7 +168,7 @@ def _grid(
     if panel.y.has_grid and panel.y.scale != "category":
         ys = (FIELD - FIELD * field.y.share(value) for value, _name in y_ticks)
         lines += "".join(f"M0 {y:.0f}H{FIELD}" for y in ys)
-    yield f'<path class="grid" d="{lines}M0 {FIELD}H{FIELD}"/>'
+    yield f'<path class="sketch-grid" d="{lines}M0 {FIELD}H{FIELD}"/>'
 
 
 def _below(

@@ -55,8 +55,8 @@ def test_csv_and_json_leave_the_value_empty_with_its_reason(server_b, client):
 def test_latex_says_both_and_explains_the_mark(server_b, text):
     table = text(f"{STUDY}/compare.tex")
 
-    assert r"{\raggedleft \textit{59}\textsuperscript{" in table
-    assert r"{\virtlabsmall \textbar{} \textit{109}\strut}}" in table
+    assert r"\itshape 59{\rlap{\textsuperscript{a}}}" in table
+    assert r"{{{\virtlabsmall \textbar{} \textit{109}}}}" in table
     assert "are not described by one mean" in table
     assert "77.2" not in table
 

@@ -82,7 +82,7 @@ def test_one_takes_a_latex_table_along(visit):
     table = begun.value.path().read_text()
     found = read(table)  # refuses what is not balanced or not escaped
     assert begun.value.suggested_filename == "lmu-2010-esxi.tex"
-    assert set(found.closed) & {"tabular", "longtable"}
+    assert set(found.closed) & {"tblr", "longtblr"}
     assert "Network" in table
     assert "LINPACK" not in table
 

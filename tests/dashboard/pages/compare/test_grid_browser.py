@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 COMPARE = "/studies/alpha-lab/long/compare/"
 CASES = 160
 SYSTEMS = ("native", "Xen", "KVM")
-ROWS = "[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)"
+ROWS = "[...document.querySelectorAll('tbody tr')].map((row) => row.textContent)"
 
 
 @pytest.fixture(scope="module")

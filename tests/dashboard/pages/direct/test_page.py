@@ -46,7 +46,7 @@ def test_two_pinned_systems_say_what_differs_between_them(text, submit, run_docu
     assert all(each in page for each in ("Windows", "Linux", "Guest OS", "Guest tools"))
     Study.objects.update(factors={"guest OS": ["Windows", "Linux"]})
     page = text(f"{PAGE}?pin={one},{other}")
-    assert "More than what the study studies differs: Guest tools." in page
+    assert "differs: Guest tools." in page
 
 
 def test_several_studied_things_at_once_are_compared_with_care(
@@ -60,7 +60,9 @@ def test_several_studied_things_at_once_are_compared_with_care(
         submit(run_document(40, system=system))
     first, both, one = System.objects.order_by("pk").values_list("pk", flat=True)
 
-    assert "of several studied things together: " in text(f"{PAGE}?pin={first},{both}")
+    assert "Several factors of the study differ together: " in text(
+        f"{PAGE}?pin={first},{both}"
+    )
     assert "light-green" in text(f"{PAGE}?pin={first},{one}")
 
 
