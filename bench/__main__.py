@@ -62,6 +62,7 @@ def main() -> None:
             what = "judging 20,000 cells, with the database"
             share = f"{took_ms / 100:.2f}"
             table.add_row(what, f"{took_ms:.1f} ms", "100 ms", share)
+    # Without a product beside them: they measure this process and the agent.
     for row in [*bench_judging(), *bench_parsers(), *bench_agents(AGENTS_REST_S)]:
         table.add_row(*row)
     Console(width=120).print(table)

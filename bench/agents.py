@@ -81,6 +81,7 @@ def _row(what: str, value: float, limit: float, unit: str) -> Row:
 
 
 def _daemons(stage: Stage) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    # Each in a home of its own: what waits in one, another would send.
     full = stage.folder / "full"
     stage.home = full
     stage.cost("push", __file__, "--later", "--study", "study", *SYSTEM)
@@ -94,6 +95,7 @@ def _daemons(stage: Stage) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
 
 def _cpu_s(program: "subprocess.Popen[str]") -> float:
     """Return what all threads of a process had of the processors."""
+    # Nanoseconds; the usual counters of a process count whole ticks.
     tasks = Path(f"/proc/{program.pid}/task").glob("*/schedstat")
     return sum(int(path.read_text().split()[0]) for path in tasks) / 1e9
 

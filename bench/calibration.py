@@ -80,6 +80,7 @@ def detection(name: str, *, repetitions: int, seed: int) -> tuple[int, int]:
     inject, rules = CLASSES[name]
     found = tried = 0
     for number in range(seed, seed + repetitions):
+        # Another stream than that of the study, which is drawn from the number alone.
         made = inject(np.random.default_rng([number, 1]), _study(number))
         if made is not None:
             study, wrong = made
@@ -156,6 +157,7 @@ TABLES: Final[tuple[Callable[[Generator, int], Table], ...]] = (
 
 def current_commit() -> str:
     """Return the checked-out commit, marked if files differ from it."""
+    # Without any tag a commit is told by its number.
     command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -167,6 +169,7 @@ def report(repetitions: int, commit: str) -> str:
         make(np.random.default_rng([SEED, place]), repetitions)
         for place, make in enumerate(TABLES)
     )
+    # 1.96 standard errors, in percent.
     error = 196 * (0.95 * 0.05 / repetitions) ** 0.5
     head = (
         "# How often the statistics are right\n\n"

@@ -46,6 +46,7 @@ INTERACTION_MS: Final = 100
 SETTLED_MS: Final = 800
 KEYS_MS: Final = 60
 WORDS: Final = "copy 12"
+# 16 ms is the shortest event that browsers tell of.
 WATCH: Final = """
 window.taken = [];
 window.tasks = [];

@@ -125,6 +125,7 @@ def _measure(slug: str) -> float:
     import django
 
     django.setup()
+    # Models can be imported only now.
     from benchmarks.comparing.verdicts import study_verdicts
     from benchmarks.models import Study
 

@@ -152,12 +152,14 @@ def faster_than_native(rng: Generator, study: StudyFacts) -> Mistake:
 def beyond_the_line(rng: Generator, study: StudyFacts) -> Mistake:
     networks = [cell for cell in _measured(study) if cell.component == "network"]
     cell = _any(rng, networks)
+    # A line of 1 Gbit/s carries 125 MB/s.
     return with_cells(study, [scaled(cell, rng.uniform(130, 250) / cell.mean)])
 
 
 def slow_clock(rng: Generator, study: StudyFacts) -> Mistake:
     system = str(_any(rng, _guests(study)))
     cells = [c for c in study.cells if c.system == system and c.clock == "guest"]
+    # A clock that loses time makes rates larger and durations shorter.
     factors = {"higher": 1.3, "lower": 1 / 1.3}
     alone = [c for c in cells if not c.is_share and c.scenario == "single"]
     return with_cells(study, [scaled(cell, factors[cell.better]) for cell in alone])
@@ -218,6 +220,7 @@ def _with_value(run: RunFact, metric: str, change: Callable[[float], float]) -> 
 def long_meter(rng: Generator, study: StudyFacts) -> Mistake:
     meter = _any(rng, (run for run in study.runs if run.tool == "watts-up"))
     share = rng.choice([rng.uniform(1.06, 1.6), rng.uniform(0.5, 0.95)])
+    # Both: else power, time and energy would not fit, which is another mistake.
     for metric in ("meter time", "energy"):
         meter = _with_value(meter, metric, lambda value: value * float(share))
     return _with_runs(study, [meter])
@@ -226,6 +229,7 @@ def long_meter(rng: Generator, study: StudyFacts) -> Mistake:
 def other_length(rng: Generator, study: StudyFacts) -> Mistake:
     run = _any(rng, (each for each in study.runs if each.requested_s))
     share = rng.choice([rng.uniform(1.08, 3), rng.uniform(0.2, 0.92)])
+    # All that were asked for a time were asked for 100 s.
     return _with_runs(study, [replace(run, duration_s=100 * float(share))])
 
 
@@ -241,6 +245,7 @@ def broken_identity(rng: Generator, study: StudyFacts) -> Mistake:
     run = _any(rng, (each for each in study.runs if each.tool in BOUND))
     metric = str(_any(rng, BOUND[run.tool]))
     share = float(rng.choice([rng.uniform(1.1, 1.9), rng.uniform(0.5, 0.9)]))
+    # A maximum has only to lie above the mean: nine times as high, half is no mistake.
     share = 0.01 if metric == "request latency max" else share
     return _with_runs(study, [_with_value(run, metric, lambda v: v * share)])
 

@@ -127,6 +127,7 @@ class Pages:
         waits = []
         for _ in range(views):
             if anew:
+                # Takes a number, and so changes the snapshot that pages are kept by.
                 self.database.execute("SELECT pg_current_xact_id()")
             begun = time.perf_counter()
             self.read(address)

@@ -31,6 +31,7 @@ def _bimodal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _t3(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
+    # Three degrees of freedom have variance 3.
     return np.asarray(generator.standard_t(3, size=shape) / np.sqrt(3))
 
 
@@ -53,6 +54,7 @@ def runs(
 ) -> np.ndarray:
     """Return ``n`` run means of each cell, whose true mean is 1."""
     if kind == "lognormal":
+        # The mean of a lognormal is exp(mu + variance / 2), which is to be 1.
         variance = np.log1p(noise**2)
         return generator.lognormal(-variance / 2, np.sqrt(variance), (cells, n))
     return 1 + noise * STANDARD[kind](generator, (cells, n))
@@ -62,6 +64,7 @@ def rolled(run_means: np.ndarray) -> Rollups:
     """Return the statistics that cells of these run means store."""
     n, mean = run_means.shape[1], run_means.mean(axis=1)
     m2 = ((run_means - mean[:, None]) ** 2).sum(axis=1)
+    # Printed so exactly that rounding plays no part.
     return Rollups.of(np.full(len(mean), n), mean, m2, np.full(len(mean), 1e-9))
 
 

@@ -24,6 +24,7 @@ from agents import build
 
 SYSTEM = ("--host", "alpha", "--hypervisor", "KVM")
 TOKEN = "vl_abcdef_secret"
+# Nobody listens on the port of `discard`.
 AWAY = "http://127.0.0.1:9"
 # The file as its own `__main__` runs it, and then the most memory the process ever
 # held: what a parent is told of a child (ru_maxrss) may be the parent's own.

@@ -168,6 +168,7 @@ def readings(
 ) -> tuple[float, ...]:
     """Run means around the truth: lognormal, every third study with heavy tails."""
     cv = style.noise[component]
+    # Four degrees of freedom have variance 2.
     scatter = rng.standard_t(4, n) / np.sqrt(2) if style.heavy else rng.normal(0, 1, n)
     return tuple(printed(style, truth * np.exp(cv * each)) for each in scatter)
 
@@ -178,6 +179,7 @@ def _cell(
     n = place.pop("n", style.n)
     means = place.pop("means", None) or readings(rng, style, test.component, truth, n)
     if test.component == "network":
+        # What TCP carries over a line of 1 Gbit/s, in MB/s.
         means = tuple(min(each, printed(style, 117.6)) for each in means)
     slot = f"/{place['vms']}/{place['slot']}" if place else ""
     return CellFact(
@@ -233,6 +235,7 @@ def _together(
             yield _cell(
                 rng, style, "vm-1", test, 0, slot=str(slot), means=means, **place
             )
+        # Of what was measured, not of what was printed: slots and sum are each rounded.
         total = tuple(printed(style, sum(each)) for each in zip(*slots, strict=True))
         yield _cell(rng, style, "vm-1", test, 0, slot="sum", means=total, **place)
 

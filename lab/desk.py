@@ -20,6 +20,7 @@ from typing import Any, Final
 from agents.client import Client
 
 TIMEOUT_S: Final = 120
+# Without Host: the server answers to its own names only.
 PASSED: Final = ("Authorization", "Content-Type", "Content-Encoding", "Accept")
 ANSWERED: Final = ("Content-Type", "Retry-After")
 UPLOADS: Final = ("/api/v1/runs/", "/api/v1/runs/bulk/")

@@ -12,6 +12,7 @@ from lab.errors import LabError
 from lab.processes import ClockCheck, ConsoleReport
 
 READ_S: Final = 180
+# So wrong the liar has to be at least, and so right the time server (docs/lab.md).
 LIE: Final = 0.1
 TRUE: Final = 0.02
 HEAD: Final = (

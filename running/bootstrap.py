@@ -107,7 +107,6 @@ class Venv:
             return {}
 
     def make(self) -> None:
-        """Make it anew."""
         if importlib.util.find_spec("ensurepip") is None:
             raise Obstacle(self._venv_module_is_missing())
         # We may be run by the very .venv to be replaced: then by the Python behind it.
@@ -145,6 +144,7 @@ class Venv:
         # Stays if we are killed meanwhile: then the environment is made anew.
         self._write(dict(notes, installing=requirements.name))
         command = [str(self.python), "-m", "pip", "install", "--require-hashes"]
+        # Wheels only: nothing is compiled on the reader's machine.
         command += ["--disable-pip-version-check", "--no-input", "--only-binary=:all:"]
         command += ["--no-compile"]  # what is imported is compiled then: 15 s saved
         command += ["--requirement", str(requirements)]
@@ -187,7 +187,6 @@ class Progress:
         self.live = sys.stdout.isatty()
 
     def show(self, seconds: float) -> None:
-        """Show the seconds so far."""
         if self.live:
             sys.stdout.write(f"\r{self.what} ... {seconds:.0f} s")
             sys.stdout.flush()
@@ -195,6 +194,7 @@ class Progress:
     def end(self, seconds: float) -> None:
         """Leave the finished line."""
         sys.stdout.write(
+            # No \r: Python reads a backslash within braces from 3.12 on.
             f"{chr(13) if self.live else ''}{self.what} ... {seconds:.0f} s\n"
         )
         sys.stdout.flush()

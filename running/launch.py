@@ -59,6 +59,7 @@ def become(account: dict[str, Any]) -> None:
             prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP)
         # The user last: without root the groups cannot be changed.
         os.setgroups(account["groups"])
+        # All three of each: a saved one would be a way back to root.
         os.setresgid(*[account["gid"]] * 3)
         os.setresuid(*[account["uid"]] * 3)
         if capabilities:
@@ -89,7 +90,6 @@ def prctl(option: int, *values: int) -> None:
 
 
 def leave(code: int, reason: str) -> None:
-    """Print the reason and end."""
     sys.stderr.write(f"launch: {reason}\n")
     sys.exit(code)
 

@@ -170,7 +170,6 @@ class Postgres(Server):
         return self.folder.secret(f"{user}-password")
 
     def url(self, user: str = USER, database: str = DATABASE) -> str:
-        """Return the DATABASE_URL."""
         password = quote(self.password(user), safe="")
         host = quote(str(self.socket_folder), safe="")
         return f"postgresql://{user}:{password}@/{database}?host={host}"

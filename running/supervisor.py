@@ -129,6 +129,7 @@ class Product:
 
     def _wait_for_health(self) -> None:
         health = f"{self.options.url}api/v1/health/"
+        # Kept before all others.
         web = self.supervision.keepers[0]
         self.supervision.watch_until(
             lambda: web.dies_too_often or is_healthy(health), HEALTHY_S
@@ -143,6 +144,7 @@ class Product:
         token_file = str(self.upload_token)
         url = self.options.url.rstrip("/")
         command = ("-m", "running.load_reference", "--url", url, "--token-file")
+        # Its progress is for the terminal.
         return Child(self._program("load", *command, token_file, log=None))
 
     def _load_reference(self) -> None:

@@ -95,14 +95,12 @@ class Valkey(Server):
             durability.require_durable_broker(connection, append_only=True)
 
     def connect(self) -> "redis.Redis":
-        """Return a connection."""
         # No retries of its own: whoever waits for it asks again.
         return redis.Redis(
             unix_socket_path=str(self.socket), retry=Retry(NoBackoff(), 0)
         )
 
     def url(self) -> str:
-        """Return the REDIS_URL."""
         return f"redis+socket://{self.socket}"
 
 

@@ -118,6 +118,7 @@ def look(source: Source, console: Console) -> int:
     source.open()
     stop = Stop()
     try:
+        # A counter tells power by two readings only.
         before = source.read() if source.measures == "energy" else None
         stop.wait(source.every_s if before else 0)
         reading = source.read()

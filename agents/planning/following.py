@@ -85,7 +85,6 @@ class Keeping:
         self.drop()
 
     def drop(self) -> None:
-        """Forget it."""
         forget(self.path)
 
 

@@ -63,6 +63,7 @@ class Journal:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, "%s.%d.piece" % (log.log, number))
         self._file = open(self.path, "ab", 0)  # noqa: SIM115 - open as long as we are
+        # Before anything is written: another recorder would take it for abandoned.
         _lock(self._file)
         self._write(dict(log._asdict(), number=number))
 

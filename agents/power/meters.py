@@ -113,6 +113,7 @@ class Rapl(Source):
         packages = [each for each in self.channels if re.match(r"package[\w-]*$", each)]
         tops = [each for each in self.channels if " " not in each]
         self.total = packages or tops
+        # What may not be read is said before a log begins.
         self._counts()
 
     def read(self) -> Reading:

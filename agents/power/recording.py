@@ -131,6 +131,7 @@ class Recorder:
             self._journal.note(str(lost))
             self._journal.save(self.spool)
             self._journal = Journal(self.folder, log_of(self.source, self.host))
+            # No retry: the counter itself can be read.
             return True
         if self._missed:
             self._missed = ""

@@ -109,6 +109,7 @@ class WattsUp(Source):
             controls[4] = controls[5] = termios.B115200
             controls[6][termios.VMIN], controls[6][termios.VTIME] = 1, 0
             termios.tcsetattr(line, termios.TCSANOW, controls)
+            # What waits there was measured before we asked.
             termios.tcflush(line, termios.TCIFLUSH)
             os.write(line, LOG_EACH_SECOND)
         except BaseException:

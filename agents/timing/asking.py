@@ -138,6 +138,7 @@ def _over_udp(parts: Any, patience_s: float) -> Asking:
     )[0]
     sock = socket.socket(family, kind, number)
     sock.settimeout(patience_s)
+    # Connected, it hears nobody else.
     sock.connect(place)
 
     def ask(nonce: str) -> Optional[ServerTime]:

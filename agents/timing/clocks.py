@@ -33,6 +33,7 @@ def monotonic_us() -> int:
 
 def own_clocks() -> Clocks:
     """Return this machine's clocks; the name changes with every boot."""
+    # Only Linux names its boots: elsewhere its moment stands for it.
     boot = text_of(_BOOT) or str(wall_us() - monotonic_us())
     name = hashlib.sha256(boot.encode()).hexdigest()[:16]
     return Clocks(name, wall_us, monotonic_us)

@@ -86,6 +86,7 @@ class TimeServer:
         if len(self.connections) >= MOST_CONNECTIONS:
             sock.close()
             return
+        # A reply that is held back would lengthen the round trip.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.connections[sock] = self._heard(Session(self.clocks), bytearray())
         self._watch(sock, self._answer_connection)
@@ -121,6 +122,7 @@ class TimeServer:
 
     def _answer_datagram(self, sock: socket.socket) -> None:
         try:
+            # One byte more tells what is too long from what just fits.
             request, peer = sock.recvfrom(LONGEST_REQUEST + 1)
             sock.sendto(self._reply_to(request, peer), peer)
             self.answered += 1

@@ -50,7 +50,6 @@ class Server:
             self.headers["Authorization"] = f"Token {self.token}"
 
     def close(self) -> None:
-        """End the connection."""
         self.connection.close()
 
     def answer(self, address: str) -> Any:
@@ -66,6 +65,7 @@ class Server:
         try:
             return body.decode()
         except UnicodeDecodeError:
+            # No text: only whether it is the same can be told.
             return {"sha256": hashlib.sha256(body).hexdigest()}
 
     def whole(self, address: str) -> Any:

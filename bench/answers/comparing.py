@@ -60,6 +60,7 @@ class Comparison:
     def _dicts(
         self, old: Document, new: Document, place: str, at: str
     ) -> Iterator[Difference]:
+        # The keys of a file are questions: else each would be a kind of its own.
         is_answers = place == _endpoint(at)
         for key in sorted((old.keys() | new.keys()) - self.passed_over):
             here = place + ("?" if is_answers else f".{key}")

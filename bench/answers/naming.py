@@ -180,6 +180,7 @@ class Folder:
             return self._address(tree)
         if isinstance(tree, bool) or not str(tree).isdecimal():
             return tree
+        # The last word of a key says of what: `first_system_id` is a system's.
         word = re.sub(r"^.*_(?=\w)", "", re.sub(r"_ids?$", "", key))
         known = kind if key == "id" else KINDS.get(word, word)
         return self.names.get((known, str(tree)), tree)

@@ -105,6 +105,7 @@ def check_value(metric: Metric, value: float, unit: str) -> float:
     Refused are NaN, infinities, numbers too small or too large to be computed with,
     negative ones, and zero where zero means that the tool measured nothing.
     """
+    # True is 1 in Python.
     if isinstance(value, bool):
         raise _refusal(metric, value, Sentence("it is not a number"))
     try:

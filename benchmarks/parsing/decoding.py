@@ -14,6 +14,7 @@ from benchmarks.errors import ParseError, shorten
 from benchmarks.parsing.scanning import fault
 from benchmarks.sentences import Sentence
 
+# UTF-32's first: the little-endian one begins as UTF-16's does.
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -35,6 +36,7 @@ _ESCAPES: Final = re.compile(
     r"|[=>78@-Z\\^_c]"
     r")"
 )
+# A line at a time: one backspace after the other would take quadratic time.
 _STRUCK_OUT: Final = re.compile(r"[^\n\x08]*+\x08[^\n]*+", re.ASCII)
 
 
@@ -139,6 +141,7 @@ def without_prefixes(text: str) -> str:
     The number of lines stays as it is.
     """
     lines = f"\n{text}"
+    # So much text holds the lines that are looked at: a long log is not cut up for it.
     probed = lines[: 200 * _PROBED_LINES].split("\n")[:_PROBED_LINES]
     heads = [f"\n{line}" for line in probed if line.strip()]
     for prefix in _PREFIXES:

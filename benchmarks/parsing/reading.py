@@ -178,6 +178,7 @@ def parts(text: str) -> list[Part]:
     for prompt, start, end in zip([None, *prompts], [0, *ends], ends, strict=False):
         command = (prompt["command"] or prompt["bare"] or "").strip() if prompt else ""
         for first, last, tool in _outputs(text[start:end], command, bool(prompt)):
+            # Counted on from the part before: from the start, time would be quadratic.
             line += text.count("\n", position, start + first)
             position = start + first
             piece = text[position : start + last]

@@ -21,6 +21,7 @@ from typing import Any, Final
 from benchmarks.errors import ParseError, shorten
 from benchmarks.sentences import Sentence, joined
 
+# Limited, because a text of thousands of digits must not become a number.
 _NUMBER: Final = re.compile(
     r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,3})?", re.ASCII
 )
@@ -194,6 +195,7 @@ def documents(
         try:
             document, end = decoder.raw_decode(output, start)
         except json.JSONDecodeError as error:
+            # Where the text says something last, not in the blanks behind it.
             end = min(error.pos, len(output.rstrip()) - 1)
             broken = Sentence("the JSON breaks off here ({why}).", why=error.msg)
             raise fault(output, end, broken) from None

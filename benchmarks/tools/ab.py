@@ -127,6 +127,7 @@ class Report:
                 self.run.mark(
                     "cut", Sentence("The table of percentiles ends before 100 %.")
                 )
+        # A text that ends before them does not tell whether connections were kept.
         elif complete and complete.whole("complete") and self.lines.keys() & BEHIND:
             if moved and moved.whole("moved") == 0:
                 self.run.mark(
@@ -209,6 +210,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     for line in LINES(output):
         key = line.kind + "".join(line[group] for group in TELLING)
         lines = reports[-1].lines
+        # A copied report may lack its banner: a line that returns begins another one.
         if key in lines or (line.kind in BEGIN and lines):
             keep(reports, Report())
         reports[-1].lines[key] = line

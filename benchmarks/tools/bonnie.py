@@ -67,6 +67,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     version = ""
     for line in LINES(output):
         if line.kind == "version":
+            # The CSV of 1.03 does not tell it; the table above does.
             version = line["version"]
         elif line.kind in {"csv", "old"}:
             keep(runs, _of_csv(line, version))
@@ -97,6 +98,8 @@ def _of_csv(line: Found, version: str) -> Draft:
     else:
         fields = line["fields"].rstrip().split(",")
         first = CSV_HEADS.get(line["format"], 0)
+        # The tests of the large file (12), the small files' number and sizes (5), their
+        # tests (12), and the latencies of both (12).
         if not first or len(fields) != first + 41:
             raise line.refused(
                 Sentence(
@@ -110,6 +113,7 @@ def _of_csv(line: Found, version: str) -> Draft:
     run = Draft(tool_version=version)
     _read_sizes(run, size, chunk)
     if concurrency.isdecimal():
+        # A damaged text can have thousands of digits.
         run.parameters["concurrency"] = int(concurrency[:9])
     _read_rates(line, fields[first : first + 12], IO, run)
     _read_latencies(line, latencies[:6], IO, run)

@@ -40,6 +40,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             is_over = False
         run = runs[-1]
         if line.kind in {"banner", "load", "client"}:
+            # The same operations stand once more below it, for each client.
             per_client = line.kind == "client"
         if line.kind == "banner":
             run.tool_version = line["version"]

@@ -64,6 +64,7 @@ _OTHERS: Final = (
 _FLAGS: Final = {"1": True, "0": False}
 
 _REPORT: Final = r"\{\s*\"fio version\""
+# Long lists that nothing is read from.
 _UNNEEDED: Final = {"bins", "FIO_BINS", "iodepth_level", "iodepth_submit"}
 
 TERSE: Final = Scanner(
@@ -147,6 +148,7 @@ def _case_of(options: Mapping[str, str], operation: str) -> dict[str, Parameter]
         case["block"] = block
     if engine := options.get("ioengine"):
         case["engine"] = engine
+    # What fio takes where nothing is said.
     depth = options.get("iodepth", "1")
     if depth.isdecimal():
         case["iodepth"] = int(depth[:9])
@@ -235,6 +237,7 @@ class Report:
             for report in (self, later)
         )
         ran, ran_later = self.runtime_ms, later.runtime_ms
+        # When each of them started, by its own account; printing takes its time.
         apart = abs((moment_later - ran_later) - (moment - ran))
         return moment > 0 and ran_later > ran and apart < min(500.0, ran / 2)
 
@@ -376,6 +379,7 @@ class Log:
         elif line.kind == "trouble":
             printed = line["trouble"].strip()[:200]
             self.whole.mark("failed", Sentence("{said}", said=printed))
+        # A failed job has no name here: what stands below it is no result.
         elif self.job:
             self._take_result(line)
 
@@ -394,6 +398,7 @@ class Log:
             self.whole.mark("file_created", created)
         else:
             # The result of a job, or a later one of the same.
+            # Without a process number nothing tells a later report from another job.
             process = (name, line["group"], line["pid"] or len(self.results))
             self.run = self.results[process] = Draft()
             failed = line["error"] != "0"

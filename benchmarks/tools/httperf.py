@@ -33,6 +33,7 @@ LINES = Scanner(
     status=r"Reply status: (?P<status>[^\n]*\b5xx=\d+)$",
     cpu=r"CPU time \[s\]: user (?P<user>\S+) system (?P<system>\S+) \(",
     net=r"Net I/O: (?P<net>\S+) KB/s\b",
+    # Whole lines only: the last count of a cut one would be another number.
     errors=r"Errors: total (?P<errors>\S+) (?P<why>[^\n]+)(?=\n)",
     more=r"Errors: (?P<more>fd-unavail [^\n]+)(?=\n)",
     sessions=r"Session rate \[sess/s\]: min \S+ avg (?P<session>\S+) max \S+ "

@@ -64,6 +64,7 @@ def _case(operation: str, access: str = "") -> Case:
     return {"operation": operation, **({"access": access} if access else {})}
 
 
+# In the order of the headings: the place of a heading is its case.
 _COLUMNS: Final = (
     _case("write", "sequential"),
     _case("rewrite", "sequential"),
@@ -295,6 +296,7 @@ def _placed(head: Found, line: Found) -> list[tuple[Case, str]]:
 def _ends(line: Found, anchor: str) -> list[tuple[int, str]]:
     """Where each word behind the second one ends, counted from the second one's end."""
     words = list(re.finditer(r"\S+", line.text.expandtabs()))
+    # The first word may be the same number: a file of one record.
     at = next(
         number for number, word in enumerate(words) if number and word[0] == anchor
     )

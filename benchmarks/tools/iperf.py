@@ -119,6 +119,7 @@ class Test:
         stream = line["stream"].removeprefix("*")
         self.streams.add(stream)
         self.is_duplex |= "(full-duplex)" in line["flags"]
+        # A client that was connected to on the test's port: the other end sends (-d).
         is_back = self.is_client and line["here"] in self.ports
         is_back = is_back and line["there"] not in self.ports
         if "(reverse)" in line["flags"] or is_back:
@@ -203,6 +204,7 @@ class Test:
             rates = [
                 convert(row.number("rate"), UNITS[row["unit"]], unit) for row in lines
             ]
+            # Binary fractions add up to digits that nobody printed.
             rate = round(sum(rates), 9)
             summed = Sentence(
                 "iperf printed no sum: {lines} streams were added up.", lines=len(lines)

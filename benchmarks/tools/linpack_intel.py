@@ -30,6 +30,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
             keep(runs, Draft(facts={"started": line["date"].strip()}))
         elif line.kind == "fact":
             run.facts[line["what"]] = line["fact"].strip()
+        # A copied table may lack the lines above it.
         elif line.kind == "head" and run and not run.facts:
             keep(runs, Draft())
         elif line.kind == "row":

@@ -82,6 +82,7 @@ _BARE: Final = re.compile(
     r")?[ \t]*(?:\n|\Z))+",
     re.ASCII,
 )
+# Such rows alone make no long text: the pattern is not tried on one.
 _LONGEST_BARE: Final = 20_000
 # What -o and -O write above a column, where it does not spell the key of -k.
 _KEYS: Final = {
@@ -117,6 +118,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         while rows:
             kind = _kind_of("", rows)
             used = 1 if kind == "stream" else 2
+            # A row is so wide only with the columns of -c or -C.
             cpu = len(rows[0]["row"].split()) >= {"stream": 9, "rr": 10, "udp": 8}[kind]
             run = Draft()
             _read_classic(run, kind, _DEFAULT_UNIT, rows[:used], cpu)
@@ -199,6 +201,7 @@ class Table:
             rows = self.rows[:1] if kind == "stream" else self.rows
             _read_classic(self.draft, kind, self.unit, rows, self.cpu)
         if (last := self.last_key) is not None:
+            # Only a number can have been cut without being seen.
             if last["value"][-1:].isdigit():
                 last.refuse_open("value")
             Values(last, self.keys).add_to(self.draft)

@@ -125,6 +125,7 @@ class Rows:
         watts = list(map(float, powers))
         times = _all_microseconds(cells, self.is_ms)
         last = self.times[-1:].tolist()
+        # What is wrong with a row is said where each is read by itself.
         if not times or min(watts) <= 0 or [*last, *times] != sorted([*last, *times]):
             return False
         self.times.extend(times)

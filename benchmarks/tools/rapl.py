@@ -176,6 +176,7 @@ class Log:
     def _take_watts(self, line: Found) -> None:
         # Of all CPUs together, which has a line in the columns of one.
         cells = line["cells"].rstrip().split("\t")
+        # Some rows of one CPU are shorter than the heading: none of them is read.
         named = dict(zip(self.names, cells, strict=False))
         if any(named.get(name, "-") != "-" for name in _OF_ONE_CPU):
             return

@@ -87,6 +87,7 @@ class Report:
                     Sentence("its heading has {known} columns or more.", known=columns)
                 )
             return
+        # Columns that are unknown may be missing from an open end: -1 is never met.
         values = line.numbers("cells", decimals=2 if is_all else -1)
         if min(values) < 0:
             raise line.refused(Sentence("a number of it is negative."))

@@ -83,7 +83,8 @@ class Run:
 
     def _read_terse(self, line: Found) -> None:
         cells = line["cells"].split(",")
-        # Up to version 0.3.1 there are no latencies.
+        # Up to version 0.3.1 there are no latencies. All have five decimals: less than
+        # 7 characters were cut.
         if len(cells) not in {4, 8} or (line.is_open("cells") and len(cells[-1]) < 7):
             raise line.refused(
                 Sentence("a row of eight (or four) numbers was expected.")

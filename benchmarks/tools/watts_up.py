@@ -60,6 +60,7 @@ class Log:
 
     def done(self) -> Draft:
         """The run, summarized."""
+        # Times that only some packets have are of no use.
         if len(self.times) == len(self.watts):
             summarize(self.run, self.times, self.watts, has_holes=self.has_holes)
             return self.run

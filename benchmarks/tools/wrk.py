@@ -32,6 +32,7 @@ LINES = Scanner(
     latency=rf"Latency +{_TIME.format('mean')} +\S+ +{_TIME.format('max')} +\S+%",
     thread=rf"Req/Sec +{_RATE.format('thread')} +\S+ +\S+ +\S+%",
     spectrum=r"Latency Distribution(?P<spectrum>[^\n]*)$",
+    # Whole lines only, here and below: the number in a cut one may lack its end.
     percentile=rf"(?P<percent>\d+(?:\.\d+)?)% +{_TIME.format('at')}[ \t]*+(?=\n)",
     total=rf"(?P<requests>\S+) requests in {_TIME.format('duration')}, \S+B read"
     r"[ \t]*+$",
