@@ -63,5 +63,6 @@ class AgentsView(ApiView):
         responses=AgentSerializer(many=True),
     )
     def get(self, request: Request) -> Response:
+        # Cut first: what they did last is asked once for the whole page.
         page = self.cut(agents_of(self.viewer.lab_ids))
         return self.answer_page(page, AgentSerializer, last_runs=last_runs(page))

@@ -133,4 +133,5 @@ class FlagView(ApiView):
         if flag.lab_id != self.lab.pk:
             raise NotFoundError("flag", pk)
         decide_flag(flag=flag, who=self.agent.name, **decision)
+        # Read again: the decisions fetched before lack this one.
         return Response(self.shown(FlagSerializer, flags.find_flag(owner, pk)))

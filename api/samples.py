@@ -13,6 +13,7 @@ from api.kit.shapes import SmallMap, StrictSerializer
 from api.kit.views import ApiView
 from benchmarks.uploads import runs
 
+# What an integer of PostgreSQL holds.
 MAX_REPETITION = 2**31 - 1
 
 

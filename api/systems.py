@@ -121,6 +121,7 @@ class SystemsView(ApiView):
             systems = systems.filter(host__slug=self.query["host"])
         if "study" in self.query:
             study = find_study(self.viewer, self.query["study"])
+            # Not a join, which would give a system as often as it has runs.
             runs = Run.objects.filter(study=study, system=OuterRef("pk"))
             systems = systems.filter(Exists(runs))
         return self.page_of(systems, SystemSerializer)

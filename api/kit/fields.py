@@ -107,6 +107,7 @@ class Pattern(Text):
     def __init__(self, pattern: str, examples: str, **kwargs: Any) -> None:
         super().__init__(max_length=kwargs.pop("max_length", 20), **kwargs)
         sentence = f"Send a text such as {examples}."
+        # In a group, for a pattern may be of alternatives.
         self.validators.append(RegexValidator(rf"^(?:{pattern})\Z", sentence))
 
 

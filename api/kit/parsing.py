@@ -27,6 +27,7 @@ from benchmarks.text import clean_text
 
 MAX_DEPTH = 32
 MAX_KEYS = 10_000
+# Any body of so many is read in less than three seconds: a test takes the worst.
 MAX_VALUES = 1_000_000
 INT64 = range(-(2**63), 2**63)
 

@@ -102,6 +102,7 @@ def study_parameter(*, required: bool = False) -> Pattern:
         r"[-a-zA-Z0-9_]+(/[-a-zA-Z0-9_]+)?",
         "my-study or lab/my-study",
         required=required,
+        # A lab's 50 characters, a slash, a study's 100.
         max_length=151,
         help_text='A study\'s slug, or "lab/slug" where several labs use it.',
     )

@@ -98,6 +98,7 @@ def overall(
     if not shared.any():
         return ()
     kept = [case for case, is_shared in zip(cases, shared, strict=True) if is_shared]
+    # By label: each case needs one of its own.
     left_out = tuple(case for case in cases if case not in kept)
     return tuple(
         _overall(row, variances, kept, left_out, (1 + confidence) / 2)

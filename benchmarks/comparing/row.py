@@ -304,6 +304,7 @@ def speed(
         instead = _instead_of_mean(own)
         instead["baseline_doubts"] = _separated(baseline_doubts)
         reason = Sentence("No single figure describes the runs of the baseline.")
+    # Last: the cell's own doubts go before those of its baseline.
     if doubts:
         reason = _no_single_figure(in_unit(instead["shape"], case.unit))
     is_relative = against.state == State.RELATIVE
