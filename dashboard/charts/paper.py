@@ -288,6 +288,7 @@ def _across(axes: Axes, axis: Axis, scale: Scale, *, is_named: bool) -> None:
         shown.append(legible(name) if is_named and fits else "")
         end = middle + half if fits else end
     axes.set_xticks([value for value, _name in ticks], labels=shown)
+    # A log axis has small ticks of its own, and names them where it is short.
     axes.set_xticks([], minor=True)
     if axis.has_grid and axis.scale != "category":
         axes.xaxis.grid(True, color=GRID, linewidth=0.4)

@@ -57,6 +57,7 @@ def figure(chart: Chart) -> dict[str, Any]:
             layout[f"xaxis{number}"] = _axis(panel.x, chart, is_upright=False)
         if count > 1:
             top = 1 - at * (share + chart.gap)
+            # Rounding may lead a hair below 0, where Plotly allows no panel.
             layout[f"yaxis{number}"]["domain"] = [max(top - share, 0), top]
             if not chart.shares_x:
                 layout[f"xaxis{number}"]["anchor"] = y
@@ -65,6 +66,7 @@ def figure(chart: Chart) -> dict[str, Any]:
         shapes += _shapes(panel, chart, x, y)
         notes += [_note(note, x, y) for note in panel.notes]
     if chart.shares_x:
+        # Anchored as usual, its names would stand below the first panel, not the last.
         layout["xaxis"] |= {"anchor": "free", "position": 0}
     # The page paints the shapes of a chart whose series are numbered, so it wants some.
     if shapes or not chart.names_colours:
@@ -101,6 +103,7 @@ def _axis(axis: Axis, chart: Chart, *, is_upright: bool) -> dict[str, Any]:
     is_log, is_category = axis.scale == "log", axis.scale == "category"
     ends = [log10(end) if is_log else end for end in axis.ends or ()]
     names = [plain(name) for _value, name in axis.ticks]
+    # D2 is Plotly's word for 1, 2 and 5 of each power of ten.
     step = "D2" if axis.tick_step == "1-2-5" else axis.tick_step
     stated = {
         "title": {"text": plain(axis.title)} if axis.title else None,

@@ -29,6 +29,7 @@ def main_link(context: RequestContext, name: str, text: Text) -> SafeString:
     path = request.path if request else ""
     is_here = path == address
     is_within = SECTIONS.get(path.strip("/").partition("/")[0]) == name
+    # "page" is the page itself; of the section around it ARIA says "true".
     return _link(address, text, "page" if is_here else "true" if is_within else "")
 
 

@@ -126,6 +126,7 @@ def property_name(name: str) -> str:
         word.upper() if word in ACRONYMS else word
         for word in name.replace("_", " ").split(" ")
     ]
+    # Not capitalize(), which would write the rest of the word small.
     return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 
 

@@ -80,6 +80,7 @@ def reasons(row: ComparisonRow) -> list[str]:
     if judged is None:
         return []
     said = [wording.said(sentence) for sentence in judged.sentences]
+    # What both sides have is not said of the baseline alone.
     others = set(row.shown.baseline_doubts) - set(row.shown.doubts)
     if not others.intersection(judged.codes):
         return said

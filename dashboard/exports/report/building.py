@@ -173,6 +173,7 @@ def edition() -> str:
 
 def make_report(report_id: int) -> None:
     """Make the PDF of a requested report, unless another worker does."""
+    # Held before it is taken: what is begun and not held counts as lost.
     with held(Report, report_id) as is_mine:
         job = take_report(report_id) if is_mine else None
         if job is None:

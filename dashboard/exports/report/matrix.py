@@ -85,7 +85,7 @@ def _slots_in_columns(table: ComparisonTable) -> ComparisonTable:
 
     As it is where there are no slots, or more columns would come of it than a page has.
     """
-    # The VMs by number, then what is said of them all.
+    # A row's key ends with its slot. VMs by number, then what is said of them all.
     slots = sorted(
         {str(row.key[-1]) for group in table.groups for row in group.rows},
         key=lambda slot: (not slot.isdigit(), natural(slot)),

@@ -94,6 +94,7 @@ def export_samples(
         _sample_records(cell, {"side": side, **said}) for side, cell in sides if cell
     )
     name = f'attachment; filename="{study.slug}-cell-{cell_id}.csv"'
+    # Of a cell of many samples only a few are in memory at a time.
     return StreamingHttpResponse(
         csv_lines(SAMPLE_FIELDS, lines),
         content_type="text/csv; charset=utf-8",

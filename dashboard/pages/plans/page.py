@@ -151,6 +151,7 @@ def plan_page(plan: Plan, query: Mapping[str, str]) -> PlanPage:
     return PlanPage(
         plan=plan,
         state=state,
+        # What runs goes on to its end after a plan was stopped.
         is_live=plan.status == Plan.Status.OPEN or bool(state.busy),
         left_s=max(0.0, (plan.ends_at - now).total_seconds()) if plan.ends_at else None,
         slots=_slots(state, now),
@@ -194,6 +195,7 @@ def _rounds(plan: Plan) -> tuple[Round, ...]:
 
 def _squares(steps: Iterable[PlanStep]) -> tuple[Square, ...]:
     return tuple(
+        # The style sheet has a class for each status, and a class holds no space.
         Square(step.position + 1, step.status.replace(" ", "-"), step_title(step))
         for step in steps
     )

@@ -133,6 +133,7 @@ def _json(version: Version, table: ComparisonTable, source: Source) -> str:
         "note": study.note,
         "cells": list(records(table)),
     }
+    # NaN is no JSON: no file is better than one that programs refuse.
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
