@@ -63,6 +63,7 @@ def bench_agents(seconds: float = REST_S) -> Iterator[Row]:
             yield _row(what, own / 1e6, LIMIT_BYTES / 1e6, "MB")
         # Watch all daemons at once, after they have begun.
         programs = dict(_daemons(stage))
+        # Starting is no part of being at rest.
         time.sleep(SETTLED_S)
         before = {name: _cpu_s(each) for name, each in programs.items()}
         time.sleep(seconds)

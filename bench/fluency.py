@@ -24,6 +24,7 @@ from running.product import Product
 STUDY: Final = "bench-wide"
 HOST: Final = "bench-wide-host"
 RUNS: Final = 3
+# Four guests on each of ten platforms are the 40 systems.
 GUESTS: Final = tuple(combined(("Debian 12", "Windows 2022"), (32, 64)))
 PLATFORMS: Final[tuple[dict[str, Any], ...]] = (
     {"hypervisor": "native"},

@@ -94,6 +94,7 @@ def service_ms(var: Path) -> float:
 
 def _run(number: int, run: int) -> dict[str, Any]:
     """Return a run of a system, the first of which is native."""
+    # Noise without chance: every installation is given the same numbers.
     values = [
         1000.0 + case - number + (7 * run + 3 * case + number) % 11 / 2
         for case in range(CASES)

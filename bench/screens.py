@@ -129,6 +129,7 @@ def take(
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(address)
     charts = page.locator("[data-chart]")
+    # A chart is drawn when it comes into sight.
     for at in range(charts.count()):
         charts.nth(at).scroll_into_view_if_needed()
         page.wait_for_function(DRAWN, arg=at)

@@ -26,6 +26,7 @@ def _bimodal(generator: Generator, shape: tuple[int, int]) -> np.ndarray:
     """Runs at one of two speeds, two standard deviations apart, with noise around."""
     is_slow = generator.random(shape) < SLOW_SHARE
     drawn = 2.0 * is_slow + 0.3 * generator.normal(size=shape)
+    # The variance of two speeds, 4 p (1 - p), and of the noise around them.
     spread = np.sqrt(4 * SLOW_SHARE * (1 - SLOW_SHARE) + 0.3**2)
     return np.asarray((drawn - 2 * SLOW_SHARE) / spread)
 

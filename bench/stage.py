@@ -148,6 +148,7 @@ class KeepingHandler(BaseHTTPRequestHandler):
         if key in self.server.refused_keys:
             return self.server.refused_keys[key]
         known = key in self.server.stored
+        # As Virtlab does: a key is one run's for ever.
         if known and self.server.stored[key] != document:
             return 409, {"code": "key_reused", "detail": "Used for another run."}
         self.server.stored[key] = document

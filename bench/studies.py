@@ -280,6 +280,7 @@ def _netperf(rng: Generator, system: str) -> RunFact:
         rng.uniform(5, 110),
         rng.uniform(3, 95),
     )
+    # Microseconds of CPU in a second, by the KB of 1024 B sent in it.
     demand = share / 100 * cpus * 1e6 / (rate * 1e6 / 1024)
     ends = {"from": system, "to": "beta"}
     samples = [
@@ -320,6 +321,7 @@ def _sysbench(rng: Generator, system: str) -> RunFact:
 
 def _linpack(rng: Generator, system: str) -> RunFact:
     time_s = rng.uniform(0.5, 60)
+    # The operations that LINPACK is said to need, whatever it does.
     flops = 2 / 3 * 2000**3 + 2 * 2000**2
     samples = [
         {"metric": "time", "value": round(time_s, 3), "unit": "s"},

@@ -142,6 +142,7 @@ def identical_readings(generator: Generator, repetitions: int) -> Table:
             level = generator.uniform(1000, 1001, (2, repetitions, 1))
             exact = level + noise * generator.normal(size=(2, repetitions, n))
             cell, baseline = (_printed(each, is_divided) for each in np.round(exact))
+            # Its place between two digits matters: each pair has a truth of its own.
             truth = (level[0] / level[1])[:, 0]
             shown.append(covered(cell, baseline, truth=truth))
         name = f"{noise:g} x the last digit"
@@ -164,6 +165,7 @@ def _printed(run_means: np.ndarray, is_divided: bool) -> Rollups:
     digit = np.ones(len(exact.n))
     if is_divided:
         floored = np.maximum(exact.variance, digit / 12)
+        # Of unknown resolution, so that it is not floored a second time.
         return Rollups(exact.n, exact.mean, floored, digit * np.nan)
     return Rollups(exact.n, exact.mean, exact.variance, digit)
 

@@ -65,6 +65,7 @@ class Desk:
         except urllib.error.HTTPError as error:
             with error:
                 found = error.code, dict(error.headers), error.read()
+        # What was refused is no part of the record.
         if body is not None and found[0] < 300:
             self.take(path, body, headers.get("Content-Encoding", ""))
         return found

@@ -115,6 +115,7 @@ def image_of(
     log = folder / f"{recipe.name}.log"
     _fill(recipe, unfinished, sources, log)
     boot = unfinished.root / "boot"
+    # QEMU boots them from files of this machine: a disk needs no boot loader.
     for name, pattern in (("vmlinuz", "vmlinuz-*"), ("initrd", "initrd.img-*")):
         shutil.copy(sorted(boot.glob(pattern))[-1], unfinished.folder / name)
     for packed in boot.glob("xen-*-amd64.gz"):  # QEMU loads it unpacked only
@@ -133,6 +134,7 @@ def image_of(
 def _fill(recipe: Recipe, image: Image, sources: Path, log: Path) -> None:
     argv = ["mmdebstrap", "--variant=minbase", f"--include={','.join(recipe.packages)}"]
     prepare = shlex.quote(str(FILES / "prepare"))
+    # mmdebstrap gives a hook the new root's folder as $1.
     argv += [f'--customize-hook=sh {prepare} "$1"']
     argv += [codename(), str(image.root), str(sources)]
     _run(argv, log, {"VIRTLAB_INIT": str(FILES / "init")})

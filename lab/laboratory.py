@@ -139,6 +139,7 @@ class Laboratory:
     def _plan(self, visit: Visit) -> dict[str, list[str]]:
         """Make the plan of a co-run for the system that the single guest was."""
         slots = visit.systems
+        # The lab knows no ids: that guest's runs are found by their note.
         note = note_of(System(name="qemu"))
         runs = self.reader.get_all("runs/", study=self.study)
         alone = next((int(run["system_id"]) for run in runs if run["note"] == note), 0)
@@ -215,12 +216,14 @@ class Laboratory:
         copies = {path.name: path for path in map(images.write_disk, given)}
         copies |= {"vmlinuz": self.guest.kernel, "initrd": self.guest.initrd}
         job = images.write_job(self.folder / "jobs" / boot.kind, start, copies, texts)
+        # In this order: init takes the job from vdb, scripts the guests' root from vdc.
         disks = (self.tower.disk, images.write_disk(job), self.guest.disk)
         return qemu(
             Machine(
                 kernel=str(self.tower.kernel),
                 initrd=str(self.tower.initrd),
                 disks=tuple(map(str, disks)),
+                # dom0's 768 MiB and a guest's 384 fit in.
                 memory_mib=1536,
                 cpu=SVM,
                 xen=str(self.tower.xen) if boot.kind == "xen" else "",

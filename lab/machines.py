@@ -52,6 +52,7 @@ def qemu(machine: Machine) -> list[str]:
     """Return its command line: one processor, and nothing written to the root disk."""
     argv = ["qemu-system-x86_64", "-machine", "q35", "-accel", machine.accel]
     argv += ["-cpu", machine.cpu, "-smp", "1", "-m", str(machine.memory_mib)]
+    # The console is our standard output, and a machine that reboots is over.
     argv += ["-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio"]
     root = f"root=/dev/vda {INIT}"
     if machine.xen:

@@ -156,6 +156,7 @@ def read_console(lines: Iterable[Line]) -> dict[str, ConsoleReport]:
             report = found.setdefault(up[1], ConsoleReport(line.at_s))
         elif moment := _MOMENT.search(line.text):
             moments[moment[1]] = line.at_s
+        # A check that was cut lacks one of the four moments, and is none.
         elif (times := _TIMES.search(line.text)) and report and len(moments) == 4:
             external_s, local_s = (int(text) / 1e6 for text in times.groups())
             # What lay between the stamps: no less than between the lines inside of

@@ -49,6 +49,7 @@ def of_cpu(cpuid: Optional[cpuid_module.Cpuid] = None) -> Evidence:
     if ask is None:
         return {"leaves": {}, "cpuid1_ecx31": None, "vendor": None}
     evidence: Evidence = {
+        # Processors sign in b, d, c; hypervisors in b, c, d.
         "vendor": ask(0).text("bdc"),
         "cpuid1_ecx31": ask(1).ecx >> 31,
         "leaves": {hex(base): [hex(ask(base).eax), ask(base).text()] for base in BASES},
