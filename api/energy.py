@@ -56,7 +56,7 @@ class EnergyTableSerializer(serializers.Serializer[Any]):
     systems = SystemEnergySerializer(many=True)
 
 
-class RefusedSerializer(serializers.Serializer[Any]):
+class NotAssessedSerializer(serializers.Serializer[Any]):
     run_id = serializers.IntegerField(source="reading.run.pk")
     reason = serializers.CharField()
 
@@ -111,7 +111,7 @@ class EnergySerializer(serializers.Serializer[Any]):
     """
 
     results = EnergyTableSerializer(many=True, source="tables")
-    refused = RefusedSerializer(many=True)
+    not_assessed = NotAssessedSerializer(many=True)
     runs = WorkEnergySerializer(many=True)
 
 
@@ -135,6 +135,6 @@ class EnergyView(NamedStudyView):
     )
     def get(self, request: Request) -> Response:
         energy = study_energy(self.study, self.query.get("waiting_w"))
-        tables = {"tables": energy.tables, "refused": energy.refused}
+        tables = {"tables": energy.tables, "not_assessed": energy.not_assessed}
         logged = run_energies(self.study)
         return Response(self.shown(EnergySerializer, tables | {"runs": logged}))

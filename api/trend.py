@@ -17,7 +17,7 @@ from benchmarks.sentences import Sentence
 
 
 class TrendSubjectSerializer(serializers.Serializer[Any]):
-    """A case on a host, and how much of a history it has: ask for it by both."""
+    """A case on a host, and how long its trend is: ask for it by both."""
 
     case_id = serializers.IntegerField()
     case = serializers.CharField(source="label")
@@ -88,7 +88,7 @@ class TrendView(NamedStudyView):
     query_class = TrendQuery
 
     @extend_schema(
-        summary="Read a case's history over dates and versions",
+        summary="Read a case's trend over dates and versions",
         operation_id="trend_retrieve",
         responses=TrendSerializer,
     )

@@ -7,7 +7,7 @@ the runs are distributed like, a series without a change gives an alarm in at mo
 ``ALPHA`` of cases. Both parts of a found change are searched again. Runs are taken to
 be exchangeable when nothing changed: a slow drift is reported as one or more steps.
 
-Each side needs ten runs (`docs/method.md`, verdicts: "verdict, ranking, history").
+Each side needs ten runs (`docs/method.md`, verdicts: "verdict, ranking, trend").
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ MOST_RUNS = 2_000
 
 @dataclass(frozen=True)
 class TrendSubject:
-    """A case on a host in its circumstances, and how much of a history it has."""
+    """A case on a host in its circumstances, and how long its trend is."""
 
     case_id: int
     label: str
@@ -129,7 +129,7 @@ class Trend:
 
 
 def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
-    """Return what was measured in a study, the richest history first.
+    """Return what was measured in a study, the longest trend first.
 
     Other visible studies count where they measured the same case on the same host.
     """

@@ -218,7 +218,7 @@ def withdraw_invitation(*, invitation: Invitation, by: User) -> None:
     """Make a link useless at once; withdrawing twice is once."""
     lab, role = invitation.lab, invitation.role
     check_authority(lab=lab, by=by, roles=(role,))
-    standing = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)
-    if standing.filter(accepted_at=None).update(withdrawn_at=timezone.now()):
+    pending = Invitation.objects.filter(pk=invitation.pk, withdrawn_at=None)
+    if pending.filter(accepted_at=None).update(withdrawn_at=timezone.now()):
         about = f"{invitation.name} ({role})"
         log_action(lab=lab, person=by, kind=AuditEntry.Kind.WITHDREW, about=about)

@@ -126,8 +126,8 @@ def hand_out_token(
 @transaction.atomic
 def revoke_token(*, token: Token, person: User | None = None) -> None:
     """Make a token useless from the next request on; revoking twice is once."""
-    standing = Token.objects.filter(pk=token.pk, revoked_at=None)
-    if standing.update(revoked_at=timezone.now()) and person is not None:
+    valid = Token.objects.filter(pk=token.pk, revoked_at=None)
+    if valid.update(revoked_at=timezone.now()) and person is not None:
         about = f"{token} ({token.agent})"
         log_action(
             lab=token.lab, person=person, kind=AuditEntry.Kind.REVOKED, about=about

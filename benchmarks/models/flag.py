@@ -16,13 +16,13 @@ class FlagQuerySet(models.QuerySet["Flag"]):
     def visible_to(self, viewer: Viewer) -> "FlagQuerySet":
         return self.filter(visible_studies(viewer, "study__"))
 
-    def standing(self) -> "FlagQuerySet":
+    def current(self) -> "FlagQuerySet":
         """Return those that still hold: found by the last check."""
         return self.filter(gone_at=None)
 
     def withholding(self) -> "FlagQuerySet":
         """Return those that keep a verdict from their cells."""
-        doubted = self.standing().filter(severity__in=Flag.GRAVE)
+        doubted = self.current().filter(severity__in=Flag.GRAVE)
         return doubted.exclude(status=Flag.Status.DISMISSED)
 
 

@@ -141,7 +141,7 @@ class Job(models.Model):
 
     site = models.CharField(max_length=300)
     stage = models.CharField(max_length=20, choices=Stage, default=Stage.WAITING)
-    asked_at = models.DateTimeField(default=timezone.now)
+    requested_at = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

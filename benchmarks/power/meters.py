@@ -217,7 +217,7 @@ class EnergyTable:
 
 
 @dataclass(frozen=True)
-class Refused:
+class NotAssessed:
     """A reading of which no energy can be made, and why."""
 
     reading: MeterReading
@@ -229,7 +229,7 @@ class Energy:
     """What a study's meters say; ``metered`` are all readings."""
 
     tables: tuple[EnergyTable, ...]
-    refused: tuple[Refused, ...]
+    not_assessed: tuple[NotAssessed, ...]
     metered: tuple[MeterReading, ...]
 
 
@@ -239,17 +239,17 @@ def study_energy(study: Study, waiting_w: float | None = None) -> Energy:
     ``waiting_w`` is the power of the machine while the meter ran on after the work.
     """
     readings = meter_readings(study)
-    refused = []
+    not_assessed = []
     groups: dict[tuple[Any, ...], list[MeterReading]] = defaultdict(list)
     for reading in readings:
         if not (reading.meter_j or 0) > 0:
             why = Sentence(
                 "The meter told power, but no energy: nobody knows over which time."
             )
-            refused.append(Refused(reading, why))
+            not_assessed.append(NotAssessed(reading, why))
         elif not (reading.meter_s or 0) > 0:
             why = Sentence("The meter told energy, but not how long it ran.")
-            refused.append(Refused(reading, why))
+            not_assessed.append(NotAssessed(reading, why))
         else:
             run = reading.run
             work = (reading.workload, reading.case.pk)
@@ -267,7 +267,7 @@ def study_energy(study: Study, waiting_w: float | None = None) -> Energy:
             _table(study, members, waiting_w)
             for _, members in sorted(groups.items(), key=rank)
         ),
-        refused=tuple(refused),
+        not_assessed=tuple(not_assessed),
         metered=readings,
     )
 

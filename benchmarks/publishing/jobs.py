@@ -44,13 +44,13 @@ def held(work: type[Model], pk: int) -> Iterator[bool]:
     """Take a piece of work in hand until the block ends; False if somebody else has."""
     name = _name(work, pk)
     # The session's lock, not a transaction's: the work commits along the way.
-    is_mine = bool(_asked(f"SELECT pg_try_advisory_lock({_KEY})", name))
+    is_mine = bool(_answer(f"SELECT pg_try_advisory_lock({_KEY})", name))
     try:
         yield is_mine
     finally:
         # A connection that broke has lost its lock already.
         if is_mine and connection.is_usable():
-            _asked(f"SELECT pg_advisory_unlock({_KEY})", name)
+            _answer(f"SELECT pg_advisory_unlock({_KEY})", name)
 
 
 def begin(work: type[M], pk: int, **news: Any) -> M | None:
@@ -75,14 +75,14 @@ def is_lost(job: Job, untaken: timedelta) -> bool:
 
 def is_held(work: Model) -> bool:
     """Return whether somebody alive has this in hand."""
-    return bool(_asked(_HELD, _name(type(work), work.pk)))
+    return bool(_answer(_HELD, _name(type(work), work.pk)))
 
 
 def _name(work: type[Model], pk: int) -> str:
     return f"{work._meta.db_table} {pk}"
 
 
-def _asked(question: str, name: str) -> object:
+def _answer(question: str, name: str) -> object:
     with connection.cursor() as cursor:
         cursor.execute(question, [name])
         return cursor.fetchone()[0]

@@ -18,7 +18,7 @@ Stage = Report.Stage
 
 
 @transaction.atomic
-def ask_report(
+def request_report(
     *, study: Study, person: User | None, site: str, edition: str
 ) -> tuple[Report, bool]:
     """Return the report for a reader, and whether somebody has to make it.
@@ -32,23 +32,23 @@ def ask_report(
     report, is_new = Report.objects.get_or_create(
         study=study, stamp=stamp, defaults={"person": person, "site": site}
     )
-    is_to_make = is_new or report.stage == Stage.FAILED or revive(report)
+    is_to_make = is_new or report.stage == Stage.FAILED or requeue_report(report)
     if is_to_make:
         report.stage, report.seen_at = Stage.WAITING, now
         # Forget those that nobody has asked for the longest.
-        others = Report.objects.exclude(pk=report.pk).order_by("-asked_at", "-pk")
+        others = Report.objects.exclude(pk=report.pk).order_by("-requested_at", "-pk")
         old = others.values_list("pk", flat=True)[KEPT - 1 :]
         Report.objects.filter(pk__in=list(old)).delete()
-    report.asked_at = now
-    report.save(update_fields=["stage", "asked_at", "seen_at"])
+    report.requested_at = now
+    report.save(update_fields=["stage", "requested_at", "seen_at"])
     return report, is_to_make
 
 
-def revive(report: Report) -> bool:
+def requeue_report(report: Report) -> bool:
     """Note that a report has lost its maker; False where it has one, or is done."""
     if not is_lost(report, UNTAKEN):
         return False
-    # As it was read: of two readers who wait, one revives it.
+    # As it was read: of two readers who wait, one requeues it.
     as_seen = Report.objects.filter(
         pk=report.pk, stage=report.stage, seen_at=report.seen_at
     )

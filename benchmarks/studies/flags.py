@@ -17,13 +17,13 @@ from benchmarks.viewer import Viewer
 
 def visible_flags(viewer: Viewer, **filters: Any) -> QuerySet[Flag]:
     """Return the flags that stand and may be seen, with all that a list shows."""
-    flags = Flag.objects.visible_to(viewer).standing().filter(**filters)
+    flags = Flag.objects.visible_to(viewer).current().filter(**filters)
     related = flags.select_related("study__lab")
     return related.prefetch_related("decisions").order_by("pk")
 
 
 def find_flag(viewer: Viewer, flag_id: int) -> Flag:
-    """Return one flag, standing or gone, or raise NotFoundError."""
+    """Return one flag, current or gone, or raise NotFoundError."""
     flags = Flag.objects.visible_to(viewer).select_related("study__lab")
     flag = flags.prefetch_related("decisions").filter(pk=flag_id).first()
     if flag is None:

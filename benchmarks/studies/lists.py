@@ -168,7 +168,7 @@ def _tallies(ids: list[int]) -> dict[int, Tally]:
     measured = {row.pop("study"): row for row in counted}
     # In queries of their own: joined to the cells they would multiply the counts.
     due = _numbers(DueCheck.objects.all(), ids)
-    flags = _numbers(Flag.objects.standing().filter(status=Flag.Status.OPEN), ids)
+    flags = _numbers(Flag.objects.current().filter(status=Flag.Status.OPEN), ids)
     return {
         pk: Tally(
             **runs.get(pk, {}),

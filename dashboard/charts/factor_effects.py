@@ -150,7 +150,7 @@ def _picture(means: Means, response: Response) -> Picture:
     }
     changes = [times(each) if each else "" for each in means.factors]
     lines = [Line(*pair) for pair in zip(names, means.rows, strict=True)]
-    axis = {"efficiency": _("Efficiency"), "value": _("Measured value")}[response]
+    titles = {"efficiency": _("Relative performance"), "value": _("Measured value")}
     return Picture(
         title=title,
         heads=tuple(names),
@@ -159,7 +159,7 @@ def _picture(means: Means, response: Response) -> Picture:
         figure=line_plot(
             places,
             lines,
-            axis_title=axis,
+            axis_title=titles[response],
             line_at=1.0 if response == "efficiency" else None,
         ),
     )

@@ -38,7 +38,7 @@ def wait_a_moment(job: Job, *fields: str) -> None:
 
 def progress_of(job: Job) -> dict[str, Any]:
     """Return what the page of the making says, for its template."""
-    is_late = timezone.now() > job.asked_at + OVERDUE
+    is_late = timezone.now() > job.requested_at + OVERDUE
     return {
         "stage": job.stage,
         "done": STEPS.index(job.stage) if job.stage in STEPS else 0,

@@ -38,9 +38,9 @@ def test_it_shows_both_energies_and_their_ratios(anyone, metered):
 
 
 def test_what_cannot_be_used_is_refused_with_the_reason(anyone, metered):
-    (refused,) = anyone.get("energy/", study="study").json()["refused"]
+    (reading,) = anyone.get("energy/", study="study").json()["not_assessed"]
 
-    assert "no energy" in refused["reason"]
+    assert "no energy" in reading["reason"]
 
 
 @pytest.fixture

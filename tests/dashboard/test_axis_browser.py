@@ -1,4 +1,4 @@
-"""Sweep, network and history in a real browser: drawn, in the dark, on a phone."""
+"""Sweep, network and trend in a real browser: drawn, in the dark, on a phone."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -93,7 +93,7 @@ def test_a_network_is_read_without_a_chart(visit):
     check(visit, page)
 
 
-def test_a_history_draws_its_days(visit):
+def test_a_trend_draws_its_days(visit):
     page = visit.open(f"{STUDY}trend/")
     browsing.draw_chart(page)
 

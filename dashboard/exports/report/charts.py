@@ -81,7 +81,7 @@ def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
 
 
 def _ratio_caption(every: Sequence[Ratio]) -> str:
-    said = [_("Efficiency by component: every ratio at its place.")]
+    said = [_("Relative performance by component: every ratio at its place.")]
     often = sum(each.has_interval for each in every)
     if often:
         said.append(_("A dot on a bar is a ratio with its 95 % interval."))

@@ -50,13 +50,13 @@ def _runs() -> str:
 
 def _ratios() -> str:
     return _(
-        "Efficiency is VM / native for rates and native / VM for times: 1 is native "
-        "speed, and overhead is 1 - efficiency. The baseline is the native cell of the "
-        "same host, tool, case, guest OS and bits. It is stale if it lies more than "
-        "%(days)s days away or the machine ran another kernel or firmware, and "
-        "ambiguous if several fit that differ by more than %(margin)s %%. Where a "
-        "study has no native runs, ratios are to a reference system and are called "
-        "relative."
+        "Relative performance is VM / native for rates and native / VM for times: 1 is "
+        "native speed, and overhead is 1 less it. The baseline is the native cell of "
+        "the same host, tool, case, guest OS and bits. It is outdated if it lies more "
+        "than %(days)s days away or the machine ran another kernel or firmware. Where "
+        "several baselines fit that differ by more than %(margin)s %%, none is taken. "
+        "Where a study has no native runs, ratios are to a reference system and are "
+        "called relative."
     )
 
 
@@ -85,9 +85,9 @@ def _verdicts() -> str:
         "The verdict, with an equivalence margin of %(margin)s %%: slower if the "
         "interval lies wholly below %(low)s, faster if wholly above %(high)s, "
         "equivalent if wholly between them, else undetermined. A cell is not assessed, "
-        "with its reason, where runs are too few, the baseline is missing, ambiguous, "
-        "stale or too noisy, the readings are bimodal or have an order, or a flag "
-        "stands."
+        "with its reason, where runs are too few, the baseline is missing, outdated, "
+        "one of several or too noisy, the readings are bimodal or have an order, or a "
+        "flag stands."
     )
 
 
@@ -110,13 +110,13 @@ def _clocks() -> str:
 
 def _effects() -> str:
     return _(
-        "Factor effects: a system's response is the logarithm of its efficiency (of "
-        "its value where there is none), averaged over the cases that all systems "
-        "have. Effects are least squares, and one that the systems cannot tell from "
-        "another is not shown. Chance is judged by the scatter of the runs; where "
-        "each system was measured once, by Lenth's pseudo standard error (its margins "
-        "for one contrast and for all together) or by the residuals. An effect is "
-        "clear if it is beyond chance among all that are shown."
+        "Factor effects: a system's response is the logarithm of its relative "
+        "performance (of its value where there is none), averaged over the cases that "
+        "all systems have. Effects are least squares, and one that the systems cannot "
+        "tell from another is not shown. Chance is judged by the scatter of the runs; "
+        "where each system was measured once, by Lenth's pseudo standard error (its "
+        "margins for one contrast and for all together) or by the residuals. An effect "
+        "is clear if it is beyond chance among all that are shown."
     )
 
 

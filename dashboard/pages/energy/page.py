@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from benchmarks.models import Run, Study
 from benchmarks.power.logged_energy import MeteredRun, metered_run
-from benchmarks.power.meters import EnergyTable, Refused, study_energy
+from benchmarks.power.meters import EnergyTable, NotAssessed, study_energy
 from dashboard.charts.drawings import Drawing
 from dashboard.charts.energy import energy_drawing, performance_drawing, power_drawing
 from dashboard.kit.addresses import id_in, unmet
@@ -43,7 +43,7 @@ class EnergyPage:
     workloads: tuple[Workload, ...]
     waiting_w: int | None
     has_overruns: bool
-    not_assessed: tuple[Refused, ...]
+    not_assessed: tuple[NotAssessed, ...]
     logs: tuple[MeterLog, ...]
     metered: MeteredRun | None
     power: Drawing | None
@@ -81,7 +81,7 @@ def energy_page(study: Study, query: Mapping[str, str]) -> EnergyPage:
         has_overruns=any(
             system.overrun_s for table in found.tables for system in table.systems
         ),
-        not_assessed=found.refused,
+        not_assessed=found.not_assessed,
         logs=tuple(
             MeterLog(reading.run, reading.workload, is_chosen=reading is chosen)
             for reading in readable

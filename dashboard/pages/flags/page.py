@@ -64,7 +64,7 @@ def flag_page(viewer: Viewer, study: Study, query: Mapping[str, str]) -> FlagPag
     """Return the flags that a URL's query asks for: open ones unless told."""
     wanted = query.get("status", Flag.Status.OPEN)
     status = wanted if wanted in Flag.Status.values else EVERYTHING
-    everything = Flag.objects.visible_to(viewer).standing().filter(study=study)
+    everything = Flag.objects.visible_to(viewer).current().filter(study=study)
     counts = Counter(everything.order_by().values_list("status", flat=True))
     chosen = everything if status == EVERYTHING else everything.filter(status=status)
     # By rank, not by name; and groupby needs the flags of one rule beside each other.

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from benchmarks.models import Report, Study
-from benchmarks.publishing.reports import ask_report, revive
+from benchmarks.publishing.reports import request_report, requeue_report
 from benchmarks.studies.data_versions import study_version
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, citation_of, site_of
@@ -68,7 +68,7 @@ def download_report(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
 def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     """Show how far a report is; the page looks again by itself until it is there."""
     job = _own_or_404(request, report_id)
-    if revive(job):
+    if requeue_report(job):
         send(make_report, job.pk)
     context = {"study": job.study, "job": job, "at": progress_of(job)}
     return render(request, "report/report_making.html", context)
@@ -106,7 +106,7 @@ def _file(job: Report) -> HttpResponse:
 
 def _requested(request: HttpRequest, study: Study) -> Report:
     """Return the reader's report, and see to it that somebody makes it."""
-    job, is_to_make = ask_report(
+    job, is_to_make = request_report(
         study=study,
         person=person_of(request),
         site=site_of(request),

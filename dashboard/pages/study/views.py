@@ -24,7 +24,7 @@ from dashboard.kit.viewers import keeps, study_or_404, viewer_of
 
 
 @dataclass(frozen=True)
-class Standing:
+class Summary:
     """What each system costs, and what the study may be published as."""
 
     profile: Section
@@ -32,9 +32,9 @@ class Standing:
 
 
 @kept
-def study_standing(viewer: Viewer, study: Study) -> Standing:
+def study_summary(viewer: Viewer, study: Study) -> Summary:
     """Return what all cells of a study come to."""
-    return Standing(
+    return Summary(
         profile=profile_section(study_profile(viewer, study)),
         assessment=study_assessment(study),
     )
@@ -47,13 +47,13 @@ def show_study(request: HttpRequest, lab: str, slug: str) -> Content:
     viewer = viewer_of(request)
     study = study_or_404(viewer, lab, slug)
     # Kept by itself: it judges all cells, and other studies are written to all day.
-    standing = study_standing(study_version(study), viewer, study)
+    summary = study_summary(study_version(study), viewer, study)
     may_keep = keeps(request, study.lab_id)
     context = {
         "study": study,
         "detail": study_detail(study),
-        "profile": standing.profile,
-        "assessment": standing.assessment,
+        "profile": summary.profile,
+        "assessment": summary.assessment,
         "versions": visible_versions(viewer, study),
         "citation": bibtex(citation_of(request, study)),
         "may_keep": may_keep,

@@ -1,4 +1,4 @@
-"""The history page."""
+"""The trend page."""
 
 from django.http import HttpRequest
 from django.urls import path

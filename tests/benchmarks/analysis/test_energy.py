@@ -183,8 +183,8 @@ def test_what_two_meters_could_make_alone_is_refused():
     near = tuple(1.02 * each for each in BASE)
 
     assert energy_ratio(near, BASE, (ONE, ONE)).has_interval
-    refused = energy_ratio(near, BASE, (ONE, TWO))
-    assert (refused.has_interval, refused.reason) == (
+    unassessed = energy_ratio(near, BASE, (ONE, TWO))
+    assert (unassessed.has_interval, unassessed.reason) == (
         False,
         "within_meters",
     )

@@ -142,7 +142,7 @@ def test_work_that_began_nobody_knows_when_is_said(metered):
     assert "when it began" in found.problem
 
 
-def test_work_that_the_meter_did_not_see_is_refused(metered):
+def test_work_that_the_meter_did_not_see_is_not_assessed(metered):
     found = metered_run(metered(started="2026-11-20T23:00:00Z"))
 
     assert found.windows[0].energy is None

@@ -5,14 +5,14 @@ from django.db import transaction
 
 from benchmarks.models import Host, Report, Run
 from benchmarks.publishing import reports
-from benchmarks.publishing.reports import ask_report, note_stage
+from benchmarks.publishing.reports import note_stage, request_report
 
 
 @pytest.fixture
 def ask(study):
     def asked(**changes):
         given = {"person": None, "site": "http://x", "edition": "today", **changes}
-        return ask_report(study=changes.pop("of", study), **given)
+        return request_report(study=changes.pop("of", study), **given)
 
     return asked
 

@@ -12,7 +12,7 @@ COMPARE = f"{STUDY}compare/"
 CORUNS = f"{STUDY}co-runs/"
 ENERGY = "/studies/alpha-lab/uoc-2012-kvm/energy/"
 HOSTILE = "/studies/alpha-lab/hostile/"
-INFLUENCE = "/studies/alpha-lab/factorial/factor-effects/"
+FACTOR_EFFECTS = "/studies/alpha-lab/factorial/factor-effects/"
 PAYLOADS = [
     "<script>alert(1)</script>",
     "</script><script>alert(2)</script>",

@@ -11,7 +11,7 @@ from tests.dashboard import browsing
 from tests.dashboard.browser.site import (
     COMPARE,
     CORUNS,
-    INFLUENCE,
+    FACTOR_EFFECTS,
     draw_all,
 )
 from tests.dashboard.marking import translated
@@ -178,7 +178,7 @@ def test_without_our_elements_plotly_would_break_the_policy(visit):
 
 def test_the_effects_page_draws_its_charts(chromium, site):
     with browsing.window(chromium, site, color_scheme="dark") as visit:
-        page = visit.open(INFLUENCE)
+        page = visit.open(FACTOR_EFFECTS)
         for chart in page.locator("[data-chart]").all():
             chart.scroll_into_view_if_needed()
         expect(page.locator("[data-drawn]")).to_have_count(3)

@@ -13,15 +13,15 @@ from tests.dashboard.browser.site import (
     COMPARE,
     CORUNS,
     ENERGY,
+    FACTOR_EFFECTS,
     HOSTILE,
-    INFLUENCE,
     STUDY,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 ADDRESSES = [
-    *("/", "/glossary/", "/login/", "/nothing/", INFLUENCE, f"{HOSTILE}report/"),
+    *("/", "/glossary/", "/login/", "/nothing/", FACTOR_EFFECTS, f"{HOSTILE}report/"),
     *(f"{study}{tab}" for study in (STUDY, HOSTILE) for tab in TABS),
 ]
 PHONE = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}

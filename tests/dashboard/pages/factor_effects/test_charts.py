@@ -60,7 +60,7 @@ def test_a_line_plot_has_a_line_for_each_level():
     drawn = line_plot(
         ["Ubuntu, 32-bit", "Ubuntu, 64-bit"],
         [Line("absent", (0.3, 1.0)), Line("installed", (0.9, None))],
-        axis_title="Efficiency",
+        axis_title="Relative performance",
     )
 
     assert [trace["name"] for trace in drawn["data"]] == ["absent", "installed"]

@@ -112,7 +112,7 @@ def test_who_waits_sees_how_far_it_is_without_reloading(client, pair, asked):
 def test_what_nobody_takes_says_so_and_what_to_do(client, pair, asked):
     answer, _sent = asked()
     assert "No worker has taken it" not in client.get(answer.url).content.decode()
-    Report.objects.update(asked_at=timezone.now() - 2 * waiting.OVERDUE)
+    Report.objects.update(requested_at=timezone.now() - 2 * waiting.OVERDUE)
 
     assert "No worker has taken it" in client.get(answer.url).content.decode()
 

@@ -1,4 +1,4 @@
-"""The history page: made runs with dates and versions, and studies without."""
+"""The trend page: made runs with dates and versions, and studies without."""
 
 import json
 import re
@@ -229,13 +229,13 @@ def test_a_study_without_dates_and_versions_says_what_is_missing(
     assert "/study/trend/" not in text("/studies/alpha-lab/study/")
 
 
-def test_the_tab_stands_where_there_is_a_history(text, submit, series):
+def test_the_tab_stands_where_there_is_a_trend(text, submit, series):
     submit(*series(50, n=2))
 
     assert "/study/trend/" in text("/studies/alpha-lab/study/")
 
 
-def test_a_private_history_is_not_there(client, private_study):
+def test_a_private_trend_is_not_there(client, private_study):
     answer = client.get("/studies/alpha-lab/secret-study/trend/")
 
     assert answer.status_code == 404
@@ -247,7 +247,7 @@ def test_nonsense_in_the_address_shows_the_first_subject(text, submit, series):
     assert "single" not in findings(text(f"{PAGE}?subject=1|%27|%00&axis=x"))
 
 
-def test_of_a_long_history_the_latest_runs_are_kept_and_it_says_so(
+def test_of_a_long_trend_the_latest_runs_are_kept_and_it_says_so(
     text, submit, series, monkeypatch
 ):
     monkeypatch.setattr("benchmarks.comparing.trend.MOST_RUNS", 10)

@@ -177,7 +177,7 @@ def test_a_message_that_comes_twice_publishes_once(requested):
 
 def test_what_no_worker_takes_says_so_and_what_to_do(text, requested):
     answer, _sent = requested()
-    PublishingJob.objects.update(asked_at=timezone.now() - 2 * waiting.OVERDUE)
+    PublishingJob.objects.update(requested_at=timezone.now() - 2 * waiting.OVERDUE)
 
     assert "No worker has taken it yet" in text(answer.url)
 
