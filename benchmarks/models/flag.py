@@ -22,7 +22,7 @@ class FlagQuerySet(models.QuerySet["Flag"]):
 
     def withholding(self) -> "FlagQuerySet":
         """Return those that keep a verdict from their cells."""
-        doubted = self.current().filter(severity__in=Flag.GRAVE)
+        doubted = self.current().filter(severity__in=Flag.SEVERE)
         return doubted.exclude(status=Flag.Status.DISMISSED)
 
 
@@ -34,7 +34,7 @@ class Flag(models.Model):
     kept only if somebody decided about it.
     """
 
-    GRAVE = ("impossible", "implausible")
+    SEVERE = ("impossible", "implausible")
 
     class Status(models.TextChoices):
         OPEN = "open"

@@ -140,7 +140,7 @@ def flag_status_name(status: str) -> str:
 
 
 def severity_name(severity: str) -> str:
-    """Return how grave a finding is, in words."""
+    """Return how severe a finding is, in words."""
     return str(SEVERITIES[severity])
 
 

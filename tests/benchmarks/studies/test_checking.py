@@ -124,7 +124,7 @@ def test_a_decision_needs_a_note(marked):
 def test_only_flags_that_stand_and_are_grave_withhold(marked):
     flag = flags().get()
     assert Flag.objects.withholding().filter(pk=flag.pk).exists() == (
-        flag.severity in Flag.GRAVE
+        flag.severity in Flag.SEVERE
     )
 
     Flag.objects.update(severity="impossible", status="dismissed")
