@@ -277,12 +277,10 @@ NOTHING: Final = Chart(panels=(Panel(x=Axis(), y=Axis()),), height=0)
 
 
 def series_colour(at: int) -> str:
-    """Return the colour of a series by its place."""
     return f"series-{at % SERIES + 1}"
 
 
 def symbol_at(at: int) -> str:
-    """Return the mark of a series by its place."""
     return SYMBOLS[at % len(SYMBOLS)]
 
 

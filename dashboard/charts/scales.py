@@ -26,12 +26,10 @@ class Scale:
 
     @property
     def low(self) -> float:
-        """The lower end."""
         return min(self.first, self.last)
 
     @property
     def high(self) -> float:
-        """The upper end."""
         return max(self.first, self.last)
 
     def share(self, value: float) -> float:

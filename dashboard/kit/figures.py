@@ -193,7 +193,6 @@ def digits_between(low: float, high: float) -> int:
 
 
 def day_text(at: date) -> str:
-    """Return a day."""
     return dateformat.format(at, locale().day)
 
 

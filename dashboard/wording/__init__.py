@@ -217,12 +217,10 @@ def slot_text(slot: str) -> str:
 
 
 def scenario_name(scenario: str) -> str:
-    """Return a scenario in words."""
     return str(SCENARIOS.get(scenario, scenario))
 
 
 def component_name(component: str) -> str:
-    """Return a component as a heading."""
     return str(COMPONENTS.get(component, component))
 
 

@@ -34,7 +34,6 @@ ACTIONS: dict[str, Text] = {
 
 
 def role_name(role: str) -> str:
-    """A role as it is written."""
     return str(ROLES.get(role, role))
 
 

@@ -30,17 +30,14 @@ ORDERS: dict[str, Text] = {
 
 
 def plan_state_name(state: str) -> str:
-    """Return what a plan's state is called."""
     return str(PLAN_STATES.get(state, state))
 
 
 def step_state_name(state: str) -> str:
-    """Return what a step's state is called."""
     return str(STEP_STATES.get(state, state))
 
 
 def round_name(repetition: int) -> str:
-    """Return what a round is called."""
     if repetition < 1:
         return _("Warm-up")
     return _("Round %(n)s") % {"n": repetition}

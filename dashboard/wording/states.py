@@ -115,12 +115,10 @@ UNITS = {"percent": "%", "s": "s"}
 
 
 def state_name(state: str) -> str:
-    """Return the short word for a state."""
     return str(STATES[state][0]) if state in STATES else state
 
 
 def state_meaning(state: str) -> str:
-    """Return what a state means."""
     return str(STATES[state][1]) if state in STATES else ""
 
 
@@ -130,7 +128,6 @@ def clock_name(clock: str) -> str:
 
 
 def trust_name(state: str) -> str:
-    """Return how far a clock is trusted, in a word."""
     return str(TRUSTS.get(state, state))
 
 
@@ -150,7 +147,6 @@ def change_name(kind: str) -> str:
 
 
 def status_name(status: str) -> str:
-    """Return how far a run is, in a word."""
     return str(STATUSES.get(status, status))
 
 

@@ -60,7 +60,6 @@ def verdict_words(judgement: Judgement) -> str:
 
 
 def verdict_name(verdict: str) -> str:
-    """Return a verdict in a word or two."""
     return str(VERDICTS[verdict])
 
 

@@ -91,7 +91,6 @@ class DirectPage:
 
     @property
     def rows(self) -> list[DirectRow]:
-        """All cases."""
         return [row for group in self.groups for row in group.rows]
 
     @property

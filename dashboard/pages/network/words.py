@@ -13,7 +13,6 @@ from dashboard.kit.table_cells import row_figure
 
 
 def all_paths(metric: NetworkMetric) -> list[Path]:
-    """Return the paths of all settings."""
     return [path for matrix in metric.matrices for path in matrix.paths.values()]
 
 
@@ -40,7 +39,6 @@ def _times(factor: float) -> str:
 
 
 def medium_name(path: Path) -> str:
-    """Return what a path goes over."""
     return {
         "loopback": _("loopback"),
         "inside": _("within the host"),
