@@ -114,6 +114,7 @@ def _power_line(times_s: Sequence[float], watts: Sequence[float]) -> Line:
     x: list[float] = []
     y: list[float | None] = []
     for at, (time_s, power_w) in enumerate(zip(times_s, watts, strict=True)):
+        # What the integration takes for a gap is one here.
         if at and time_s - times_s[at - 1] > GAP_STEPS * usual_s:
             x.append((time_s + times_s[at - 1]) / 2)
             y.append(None)

@@ -110,6 +110,7 @@ def kept_page(view: Callable[..., Answer]) -> Callable[..., HttpResponse]:
                     _texts[key] = text
 
         blocks = text.split(BORDER)
+        # Forms stand in the content, which is the last block.
         if SECRET in blocks[-1]:
             blocks[-1] = blocks[-1].replace(SECRET, get_token(request))
         if len(blocks) == 1:  # a part of a page: it has no frame

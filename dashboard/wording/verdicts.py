@@ -195,6 +195,7 @@ def legend(show: str, *, is_energy: bool = False) -> list[tuple[str, str]]:
     slower, faster = "≤", "≥"
     if is_energy or show == OVERHEAD:
         slower, faster = faster, slower
+    # Shades are called slow-5 or fast-1; "even" has no sign.
     signs = {"slow": f"{slower} ", "fast": f"{faster} "}
     said = []
     for shade, edge in figures.steps():

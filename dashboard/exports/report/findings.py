@@ -117,6 +117,7 @@ def _loss_lines(
         component = row.case.component if row.scenario == ALONE else ""
         return rank(SCENARIOS, row.scenario), rank(COMPONENTS, component)
 
+    # A share of CPU time is no speed, and a sum over VMs is no loss of one.
     losses = [
         row
         for row in rows

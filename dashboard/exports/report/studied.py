@@ -90,6 +90,7 @@ def _ranked(whole: Analysis, parts: Detail) -> Chart:
     effects = whole.found.effects[:MOST_EFFECTS]
     rows = [
         Ranked(row.name, row.change, row.factor, effect)
+        # Not strict: rows are of all effects, and the strongest alone are drawn.
         for row, effect in zip(parts.effects, effects, strict=False)
     ]
     return ranking(rows, scale_of(whole.found.effects), parts.ends)

@@ -26,6 +26,7 @@ from dashboard.kit.viewers import person_of, study_or_404, viewer_of
 from dashboard.kit.waiting import progress_of, send, wait_a_moment
 from dashboard.tasks import make_report
 
+# The kept document names no reader and no moment: both are put in as it is shown.
 NOBODY = Imprint(created_at=datetime.min.replace(tzinfo=UTC), version="", who="")
 
 
