@@ -79,6 +79,7 @@ def document_of(
     given = dict(
         job.given,
         tool=step.tool,
+        # The server takes 100 characters.
         tool_version=version.partition("\n")[0].strip()[:100],
         started_at=measured.execution.started_at,
     )

@@ -179,6 +179,7 @@ def work(part: Part, slot: Slot, server: Any, report: Report) -> Held:
     for warning in measured.warnings:
         report("%s %s: %s" % (step.tool, step.name, warning))
     if measured.execution.problem:
+        # The server takes a reason of 2,000 characters.
         return _ended(part, "failed", reason=failure_of(step, measured)[:2000])
     window = _window(measured)
     documents = []

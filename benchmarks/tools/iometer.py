@@ -104,6 +104,7 @@ class Block:
         cells = [head, "All", name, *rest[len(name) + 1 :].split(",")]
 
         columns = [column.strip() for column in self.columns]
+        # A row may end with commas below no heading.
         while len(cells) > len(columns) and not cells[-1].strip():
             cells.pop()
         # The columns of latencies are left out where Iometer does not count them.
@@ -218,6 +219,7 @@ def _operation(reads: bool, writes: bool) -> str:
 
 def _whole(line: Found, text: str) -> int:
     number = line.number_of(text)
+    # Up to there a double holds every whole number.
     if abs(number) > 10**15 or number != int(number):
         raise line.refused(Sentence("{text} is no whole number.", text=text))
     return int(number)

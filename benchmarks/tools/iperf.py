@@ -90,6 +90,8 @@ class Test:
         """Whether a line begins another test, once this one has a total."""
         if line.kind == "connected":
             return not self.is_client
+        # CSV has no headings: a second total of a stream without intervals between is
+        # of another test.
         if line.kind == "csv":
             return not self._is_interval(*_total_of(line), line)
         return line.kind == "role" and line["role"].startswith("Client")

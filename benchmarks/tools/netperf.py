@@ -220,6 +220,7 @@ def _kind_of(test: str, rows: list[Found]) -> str:
         return "rr"
     if test:
         return "udp" if test.startswith("UDP") else "stream"
+    # RR repeats two sizes; UDP tells what arrived, in 4 cells or with the CPU in 6.
     following = len(rows[1]["row"].split()) if len(rows) > 1 else 0
     return {2: "rr", 4: "udp", 6: "udp"}.get(following, "stream")
 

@@ -47,6 +47,7 @@ _PATH = re.compile(
     rf"\\% (?P<counter>{_COUNTERS})",
     re.ASCII,
 )
+# One search over a whole column finds a cell that is no plain number.
 _NOT_PLAIN = re.compile(r"\n(?!\d{1,15}(?:\.\d{1,15})?(?:\n|\Z))", re.ASCII)
 _GROUP = re.compile(r"\A\d+:(?=.)")
 # Of the machine's own CPUs only the sum is read, of virtual machines each.

@@ -72,6 +72,7 @@ def is_rows(text: str) -> bool:
     if not all(map(_NUMBER.fullmatch, times)):
         return False
     seconds = [float(time.replace(",", ".")) for time in times]
+    # Plain numbers need a third row: two may well rise by chance.
     return all(one < other for one, other in pairwise(seconds)) and len(times) > 2
 
 

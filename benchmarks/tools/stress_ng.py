@@ -180,6 +180,7 @@ def _mark_printed(line: Found, run: Draft) -> None:
 def _columns(head: str, order: tuple[str, ...]) -> list[str]:
     """The names of the columns, up to the first that is unknown."""
     rates = iter([WALL if clock == "real" else CPU for clock in order])
+    # Called with its own names again, when the line below tells their order.
     head = head.replace(CPU, "bogo ops/s").replace(WALL, "bogo ops/s")
     names: list[str] = []
     for name in _COLUMN.findall(head):

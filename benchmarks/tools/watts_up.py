@@ -77,6 +77,7 @@ class Log:
         packets = _ALIKE.findall(chunk)
         if self.names[0] != "W" or len(packets) != lines_of(chunk):
             return False
+        # The power and what the commas of the rest part are as many as it names.
         if any(rest.count(",") + 2 != int(many) for _, many, _, rest in packets):
             return False
         if any(at for at, *_ in packets):

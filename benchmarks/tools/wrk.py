@@ -136,6 +136,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each "Running ... test"."""
     runs = [Run()]
     for line in LINES(output):
+        # The rates stand last: what follows is of another test.
         if line.kind == "begin" or "transfer" in runs[-1].lines:
             keep(runs, Run())
         if line.kind == "spectrum":
