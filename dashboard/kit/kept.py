@@ -31,6 +31,7 @@ from benchmarks.studies.data_versions import database_version
 from dashboard.kit import figures
 from dashboard.kit.viewers import person_of
 
+# What one web process keeps at most: reports and profiles, and bytes of pages.
 KEPT: Final = 32
 MOST_BYTES: Final = 32_000_000
 ENTRY_BYTES: Final = 500

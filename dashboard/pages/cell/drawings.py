@@ -36,6 +36,7 @@ from dashboard.pages.cell.charts import (
 
 ROWS_SHOWN = 500
 MOST_PAIRED = 1_000  # runs: half a million pairs
+# Of so many runs the interval is drawn faint, and there is no verdict (docs/method.md).
 FAINT_RUNS = 2
 COLOURS = ("series-2", "series-1")
 
