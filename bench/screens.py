@@ -37,7 +37,7 @@ LOOKS: Final[dict[str, dict[str, Any]]] = {
 IDS: Final = (
     ("cell", f"{XEN}compare/", r"/cells/(\d+)/"),
     ("native", f"{XEN}compare/", r"/cells/(\d+)/"),
-    ("bimodal", f"{DISKS}compare/?component=disk", r'/cells/(\d+)/"[^>]*>[^<]*\|'),
+    ("bimodal", f"{DISKS}compare/?component=disk", r"/cells/(\d+)/[^>]*><b>[^<]*\|"),
     ("one", f"{XEN}compare/", r"pin=(\d+)"),
     ("other", f"{XEN}compare/", r"pin=(?!{one}\b)(\d+)"),
     ("run", f"{XEN}runs/", r"/runs/(\d+)/"),
