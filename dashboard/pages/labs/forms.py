@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import BaseUserCreationForm
+from django.contrib.auth.forms import UserCreationForm
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -73,7 +73,7 @@ class TokenForm(forms.Form):
         return timezone.now() + timedelta(days=int(days)) if days else None
 
 
-class NewPersonForm(BaseUserCreationForm):
+class NewPersonForm(UserCreationForm):
     """A new account, called by the words of the sign-in page."""
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.contrib.auth.forms import BaseUserCreationForm
+from django.contrib.auth.forms import UserCreationForm
 from django.db import connection
 from django.test import Client
 
@@ -86,15 +86,23 @@ def test_a_weak_password_is_refused_and_nobody_joins(guest, code):
     assert not get_user_model().objects.filter(username="dora").exists()
 
 
+def test_a_name_that_only_case_tells_from_another_is_taken(guest, code):
+    get_user_model().objects.create_user("Dora")
+    guest.post("/invitation/", {"code": code})
+
+    assert guest.post("/invitation/", ACCOUNT).status_code == 422
+    assert not get_user_model().objects.filter(username="dora").exists()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_who_choose_one_name_in_one_instant_are_both_answered(
     lab, person, monkeypatch
 ):
     """Both forms have looked and found the name free before either is stored."""
     both_looked = threading.Barrier(2, timeout=20)
-    save = BaseUserCreationForm.save
+    save = UserCreationForm.save
     monkeypatch.setattr(
-        BaseUserCreationForm, "save", lambda form: both_looked.wait() + 1 and save(form)
+        UserCreationForm, "save", lambda form: both_looked.wait() + 1 and save(form)
     )
 
     def join(number):

@@ -326,6 +326,16 @@ def test_a_large_request_is_refused_before_it_is_read(member, monkeypatch, heade
     assert "too much at once" in words(answer)
 
 
+@pytest.mark.parametrize("length", ["9" * 19, "9" * 5000])
+def test_no_length_is_too_long_to_be_a_number(member, monkeypatch, length):
+    monkeypatch.setattr("dashboard.pages.upload.views.previews", lambda request: 1 / 0)
+
+    form = {"do": "preview", "file": [upload(HDPARM)]}
+    answer = member.post(PAGE, form, CONTENT_LENGTH=length)
+
+    assert answer.status_code == 413
+
+
 def test_too_many_files_at_once_get_a_sentence(member, settings):
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 2
 
