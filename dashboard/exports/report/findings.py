@@ -63,7 +63,7 @@ def findings(
     )
     tables = []
     if reasons:
-        title = _("Why there is no verdict; a cell may have several reasons")
+        title = _("Why cells are not assessed; one may have several reasons")
         lines = [(reason, str(count)) for reason, count in reasons.most_common(REASONS)]
         columns = (_("Reason"), _("Cells"))
         tables.append(plain_table(title, columns, lines, numbers_from=1))

@@ -48,7 +48,7 @@ def matrix(rows: Sequence[ComparisonRow]) -> Iterator[Section]:
             "Ratios to the baseline of the same case: 1 is its speed, more is better. "
             "Below a ratio its 95 % interval, or the value where there is none. Signs: "
             "▼ slower, ▲ faster, = equivalent, ? undetermined, ⚑ doubted by a flag; a "
-            "ratio without a sign has no verdict."
+            "ratio without a sign is not assessed."
         )
     ]
     scenarios = sorted({row.scenario for row in rows}, key=lambda x: rank(SCENARIOS, x))

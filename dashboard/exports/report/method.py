@@ -103,7 +103,7 @@ def _clocks() -> str:
     return _(
         "Whose clock timed a number is said in the table of benchmarks. A guest's "
         "clock that is more than 50 ms off, or drifts by more than 500 ppm during a "
-        "run, is suspect, and its cells get no verdict. What a tool printed is not "
+        "run, is suspect, and its cells are not assessed. What a tool printed is not "
         "recomputed."
     )
 

@@ -91,12 +91,12 @@ def test_the_largest_losses_say_what_may_be_said_of_them(study, pair, made):
     assert said[-2:] == ["0.247", "single run"]
 
 
-def test_the_findings_say_why_there_is_no_verdict(study, pair, made):
+def test_the_findings_say_why_cells_are_not_assessed(study, pair, made):
     section = part(made(study), "findings")
 
-    refusals = section.tables[0]
-    assert refusals.caption.startswith("Why there is no verdict")
-    reason, count = (entry.text for entry in refusals.lines[0].entries)
+    reasons = section.tables[0]
+    assert reasons.caption.startswith("Why cells are not assessed")
+    reason, count = (entry.text for entry in reasons.lines[0].entries)
     assert reason == "Single run: how much the next would differ is unknown."
     assert count == "1"
 
