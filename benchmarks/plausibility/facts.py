@@ -69,6 +69,7 @@ class CellFact:
     component: str = ""
     unit: str = ""
     better: Better = "higher"
+    zero_allowed: bool = False
 
     scenario: str = "single"
     vms: int | None = None

@@ -102,6 +102,7 @@ def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
         component=case.component,
         unit=case.unit,
         better=cast(Better, case.better),
+        zero_allowed=tools.get(case.tool).metric(case.metric).zero_allowed,
         **against,
         scenario=cell.scenario,
         vms=cell.vms,

@@ -7,20 +7,24 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import Final
 
+from benchmarks import units
 from benchmarks.plausibility.facts import CellFact, StudyFacts
 from benchmarks.plausibility.findings import Doubt, about_cells, further, rule
 from benchmarks.sentences import Sentence
 
 FULL: Final = 99.4
 READABLE: Final = 0.5
+SPENT: Final = frozenset({"time", "CPU time per data", "energy", "power"})
+"""Dimensions of what every run takes some of."""
 
 
 @rule("zero-reading", "Zero in a live run", "impossible")
 def zero_reading(study: StudyFacts) -> Iterator[Doubt]:
-    """A CPU utilization of 0 % (all runs), or a rate or time of 0, where the same case
-    reads at least 0.5 % elsewhere or nothing else is known. Moving data costs CPU time:
-    0 means that nobody measured it, for instance because the counter of the guest
-    stands still. Counts, losses and shares of slow requests may be 0.
+    """A CPU utilization of 0 % (all runs), or a rate, time, energy or power of 0, where
+    the same case reads at least 0.5 % elsewhere or nothing else is known. Moving data
+    costs CPU time: 0 means that nobody measured it, for instance because the counter of
+    the guest stands still. Counts, losses, shares of slow requests, jitter and waiting
+    may be 0.
 
     Why: 0 % would be an infinitely efficient system, and it makes every mean over the
     cell wrong.
@@ -32,10 +36,8 @@ def zero_reading(study: StudyFacts) -> Iterator[Doubt]:
         rows[cell.case].append(cell.mean)
     zeros = []
     for cell in study.cells:
-        rate_or_time = cell.unit != "%" and (
-            cell.better == "higher" or (cell.better == "lower" and cell.unit in "s W J")
-        )
-        if cell.mean == 0 and (cell.is_share or rate_or_time):
+        is_rate = cell.unit != "%" and cell.better == "higher"
+        if cell.mean == 0 and (cell.is_share or is_rate or _is_never_zero(cell)):
             others = [mean for mean in rows[cell.case] if mean > 0]
             # A share of 0.4 % may well be rounded down to 0 elsewhere.
             if not others or cell.unit != "%" or median(others) >= READABLE:
@@ -105,6 +107,14 @@ def saturated_reading(study: StudyFacts) -> Iterator[Doubt]:
             severity=None if stuck else "check",
             readings=[cell.mean for cell in cells],
         )
+
+
+def _is_never_zero(cell: CellFact) -> bool:
+    unit = units.find(cell.unit)
+    if cell.better != "lower" or unit is None or unit.dimension not in SPENT:
+        return False
+    # Tools allow CPU times of 0, too, for a guest that idles; a test is no idle guest.
+    return not cell.zero_allowed or "cpu time" in cell.metric.casefold()
 
 
 def _alike(cells: Iterable[CellFact]) -> Iterator[list[CellFact]]:

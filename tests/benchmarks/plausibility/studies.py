@@ -102,6 +102,7 @@ def _cell(key, members, hosts):
         component=metric.component,
         unit=metric.unit,
         better=metric.better,
+        zero_allowed=metric.zero_allowed,
         n=len(means),
         mean=summarise(means).mean,
         means=means,

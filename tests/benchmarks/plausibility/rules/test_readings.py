@@ -1,3 +1,5 @@
+import pytest
+
 from tests.benchmarks.plausibility.cast import cell, findings
 
 SHARE = {
@@ -26,6 +28,27 @@ def test_losses_and_counts_may_be_zero():
     errors = {"metric": "errors", "unit": "", "better": "neither"}
 
     assert findings("zero-reading", cell(0.0, **loss), cell(0.0, **errors)) == []
+
+
+def test_what_counts_may_be_zero_where_less_is_better():
+    errors = {"metric": "errors", "unit": "", "better": "lower"}
+
+    assert findings("zero-reading", cell(0.0, **errors)) == []
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "min", "us/KB", "kJ", "mW"])
+def test_a_time_an_energy_or_a_power_of_zero_is_no_reading(unit):
+    took = {"metric": "latency mean", "unit": unit, "better": "lower"}
+
+    assert len(findings("zero-reading", cell(0.0, **took), cell(5.0, **took))) == 1
+
+
+def test_a_jitter_or_a_wait_may_be_zero_as_its_tool_says():
+    jitter = {"metric": "jitter", "unit": "ms", "better": "lower"}
+    busy = {"metric": "vCPU time", "unit": "s", "better": "lower"}
+
+    assert findings("zero-reading", cell(0.0, zero_allowed=True, **jitter)) == []
+    assert len(findings("zero-reading", cell(0.0, zero_allowed=True, **busy))) == 1
 
 
 def test_a_rate_of_zero_is_no_reading():
