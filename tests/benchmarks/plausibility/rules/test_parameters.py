@@ -65,6 +65,14 @@ def test_compared_systems_of_other_lengths_are_named():
     assert {each.id for each in found.subjects} == {"before", "after"}
 
 
+def test_two_of_three_runs_tell_the_length_of_a_test():
+    after = timed("after", 20.0, 20.1, 20.0)
+
+    assert findings("length-differs", *timed("before", 100.0, 100.5, 137.9), *after)
+    assert not findings("length-differs", *timed("before", 100.0, 110.0, 137.9), *after)
+    assert not findings("length-differs", *timed("before", 100.0, 100.5), *after)
+
+
 def test_a_slow_system_that_takes_longer_is_not():
     slow = timed("after", 31.0, 55.2, 47.9)
 
