@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import BooleanField, Count, Q, QuerySet
+from django.db.models import BooleanField, Count, Q, QuerySet, When
+from django.db.models import Case as CaseOf
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
@@ -92,7 +93,10 @@ def find_study(viewer: Viewer, name: str, **annotations: Any) -> Study:
     """
     lab, _, slug = name.rpartition("/")
     wanted = Q(slug=slug) & (Q(lab__slug=lab) if lab else Q())
-    studies = list(visible(viewer).filter(wanted).annotate(**annotations)[:10])
+    # Own ones first: a few of the others are enough to say that there are several.
+    own_first = CaseOf(When(lab__in=viewer.lab_ids, then=0), default=1)
+    named = visible(viewer).filter(wanted).annotate(**annotations)
+    studies = list(named.order_by(own_first, "-published", "-pk")[:10])
     own = [study for study in studies if study.lab_id in viewer.lab_ids]
     if len(own) == 1:
         return own[0]

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.errors import AmbiguousStudyError, NotFoundError
-from benchmarks.models import Study
+from benchmarks.models import Lab, Study
 from benchmarks.studies.lists import find_study, overview
 from benchmarks.viewer import ANYONE, Viewer
 
@@ -28,6 +28,19 @@ def test_ones_own_study_goes_before_anothers(study, other_lab):
 
     assert find_study(Viewer(frozenset({other_lab.pk})), "study") == twin
     with pytest.raises(AmbiguousStudyError, match="alpha-lab/study"):
+        find_study(ANYONE, "study")
+
+
+def test_ones_own_study_is_found_among_many_of_its_name(study, lab):
+    labs = [
+        Lab.objects.create(slug=f"lab-{number}", name=f"Lab {number}")
+        for number in range(11)
+    ]
+    for each in labs:
+        Study.objects.create(lab=each, slug="study", title="T", visibility="public")
+
+    assert find_study(Viewer(frozenset({lab.pk})), "study") == study
+    with pytest.raises(AmbiguousStudyError):
         find_study(ANYONE, "study")
 
 
