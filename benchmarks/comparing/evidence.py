@@ -28,7 +28,7 @@ from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Flag, Run, Sample, Study, System
-from benchmarks.models.run import MeanInOrder
+from benchmarks.models.run import IN_ORDER_OF_RUNS, MeanInOrder
 from benchmarks.sentences import Sentence
 from benchmarks.studies.flags import visible_flags
 from benchmarks.uploads.runs import visible_runs
@@ -89,7 +89,7 @@ LINE = (
 
 def sample_lines(cell: Cell) -> Iterator[tuple[Any, ...]]:
     """Yield all of a cell's samples as `LINE` has them, few in memory at a time."""
-    ordered = samples_of_cell(cell).order_by("run__started_at", "run_id", "sequence")
+    ordered = samples_of_cell(cell).order_by(*IN_ORDER_OF_RUNS, "sequence")
     return ordered.values_list(*LINE).iterator(chunk_size=SAMPLES_SHOWN)
 
 
@@ -101,7 +101,7 @@ def cell_samples(cell: Cell | None) -> CellSamples:
     """
     if cell is None:
         return CellSamples()
-    ordered = samples_of_cell(cell).order_by("run__started_at", "run_id", "sequence")
+    ordered = samples_of_cell(cell).order_by(*IN_ORDER_OF_RUNS, "sequence")
     rows = ordered.values_list("run_id", "run__session__name", "value")
     # One more than is shown tells that there are more.
     samples = list(rows[: SAMPLES_SHOWN + 1])
@@ -209,8 +209,8 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
         runs = samples.runs[:RUNS_SHOWN]
         return [(run.run_id, run.mean, len(run.values)) for run in runs]
     values = samples_of_cell(cell).values_list("run")
-    means = values.annotate(mean=MeanInOrder(), count=Count("value")).order_by("run")
-    return list(means[:RUNS_SHOWN])
+    means = values.annotate(mean=MeanInOrder(), count=Count("value"))
+    return list(means.order_by(*IN_ORDER_OF_RUNS)[:RUNS_SHOWN])
 
 
 # What every comparison of a guest with its machine is about.

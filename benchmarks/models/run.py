@@ -126,6 +126,10 @@ class Sample(models.Model):
 # A sum of numbers depends on the order in which they are added, in its last bits, and
 # PostgreSQL's rows come in any order: a run's mean is taken in that of its samples.
 MEAN_IN_ORDER = "avg(sample.value ORDER BY sample.sequence)"
+# The order of runs in SQL, and of their samples in a query set: by start, those without
+# one last. Shapes, flags and pages speak of a cell's "run 3", and must mean the same.
+PLACE_OF_RUN = "(run.started_at, run.id)"
+IN_ORDER_OF_RUNS = ("run__started_at", "run_id")
 
 
 class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from django.utils import timezone
 from benchmarks.analysis.clocks import figures_trust, worst
 from benchmarks.analysis.shape import MIN_RUNS, shape_of
 from benchmarks.models import Cell, DueCheck, Flag, Sample, Study, System
-from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
+from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
 from benchmarks.platforms import NATIVE
 from benchmarks.plausibility.checking import check
 from benchmarks.plausibility.findings import Finding
@@ -36,7 +36,7 @@ SERIES = f"""
                     ELSE string_to_array(
                              string_agg(iterations, ',' ORDER BY place), ',')::float8[]
                END
-    FROM (SELECT cell.id, (run.started_at, run.id) AS place,
+    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place,
                  {MEAN_IN_ORDER} AS mean,
                  array_to_string((array_agg(sample.value ORDER BY sample.sequence))
                                  [1:{LOOKED_AT}], ',') AS iterations

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from benchmarks import tools
 from benchmarks.models import Cell, Efficiency, Run, Sample, Study
-from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
+from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
 from benchmarks.platforms import cores, disk_bus_byte_per_s, line_rate_bit_per_s
 from benchmarks.plausibility.facts import (
     Better,
@@ -25,8 +25,8 @@ from benchmarks.sentences import kept_words
 OTHERS_AT_MOST = 50_000
 PLACE = ("system_id", "scenario", "vms", "slot", "load")
 RUN_MEANS = f"""
-    SELECT id, array_agg(mean ORDER BY started_at NULLS FIRST, run_id)
-    FROM (SELECT cell.id, run.id AS run_id, run.started_at, {MEAN_IN_ORDER} AS mean
+    SELECT id, array_agg(mean ORDER BY place)
+    FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, {MEAN_IN_ORDER} AS mean
           {CELL_SAMPLES}
           WHERE cell.study_id = %s
           GROUP BY cell.id, run.id) AS each
