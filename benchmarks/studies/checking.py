@@ -4,12 +4,13 @@ Checking is not done with every run but a moment after the last one: a flag spea
 a whole study. Doing it twice changes nothing.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import orjson
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, Max, Min, Model, Q
 from django.utils import timezone
 
@@ -23,8 +24,12 @@ from benchmarks.plausibility.findings import Finding
 from benchmarks.sentences import stored
 from benchmarks.studies.facts import study_facts
 
+logger = logging.getLogger(__name__)
+
 QUIET = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=30)
+# A check that fails does so again until the study or the program is another one.
+RETRY_DELAY = timedelta(minutes=1)
 LOOKED_AT = 1000
 SHAPE_FIELDS = ("shape", "shape_codes", "shaped_at", "clock_trust")
 
@@ -59,7 +64,8 @@ CLOCKS = f"""
 def check_due_studies(quiet: timedelta = QUIET) -> int:
     """Check the studies in which nothing has happened for a moment; return how many.
 
-    One in which something always happens is checked every half minute.
+    One in which something always happens is checked every half minute. One whose check
+    fails is logged and tried again later; the others go on.
     """
     now = timezone.now()
     noted = DueCheck.objects.values("study").annotate(
@@ -72,19 +78,34 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
     ]
     checked = 0
     for study_id in due:
-        with transaction.atomic():
-            notes = DueCheck.objects.filter(study=study_id).select_for_update(
-                skip_locked=True
-            )
-            # Where there are none, another process has the study in hand.
-            if mine := list(notes.values_list("pk", flat=True)):
-                DueCheck.objects.filter(pk__in=mine).delete()
-                # Held against other checks only: a run that is stored refers to the
-                # study, and would wait here for cells which it has itself in hand.
-                locked = Study.objects.select_for_update(no_key=True)
-                check_study(locked.get(pk=study_id))
-                checked += 1
+        try:
+            checked += _check_noted(study_id)
+        except (OperationalError, InterfaceError):
+            raise  # the database went away or chose a deadlock's victim
+        except Exception:
+            study = Study.objects.filter(pk=study_id).first()
+            logger.exception("Study %s could not be checked", study or study_id)
+            with transaction.atomic():
+                # Another note in their place, which is due later: notes never change.
+                noted = DueCheck.objects.filter(study=study_id, noted_at__lte=now)
+                if noted.delete()[0]:
+                    again = timezone.now() + RETRY_DELAY
+                    DueCheck.objects.create(study_id=study_id, noted_at=again)
     return checked
+
+
+@transaction.atomic
+def _check_noted(study_id: int) -> bool:
+    """Check a study unless another process has its notes in hand, or had."""
+    notes = DueCheck.objects.filter(study=study_id).select_for_update(skip_locked=True)
+    mine = list(notes.values_list("pk", flat=True))
+    if not mine:
+        return False
+    DueCheck.objects.filter(pk__in=mine).delete()
+    # Held against other checks only: a run that is stored refers to the study, and
+    # would wait here for cells which it has itself in hand.
+    check_study(Study.objects.select_for_update(no_key=True).get(pk=study_id))
+    return True
 
 
 @transaction.atomic

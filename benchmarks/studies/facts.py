@@ -36,6 +36,10 @@ RUN_MEANS = f"""
 
 def study_facts(study: Study) -> StudyFacts:
     """Return a study with all it is checked with, in a fixed number of queries."""
+    # Runs first: a run is stored together with its cells, and one that arrives between
+    # two of these queries is left out. It has noted that the study is checked again.
+    parsed = Run.objects.filter(study=study, status=Run.Status.PARSED)
+    runs = list(parsed.select_related("system__host", "corun").order_by("pk"))
     related = ("system__host", "case", "session", "study", "efficiency__baseline")
     measured = Cell.objects.filter(n__gt=0).select_related(*related).order_by("pk")
     cells = list(measured.filter(study=study))
@@ -49,7 +53,7 @@ def study_facts(study: Study) -> StudyFacts:
         id=study.pk,
         label=study.slug,
         cells=tuple(_cell_fact(cell, means.get(cell.pk, ())) for cell in cells),
-        runs=tuple(_run_facts(study, cells)),
+        runs=tuple(_run_facts(study, runs, cells)),
         others=tuple(
             _cell_fact(cell, ())
             for cell in others.exclude(study=study)[:OTHERS_AT_MOST]
@@ -121,7 +125,10 @@ def _cell_fact(cell: Cell, means: tuple[float, ...]) -> CellFact:
     )
 
 
-def _run_facts(study: Study, cells: Sequence[Cell]) -> Iterator[RunFact]:
+def _run_facts(
+    study: Study, runs: Sequence[Run], cells: Sequence[Cell]
+) -> Iterator[RunFact]:
+    known = {run.pk for run in runs}
     cases = {cell.case_id: cell.case for cell in cells}
     place_of = attrgetter(*PLACE, "case_id")
     cell_ids = {place_of(cell): cell.pk for cell in cells}
@@ -131,7 +138,9 @@ def _run_facts(study: Study, cells: Sequence[Cell]) -> Iterator[RunFact]:
     for run_id, *place, case_id, value, repetition in rows.values_list(
         "run_id", *names, "case_id", "value", "repetition"
     ):
-        case = cases[case_id]
+        case = cases.get(case_id)
+        if case is None or run_id not in known:
+            continue
         samples[run_id].append(
             SampleFact(
                 metric=case.metric,
@@ -142,8 +151,7 @@ def _run_facts(study: Study, cells: Sequence[Cell]) -> Iterator[RunFact]:
                 cell=cell_ids.get((*place, case_id)),
             )
         )
-    runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
-    for run in runs.select_related("system__host", "corun").order_by("pk"):
+    for run in runs:
         system, facts = run.system, run.facts
         yield RunFact(
             id=run.pk,

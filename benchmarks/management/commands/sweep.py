@@ -45,13 +45,20 @@ class Command(BaseCommand):
 
     def _look(self, older_than_s: float) -> bool:
         """Do what there is; return whether there is more to be done at once."""
+        finished = reread = 0
         try:
-            finished = processing.drain(older_than_s=older_than_s)
-            reread = rereading.proceed()
-            checking.check_due_studies()
-            integration.integrate_due()
-            progress.proceed_plans()
-            tasks.send_forgotten_publishing_jobs()
+            with _logged("The outbox"):
+                finished = processing.drain(older_than_s=older_than_s)
+            with _logged("Rereading"):
+                reread = rereading.proceed()
+            with _logged("Checking"):
+                checking.check_due_studies()
+            with _logged("Integrating power"):
+                integration.integrate_due()
+            with _logged("Proceeding with plans"):
+                progress.proceed_plans()
+            with _logged("Publishing"):
+                tasks.send_forgotten_publishing_jobs()
         except DatabaseError as error:
             logger.warning("The database does not answer: %s", error)
             # A broken connection would fail every later look.
@@ -60,6 +67,17 @@ class Command(BaseCommand):
         if finished:
             logger.info("Finished %s runs that nobody was woken for", finished)
         return reread > 0
+
+
+@contextmanager
+def _logged(duty: str) -> Iterator[None]:
+    """Log what a duty fails of, so that the sweeper goes on with the others."""
+    try:
+        yield
+    except DatabaseError:
+        raise  # it would fail the others as well
+    except Exception:
+        logger.exception("%s failed", duty)
 
 
 @contextmanager

@@ -3,16 +3,27 @@
 import select
 import signal
 import stat
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.contrib.auth import authenticate as sign_in
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from benchmarks.errors import WrongTokenError
 from benchmarks.labs.tokens import authenticate
 from benchmarks.management.commands.sweep import stop_signals
-from benchmarks.models import Lab, Membership, OutboxItem, Run, RunOutput, Token
+from benchmarks.models import (
+    DueCheck,
+    Lab,
+    Membership,
+    OutboxItem,
+    Run,
+    RunOutput,
+    Token,
+)
+from benchmarks.uploads import rereading
 from benchmarks.uploads.intake import submit_runs
 
 
@@ -96,6 +107,24 @@ def test_the_sweeper_finishes_what_nobody_was_woken_for(agent, run_document):
 
     assert Run.objects.get().status == Run.Status.PARSED
     assert not OutboxItem.objects.exists()
+
+
+def test_one_duty_that_fails_does_not_keep_the_sweeper_from_the_others(
+    agent, run_document, monkeypatch, caplog
+):
+    submit_runs(agent=agent, documents=[run_document()])
+    call_command("sweep", once=True, older_than=0)
+
+    def fail():
+        raise KeyError("no such parser")
+
+    monkeypatch.setattr(rereading, "proceed", fail)
+    DueCheck.objects.update(noted_at=timezone.now() - timedelta(minutes=1))
+    call_command("sweep", once=True, older_than=0)
+
+    assert not DueCheck.objects.exists()
+    [record] = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert record.exc_info[0] is KeyError
 
 
 def test_preparing_makes_the_first_lab_and_its_secrets_once(db, tmp_path, settings):

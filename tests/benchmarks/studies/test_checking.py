@@ -5,7 +5,8 @@ from datetime import timedelta
 from threading import Event
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
+from django.utils import timezone
 
 from benchmarks.errors import DecisionError
 from benchmarks.models import Cell, Decision, DueCheck, Flag, Run, Study
@@ -152,6 +153,52 @@ def test_one_that_is_never_quiet_is_checked_too(submit, run_document):
     )
 
     assert checking.check_due_studies() == 1
+
+
+@pytest.fixture
+def doomed(submit, run_document, study, lab, monkeypatch):
+    """A study whose check fails, noted before one that is sound."""
+    Study.objects.create(lab=lab, slug="sound", title="Sound", visibility="public")
+    submit(run_document())
+    submit(run_document(study="sound"))
+    facts = checking.study_facts
+
+    def fail(each):
+        if each.pk == study.pk:
+            raise KeyError("no such case")
+        return facts(each)
+
+    monkeypatch.setattr(checking, "study_facts", fail)
+    return study
+
+
+def test_a_study_that_fails_stops_no_other_and_is_tried_again_later(doomed, caplog):
+    assert checking.check_due_studies(AT_ONCE) == 1
+    [record] = caplog.records
+    assert str(doomed) in record.getMessage()
+    assert record.exc_info
+
+    note = DueCheck.objects.get()
+    assert note.study == doomed
+    assert note.noted_at > timezone.now()
+    assert checking.check_due_studies(AT_ONCE) == 0
+    assert len(caplog.records) == 1
+
+    DueCheck.objects.update(noted_at=timezone.now())
+    checking.check_due_studies(AT_ONCE)
+    assert len(caplog.records) == 2
+
+
+def test_a_database_that_went_away_is_no_fault_of_a_study(doomed, monkeypatch):
+    def gone(_study):
+        raise OperationalError("server closed the connection")
+
+    monkeypatch.setattr(checking, "study_facts", gone)
+    before = set(DueCheck.objects.values_list("pk", "noted_at"))
+
+    with pytest.raises(OperationalError):
+        checking.check_due_studies(AT_ONCE)
+    assert set(DueCheck.objects.values_list("pk", "noted_at")) == before
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,7 +1,12 @@
 """What the rules look at: a study as it is stored."""
 
+from functools import partial
+
+import pytest
+
 from benchmarks.comparing.evidence import cell_samples
 from benchmarks.models import Cell
+from benchmarks.studies import facts as module
 from benchmarks.studies.checking import shape_cells
 from benchmarks.studies.facts import study_facts
 
@@ -24,3 +29,37 @@ def test_rules_the_shape_and_the_page_count_the_runs_alike(submit, run_document,
     assert facts.means == (51.0, 52.0, 53.0, 54.0, 500.0)
     assert shown == list(facts.means)
     assert stored.shape["outliers"] == [facts.means.index(500.0)]
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Do something just before a function of the module is called."""
+
+    def before(name, act):
+        function = getattr(module, name)
+
+        def do(*args):
+            monkeypatch.setattr(module, name, function)
+            act()
+            return function(*args)
+
+        monkeypatch.setattr(module, name, do)
+
+    return before
+
+
+@pytest.mark.parametrize("name", ["run_means", "_cell_fact", "_run_facts"])
+def test_what_is_stored_while_the_facts_are_read_is_left_out(
+    submit, run_document, study, meanwhile, name
+):
+    submit(run_document(50.0))
+    sample = {**run_document()["samples"][0], "parameters": {"operation": "read"}}
+    meanwhile(name, partial(submit, run_document(samples=[sample])))
+
+    facts = study_facts(study)
+
+    assert [cell.mean for cell in facts.cells] == [50.0]
+    assert [sample.value for run in facts.runs for sample in run.samples] == [50.0]
+    assert len(facts.runs) == 1
+    again = study_facts(study)
+    assert (len(again.cells), len(again.runs)) == (2, 2)
