@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from benchmarks.analysis.publishing import Assessment, MeasuredCell, assess
 from benchmarks.models import Cell, Run, Study, System
@@ -48,13 +48,12 @@ def study_assessment(study: Study) -> Assessment:
 
     of_runs = _stated_by_all_runs(study)
     runs = Run.objects.filter(study=study, status=Run.Status.PARSED)
-    silent = runs.filter(Q(tool_version="") | Q(started_at=None)).values_list(
-        "tool_version", "started_at"
+    silent = runs.aggregate(
+        tool_version=Count("pk", filter=Q(tool_version="")),
+        started_at=Count("pk", filter=Q(started_at=None)),
     )
-    rows = list(silent.distinct()[:1000])
     of_study = {
-        "tool_version": all(version for version, _ in rows),
-        "started_at": all(started for _, started in rows),
+        **{name: count == 0 for name, count in silent.items()},
         "author": bool(study.author),
     }
     return assess(
