@@ -24,7 +24,7 @@ from benchmarks.analysis.verdicts import runs_for_mean, runs_for_width, width_se
 from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.models.run import CELL_SAMPLES
 from benchmarks.plans.planning import add_steps, leave_undone, read_design
-from benchmarks.sentences import Sentence, joined
+from benchmarks.sentences import Sentence, joined, stored
 
 # From the last arrival to the start: every agent asks several times in it.
 LEAD_S = 3.0
@@ -175,7 +175,7 @@ class Width:
     case: str
     runs: int
     wanted: int
-    sentence: str
+    sentence: Sentence
 
     @property
     def more(self) -> int:
@@ -211,7 +211,10 @@ def add_rounds(plan: Plan, now: datetime) -> bool:
             more[number] = rounds
         sentence = width.sentence
         if width.more > more.get(number, 0):
-            sentence += f" The plan ends at {plan.most_repetitions} repetitions."
+            limit = Sentence(
+                "The plan ends at {n} repetitions.", n=plan.most_repetitions or 0
+            )
+            sentence = joined([sentence, limit])
         step = plan.steps.filter(treatment=number).select_related("system")[0]
         plan.advice.append(
             {
@@ -225,6 +228,7 @@ def add_rounds(plan: Plan, now: datetime) -> bool:
                 "runs": width.runs,
                 "wanted": width.wanted,
                 "sentence": sentence,
+                "words": stored(sentence),
             }
         )
     plan.save(update_fields=["advice"])
@@ -253,8 +257,7 @@ def widths_of(plan: Plan, keys: Mapping[str, int]) -> dict[int, Width]:
     for cell in directed.select_related(*related):
         efficiency = getattr(cell, "efficiency", None)
         baseline = efficiency.baseline if efficiency else None
-        is_own = baseline is not None and baseline.pk == cell.pk
-        pairs.append((cell, None if is_own else baseline))
+        pairs.append((cell, baseline))
     leaned_on = {baseline.pk for _, baseline in pairs if baseline}
     half_width = (plan.width_percent or 0.0) / 100
     widths: dict[int, list[Width]] = defaultdict(list)

@@ -5,6 +5,7 @@ import uuid
 import pytest
 
 from benchmarks.models import Host, System
+from benchmarks.sentences import kept_words
 from benchmarks.uploads import intake, processing
 from tests.benchmarks.plans.planning import Guest, Hour, planned
 
@@ -100,6 +101,12 @@ def test_it_stops_at_the_maximum_and_says_so(measure, study, system):
     sentence = plan.advice[0]["sentence"]
     assert "more runs bring the interval below 1 %." in sentence
     assert sentence.endswith("The plan ends at 12 repetitions.")
+    # Kept with its parts: a translator sees both sentences.
+    words = kept_words(plan.advice[0])
+    assert words == sentence
+    assert [part.template for part in words.parameters.values()][-1] == (
+        "The plan ends at {n} repetitions."
+    )
 
 
 def test_it_adds_nothing_when_the_budget_is_used_up(measure, study, system):
