@@ -81,11 +81,6 @@ class Journal:
         """Keep what went wrong beside the readings."""
         self._write({"note": sentence[:500]})
 
-    def next(self, spool: Spool) -> "Journal":
-        """Save this piece in the spool and return the log's next one."""
-        self.save(spool)
-        return Journal(self.folder, self.log, self.number + 1)
-
     def save(self, spool: Spool) -> None:
         """Save this piece in the spool and forget it here; SpoolFullError keeps it."""
         try:

@@ -12,7 +12,7 @@ from typing import Callable, List, Optional
 from agents.console import Console
 from agents.errors import SpoolFullError
 from agents.measuring.bracket import TimePath
-from agents.power.journal import MOST_SAMPLES, Journal, log_of
+from agents.power.journal import MOST_SAMPLES, Journal, Log, log_of
 from agents.power.meters import CounterLostError, MissedError, Reading, Source
 from agents.sending import Watch
 from agents.spool import Spool
@@ -105,7 +105,10 @@ class Recorder:
             pause_s = self.source.every_s if self._read() else RETRY_S
             self._keep_stamps()
             if self._journal.samples >= self.piece_samples:
-                self._journal = self._next()
+                for note in self.source.notes():
+                    self._journal.note(note)
+                    self.console.say(note)
+                self._begin(self._journal.log, self._journal.number + 1)
             # From the time it was due, not from now: the readings keep their pace.
             due_s = max(due_s + pause_s, time.monotonic())
             stop.wait(max(0.0, min(due_s, end_s) - time.monotonic()))
@@ -129,8 +132,7 @@ class Recorder:
         except CounterLostError as lost:
             self.console.say(str(lost))
             self._journal.note(str(lost))
-            self._journal.save(self.spool)
-            self._journal = Journal(self.folder, log_of(self.source, self.host))
+            self._begin(log_of(self.source, self.host))
             # No retry: the counter itself can be read.
             return True
         if self._missed:
@@ -149,16 +151,15 @@ class Recorder:
         for stamp in self.companion.stamps():
             self._journal.add_stamp(stamp)
 
-    def _next(self) -> Journal:
-        for note in self.source.notes():
-            self._journal.note(note)
-            self.console.say(note)
+    def _begin(self, log: Log, number: int = 1) -> None:
+        """Go on in another piece, and let the one before go into the spool."""
+        # Opened first: whatever fails, what comes after finds an open piece.
+        piece, self._journal = self._journal, Journal(self.folder, log, number)
         try:
-            return self._journal.next(self.spool)
+            piece.save(self.spool)
         except SpoolFullError as error:
             # The piece stays where it is, and is saved when there is room.
             self.console.complain(str(error))
-            return Journal(self.folder, self._journal.log, self._journal.number + 1)
 
 
 def watts_between(

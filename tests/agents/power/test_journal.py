@@ -74,15 +74,6 @@ def test_the_same_piece_has_the_same_key_and_content(folder, log):
     assert uuid.UUID(document_of(content)["key"]).version == 5
 
 
-def test_pieces_of_a_log_count_on(folder, spool, log):
-    second = written(folder, log).next(spool)
-    second.add(Reading(3_000_000, [98.0]))
-    second.save(spool)
-
-    numbers = [json.loads(spool.read(key))["number"] for key in spool.waiting()]
-    assert sorted(numbers) == [1, 2]
-
-
 def test_a_piece_without_a_sample_is_none(folder, spool, log):
     journal = Journal(str(folder), log)
     journal.add_stamp(STAMP)
