@@ -242,7 +242,9 @@ def _load(part: Part, step: Step, slot: Slot, gate: Gate) -> Held:
     # killed, which is no failure.
     while not is_enough():
         if execution.problem:
-            return _ended(part, "failed", reason=failure_of(step, first)[:2000])
+            # Of the round that failed, which need not be the first.
+            failed = first._replace(execution=execution)
+            return _ended(part, "failed", reason=failure_of(step, failed)[:2000])
         execution = execute(step.argv, step.limit_s, is_enough=is_enough)
         rounds += 1
     last, _ = stamp_or_silence(slot.path)

@@ -147,6 +147,25 @@ def test_a_load_runs_until_it_is_told_to_stop(follow, client, server):
     assert report["rounds"] >= 2
 
 
+def test_a_load_that_fails_later_is_reported_with_that_rounds_last_words(
+    follow, client, tool, tmp_path
+):
+    again = tmp_path / "again"
+    tool(
+        f'[ -e {again} ] && echo "no space left" && exit 4\n'
+        f'touch {again}; echo "all is well"'
+    )
+    plan = Server(client, dict(PART, role="load"), ends=("discard",))
+
+    assert follow(plan) == 1
+
+    ((_, report),) = plan.reports
+    assert report["outcome"] == "failed"
+    assert "ended with 4" in report["reason"]
+    assert "no space left" in report["reason"]
+    assert "all is well" not in report["reason"]
+
+
 def test_what_was_measured_before_a_kill_is_reported_in_the_next_life(
     follow, client, server, home
 ):
