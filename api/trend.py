@@ -79,7 +79,7 @@ class TrendSerializer(serializers.Serializer[Any]):
 
 class TrendQuery(StudyQuery):
     case = WholeParameter(required=False, help_text="A case's id, to read its series.")
-    host = Text(required=False, max_length=50, help_text="A host's slug.")
+    host = Text(required=False, max_length=100, help_text="A host's slug.")
 
 
 class TrendView(NamedStudyView):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.models import Case
+from benchmarks.models import Case, Host
 from benchmarks.studies import checking
 
 
@@ -124,6 +124,15 @@ def test_a_history_is_asked_for_by_its_case(anyone, versions):
         ("4.18", 50),
     ]
     assert series["changes"] is None
+
+
+def test_a_host_may_have_the_longest_slug_there_is(anyone, versions):
+    Host.objects.update(slug="h" * 100)
+
+    found = anyone.get("trend/", study="study", host="h" * 100)
+
+    assert found.status_code == 200
+    assert [each["host"] for each in found.json()["results"]] == ["h" * 100]
 
 
 def test_a_case_that_was_not_measured_is_not_found(anyone, versions):
