@@ -152,6 +152,9 @@ def trend_subjects(viewer: Viewer, study: Study) -> tuple[TrendSubject, ...]:
         groups[row[:9]].append(row[9:])
     measured = []
     for (case_id, label, tool, host, host_id, *stated), rows in groups.items():
+        # The study may have this case on another host, and another case on this.
+        if (case_id, host_id) not in pairs:
+            continue
         versions: dict[str, set[str]] = defaultdict(set)
         for hypervisor, version, _first_at in rows:
             if version:

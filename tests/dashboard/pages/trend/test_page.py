@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.comparing.trend import trend_of, trend_subjects
-from benchmarks.models import Study
+from benchmarks.models import Host, Study
 from benchmarks.studies import checking
 from benchmarks.viewer import ANYONE
 
@@ -207,6 +207,26 @@ def test_the_same_host_and_case_of_another_study_belong_to_it(
     submit(*series(50), *series(45, versions=("4.20",), study="later"))
 
     assert "4.20" in text(f"{PAGE}?axis=version")
+
+
+def test_a_case_that_only_another_study_measured_on_a_host_is_none_of_its_own(
+    submit, run_document, lab
+):
+    Study.objects.create(lab=lab, slug="later", title="Later", visibility="public")
+    Host.objects.create(lab=lab, slug="beta")
+    alpha = run_document()
+    beta = {**alpha["system"], "host": "beta"}
+    other = [{**alpha["samples"][0], "parameters": {"size": "other"}}]
+    submit(alpha, run_document(system=beta, samples=other))
+    submit(run_document(system=beta, study="later"))
+
+    subjects = trend_subjects(ANYONE, Study.objects.get(slug="study"))
+
+    assert len(subjects) == 2
+    assert {subject.host: subject.case_id for subject in subjects} == {
+        cell.system.host.slug: cell.case_id
+        for cell in Study.objects.get(slug="study").cells.all()
+    }
 
 
 def test_what_is_private_elsewhere_stays_out(text, submit, series, private_study):
