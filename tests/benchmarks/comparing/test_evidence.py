@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.comparing import evidence as evidence_module
 from benchmarks.comparing.evidence import evidence
 from benchmarks.errors import NotFoundError
 from benchmarks.models import Cell, Study
@@ -71,3 +72,25 @@ def test_a_baseline_in_a_private_study_keeps_its_runs_private(
     assert evidence(ANYONE, study, cell.pk, None).baseline is None
     seen = evidence(Viewer(frozenset({lab.pk})), study, cell.pk, None)
     assert [run.value for run in seen.baseline_runs] == [50.0]
+
+
+def test_the_first_runs_are_the_earliest_whether_samples_are_cut_or_not(
+    study, submit, run_document, monkeypatch
+):
+    # Uploaded in another order than they were measured; one does not say when.
+    submit(
+        run_document(4.0, started_at="2026-03-03T08:00:00Z"),
+        run_document(1.0, started_at="2026-03-01T08:00:00Z"),
+        run_document(2.0),
+        run_document(3.0, started_at="2026-03-02T08:00:00Z"),
+    )
+    cell = Cell.objects.get()
+
+    def values():
+        found = evidence_module.evidence(ANYONE, study, cell.pk, None)
+        return [run.value for run in found.runs]
+
+    whole = values()
+    monkeypatch.setattr(evidence_module, "SAMPLES_SHOWN", 2)
+
+    assert values() == whole == [1.0, 3.0, 4.0, 2.0]
