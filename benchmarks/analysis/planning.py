@@ -312,8 +312,11 @@ TEXTS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "folder": (re.compile(r"/[\w./+-]{0,200}", re.ASCII), "/mnt/disk"),
     "peer": (re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]{0,200}"), "192.168.1.7"),
     "device": (re.compile(r"/dev/[\w/-]{1,100}", re.ASCII), "/dev/vda"),
-    "sizes": (re.compile(r"[1-9]\d{0,4}(,[1-9]\d{0,4}){0,9}"), "1000,2000"),
-    "blocks_kib": (re.compile(r"[1-9]\d{0,6}(,[1-9]\d{0,6}){0,31}"), "1,32,1024"),
+    "sizes": (re.compile(r"[1-9]\d{0,4}(,[1-9]\d{0,4}){0,9}", re.ASCII), "1000,2000"),
+    "blocks_kib": (
+        re.compile(r"[1-9]\d{0,6}(,[1-9]\d{0,6}){0,31}", re.ASCII),
+        "1,32,1024",
+    ),
 }
 KNOWN: Final = (*NUMBERS, *TEXTS)
 

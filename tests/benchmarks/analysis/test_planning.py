@@ -221,6 +221,10 @@ def test_it_takes_what_the_runners_take():
         ("peer", "a b"),
         ("device", "/etc/passwd"),
         ("sizes", "1000,"),
+        ("sizes", "1\N{DEVANAGARI DIGIT TWO}"),
+        ("blocks_kib", "1,3\N{DEVANAGARI DIGIT TWO}"),
+        ("folder", "/mnt/\N{DEVANAGARI DIGIT TWO}"),
+        ("device", "/dev/vd\N{DEVANAGARI DIGIT TWO}"),
         ("argv", "rm"),
     ],
 )
