@@ -87,8 +87,8 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
             logger.exception("Study %s could not be checked", study or study_id)
             with transaction.atomic():
                 # Another note in their place, which is due later: notes never change.
-                noted = DueCheck.objects.filter(study=study_id, noted_at__lte=now)
-                if noted.delete()[0]:
+                failed = DueCheck.objects.filter(study=study_id, noted_at__lte=now)
+                if failed.delete()[0]:
                     again = timezone.now() + RETRY_DELAY
                     DueCheck.objects.create(study_id=study_id, noted_at=again)
     return checked
