@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from agents.timing import clocks
 from agents.timing.clocks import Clocks, own_clocks
 from agents.timing.protocol import (
     NOT_STARTED,
@@ -13,6 +14,9 @@ from agents.timing.protocol import (
     read_reply,
     stamp_request,
 )
+
+MINUTE_US = 60_000_000
+HOUR_US = 60 * MINUTE_US
 
 
 class Ticking:
@@ -109,6 +113,53 @@ def test_a_stamp_tells_both_clocks(session):
 )
 def test_a_reply_to_another_question_is_none(reply):
     assert read_reply(reply, "a1") is None
+
+
+@pytest.fixture
+def boots(home, monkeypatch):
+    """A system that does not name its boots; say when it booted, and how long ago."""
+    monkeypatch.setattr(clocks, "_BOOT", str(home / "nowhere"))
+
+    def name_of(booted_us, up_us):
+        monkeypatch.setattr(clocks, "wall_us", lambda: booted_us + up_us)
+        monkeypatch.setattr(clocks, "monotonic_us", lambda: up_us)
+        return clocks.own_clocks().name
+
+    return name_of
+
+
+# Where a rounded second, minute or hour begins, and between.
+@pytest.mark.parametrize("booted_us", [1_700_000_400_000_000, 1_700_000_399_500_000])
+def test_a_boot_without_a_name_keeps_ours_though_two_readings_jitter(boots, booted_us):
+    jitters = (0, -3, 2, 900_000, -900_000)
+
+    names = {
+        boots(booted_us + jitter, HOUR_US + at) for at, jitter in enumerate(jitters)
+    }
+
+    assert len(names) == 1
+
+
+def test_the_next_boot_has_another_name(boots):
+    before = boots(1_700_000_000_000_000, HOUR_US)
+
+    assert boots(1_700_000_000_000_000 + HOUR_US, MINUTE_US) != before
+    # Without a battery each boot begins at one moment: only the uptime tells.
+    assert boots(0, HOUR_US) != boots(0, MINUTE_US)
+
+
+@pytest.mark.parametrize("text", ["", "half a", "1 2 3", "[]"])
+def test_a_file_that_is_not_ours_is_written_anew(boots, home, text):
+    home.mkdir()
+    (home / "boot").write_text(text)
+
+    assert boots(5, HOUR_US) == boots(7, HOUR_US + 1)
+
+
+def test_where_nothing_can_be_written_there_is_a_name_all_the_same(boots, home):
+    home.write_text("no folder")
+
+    assert len(boots(5, HOUR_US)) == 16
 
 
 def test_our_own_clock_has_one_name_per_boot():
