@@ -17,7 +17,6 @@ class Console:
 
     def __init__(self) -> None:
         self.is_terminal = sys.stderr.isatty()
-        self.is_quiet = False
         self._width = 0
 
     def result(self, text: str) -> None:
@@ -28,11 +27,6 @@ class Console:
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
-        if not self.is_quiet:
-            self.complain(text)
-
-    def complain(self, text: str) -> None:
-        """Print a line that stays, even where ``say`` is to be quiet."""
         self._clear()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ ", time.gmtime())
         sys.stderr.write(("" if self.is_terminal else stamp) + text + "\n")
@@ -41,17 +35,17 @@ class Console:
     def progress(self, text: str) -> None:
         """Print a line that the next one replaces; in a log it stays."""
         if not self.is_terminal:
-            self.say(text)
-        elif not self.is_quiet:
-            try:
-                columns = os.get_terminal_size(sys.stderr.fileno()).columns
-            except (OSError, ValueError):
-                columns = 80
-            # One column short: a full line wraps, and \r does not go back up.
-            shown = text[: columns - 1]
-            sys.stderr.write("\r" + shown.ljust(self._width))
-            sys.stderr.flush()
-            self._width = len(shown)
+            return self.say(text)
+        try:
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns
+        except (OSError, ValueError):
+            columns = 80
+        # One column short: a full line wraps, and \r does not go back up.
+        shown = text[: columns - 1]
+        sys.stderr.write("\r" + shown.ljust(self._width))
+        sys.stderr.flush()
+        self._width = len(shown)
+        return None
 
     def _clear(self) -> None:
         if self._width:

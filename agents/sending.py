@@ -131,10 +131,10 @@ def deliver_and_say(
         console.say("%s on the server." % counted(delivery.sent, noun, "is", "are"))
     if delivery.rejected:
         refused = counted(delivery.rejected, noun, "was", "were")
-        console.complain("%s refused; see: spool rejected" % refused)
+        console.say("%s refused; see: spool rejected" % refused)
     if delivery.trouble:
         waiting = counted(delivery.left, noun, "waits", "wait")
-        console.complain("%s in the spool: %s" % (waiting, delivery.trouble))
+        console.say("%s in the spool: %s" % (waiting, delivery.trouble))
     if delivery.rejected or delivery.token_refused:
         return exits.REFUSED
     return exits.LATER if delivery.trouble else exits.DONE

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -44,7 +44,8 @@ SEED: Final = 20_100_521
 # A study takes about as long as this many repetitions of the other tables.
 STUDY_WEIGHT = 100
 
-_study = lru_cache(maxsize=64)(clean_study)
+# Every class walks all studies in order: a cache with room for fewer would never hit.
+_study = cache(clean_study)
 
 
 @dataclass(frozen=True)

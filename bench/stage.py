@@ -96,8 +96,6 @@ class KeepingServer(HTTPServer):
     "lose" answers nothing, "page" answers a web page and stores nothing.
     """
 
-    daemon_threads = True
-
     def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), KeepingHandler)
         self.stored: dict[str, Any] = {}

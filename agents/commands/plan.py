@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             steps_of(work["tool"], wishes_of(work["options"], time_server))
         except UsageError as error:
-            console.complain(str(error))
+            console.say(str(error))
     slot = Slot(
         study=joined["study"],
         system=joined["system_id"],

@@ -57,7 +57,7 @@ def run_round(this: Round, job: Job, spool: Spool, console: Console) -> int:
             console.say("%s %s: %s" % (step.tool, step.name, warning))
         if measured.execution.problem:
             failed += 1
-            console.complain(failure_of(step, measured))
+            console.say(failure_of(step, measured))
         elif not this.is_warm_up:
             spool.save(document_of(this, step, place, measured, job))
     return failed

@@ -135,7 +135,7 @@ class Follower:
         outcome = held.report["outcome"]
         if outcome != "done":
             self.failed += outcome in ("failed", "hopeless")
-            self.console.complain(held.report["reason"])
+            self.console.say(held.report["reason"])
         while True:
             answer = self.server.finish(held.part, held.report)
             if answer["state"] != "held":
@@ -150,7 +150,7 @@ class Follower:
         # What cannot be sent now waits in the spool.
         delivery = deliver(self.spool, self.server.client, lambda _: None)
         if delivery.trouble:
-            self.console.complain("%d wait: %s" % (delivery.left, delivery.trouble))
+            self.console.say("%d wait: %s" % (delivery.left, delivery.trouble))
 
     def _say(self, sentence: str) -> None:
         if sentence != self._last_said:

@@ -159,7 +159,7 @@ class Recorder:
             piece.save(self.spool)
         except SpoolFullError as error:
             # The piece stays where it is, and is saved when there is room.
-            self.console.complain(str(error))
+            self.console.say(str(error))
 
 
 def watts_between(

@@ -56,7 +56,7 @@ class Scoped(BasePermission):
     """Anybody may ask; only a token with the upload scope may write, to its own lab."""
 
     def has_permission(self, request: Request, view: object) -> bool:
-        if request.method in SAFE_METHODS or request.method == "OPTIONS":
+        if request.method in SAFE_METHODS:
             return True
         if not isinstance(request.auth, Token):
             raise NotAuthenticated(

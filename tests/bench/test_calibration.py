@@ -67,3 +67,13 @@ def test_judging_is_measured_beside_a_plain_pass():
         "shape of a cell of 50 runs",
     ]
     assert all(float(row[3].removesuffix(" x")) > 1 for row in rows)
+
+
+def test_each_study_is_simulated_once_for_all_classes():
+    calibration._study.cache_clear()
+
+    for _ in range(2):
+        for number in range(70):
+            calibration._study(number)
+
+    assert calibration._study.cache_info().misses == 70
