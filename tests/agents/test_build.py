@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,17 @@ def test_it_holds_all_our_modules_in_order_and_nothing_else(agent):
 
 def test_it_is_small(agent):
     assert agent.stat().st_size < LIMIT_BYTES
+
+
+def test_the_docs_say_its_size_and_its_limit(agent):
+    page = (FOLDER.parent / "docs" / "agents.md").read_text()
+    ((measured, limit),) = re.findall(r"\| the file \| (\d+) kB \| (\d+) kB", page)
+    ((told, held),) = re.findall(r"agent's (\d+) kB, .* below (\d+) kB", page)
+
+    assert int(limit) * 1000 == int(held) * 1000 == LIMIT_BYTES
+    # Not to the byte: the page need not change with every line of the agent.
+    size = pytest.approx(agent.stat().st_size, rel=0.03)
+    assert [int(measured) * 1000, int(told) * 1000] == [size, size]
 
 
 def test_its_checksum_stands_beside_it(agent):
