@@ -105,7 +105,7 @@ def test_a_wrong_password_is_told_accessibly(windows):
     page = windows["nobody"].open("/login/")
     sign_in(page)
 
-    expect(page.get_by_role("alert")).to_contain_text("do not fit together")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong username or password")
     check(page)
 
 
