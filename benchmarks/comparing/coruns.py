@@ -40,6 +40,15 @@ NATIVE_ALONE = Sentence("the native machine")
 # Slots of one VM alone, the best of them first.
 ALONE = ("1", "", "mean")
 OF_NATIVE = ("paired", "other_session", "stale", "scaling")
+# Means in an order of their own, as in `MEAN_IN_ORDER`: sums differ without one.
+RUN_MEANS = f"""
+    SELECT cell.id, coalesce(run.corun_id, -run.id),
+           avg(sample.value ORDER BY run.id, sample.sequence)
+    {CELL_SAMPLES}
+    WHERE cell.study_id = %s AND cell.id = ANY(%s)
+    GROUP BY cell.id, coalesce(run.corun_id, -run.id)
+    ORDER BY 1, 2
+"""
 
 # A row a co-run, a column a slot.
 SlotRows = tuple[tuple[float, ...], ...]
@@ -189,17 +198,6 @@ def study_coruns(
     )
     wanted = tuple(it for it in coruns if scenario in (None, it.of.scenario))
     return StudyCoRuns(wanted, tuple(_curves(wanted, measured)))
-
-
-# Means in an order of their own, as in `MEAN_IN_ORDER`: sums differ without one.
-RUN_MEANS = f"""
-    SELECT cell.id, coalesce(run.corun_id, -run.id),
-           avg(sample.value ORDER BY run.id, sample.sequence)
-    {CELL_SAMPLES}
-    WHERE cell.study_id = %s AND cell.id = ANY(%s)
-    GROUP BY cell.id, coalesce(run.corun_id, -run.id)
-    ORDER BY 1, 2
-"""
 
 
 @dataclass(frozen=True)

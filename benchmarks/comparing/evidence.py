@@ -37,6 +37,31 @@ from benchmarks.viewer import Viewer
 SAMPLES_SHOWN = 5_000
 KEY = ("study_id", "system_id", *CIRCUMSTANCES)
 
+LINE = (
+    *("run_id", "run__session__name", "run__started_at", "run__clock"),
+    *("sequence", "repetition", "value"),
+)
+
+RUNS_SHOWN = 100
+
+# What every comparison of a guest with its machine is about.
+ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
+SIZES = ("cores", "memory_bytes")
+# A study names its factors as people do.
+OPTIONS_OF_FACTORS = {
+    "amd_v": "hw_virt",
+    "vt_x": "hw_virt",
+    "amd_v_vt_x": "hw_virt",
+    "hardware_virtualization": "hw_virt",
+    "vmware_tools": "guest_tools",
+    "pv_drivers": "guest_tools",
+    "guest": "guest_os",
+    "os": "guest_os",
+    "bits": "guest_bits",
+}
+
+MOST_VALUES = 5_000
+
 
 @dataclass(frozen=True, slots=True)
 class RunSamples:
@@ -75,16 +100,60 @@ class CellSamples:
         return tuple(value for run in self.runs for value in run.values)
 
 
+@dataclass(frozen=True)
+class RunValue:
+    """A run and the mean of its samples of the case."""
+
+    run: Run
+    value: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class CellEvidence:
+    """A cell with the runs it was summarised from, and those it was set against.
+
+    ``flags`` are those of both sides: either withholds the verdict.
+    """
+
+    row: ComparisonRow
+    cell: Cell
+    baseline: Cell | None
+    runs: tuple[RunValue, ...]
+    baseline_runs: tuple[RunValue, ...]
+    samples: CellSamples
+    baseline_samples: CellSamples
+    flags: tuple[Flag, ...] = ()
+    tested: int = 0
+
+
+@dataclass(frozen=True)
+class PrintedValue:
+    """A number where it was printed; ``value`` is in the unit of the case."""
+
+    run: Run
+    case: Case
+    repetition: int
+    value: float
+
+    @property
+    def system(self) -> System:
+        return self.run.system
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table of a document, with its numbers in the order of their uploads."""
+
+    document: str
+    table: str
+    values: tuple[PrintedValue, ...]
+
+
 def samples_of_cell(cell: Cell) -> QuerySet[Sample]:
     """Return the samples that a cell was summarised from."""
     same_run: dict[str, Any] = {f"run__{name}": getattr(cell, name) for name in KEY}
     return Sample.objects.filter(lab_id=cell.lab_id, case_id=cell.case_id, **same_run)
-
-
-LINE = (
-    *("run_id", "run__session__name", "run__started_at", "run__clock"),
-    *("sequence", "repetition", "value"),
-)
 
 
 def sample_lines(cell: Cell) -> Iterator[tuple[Any, ...]]:
@@ -115,36 +184,6 @@ def cell_samples(cell: Cell | None) -> CellSamples:
     if is_cut and len(runs) > 1 and samples[-1][0] == runs[-1].run_id:
         runs = runs[:-1]
     return CellSamples(runs, is_cut)
-
-
-RUNS_SHOWN = 100
-
-
-@dataclass(frozen=True)
-class RunValue:
-    """A run and the mean of its samples of the case."""
-
-    run: Run
-    value: float
-    samples: int
-
-
-@dataclass(frozen=True)
-class CellEvidence:
-    """A cell with the runs it was summarised from, and those it was set against.
-
-    ``flags`` are those of both sides: either withholds the verdict.
-    """
-
-    row: ComparisonRow
-    cell: Cell
-    baseline: Cell | None
-    runs: tuple[RunValue, ...]
-    baseline_runs: tuple[RunValue, ...]
-    samples: CellSamples
-    baseline_samples: CellSamples
-    flags: tuple[Flag, ...] = ()
-    tested: int = 0
 
 
 def evidence(
@@ -211,23 +250,6 @@ def _run_means(cell: Cell | None, samples: CellSamples) -> list[tuple[int, float
     values = samples_of_cell(cell).values_list("run")
     means = values.annotate(mean=MeanInOrder(), count=Count("value"))
     return list(means.order_by(*IN_ORDER_OF_RUNS)[:RUNS_SHOWN])
-
-
-# What every comparison of a guest with its machine is about.
-ALWAYS_STUDIED = ("hypervisor", "hypervisor_version", "virtualization")
-SIZES = ("cores", "memory_bytes")
-# A study names its factors as people do.
-OPTIONS_OF_FACTORS = {
-    "amd_v": "hw_virt",
-    "vt_x": "hw_virt",
-    "amd_v_vt_x": "hw_virt",
-    "hardware_virtualization": "hw_virt",
-    "vmware_tools": "guest_tools",
-    "pv_drivers": "guest_tools",
-    "guest": "guest_os",
-    "os": "guest_os",
-    "bits": "guest_bits",
-}
 
 
 def studied_facts(study: Study) -> frozenset[str]:
@@ -325,32 +347,6 @@ def _rollups(cell: Cell) -> Rollups:
     resolution = np.nan if cell.resolution is None else cell.resolution
     mean, m2 = np.array([[cell.mean], [cell.m2]], dtype=float)
     return Rollups.of([cell.n], mean, m2, [resolution])
-
-
-MOST_VALUES = 5_000
-
-
-@dataclass(frozen=True)
-class PrintedValue:
-    """A number where it was printed; ``value`` is in the unit of the case."""
-
-    run: Run
-    case: Case
-    repetition: int
-    value: float
-
-    @property
-    def system(self) -> System:
-        return self.run.system
-
-
-@dataclass(frozen=True)
-class PrintedTable:
-    """A table of a document, with its numbers in the order of their uploads."""
-
-    document: str
-    table: str
-    values: tuple[PrintedValue, ...]
 
 
 def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:

@@ -55,6 +55,60 @@ class Responses:
     left_out: Mapping[LeftOut, int]
 
 
+@dataclass(frozen=True)
+class CaseSubject:
+    """A case in its circumstances; ``facts`` tell it from its neighbours."""
+
+    case_id: int
+    case: str
+    tool: str
+    unit: str
+    better: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What moved one response: a case's, or the mean of a component's cases.
+
+    ``subjects`` are the cases in it; ``left_out`` counts cells without a response. The
+    analysis itself is done when somebody wants to see it.
+    """
+
+    component: str
+    subjects: tuple[CaseSubject, ...]
+    observations: tuple[Observation, ...]
+    left_out: Mapping[LeftOut, int]
+
+    @cached_property
+    def found(self) -> FactorEffects:
+        return factor_effects(self.observations)
+
+    @cached_property
+    def pictures(self) -> tuple[Means, ...]:
+        return pictures(self.found, self.observations)
+
+
+@dataclass(frozen=True)
+class ComponentEffects:
+    """A component as a whole (None without any response), and its single cases."""
+
+    component: str
+    whole: Analysis | None
+    cases: tuple[Analysis, ...]
+
+
+@dataclass(frozen=True)
+class StudyEffects:
+    """The answer for one scenario of a study."""
+
+    study: Study
+    scenario: str
+    response: Response
+    facets: Facets
+    components: tuple[ComponentEffects, ...]
+
+
 def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
     """Take the logarithms of one case's cells."""
     cells = list(cells)
@@ -157,60 +211,6 @@ def _mean_side(sides: Sequence[Side]) -> Side:
     variances = math.fsum(side.log_m2 / (side.n - 1) for side in sides)
     # So that m2 / (n - 1) is the variance of the mean: that of K cases, by K.
     return Side(n, (n - 1) * variances / len(sides) ** 2)
-
-
-@dataclass(frozen=True)
-class CaseSubject:
-    """A case in its circumstances; ``facts`` tell it from its neighbours."""
-
-    case_id: int
-    case: str
-    tool: str
-    unit: str
-    better: str
-    facts: tuple[Fact, ...]
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """What moved one response: a case's, or the mean of a component's cases.
-
-    ``subjects`` are the cases in it; ``left_out`` counts cells without a response. The
-    analysis itself is done when somebody wants to see it.
-    """
-
-    component: str
-    subjects: tuple[CaseSubject, ...]
-    observations: tuple[Observation, ...]
-    left_out: Mapping[LeftOut, int]
-
-    @cached_property
-    def found(self) -> FactorEffects:
-        return factor_effects(self.observations)
-
-    @cached_property
-    def pictures(self) -> tuple[Means, ...]:
-        return pictures(self.found, self.observations)
-
-
-@dataclass(frozen=True)
-class ComponentEffects:
-    """A component as a whole (None without any response), and its single cases."""
-
-    component: str
-    whole: Analysis | None
-    cases: tuple[Analysis, ...]
-
-
-@dataclass(frozen=True)
-class StudyEffects:
-    """The answer for one scenario of a study."""
-
-    study: Study
-    scenario: str
-    response: Response
-    facets: Facets
-    components: tuple[ComponentEffects, ...]
 
 
 def study_effects(

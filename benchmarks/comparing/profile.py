@@ -3,6 +3,9 @@
 A system gets one geometric mean of its efficiencies a component, over the cases that
 all compared systems of the study have (`benchmarks.analysis.aggregation`): systems
 that were measured in different cases are not compared at all.
+
+And the spectrum of everything that may be seen: where the pairs of each component and
+hypervisor lie, a band a study, no mean at all.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -30,7 +33,12 @@ from benchmarks.viewer import Viewer
 STEPS_PER_E = 50
 # A share of CPU time is no speed, however well it can be compared.
 NO_SPEED = ("%",)
-GROUP = ("study", "case__component", "platform", "version")
+# What a band is of.
+BAND = ("study", "case__component", "platform", "version")
+
+SCENARIO = "single"
+RUNS_FOR_AN_INTERVAL = 2
+APART = (Efficiency.State.STALE, Efficiency.State.OTHER_SESSION)
 
 
 @dataclass(frozen=True)
@@ -48,75 +56,6 @@ class Band:
     is_lowest_doubted: bool = False
     is_highest_doubted: bool = False
     """Whether a flag withholds the verdict of what lies at that end."""
-
-
-def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
-    """Return the bands with the most pairs, by component, in two queries."""
-    binned = list(_binned_pairs(viewer))
-    groups = groupby(binned, key=lambda row: tuple(row[name] for name in GROUP))
-    studies = Study.objects.select_related("lab").in_bulk(
-        {row["study"] for row in binned}
-    )
-    bands = []
-    for (study, component, platform, version), members in groups:
-        rows = list(members)
-        band = Band(
-            study=studies[study],
-            component=component,
-            hypervisor=f"{platform} {version}".strip(),
-            pairs=sum(row["pairs"] for row in rows),
-            lowest=min(row["lowest"] for row in rows),
-            highest=max(row["highest"] for row in rows),
-            lines=tuple(exp(row["step"] / STEPS_PER_E) for row in rows),
-            is_lowest_doubted=rows[0]["doubted"] > 0,
-            is_highest_doubted=rows[-1]["doubted"] > 0,
-        )
-        bands.append(band)
-    most = sorted(bands, key=lambda band: -band.pairs)[:limit]
-    return sorted(
-        most, key=lambda band: (rank(COMPONENTS, band.component), band.hypervisor)
-    )
-
-
-def _binned_pairs(viewer: Viewer) -> Any:
-    pairs = Cell.objects.visible_to(viewer).filter(
-        efficiency__state=Efficiency.State.PAIRED,
-        efficiency__ratio__gt=0,
-        shape_codes="",
-        efficiency__baseline__shape_codes="",
-        scenario="single",
-    )
-    # What a processor emulated in software costs is not what a hypervisor costs.
-    stated = KeyTextTransform("layers", "system__options")
-    pairs = pairs.annotate(
-        layers=Coalesce(stated, Value(""), output_field=TextField())
-    ).exclude(Q(system__hypervisor=EMULATOR) | Q(layers__icontains=EMULATED_LAYER))
-    # Not rounded: PostgreSQL would make decimals of a thousand digits of them first.
-    step = Floor(Ln("efficiency__ratio") * STEPS_PER_E + 0.5)
-    named = pairs.exclude(case__unit__in=NO_SPEED).annotate(
-        platform=F("system__hypervisor"),
-        version=F("system__hypervisor_version"),
-        step=step,
-    )
-    doubted = Flag.objects.withholding().values("cells")
-    is_doubted = Q(pk__in=doubted) | Q(efficiency__baseline__in=doubted)
-    return (
-        named.values(*GROUP, "step")
-        .annotate(
-            pairs=Count("pk"),
-            lowest=Min("efficiency__ratio"),
-            highest=Max("efficiency__ratio"),
-            doubted=Count("pk", filter=is_doubted),
-        )
-        # `groupby` needs the rows of a group side by side, and a band's ends are its
-        # first and its last step.
-        .order_by(*GROUP, "step")
-    )
-
-
-SCENARIO = "single"
-RUNS_FOR_AN_INTERVAL = 2
-APART = (Efficiency.State.STALE, Efficiency.State.OTHER_SESSION)
 
 
 @dataclass(frozen=True)
@@ -167,6 +106,70 @@ class Profile:
     rows: tuple[ProfileRow, ...]
     is_relative: bool
     """The ratios are to the study's reference system, not to native."""
+
+
+def spectrum(viewer: Viewer, *, limit: int = 12) -> list[Band]:
+    """Return the bands with the most pairs, by component, in two queries."""
+    binned = list(_binned_pairs(viewer))
+    groups = groupby(binned, key=lambda row: tuple(row[name] for name in BAND))
+    studies = Study.objects.select_related("lab").in_bulk(
+        {row["study"] for row in binned}
+    )
+    bands = []
+    for (study, component, platform, version), members in groups:
+        rows = list(members)
+        band = Band(
+            study=studies[study],
+            component=component,
+            hypervisor=f"{platform} {version}".strip(),
+            pairs=sum(row["pairs"] for row in rows),
+            lowest=min(row["lowest"] for row in rows),
+            highest=max(row["highest"] for row in rows),
+            lines=tuple(exp(row["step"] / STEPS_PER_E) for row in rows),
+            is_lowest_doubted=rows[0]["doubted"] > 0,
+            is_highest_doubted=rows[-1]["doubted"] > 0,
+        )
+        bands.append(band)
+    most = sorted(bands, key=lambda band: -band.pairs)[:limit]
+    return sorted(
+        most, key=lambda band: (rank(COMPONENTS, band.component), band.hypervisor)
+    )
+
+
+def _binned_pairs(viewer: Viewer) -> Any:
+    pairs = Cell.objects.visible_to(viewer).filter(
+        efficiency__state=Efficiency.State.PAIRED,
+        efficiency__ratio__gt=0,
+        shape_codes="",
+        efficiency__baseline__shape_codes="",
+        scenario="single",
+    )
+    # What a processor emulated in software costs is not what a hypervisor costs.
+    stated = KeyTextTransform("layers", "system__options")
+    pairs = pairs.annotate(
+        layers=Coalesce(stated, Value(""), output_field=TextField())
+    ).exclude(Q(system__hypervisor=EMULATOR) | Q(layers__icontains=EMULATED_LAYER))
+    # Not rounded: PostgreSQL would make decimals of a thousand digits of them first.
+    step = Floor(Ln("efficiency__ratio") * STEPS_PER_E + 0.5)
+    named = pairs.exclude(case__unit__in=NO_SPEED).annotate(
+        platform=F("system__hypervisor"),
+        version=F("system__hypervisor_version"),
+        step=step,
+    )
+    doubted = Flag.objects.withholding().values("cells")
+    is_doubted = Q(pk__in=doubted) | Q(efficiency__baseline__in=doubted)
+    return (
+        named.values(*BAND, "step")
+        .annotate(
+            pairs=Count("pk"),
+            lowest=Min("efficiency__ratio"),
+            highest=Max("efficiency__ratio"),
+            doubted=Count("pk", filter=is_doubted),
+        )
+        # `groupby` needs the rows of a group side by side, and a band's ends are its
+        # first and its last step.
+        .order_by(*BAND, "step")
+    )
 
 
 def study_profile(viewer: Viewer, study: Study) -> Profile:

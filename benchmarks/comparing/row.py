@@ -61,53 +61,6 @@ class CellFigure:
     range: tuple[float, float] | None = None
 
 
-def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
-    """Return what is shown of a cell, whose speeds are told in that unit."""
-    if not cell.shape_codes:
-        return CellFigure(cell.mean)
-    instead = _instead_of_mean({name: getattr(cell, name) for name in SHAPED})
-    shape = in_unit(instead.pop("shape"), unit)
-    return CellFigure(None, reason=_no_single_figure(shape), **instead)
-
-
-def shape_figure(shape: Shape, means: Sequence[float]) -> CellFigure:
-    """Return what is shown of runs of that shape."""
-    if shape.has_single_figure:
-        return CellFigure(sum(means) / len(means))
-    return CellFigure(
-        None,
-        doubts=shape.doubts,
-        reason=_no_single_figure(shape.sentence),
-        speeds=_speeds([mode.centre for mode in shape.modes]),
-        range=(min(means), max(means)),
-    )
-
-
-def _instead_of_mean(own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is said of a cell, given by `SHAPED`, instead of its mean."""
-    shape: Mapping[str, Any] = own["shape"] or {}
-    ends = (own["minimum"], own["maximum"])
-    return {
-        "doubts": _separated(own["shape_codes"]),
-        "shape": kept_words(shape),
-        "speeds": _speeds([mode["centre"] for mode in shape.get("modes", ())]),
-        "range": ends if own["shape_codes"] and None not in ends else None,
-    }
-
-
-def _speeds(centres: Sequence[float]) -> tuple[float, ...]:
-    return tuple(centres) if len(centres) > 1 else ()
-
-
-def _separated(doubts: str) -> tuple[str, ...]:
-    """Return the codes of doubts as a cell keeps them: "bimodal,periodic"."""
-    return tuple(filter(None, doubts.split(",")))
-
-
-def _no_single_figure(shape: str) -> Sentence:
-    return Sentence("No single figure: {shape}.", shape=shape)
-
-
 @dataclass(frozen=True, slots=True)
 class ComparedCase:
     """What a row says of its case."""
@@ -284,6 +237,53 @@ class Against:
     reason: str = ""
     baseline_doubts: str = ""
     """The codes of why no single figure describes the baseline's runs."""
+
+
+def cell_figure(cell: Cell, unit: str = "") -> CellFigure:
+    """Return what is shown of a cell, whose speeds are told in that unit."""
+    if not cell.shape_codes:
+        return CellFigure(cell.mean)
+    instead = _instead_of_mean({name: getattr(cell, name) for name in SHAPED})
+    shape = in_unit(instead.pop("shape"), unit)
+    return CellFigure(None, reason=_no_single_figure(shape), **instead)
+
+
+def shape_figure(shape: Shape, means: Sequence[float]) -> CellFigure:
+    """Return what is shown of runs of that shape."""
+    if shape.has_single_figure:
+        return CellFigure(sum(means) / len(means))
+    return CellFigure(
+        None,
+        doubts=shape.doubts,
+        reason=_no_single_figure(shape.sentence),
+        speeds=_speeds([mode.centre for mode in shape.modes]),
+        range=(min(means), max(means)),
+    )
+
+
+def _instead_of_mean(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of a cell, given by `SHAPED`, instead of its mean."""
+    shape: Mapping[str, Any] = own["shape"] or {}
+    ends = (own["minimum"], own["maximum"])
+    return {
+        "doubts": _separated(own["shape_codes"]),
+        "shape": kept_words(shape),
+        "speeds": _speeds([mode["centre"] for mode in shape.get("modes", ())]),
+        "range": ends if own["shape_codes"] and None not in ends else None,
+    }
+
+
+def _speeds(centres: Sequence[float]) -> tuple[float, ...]:
+    return tuple(centres) if len(centres) > 1 else ()
+
+
+def _separated(doubts: str) -> tuple[str, ...]:
+    """Return the codes of doubts as a cell keeps them: "bimodal,periodic"."""
+    return tuple(filter(None, doubts.split(",")))
+
+
+def _no_single_figure(shape: str) -> Sentence:
+    return Sentence("No single figure: {shape}.", shape=shape)
 
 
 def speed(

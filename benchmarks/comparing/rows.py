@@ -79,6 +79,25 @@ class Reference:
         return Against(State.RELATIVE, ratio, mean, n, pk, reason, doubts)
 
 
+class AnnotatedCell(Protocol):
+    """What `compared_cells` adds to a cell."""
+
+    baseline_system_id: int | None
+    baseline_doubts: str | None
+
+
+@dataclass(frozen=True)
+class Facets:
+    """What a study's comparison can be narrowed to, each list in a menu's order."""
+
+    scenarios: tuple[str, ...]
+    components: tuple[str, ...]
+    tools: tuple[tuple[str, str], ...]
+    guest_oses: tuple[str, ...]
+    guest_bits: tuple[int, ...]
+    systems: tuple[System, ...]
+
+
 def comparison_rows(
     study: Study,
     *,
@@ -122,13 +141,6 @@ def comparison_rows(
             )
         )
     return rows
-
-
-class AnnotatedCell(Protocol):
-    """What `compared_cells` adds to a cell."""
-
-    baseline_system_id: int | None
-    baseline_doubts: str | None
 
 
 def compared_cells(
@@ -209,18 +221,6 @@ def _row(
         table=own["table"],
         shown=shown,
     )
-
-
-@dataclass(frozen=True)
-class Facets:
-    """What a study's comparison can be narrowed to, each list in a menu's order."""
-
-    scenarios: tuple[str, ...]
-    components: tuple[str, ...]
-    tools: tuple[tuple[str, str], ...]
-    guest_oses: tuple[str, ...]
-    guest_bits: tuple[int, ...]
-    systems: tuple[System, ...]
 
 
 def facets(study: Study) -> Facets:

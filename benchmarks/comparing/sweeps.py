@@ -53,44 +53,6 @@ class Parting:
     at: int = 0
 
 
-def parting(verdicts: Sequence[str]) -> Parting | None:
-    """Say how the verdicts of one system change along the axis, lowest level first.
-
-    None unless every level has a verdict that decides and they change at most once:
-    nothing else can be said in a sentence that the data carry.
-    """
-    if len(verdicts) < LEAST_LEVELS:
-        return None
-    if not {"slower", "faster", "equivalent"}.issuperset(verdicts):
-        return None
-    is_slower = [verdict == "slower" for verdict in verdicts]
-    changes = [
-        place
-        for place in range(1, len(is_slower))
-        if is_slower[place - 1] != is_slower[place]
-    ]
-    if len(changes) > 1:
-        return None
-    if not changes:
-        return Parting("slower" if is_slower[0] else "keeps")
-    return Parting("joins" if is_slower[0] else "parts", changes[0])
-
-
-def scale_of(amounts: Sequence[float]) -> Scale:
-    """Return the axis for these levels: log2 where each is the smallest times 2^k.
-
-    Other levels above 0 that span a factor of 10 have a log10 axis, all else a linear
-    one; two neighbours of a count (2, 3, 4) are no powers of two.
-    """
-    low, high = min(amounts), max(amounts)
-    if low <= 0:
-        return "linear"
-    steps = [math.log2(amount / low) for amount in amounts]
-    if all(abs(step - round(step)) < TINY for step in steps):
-        return "log2"
-    return "log10" if high / low >= WIDE else "linear"
-
-
 @dataclass(frozen=True)
 class SweepPoint:
     """A cell on the axis; ``low`` to ``high`` is the interval of its mean."""
@@ -163,6 +125,44 @@ class Step:
                 others = {key: text for key, text in canonical.items() if key != axis}
                 family = json.dumps([case.tool, case.metric, others, axis, level.unit])
                 yield cls(case, axis, level, family)
+
+
+def parting(verdicts: Sequence[str]) -> Parting | None:
+    """Say how the verdicts of one system change along the axis, lowest level first.
+
+    None unless every level has a verdict that decides and they change at most once:
+    nothing else can be said in a sentence that the data carry.
+    """
+    if len(verdicts) < LEAST_LEVELS:
+        return None
+    if not {"slower", "faster", "equivalent"}.issuperset(verdicts):
+        return None
+    is_slower = [verdict == "slower" for verdict in verdicts]
+    changes = [
+        place
+        for place in range(1, len(is_slower))
+        if is_slower[place - 1] != is_slower[place]
+    ]
+    if len(changes) > 1:
+        return None
+    if not changes:
+        return Parting("slower" if is_slower[0] else "keeps")
+    return Parting("joins" if is_slower[0] else "parts", changes[0])
+
+
+def scale_of(amounts: Sequence[float]) -> Scale:
+    """Return the axis for these levels: log2 where each is the smallest times 2^k.
+
+    Other levels above 0 that span a factor of 10 have a log10 axis, all else a linear
+    one; two neighbours of a count (2, 3, 4) are no powers of two.
+    """
+    low, high = min(amounts), max(amounts)
+    if low <= 0:
+        return "linear"
+    steps = [math.log2(amount / low) for amount in amounts]
+    if all(abs(step - round(step)) < TINY for step in steps):
+        return "log2"
+    return "log10" if high / low >= WIDE else "linear"
 
 
 def study_sweeps(viewer: Viewer, study: Study) -> tuple[Family, ...]:

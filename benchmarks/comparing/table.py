@@ -54,23 +54,6 @@ PART = " · "
 RowKey = tuple[Hashable, ...]
 
 
-def rank(order: Sequence[str], name: str) -> tuple[int, str]:
-    """Sort key: the known names in their order, then the others by name."""
-    return (order.index(name) if name in order else len(order), name)
-
-
-def natural(text: str) -> list[tuple[bool, int, str]]:
-    """Sort key of a text in which 4000 comes after 500."""
-    # Not \d and isdigit: "²" is a digit to them, and no number to int().
-    parts = re.findall(r"[0-9]+|[^0-9]+", text)
-    return [
-        (False, int(part), "")
-        if part[0] in "0123456789"
-        else (True, 0, part.casefold())
-        for part in parts
-    ]
-
-
 @dataclass(frozen=True)
 class Fact:
     """A named property, as stated; an empty value is one that was not stated."""
@@ -127,6 +110,69 @@ class ColumnHead:
     levels: tuple[HeadLevel, ...]
     constants: tuple[Fact, ...]
     of_guests: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A case in its circumstances; ``facts`` tell it from the others of its group."""
+
+    key: RowKey
+    label: str
+    unit: str
+    better: str
+    facts: tuple[Fact, ...]
+    cells: tuple[ComparisonRow | None, ...]
+
+
+@dataclass(frozen=True)
+class CaseGroup:
+    """The rows of one tool and component, and what they have in common."""
+
+    component: str
+    tool: str
+    label: str
+    unit: str
+    better: str
+    facts: tuple[Fact, ...]
+    rows: tuple[CaseRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class ComparisonTable:
+    """Everything the compare page shows, in order."""
+
+    head: ColumnHead
+    groups: tuple[CaseGroup, ...]
+    scenario: str
+    """The scenario of all rows; empty where they are of several."""
+    states: Mapping[str, int]
+    cell_count: int
+    ratio_count: int
+    row_count: int
+    runs: int | None
+    """How many runs each cell stands on; None where that differs."""
+
+    @property
+    def is_single_run(self) -> bool:
+        """Not one value of the table is the mean of several runs."""
+        return self.runs == 1
+
+
+def rank(order: Sequence[str], name: str) -> tuple[int, str]:
+    """Sort key: the known names in their order, then the others by name."""
+    return (order.index(name) if name in order else len(order), name)
+
+
+def natural(text: str) -> list[tuple[bool, int, str]]:
+    """Sort key of a text in which 4000 comes after 500."""
+    # Not \d and isdigit: "²" is a digit to them, and no number to int().
+    parts = re.findall(r"[0-9]+|[^0-9]+", text)
+    return [
+        (False, int(part), "")
+        if part[0] in "0123456789"
+        else (True, 0, part.casefold())
+        for part in parts
+    ]
 
 
 def column_head(
@@ -237,52 +283,6 @@ def _joined(columns: Sequence[Column], names: Sequence[str]) -> tuple[HeadSpan, 
         members = list(joined)
         spans.append(HeadSpan(values[-1], len(members), members[0].is_edge))
     return tuple(spans)
-
-
-@dataclass(frozen=True)
-class CaseRow:
-    """A case in its circumstances; ``facts`` tell it from the others of its group."""
-
-    key: RowKey
-    label: str
-    unit: str
-    better: str
-    facts: tuple[Fact, ...]
-    cells: tuple[ComparisonRow | None, ...]
-
-
-@dataclass(frozen=True)
-class CaseGroup:
-    """The rows of one tool and component, and what they have in common."""
-
-    component: str
-    tool: str
-    label: str
-    unit: str
-    better: str
-    facts: tuple[Fact, ...]
-    rows: tuple[CaseRow, ...] = ()
-
-
-@dataclass(frozen=True)
-class ComparisonTable:
-    """Everything the compare page shows, in order."""
-
-    head: ColumnHead
-    groups: tuple[CaseGroup, ...]
-    scenario: str
-    """The scenario of all rows; empty where they are of several."""
-    states: Mapping[str, int]
-    cell_count: int
-    ratio_count: int
-    row_count: int
-    runs: int | None
-    """How many runs each cell stands on; None where that differs."""
-
-    @property
-    def is_single_run(self) -> bool:
-        """Not one value of the table is the mean of several runs."""
-        return self.runs == 1
 
 
 def comparison_table(

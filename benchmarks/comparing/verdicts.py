@@ -171,6 +171,39 @@ AGAINST = _select(
 )
 
 
+def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
+    """Judge all cells of a study together, in two queries.
+
+    Against their own baselines, or directly against those of a chosen system: then
+    the noise of a shared native baseline is not in it.
+    """
+    columns = _columns(study, reference)
+    if columns is None:
+        return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
+    withheld = withheld_cells(study)
+    doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
+    sides = (columns.ids, columns.baseline_ids)
+    # A doubted baseline spoils the ratio as much as a doubted cell.
+    flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
+    gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
+    gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
+    # Two power meters may disagree by as much as the two sides do.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
+    is_lost = columns.has_two_meters & (off < np.log1p(gain_margin()))
+    gates |= is_lost * int(Gate.WITHIN_METER_ERROR)
+    judgements = judge(
+        columns.cells,
+        columns.baselines,
+        columns.is_higher_better,
+        gates=gates,
+        extra_log_variance=columns.has_two_meters * TWO_METERS,
+        margin=study.equivalence_margin_percent / 100,
+    )
+    places = {pk: row for row, pk in enumerate(columns.ids.tolist())}
+    return Verdicts(places, correct(judgements))
+
+
 def _columns(study: Study, reference: System | None) -> CellColumns | None:
     """Return what is to be judged, or None where there is nothing."""
     named: dict[str, Any] = {"study": study.pk}
@@ -203,36 +236,3 @@ def _columns(study: Study, reference: System | None) -> CellColumns | None:
         doubts=doubts,
         baseline_doubts=baseline_doubts,
     )
-
-
-def study_verdicts(study: Study, reference: System | None = None) -> Verdicts:
-    """Judge all cells of a study together, in two queries.
-
-    Against their own baselines, or directly against those of a chosen system: then
-    the noise of a shared native baseline is not in it.
-    """
-    columns = _columns(study, reference)
-    if columns is None:
-        return Verdicts({}, correct(judge(NOTHING, NOTHING, [])))
-    withheld = withheld_cells(study)
-    doubted = np.fromiter(withheld, dtype=np.int64, count=len(withheld))
-    sides = (columns.ids, columns.baseline_ids)
-    # A doubted baseline spoils the ratio as much as a doubted cell.
-    flagged = np.logical_or(*(np.isin(side, doubted) for side in sides))
-    gates = gates_of_states(columns.states) | flagged * int(Gate.FLAGGED)
-    gates |= gates_of_doubts(columns.doubts) | gates_of_doubts(columns.baseline_doubts)
-    # Two power meters may disagree by as much as the two sides do.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = np.abs(np.log(columns.cells.mean / columns.baselines.mean))
-    is_lost = columns.has_two_meters & (off < np.log1p(gain_margin()))
-    gates |= is_lost * int(Gate.WITHIN_METER_ERROR)
-    judgements = judge(
-        columns.cells,
-        columns.baselines,
-        columns.is_higher_better,
-        gates=gates,
-        extra_log_variance=columns.has_two_meters * TWO_METERS,
-        margin=study.equivalence_margin_percent / 100,
-    )
-    places = {pk: row for row, pk in enumerate(columns.ids.tolist())}
-    return Verdicts(places, correct(judgements))

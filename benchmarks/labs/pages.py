@@ -37,6 +37,28 @@ ENTRIES_AT_MOST = 200
 CHECKSUM_DIGITS = 12
 
 
+@dataclass(frozen=True)
+class LastRun:
+    """Where an agent measured last, and which agent it was by its own account."""
+
+    host: str
+    system: str
+    at: datetime
+    version: str
+    python: str
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    """What somebody did, whatever table keeps it."""
+
+    at: datetime
+    who: str
+    kind: str
+    about: str
+    study: Study | None = None
+
+
 def visible_labs(viewer: Viewer) -> QuerySet[Lab]:
     """Return the labs that have something for a viewer: a public study, or a place.
 
@@ -97,17 +119,6 @@ def agents_of(lab_ids: frozenset[int]) -> QuerySet[Agent]:
     )
 
 
-@dataclass(frozen=True)
-class LastRun:
-    """Where an agent measured last, and which agent it was by its own account."""
-
-    host: str
-    system: str
-    at: datetime
-    version: str
-    python: str
-
-
 def last_runs(agents: list[Agent]) -> dict[int, LastRun]:
     """Return the last run of each agent that has one, in one query."""
     last = Run.objects.filter(agent=OuterRef("pk")).order_by("-pk").values("pk")[:1]
@@ -127,17 +138,6 @@ def _last_run(run: Run) -> LastRun:
         version=str(said.get("sha256", ""))[:CHECKSUM_DIGITS],
         python=str(said.get("python", ""))[:20],
     )
-
-
-@dataclass(frozen=True)
-class AuditLine:
-    """What somebody did, whatever table keeps it."""
-
-    at: datetime
-    who: str
-    kind: str
-    about: str
-    study: Study | None = None
 
 
 def lab_audit_log(lab: Lab) -> list[AuditLine]:

@@ -17,6 +17,14 @@ from benchmarks.text import clean_text, collapse
 
 PASSWORD_BYTES = 15
 
+RANKS = {role: at for at, role in enumerate(Membership.Role.values)}
+
+LASTS = timedelta(days=7)
+OVER = Sentence(
+    "This invitation is not valid: it was used, withdrawn or has expired, or the link "
+    "is incomplete. Ask whoever invited you for a new one."
+)
+
 
 def person_agent(*, lab: Lab, user: AbstractBaseUser) -> Agent:
     """Return the agent that a person's own uploads to a lab belong to.
@@ -50,9 +58,6 @@ def end_sessions(*, person: User, password: str) -> None:
     """
     person.set_password(password)
     person.save(update_fields=["password"])
-
-
-RANKS = {role: at for at, role in enumerate(Membership.Role.values)}
 
 
 @transaction.atomic
@@ -136,13 +141,6 @@ def _check_that_others_keep(lab: Lab, place: Membership, *, becomes: str) -> Non
                 lab=str(lab),
             )
         )
-
-
-LASTS = timedelta(days=7)
-OVER = Sentence(
-    "This invitation is not valid: it was used, withdrawn or has expired, or the link "
-    "is incomplete. Ask whoever invited you for a new one."
-)
 
 
 @transaction.atomic

@@ -18,6 +18,9 @@ from benchmarks.sentences import Sentence
 PREFIX_BYTES = 5
 SECRET_BYTES = 32  # 256 bits
 
+SCOPES = frozenset({"upload", "read"})
+USE_IS_NOTED_EVERY = timedelta(minutes=1)
+
 
 def new_prefix() -> str:
     """Return the part that is no secret."""
@@ -38,10 +41,6 @@ def digest(secret: str) -> str:
 def fits(secret: str, stored: str) -> bool:
     """Return whether a secret is the one of a digest; takes as long either way."""
     return hmac.compare_digest(stored, digest(secret))
-
-
-SCOPES = frozenset({"upload", "read"})
-USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 
 def issue_token(

@@ -38,6 +38,29 @@ MOST_SPREAD_US = 100_000
 
 Part, Step = PlanPart.Status, PlanStep.Status
 
+PLANNED_CELLS = f"""
+    SELECT DISTINCT cell.id, run.key::text {CELL_SAMPLES}
+    WHERE cell.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])
+"""
+
+
+@dataclass(frozen=True)
+class Width:
+    """The widest interval of one treatment; ``wanted`` runs of ``runs`` would do.
+
+    0 wanted: no number of runs that anybody does makes it narrow enough.
+    """
+
+    treatment: int
+    case: str
+    runs: int
+    wanted: int
+    sentence: Sentence
+
+    @property
+    def more(self) -> int:
+        return max(0, self.wanted - self.runs)
+
 
 def gather(plan: Plan, step: PlanStep, now: datetime) -> None:
     """Begin an attempt: every slot is to arrive until the deadline."""
@@ -156,30 +179,6 @@ def longest_s(plan: Plan) -> dict[int, float]:
     took = Max(F("ended_at") - F("began_at"))
     rows = done.values_list("treatment").annotate(took=took)
     return {number: took.total_seconds() for number, took in rows if took}
-
-
-PLANNED_CELLS = f"""
-    SELECT DISTINCT cell.id, run.key::text {CELL_SAMPLES}
-    WHERE cell.study_id = %s AND run.lab_id = %s AND run.key = ANY(%s::uuid[])
-"""
-
-
-@dataclass(frozen=True)
-class Width:
-    """The widest interval of one treatment; ``wanted`` runs of ``runs`` would do.
-
-    0 wanted: no number of runs that anybody does makes it narrow enough.
-    """
-
-    treatment: int
-    case: str
-    runs: int
-    wanted: int
-    sentence: Sentence
-
-    @property
-    def more(self) -> int:
-        return max(0, self.wanted - self.runs)
 
 
 def add_rounds(plan: Plan, now: datetime) -> bool:

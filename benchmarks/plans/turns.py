@@ -19,12 +19,27 @@ from benchmarks.studies.saving import describe_system, hosts_by_slug
 # A guest that waits asks every LOOK_AGAIN_S: so long a silence is an absence.
 PRESENT_FOR = timedelta(seconds=15)
 
+LOOK_AGAIN_S = 1.5
+
+Part, Step = PlanPart.Status, PlanStep.Status
+
 
 class SlotsTakenError(BenchmarksError):
     """All slots of a system, or the one that was asked for, have other guests."""
 
     code = "slots_taken"
     status = 409
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an agent is to do: see `api.plan_agents` for the states."""
+
+    state: str
+    sentence: str = ""
+    wait_s: float = 0.0
+    part: PlanPart | None = None
+    starts_at_us: int | None = None
 
 
 @transaction.atomic
@@ -114,22 +129,6 @@ def _slot_of(plan: Plan, system: int | dict[str, Any], name: str) -> PlanSlot:
             )
         )
     return free[0]
-
-
-LOOK_AGAIN_S = 1.5
-
-Part, Step = PlanPart.Status, PlanStep.Status
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What an agent is to do: see `api.plan_agents` for the states."""
-
-    state: str
-    sentence: str = ""
-    wait_s: float = 0.0
-    part: PlanPart | None = None
-    starts_at_us: int | None = None
 
 
 @transaction.atomic

@@ -38,6 +38,13 @@ _HELD = f"""
     )
 """
 
+Stage = PublishingJob.Stage
+UNTAKEN = timedelta(seconds=10)
+"""How long a hint may be under way: the sweeper looks for those that got lost."""
+MOST_ATTEMPTS = 5
+PUBLISH_TASK = "virtlab.publish_version"
+"""Under this name a worker takes jobs: it knows who writes the files of a version."""
+
 
 @contextmanager
 def held(work: type[Model], pk: int) -> Iterator[bool]:
@@ -86,14 +93,6 @@ def _answer(question: str, name: str) -> object:
     with connection.cursor() as cursor:
         cursor.execute(question, [name])
         return cursor.fetchone()[0]
-
-
-Stage = PublishingJob.Stage
-UNTAKEN = timedelta(seconds=10)
-"""How long a hint may be under way: the sweeper looks for those that got lost."""
-MOST_ATTEMPTS = 5
-PUBLISH_TASK = "virtlab.publish_version"
-"""Under this name a worker takes jobs: it knows who writes the files of a version."""
 
 
 def request_version(

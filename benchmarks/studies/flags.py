@@ -15,6 +15,17 @@ from benchmarks.text import clean_text
 from benchmarks.viewer import Viewer
 
 
+@dataclass(frozen=True)
+class Subjects:
+    """The first cells, or runs, that a flag is about, and how many there are."""
+
+    ids: tuple[int, ...] = ()
+    count: int = 0
+
+
+NO_SUBJECTS: Final = Subjects()
+
+
 def visible_flags(viewer: Viewer, **filters: Any) -> QuerySet[Flag]:
     """Return the flags that stand and may be seen, with all that a list shows."""
     flags = Flag.objects.visible_to(viewer).current().filter(**filters)
@@ -29,17 +40,6 @@ def find_flag(viewer: Viewer, flag_id: int) -> Flag:
     if flag is None:
         raise NotFoundError(Sentence("flag"), flag_id)
     return flag
-
-
-@dataclass(frozen=True)
-class Subjects:
-    """The first cells, or runs, that a flag is about, and how many there are."""
-
-    ids: tuple[int, ...] = ()
-    count: int = 0
-
-
-NO_SUBJECTS: Final = Subjects()
 
 
 def cells_of_flags(flags: Iterable[Flag], most: int) -> dict[int, Subjects]:

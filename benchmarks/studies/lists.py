@@ -37,6 +37,7 @@ from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 
 LEFT_WAITING = timedelta(seconds=20)
+TROUBLE_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,28 @@ class StudyCard:
     tally: Tally
     hypervisors: tuple[str, ...]
     tools: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many cells a component has in each scenario."""
+
+    component: str
+    tools: tuple[str, ...]
+    by_scenario: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class StudyDetail:
+    """A study, what was measured on what, and what still has to be looked at."""
+
+    tally: Tally
+    systems: tuple[System, ...]
+    hosts: tuple[Host, ...]
+    scenarios: tuple[str, ...]
+    coverage: tuple[Coverage, ...]
+    sources: tuple[tuple[str, int], ...]
+    trouble: tuple[Run, ...]
 
 
 def visible(viewer: Viewer) -> QuerySet[Study]:
@@ -200,31 +223,6 @@ def _numbers(rows: QuerySet[Any], ids: list[int]) -> dict[int, int]:
     """Return how many of these rows each study has."""
     counted = rows.filter(study__in=ids).order_by().values_list("study")
     return dict(counted.annotate(Count("pk")))
-
-
-TROUBLE_SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """How many cells a component has in each scenario."""
-
-    component: str
-    tools: tuple[str, ...]
-    by_scenario: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True)
-class StudyDetail:
-    """A study, what was measured on what, and what still has to be looked at."""
-
-    tally: Tally
-    systems: tuple[System, ...]
-    hosts: tuple[Host, ...]
-    scenarios: tuple[str, ...]
-    coverage: tuple[Coverage, ...]
-    sources: tuple[tuple[str, int], ...]
-    trouble: tuple[Run, ...]
 
 
 def study_detail(study: Study) -> StudyDetail:
