@@ -29,6 +29,9 @@ State = Literal["native", "paired", "other_session", "stale", "ambiguous", "miss
 MACHINE_FACTS: Final = {"host_kernel": "kernel", "host_firmware": "firmware"}
 PATHS: Final = frozenset({"inter-vm", "inter-host", "same-host"})
 
+Light = Literal["green", "amber", "red"]
+Facts = Mapping[str, str]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFacts:
@@ -73,6 +76,38 @@ class BaselineChoice:
     chosen: Id | None
     reason: str
     rejected: tuple[Id, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact that two sides do not share; an empty text was not stated."""
+
+    name: str
+    one: str
+    other: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> Sentence:
+        """The fact and its two sides."""
+        one, other = (side or Sentence("not stated") for side in (self.one, self.other))
+        return Sentence("{fact}: {one} / {other}", fact=self.name, one=one, other=other)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparability:
+    """Green: only what is studied differs. Amber: more does. Red: not comparable.
+
+    ``studied`` are the differences that the comparison is about, ``unwanted`` those
+    that make it amber or red.
+    """
+
+    light: Light
+    studied: tuple[Difference, ...]
+    unwanted: tuple[Difference, ...]
+    sentence: str
 
 
 def choose_baseline(
@@ -279,42 +314,6 @@ def efficiency(
             )
         )
     return ratio
-
-
-Light = Literal["green", "amber", "red"]
-Facts = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A fact that two sides do not share; an empty text was not stated."""
-
-    name: str
-    one: str
-    other: str
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    @property
-    def sentence(self) -> Sentence:
-        """The fact and its two sides."""
-        one, other = (side or Sentence("not stated") for side in (self.one, self.other))
-        return Sentence("{fact}: {one} / {other}", fact=self.name, one=one, other=other)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparability:
-    """Green: only what is studied differs. Amber: more does. Red: not comparable.
-
-    ``studied`` are the differences that the comparison is about, ``unwanted`` those
-    that make it amber or red.
-    """
-
-    light: Light
-    studied: tuple[Difference, ...]
-    unwanted: tuple[Difference, ...]
-    sentence: str
 
 
 def comparability(

@@ -35,6 +35,12 @@ MACHINES: Final = Sentence("The machine's clock")
 MAX_OFFSET_S: Final = 0.050
 MAX_DRIFT_PPM: Final = 500.0
 
+_MICROSECONDS: Final = 1e6
+# Thirty years: more is no time of a run.
+_LONGEST_US: Final = 1e15
+# From best to worst: the worst run decides for a cell.
+ORDER: Final = ("", "trusted", "unchecked", "corrected", "suspect")
+
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
@@ -101,6 +107,14 @@ class TimeTrust:
     state: Trust
     duration_s: float
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClockReport:
+    """What an agent found out about a guest's clock during a run."""
+
+    guest: GuestClock
+    external: Interval | None
 
 
 def external_interval(
@@ -222,21 +236,6 @@ def _span(seconds: float) -> Sentence:
     if seconds < 1:
         return Sentence("{span:.3g} ms", span=1000 * seconds)
     return Sentence("{span:.3g} s", span=seconds)
-
-
-_MICROSECONDS: Final = 1e6
-# Thirty years: more is no time of a run.
-_LONGEST_US: Final = 1e15
-# From best to worst: the worst run decides for a cell.
-ORDER: Final = ("", "trusted", "unchecked", "corrected", "suspect")
-
-
-@dataclass(frozen=True, slots=True)
-class ClockReport:
-    """What an agent found out about a guest's clock during a run."""
-
-    guest: GuestClock
-    external: Interval | None
 
 
 def report_of(facts: Mapping[str, Any]) -> ClockReport | None:

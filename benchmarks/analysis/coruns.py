@@ -25,7 +25,6 @@ MIN_OVERLAP: Final = 0.9
 # No rate is smaller in any unit; squares of such numbers are still numbers.
 SMALLEST: Final = 1e-75
 
-
 MORE: Final = template(
     "Printed {printed:.10g}, but the slots' sum is {recomputed:.10g}: {percent:.2g} % "
     "more than they make."
@@ -124,6 +123,38 @@ class SumCheck:
             recomputed=self.recomputed,
             percent=abs(self.difference) / self.recomputed * 100,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The curve at k VMs; ``scaling`` and ``share`` are None without a single run.
+
+    ``noise`` is the half-width of the sum's 95 % interval in parts of the sum.
+    """
+
+    k: int
+    sum: float
+    noise: float | None
+    mean: float
+    fairness: Fairness
+    scaling: float | None
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """Sum, mean and fairness for each number of VMs.
+
+    ``knee`` is the last number of VMs that raised the best sum so far; if it is the
+    largest one measured, the end is not reached.
+    """
+
+    points: tuple[CurvePoint, ...]
+    knee: int
+
+    @property
+    def is_end_reached(self) -> bool:
+        return self.knee < self.points[-1].k
 
 
 def slots_of(slots: Sequence[float]) -> SlotFigures:
@@ -261,38 +292,6 @@ def _positive(name: str, value: float) -> float:
     if not 0 < value < math.inf:
         raise ValueError(f"the {name} is {value}: no ratio can be formed")
     return value
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """The curve at k VMs; ``scaling`` and ``share`` are None without a single run.
-
-    ``noise`` is the half-width of the sum's 95 % interval in parts of the sum.
-    """
-
-    k: int
-    sum: float
-    noise: float | None
-    mean: float
-    fairness: Fairness
-    scaling: float | None
-    share: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Consolidation:
-    """Sum, mean and fairness for each number of VMs.
-
-    ``knee`` is the last number of VMs that raised the best sum so far; if it is the
-    largest one measured, the end is not reached.
-    """
-
-    points: tuple[CurvePoint, ...]
-    knee: int
-
-    @property
-    def is_end_reached(self) -> bool:
-        return self.knee < self.points[-1].k
 
 
 def consolidation(

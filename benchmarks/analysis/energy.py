@@ -30,6 +30,26 @@ METERS: Final = frozenset({"watts-up", "power-csv", "ipmi-dcmi"})
 WORK_TIMES: Final = frozenset({"total time", "test duration"})
 """Metrics that say how long the whole run took; other times are parts of it."""
 
+NoInterval = Literal["", "single_run", "unknown_accuracy", "within_meters", "no_spread"]
+SENTENCES: Final = {
+    "single_run": template("A single run has no interval."),
+    "unknown_accuracy": template("Two meters of unknown accuracy."),
+    "within_meters": template("Two meters alone could differ by so much."),
+    "no_spread": template("The runs are all equal, or too far apart."),
+}
+
+RATES: Final = frozenset({"data rate", "floating-point rate", "rate"})
+PER_SECOND: Final = "/s"
+
+LONGER: Final = template(
+    "The meter ran {off:.3g} s ({share:.2g} %) longer than the work: {energy:.5g} J "
+    "at its mean power, not {printed:.5g} J."
+)
+SHORTER: Final = template(
+    "The meter ran {off:.3g} s ({share:.2g} %) shorter than the work: {energy:.5g} J "
+    "at its mean power, not {printed:.5g} J."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class WorkEnergy:
@@ -100,6 +120,110 @@ class PerWork:
     joules_per_operation: float | None
     operations_per_joule: float | None
     energy_delay_js: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeterFacts:
+    """What of a meter matters to a ratio; ``name`` is the same for the same meter."""
+
+    name: str
+    gain_error: float | None
+    is_cpu_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyRatio:
+    """One energy per work against another: 1.2 takes a fifth more than the reference.
+
+    ``low`` and ``high`` are None where there is no interval; ``reason`` says why:
+    a single run, two meters of unknown accuracy or alike within their errors, or runs
+    that are all equal or too far apart.
+    """
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    reason: NoInterval = ""
+
+    @property
+    def has_interval(self) -> bool:
+        return self.low is not None and self.high is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterTotal:
+    """A meter's energy and time, and the time of the work it was to measure.
+
+    A meter that is started and stopped by hand runs longer than the work, and its total
+    grows with the wait: two cases whose meters waited differently cannot be compared by
+    their totals.
+
+    ``work_s`` is None if nobody wrote it down; ``operations`` too.
+    """
+
+    label: str
+    meter_j: float
+    meter_s: float
+    work_s: float | None = None
+    operations: float | None = None
+
+    def __post_init__(self) -> None:
+        known = (self.meter_j, self.meter_s, self.work_s, self.operations)
+        if not all(each is None or 0 < each < math.inf for each in known):
+            raise ValueError(f"{self.label}: energy and times must be above 0")
+
+    @property
+    def mean_w(self) -> float:
+        """Mean power over the meter's time."""
+        return self.meter_j / self.meter_s
+
+    @property
+    def overrun_s(self) -> float | None:
+        """How much longer the meter ran than the work; negative if it ran shorter."""
+        return None if self.work_s is None else self.meter_s - self.work_s
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyRow:
+    """One case of a table: the printed total and the energy of the work.
+
+    ``energy_j`` is the meter's mean power x the work's time. Where the meter ran on
+    while the machine idled, this is too little and the printed total too much: the
+    truth lies between the two. ``printed_ratio`` and ``energy_ratio`` are set against
+    the table's reference.
+    """
+
+    total: MeterTotal
+    energy_j: float | None
+    less_wait_j: float | None
+    per_work: PerWork | None
+    printed_ratio: float
+    energy_ratio: float | None
+
+    @property
+    def is_reversed(self) -> bool:
+        """Above the reference by the printed total, below it by the work, or so."""
+        if self.energy_ratio is None:
+            return False
+        return (self.printed_ratio - 1) * (self.energy_ratio - 1) < 0
+
+    @property
+    def sentence(self) -> Sentence:
+        total = self.total
+        if total.work_s is None or self.energy_j is None:
+            return Sentence(
+                "The meter ran {ran:.6g} s, but how long the work took is not stated: "
+                "its energy is not known.",
+                ran=total.meter_s,
+            )
+        overrun_s = total.meter_s - total.work_s
+        return Sentence(
+            LONGER if overrun_s >= 0 else SHORTER,
+            off=abs(overrun_s),
+            share=100 * abs(overrun_s) / total.work_s,
+            energy=self.energy_j,
+            printed=total.meter_j,
+        )
 
 
 def work_energy(
@@ -217,43 +341,6 @@ def _demand_positive(**values: float) -> None:
             )
 
 
-NoInterval = Literal["", "single_run", "unknown_accuracy", "within_meters", "no_spread"]
-SENTENCES: Final = {
-    "single_run": template("A single run has no interval."),
-    "unknown_accuracy": template("Two meters of unknown accuracy."),
-    "within_meters": template("Two meters alone could differ by so much."),
-    "no_spread": template("The runs are all equal, or too far apart."),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class MeterFacts:
-    """What of a meter matters to a ratio; ``name`` is the same for the same meter."""
-
-    name: str
-    gain_error: float | None
-    is_cpu_only: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class EnergyRatio:
-    """One energy per work against another: 1.2 takes a fifth more than the reference.
-
-    ``low`` and ``high`` are None where there is no interval; ``reason`` says why:
-    a single run, two meters of unknown accuracy or alike within their errors, or runs
-    that are all equal or too far apart.
-    """
-
-    ratio: float
-    low: float | None = None
-    high: float | None = None
-    reason: NoInterval = ""
-
-    @property
-    def has_interval(self) -> bool:
-        return self.low is not None and self.high is not None
-
-
 def energy_ratio(
     own: Sequence[float],
     base: Sequence[float],
@@ -303,10 +390,6 @@ def _rollups(values: Sequence[float]) -> Rollups:
     return Rollups.of([len(values)], [mean], [m2], [math.nan])
 
 
-RATES: Final = frozenset({"data rate", "floating-point rate", "rate"})
-PER_SECOND: Final = "/s"
-
-
 def cost_unit(metric: str, unit: str, better: str) -> str:
     """Return the unit of the cost of a case; empty if it counts no work.
 
@@ -329,92 +412,6 @@ def work_cost(value: float, unit: str, better: str, mean_w: float) -> float | No
         return mean_w * convert(value, unit, "s")
     rate = value if unit.endswith(PER_SECOND) else convert(value, unit, "1/s")
     return mean_w / rate
-
-
-LONGER: Final = template(
-    "The meter ran {off:.3g} s ({share:.2g} %) longer than the work: {energy:.5g} J "
-    "at its mean power, not {printed:.5g} J."
-)
-SHORTER: Final = template(
-    "The meter ran {off:.3g} s ({share:.2g} %) shorter than the work: {energy:.5g} J "
-    "at its mean power, not {printed:.5g} J."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeterTotal:
-    """A meter's energy and time, and the time of the work it was to measure.
-
-    A meter that is started and stopped by hand runs longer than the work, and its total
-    grows with the wait: two cases whose meters waited differently cannot be compared by
-    their totals.
-
-    ``work_s`` is None if nobody wrote it down; ``operations`` too.
-    """
-
-    label: str
-    meter_j: float
-    meter_s: float
-    work_s: float | None = None
-    operations: float | None = None
-
-    def __post_init__(self) -> None:
-        known = (self.meter_j, self.meter_s, self.work_s, self.operations)
-        if not all(each is None or 0 < each < math.inf for each in known):
-            raise ValueError(f"{self.label}: energy and times must be above 0")
-
-    @property
-    def mean_w(self) -> float:
-        """Mean power over the meter's time."""
-        return self.meter_j / self.meter_s
-
-    @property
-    def overrun_s(self) -> float | None:
-        """How much longer the meter ran than the work; negative if it ran shorter."""
-        return None if self.work_s is None else self.meter_s - self.work_s
-
-
-@dataclass(frozen=True, slots=True)
-class EnergyRow:
-    """One case of a table: the printed total and the energy of the work.
-
-    ``energy_j`` is the meter's mean power x the work's time. Where the meter ran on
-    while the machine idled, this is too little and the printed total too much: the
-    truth lies between the two. ``printed_ratio`` and ``energy_ratio`` are set against
-    the table's reference.
-    """
-
-    total: MeterTotal
-    energy_j: float | None
-    less_wait_j: float | None
-    per_work: PerWork | None
-    printed_ratio: float
-    energy_ratio: float | None
-
-    @property
-    def is_reversed(self) -> bool:
-        """Above the reference by the printed total, below it by the work, or so."""
-        if self.energy_ratio is None:
-            return False
-        return (self.printed_ratio - 1) * (self.energy_ratio - 1) < 0
-
-    @property
-    def sentence(self) -> Sentence:
-        total = self.total
-        if total.work_s is None or self.energy_j is None:
-            return Sentence(
-                "The meter ran {ran:.6g} s, but how long the work took is not stated: "
-                "its energy is not known.",
-                ran=total.meter_s,
-            )
-        overrun_s = total.meter_s - total.work_s
-        return Sentence(
-            LONGER if overrun_s >= 0 else SHORTER,
-            off=abs(overrun_s),
-            share=100 * abs(overrun_s) / total.work_s,
-            energy=self.energy_j,
-            printed=total.meter_j,
-        )
 
 
 def energy_table(

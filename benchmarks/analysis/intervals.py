@@ -36,65 +36,13 @@ PIECES: Final = ((0.0, 1 / 3), (1 / 3, 1.0))
 DEGREE: Final = 16
 MOST_TABLED: Final = 1000
 
-
-def t_quantiles(df: Floats, probability: float) -> Floats:
-    """Return the t quantile for each number of degrees of freedom, which are >= 1.
-
-    As ``scipy.special.stdtrit`` to within 1e-12, twenty times faster: a quantile is a
-    smooth function of 1/df and is interpolated by Chebyshev polynomials. NaN stays NaN.
-    """
-    inverse = 1 / df
-    quantiles = np.full_like(inverse, np.nan)
-    for low, high in PIECES:
-        inside = (inverse >= low) & (inverse <= high)
-        if not inside.any():
-            continue
-        place = (2 * inverse[inside] - low - high) / (high - low)
-        quantiles[inside] = chebyshev.chebval(place, _polynomial(probability, low))
-    return quantiles
-
-
-def t_of_runs(n: NDArray[np.int64], probability: float) -> Floats:
-    """Return the t quantile of each number of runs, n - 1 degrees; NaN below two."""
-    if n.size and n.max() <= MOST_TABLED:
-        # Numbers of runs are small and whole: looking up is faster than computing.
-        return _table(probability)[n]
-    return t_quantiles(np.where(n > 1, n - 1.0, np.nan), probability)
-
-
-def normal_quantile(probability: float) -> float:
-    """Return the quantile for a variance that is known: infinitely many degrees."""
-    return float(stdtrit(np.inf, probability))
-
-
-def tail(statistic: Floats, df: Floats) -> Floats:
-    """Return the one-sided probability of each t: at least so far above 0."""
-    return np.asarray(stdtr(df, -statistic), dtype=float)
-
-
-@lru_cache(maxsize=64)
-def _table(probability: float) -> Floats:
-    """Return the t quantile of 0, 1, 2 ... MOST_TABLED runs."""
-    runs = np.arange(MOST_TABLED + 1.0)
-    return t_quantiles(np.where(runs > 1, runs - 1, np.nan), probability)
-
-
-@lru_cache(maxsize=64)
-def _polynomial(probability: float, low: float) -> Floats:
-    """Return the Chebyshev coefficients of the quantile over one piece of 1/df."""
-    # A piece is known by its lower end, which with the probability is the cache's key.
-    high = dict(PIECES)[low]
-    places = chebyshev.chebpts1(DEGREE + 1)
-    inverse = (places * (high - low) + low + high) / 2
-    quantiles = stdtrit(1 / inverse, probability)
-    return np.asarray(chebyshev.chebfit(places, quantiles, DEGREE), dtype=float)
-
-
 WELCH_RUNS: Final = 5  # from here on both sides may share one t quantile
 NOISY_G: Final = 0.2  # from here on a baseline is too noisy
 LEAST_G: Final = 1e-31  # below it readings differ by less than a float can be off
 # What is divided by 0 or overflows becomes inf or NaN, and those have no interval.
 NO_WARNINGS: Final = np.errstate(all="ignore")
+
+LEAST_RUNS: Final = 10
 
 
 class Method(IntEnum):
@@ -189,6 +137,68 @@ class Intervals:
         return np.asarray(np.sinh(self.log_half_width), dtype=float)
 
 
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """A mean and the ends of its 95 % interval, in the unit of the readings."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def t_quantiles(df: Floats, probability: float) -> Floats:
+    """Return the t quantile for each number of degrees of freedom, which are >= 1.
+
+    As ``scipy.special.stdtrit`` to within 1e-12, twenty times faster: a quantile is a
+    smooth function of 1/df and is interpolated by Chebyshev polynomials. NaN stays NaN.
+    """
+    inverse = 1 / df
+    quantiles = np.full_like(inverse, np.nan)
+    for low, high in PIECES:
+        inside = (inverse >= low) & (inverse <= high)
+        if not inside.any():
+            continue
+        place = (2 * inverse[inside] - low - high) / (high - low)
+        quantiles[inside] = chebyshev.chebval(place, _polynomial(probability, low))
+    return quantiles
+
+
+def t_of_runs(n: NDArray[np.int64], probability: float) -> Floats:
+    """Return the t quantile of each number of runs, n - 1 degrees; NaN below two."""
+    if n.size and n.max() <= MOST_TABLED:
+        # Numbers of runs are small and whole: looking up is faster than computing.
+        return _table(probability)[n]
+    return t_quantiles(np.where(n > 1, n - 1.0, np.nan), probability)
+
+
+def normal_quantile(probability: float) -> float:
+    """Return the quantile for a variance that is known: infinitely many degrees."""
+    return float(stdtrit(np.inf, probability))
+
+
+def tail(statistic: Floats, df: Floats) -> Floats:
+    """Return the one-sided probability of each t: at least so far above 0."""
+    return np.asarray(stdtr(df, -statistic), dtype=float)
+
+
+@lru_cache(maxsize=64)
+def _table(probability: float) -> Floats:
+    """Return the t quantile of 0, 1, 2 ... MOST_TABLED runs."""
+    runs = np.arange(MOST_TABLED + 1.0)
+    return t_quantiles(np.where(runs > 1, runs - 1, np.nan), probability)
+
+
+@lru_cache(maxsize=64)
+def _polynomial(probability: float, low: float) -> Floats:
+    """Return the Chebyshev coefficients of the quantile over one piece of 1/df."""
+    # A piece is known by its lower end, which with the probability is the cache's key.
+    high = dict(PIECES)[low]
+    places = chebyshev.chebpts1(DEGREE + 1)
+    inverse = (places * (high - low) + low + high) / 2
+    quantiles = stdtrit(1 / inverse, probability)
+    return np.asarray(chebyshev.chebfit(places, quantiles, DEGREE), dtype=float)
+
+
 @NO_WARNINGS
 def log_ratio_intervals(
     cell: Rollups,
@@ -255,15 +265,6 @@ def mean_intervals(cells: Rollups, confidence: float = 0.95) -> tuple[Floats, Fl
     return cells.mean / factor, cells.mean * factor
 
 
-@dataclass(frozen=True, slots=True)
-class MeanInterval:
-    """A mean and the ends of its 95 % interval, in the unit of the readings."""
-
-    mean: float
-    low: float
-    high: float
-
-
 def mean_interval(
     n: int, mean: float, m2: float, resolution: float | None = None
 ) -> MeanInterval | None:
@@ -281,9 +282,6 @@ def mean_interval(
         return None
     half_width = float(stdtrit(n - 1, 0.975)) * math.sqrt(of_mean)
     return MeanInterval(mean, mean - half_width, mean + half_width)
-
-
-LEAST_RUNS: Final = 10
 
 
 def median(run_means: ArrayLike) -> float:

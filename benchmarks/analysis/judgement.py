@@ -46,13 +46,14 @@ WORDS: Final = {
     Verdict.UNDETERMINED: template("The interval reaches over {below:g} or {above:g}."),
 }
 
-
 ALLOWS: Final = template(
     "{n} runs a side allow a verdict; there are {own} and {other}."
 )
 DECIDES: Final = template(
     "About {n} runs a side would decide it; there are {own} and {other}."
 )
+
+OF_ENERGY: Final = {"slower": "less", "faster": "more"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,19 @@ class Judgement:
     def is_assessed(self) -> bool:
         """Whether there is a verdict: neither reasons against one nor a baseline."""
         return self.verdict not in NO_VERDICT
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyPair:
+    """The energies of a cell's runs and of its baseline's, J for the same work.
+
+    ``gates`` are what stands against the cells themselves (``gates.Gate``).
+    """
+
+    own: Sequence[float]
+    base: Sequence[float]
+    meters: tuple[MeterFacts, MeterFacts]
+    gates: int = 0
 
 
 @NO_WARNINGS
@@ -154,22 +168,6 @@ def _advice(judgements: Judgements, row: int) -> str:
         "other": int(judgements.baseline_n[row]),
     }
     return Sentence(ALLOWS if gates & SINGLE_RUN else DECIDES, **facts)
-
-
-OF_ENERGY: Final = {"slower": "less", "faster": "more"}
-
-
-@dataclass(frozen=True, slots=True)
-class EnergyPair:
-    """The energies of a cell's runs and of its baseline's, J for the same work.
-
-    ``gates`` are what stands against the cells themselves (``gates.Gate``).
-    """
-
-    own: Sequence[float]
-    base: Sequence[float]
-    meters: tuple[MeterFacts, MeterFacts]
-    gates: int = 0
 
 
 def energy_judgements(pairs: Sequence[EnergyPair], margin: float) -> list[Judgement]:

@@ -56,6 +56,28 @@ PROGRAMS: Final[Mapping[str, tuple[str, ...]]] = {
     "virtlab-memory": ("all",),
 }
 
+# The options that a plan may give a tool, as the agent's runners know them. They become
+# arguments of programs on other people's machines: each has one narrow form.
+NUMBERS: Final[Mapping[str, range]] = {
+    "seconds": range(1, 86_401),
+    "threads": range(1, 4_097),
+    "file_mib": range(1, 1_048_577),
+    "budget_s": range(1, 86_401),
+    "bits": range(32, 65, 32),
+    "array_mib": range(1, 65_537),
+}
+TEXTS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
+    "folder": (re.compile(r"/[\w./+-]{0,200}", re.ASCII), "/mnt/disk"),
+    "peer": (re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]{0,200}"), "192.168.1.7"),
+    "device": (re.compile(r"/dev/[\w/-]{1,100}", re.ASCII), "/dev/vda"),
+    "sizes": (re.compile(r"[1-9]\d{0,4}(,[1-9]\d{0,4}){0,9}", re.ASCII), "1000,2000"),
+    "blocks_kib": (
+        re.compile(r"[1-9]\d{0,6}(,[1-9]\d{0,6}){0,31}", re.ASCII),
+        "1,32,1024",
+    ),
+}
+KNOWN: Final = (*NUMBERS, *TEXTS)
+
 
 class PlanError(BenchmarksError):
     """A plan that nobody could follow."""
@@ -129,6 +151,9 @@ class Treatment:
     parts: tuple[PartOfStep, ...]
 
 
+Numbered = tuple[int, Treatment]
+
+
 @dataclass(frozen=True)
 class Planned:
     """A treatment in its place; a ``repetition`` of 0 and less warms up.
@@ -139,9 +164,6 @@ class Planned:
     repetition: int
     number: int
     treatment: Treatment
-
-
-Numbered = tuple[int, Treatment]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,29 +318,6 @@ def shared_part(windows_us: Sequence[tuple[int | None, int | None]]) -> float | 
 def fits_budget(needed_s: float | None, left_s: float) -> bool:
     """Whether a step may be begun in what is left of the budget."""
     return left_s > 0 and (needed_s is None or needed_s <= left_s)
-
-
-# The options that a plan may give a tool, as the agent's runners know them. They become
-# arguments of programs on other people's machines: each has one narrow form.
-NUMBERS: Final[Mapping[str, range]] = {
-    "seconds": range(1, 86_401),
-    "threads": range(1, 4_097),
-    "file_mib": range(1, 1_048_577),
-    "budget_s": range(1, 86_401),
-    "bits": range(32, 65, 32),
-    "array_mib": range(1, 65_537),
-}
-TEXTS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
-    "folder": (re.compile(r"/[\w./+-]{0,200}", re.ASCII), "/mnt/disk"),
-    "peer": (re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]{0,200}"), "192.168.1.7"),
-    "device": (re.compile(r"/dev/[\w/-]{1,100}", re.ASCII), "/dev/vda"),
-    "sizes": (re.compile(r"[1-9]\d{0,4}(,[1-9]\d{0,4}){0,9}", re.ASCII), "1000,2000"),
-    "blocks_kib": (
-        re.compile(r"[1-9]\d{0,6}(,[1-9]\d{0,6}){0,31}", re.ASCII),
-        "1,32,1024",
-    ),
-}
-KNOWN: Final = (*NUMBERS, *TEXTS)
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Option]:

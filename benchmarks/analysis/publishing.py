@@ -66,41 +66,6 @@ class Assessment:
     rule_set: int = RULE_SET
 
 
-def assess(
-    cells: Sequence[MeasuredCell],
-    stated: Mapping[str, frozenset[str]],
-    *,
-    verified_by: Sequence[str] = (),
-) -> Assessment:
-    """Judge a study by rule set 1.
-
-    ``stated`` are the names of facts that are stated everywhere, by host, hypervisor,
-    guest and benchmark; ``verified_by`` the other labs that replicated or signed it. A
-    study without cells is a draft.
-    """
-    few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
-    dispersed = tuple(
-        cell
-        for cell in cells
-        if (dispersion := cell.dispersion) is not None
-        # Rule set 1 has no limit for applications.
-        and dispersion > DISPERSION.get(cell.component, math.inf)
-    )
-    missing = undisclosed(stated)
-    is_ready = bool(cells) and not (few or dispersed or missing)
-    level: Level = "draft"
-    if is_ready:
-        level = "verified" if verified_by else "lab"
-    return Assessment(
-        level=level,
-        cells=len(cells),
-        few_runs=few,
-        dispersed=dispersed,
-        undisclosed=missing,
-        verified_by=tuple(verified_by),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Thing:
     """Something that must be stated; any one of its names states it.
@@ -159,6 +124,41 @@ DISCLOSURE: Final[Mapping[str, tuple[Thing, ...]]] = {
         Thing(Sentence("when"), (), ("started_at",)),
     ),
 }
+
+
+def assess(
+    cells: Sequence[MeasuredCell],
+    stated: Mapping[str, frozenset[str]],
+    *,
+    verified_by: Sequence[str] = (),
+) -> Assessment:
+    """Judge a study by rule set 1.
+
+    ``stated`` are the names of facts that are stated everywhere, by host, hypervisor,
+    guest and benchmark; ``verified_by`` the other labs that replicated or signed it. A
+    study without cells is a draft.
+    """
+    few = tuple(cell for cell in cells if cell.n < ENOUGH_RUNS)
+    dispersed = tuple(
+        cell
+        for cell in cells
+        if (dispersion := cell.dispersion) is not None
+        # Rule set 1 has no limit for applications.
+        and dispersion > DISPERSION.get(cell.component, math.inf)
+    )
+    missing = undisclosed(stated)
+    is_ready = bool(cells) and not (few or dispersed or missing)
+    level: Level = "draft"
+    if is_ready:
+        level = "verified" if verified_by else "lab"
+    return Assessment(
+        level=level,
+        cells=len(cells),
+        few_runs=few,
+        dispersed=dispersed,
+        undisclosed=missing,
+        verified_by=tuple(verified_by),
+    )
 
 
 def undisclosed(

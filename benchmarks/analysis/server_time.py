@@ -22,41 +22,6 @@ Span = tuple[float, float]
 # Less than this part of the shorter one is no running together.
 LEAST_OVERLAP: Final = 0.01
 
-
-def clusters(spans: Sequence[Span]) -> list[list[int]]:
-    """Return the places of spans that overlap, directly or through others, together.
-
-    >>> clusters([(0, 10), (20, 30), (9, 12)])
-    [[0, 2], [1]]
-    """
-    closed: list[list[int]] = []
-    active: list[list[int]] = []
-    for place in sorted(range(len(spans)), key=lambda place: spans[place]):
-        begin = spans[place][0]
-        joined, apart = [place], []
-        for cluster in active:
-            # Spans come by their beginning: nothing later can meet this cluster.
-            if max(spans[i][1] for i in cluster) <= begin:
-                closed.append(cluster)
-            elif any(_meet(spans[place], spans[i]) for i in cluster):
-                joined += cluster
-            else:
-                apart.append(cluster)
-        active = [*apart, sorted(joined)]
-    return sorted([*closed, *active])
-
-
-def hull(spans: Sequence[Span]) -> Span:
-    """Return the stretch from the first beginning to the last end."""
-    return (min(start for start, _ in spans), max(end for _, end in spans))
-
-
-def _meet(one: Span, other: Span) -> bool:
-    shared = min(one[1], other[1]) - max(one[0], other[0])
-    shorter = min(one[1] - one[0], other[1] - other[0])
-    return shared > LEAST_OVERLAP * shorter
-
-
 Axis = Literal["monotonic", "wall"]
 _MICROSECONDS: Final = 1e6
 FIELDS: Final = (
@@ -81,17 +46,6 @@ class Stamp:
 
     def local_us(self, axis: Axis) -> int:
         return self.local_wall_us if axis == "wall" else self.local_monotonic_us
-
-
-def stamp_of(fields: Any) -> Stamp | None:
-    """Return a stamp as agents send it, or None if it is none."""
-    if not isinstance(fields, dict) or not isinstance(fields.get("clock"), str):
-        return None
-    numbers = [fields.get(name) for name in FIELDS]
-    # The difference of two such numbers still fits into 64 bits.
-    if not all(isinstance(each, int) and abs(each) < 1 << 62 for each in numbers):
-        return None
-    return Stamp(fields["clock"], *(int(each or 0) for each in numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +100,6 @@ class ServerTime:
         return server_s + since_us / _MICROSECONDS
 
 
-def way_of(axis: Axis, pieces: Iterable[Iterable[Any]]) -> ServerTime | None:
-    """Return how a log's moments become the server's, from its pieces' stamps."""
-    stamps = (stamp_of(fields) for piece in pieces for fields in piece)
-    return ServerTime.of(axis, (stamp for stamp in stamps if stamp))
-
-
-def moment(seconds: float) -> datetime:
-    """Return seconds since 1970 as a moment."""
-    return datetime.fromtimestamp(float(seconds), UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class Window:
     """When a run ran: by stamps of a time server, or as its uploader stated."""
@@ -173,6 +116,62 @@ class Window:
         """Return the window on a log's axis."""
         begin_s = way.start_of(self.stamp) if self.stamp else self.begin_s
         return (begin_s, begin_s + self.duration_s)
+
+
+def clusters(spans: Sequence[Span]) -> list[list[int]]:
+    """Return the places of spans that overlap, directly or through others, together.
+
+    >>> clusters([(0, 10), (20, 30), (9, 12)])
+    [[0, 2], [1]]
+    """
+    closed: list[list[int]] = []
+    active: list[list[int]] = []
+    for place in sorted(range(len(spans)), key=lambda place: spans[place]):
+        begin = spans[place][0]
+        joined, apart = [place], []
+        for cluster in active:
+            # Spans come by their beginning: nothing later can meet this cluster.
+            if max(spans[i][1] for i in cluster) <= begin:
+                closed.append(cluster)
+            elif any(_meet(spans[place], spans[i]) for i in cluster):
+                joined += cluster
+            else:
+                apart.append(cluster)
+        active = [*apart, sorted(joined)]
+    return sorted([*closed, *active])
+
+
+def hull(spans: Sequence[Span]) -> Span:
+    """Return the stretch from the first beginning to the last end."""
+    return (min(start for start, _ in spans), max(end for _, end in spans))
+
+
+def _meet(one: Span, other: Span) -> bool:
+    shared = min(one[1], other[1]) - max(one[0], other[0])
+    shorter = min(one[1] - one[0], other[1] - other[0])
+    return shared > LEAST_OVERLAP * shorter
+
+
+def stamp_of(fields: Any) -> Stamp | None:
+    """Return a stamp as agents send it, or None if it is none."""
+    if not isinstance(fields, dict) or not isinstance(fields.get("clock"), str):
+        return None
+    numbers = [fields.get(name) for name in FIELDS]
+    # The difference of two such numbers still fits into 64 bits.
+    if not all(isinstance(each, int) and abs(each) < 1 << 62 for each in numbers):
+        return None
+    return Stamp(fields["clock"], *(int(each or 0) for each in numbers))
+
+
+def way_of(axis: Axis, pieces: Iterable[Iterable[Any]]) -> ServerTime | None:
+    """Return how a log's moments become the server's, from its pieces' stamps."""
+    stamps = (stamp_of(fields) for piece in pieces for fields in piece)
+    return ServerTime.of(axis, (stamp for stamp in stamps if stamp))
+
+
+def moment(seconds: float) -> datetime:
+    """Return seconds since 1970 as a moment."""
+    return datetime.fromtimestamp(float(seconds), UTC)
 
 
 def external_window(facts: Mapping[str, Any]) -> Window | None:

@@ -44,6 +44,20 @@ OUTLIER_Z: Final = 3.5
 # No reading is larger in any unit; twice such a number is still a number.
 LARGEST: Final = 1e300
 
+PERIODS: Final = (2, 3, 4, 5)
+LAGS: Final = (1, 2, 3, 4, 5)
+ORDER_RUNS: Final = 8
+FALSE_ALARM: Final = 0.01
+PERMUTATIONS: Final = 999
+# A first glance settles most cells: ten of 99 permutations as extreme is no finding.
+GLANCE, ENOUGH = 99, 10
+# From here on the scores are normal enough to do without permutations.
+NORMAL_RUNS: Final = 500
+DEGREES: Final = np.array([*(k - 1.0 for k in PERIODS), *(1.0 for _ in LAGS)])
+# What a look leaves unexplained counts as at least this: rounding leaves no less.
+CLEAR: Final = 1e-12
+SPREAD: Final = 2 / (9 * DEGREES)
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:
@@ -133,6 +147,20 @@ class Shape:
                 counted("outlier: run {runs}", "outliers: runs {runs}", n=n, runs=runs)
             )
         return joined(parts, ", ")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOrder:
+    """What the order of the runs shows.
+
+    ``p`` is the chance of so strong a pattern, of any of the nine kinds, in values
+    without order. ``period`` and ``lag`` are the strongest that are beyond chance.
+    """
+
+    p: float
+    period: int | None = None
+    lag: int | None = None
+    autocorrelation: float | None = None
 
 
 def shape_of(run_means: Sequence[float], *, resolution: float | None = None) -> Shape:
@@ -277,35 +305,6 @@ def _order_words(shape: Shape) -> list[Sentence]:
             r=r,
         )
     ]
-
-
-PERIODS: Final = (2, 3, 4, 5)
-LAGS: Final = (1, 2, 3, 4, 5)
-ORDER_RUNS: Final = 8
-FALSE_ALARM: Final = 0.01
-PERMUTATIONS: Final = 999
-# A first glance settles most cells: ten of 99 permutations as extreme is no finding.
-GLANCE, ENOUGH = 99, 10
-# From here on the scores are normal enough to do without permutations.
-NORMAL_RUNS: Final = 500
-DEGREES: Final = np.array([*(k - 1.0 for k in PERIODS), *(1.0 for _ in LAGS)])
-# What a look leaves unexplained counts as at least this: rounding leaves no less.
-CLEAR: Final = 1e-12
-SPREAD: Final = 2 / (9 * DEGREES)
-
-
-@dataclass(frozen=True, slots=True)
-class RunOrder:
-    """What the order of the runs shows.
-
-    ``p`` is the chance of so strong a pattern, of any of the nine kinds, in values
-    without order. ``period`` and ``lag`` are the strongest that are beyond chance.
-    """
-
-    p: float
-    period: int | None = None
-    lag: int | None = None
-    autocorrelation: float | None = None
 
 
 def order_of(values: Floats) -> RunOrder | None:

@@ -47,6 +47,12 @@ from benchmarks.sentences import Sentence, counted
 MARGIN: Final = 0.02
 CONFIDENCE: Final = 0.95
 
+EVIDENCE_LEVEL_RUNS: Final = (2, 3, 5, 10)
+
+MOST_RUNS: Final = 200  # more than this nobody runs: say so instead
+
+RATE: Final = 0.05
+
 
 class Verdict(IntEnum):
     """What is said of a cell; also where its interval lies, whatever is said."""
@@ -68,9 +74,6 @@ class EvidenceLevel(IntEnum):
     INDICATIVE = 2  # 3-4 runs: "indicative", not ranked
     VERDICT = 3  # 5-9 runs
     RANKING = 4  # 10 runs: ranked, followed over time
-
-
-EVIDENCE_LEVEL_RUNS: Final = (2, 3, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,18 @@ class Judgements:
         # Where a verdict is allowed the interval is Welch's: only that has a df.
         p[allowed] = 2 * tail(statistic[allowed], self.intervals.df[allowed])
         return p
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Which of many p values count, in the shape they came in.
+
+    ``adjusted`` is the smallest rate at which each would; NaN where nothing was tested.
+    """
+
+    adjusted: Floats
+    counts: NDArray[np.bool_]
+    tested: int
 
 
 @NO_WARNINGS
@@ -238,9 +253,6 @@ def _wanted_runs(
     return wanted
 
 
-MOST_RUNS: Final = 200  # more than this nobody runs: say so instead
-
-
 def runs_for_width(
     cell: Rollups,
     baseline: Rollups,
@@ -332,21 +344,6 @@ def width_sentence(
         n=wanted - runs,
         percent=percent,
     )
-
-
-RATE: Final = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """Which of many p values count, in the shape they came in.
-
-    ``adjusted`` is the smallest rate at which each would; NaN where nothing was tested.
-    """
-
-    adjusted: Floats
-    counts: NDArray[np.bool_]
-    tested: int
 
 
 def benjamini_hochberg(p_values: ArrayLike, rate: float = RATE) -> Correction:

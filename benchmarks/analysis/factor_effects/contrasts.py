@@ -59,6 +59,16 @@ class Contrast:
         return tuple(term for term in self.terms if len(term) == order)
 
 
+@dataclass(frozen=True, slots=True)
+class Lenth:
+    """Pseudo standard error and margins, in the unit of the contrasts."""
+
+    contrasts: int
+    pse: float
+    me: float
+    sme: float
+
+
 def regular_contrasts(
     factors: Sequence[Factor], systems: Sequence[Levels]
 ) -> tuple[Contrast, ...]:
@@ -90,16 +100,6 @@ def regular_contrasts(
         return ()
     is_orthogonal = np.allclose(matrix @ matrix.T, len(systems) * np.eye(len(systems)))
     return tuple(contrasts) if is_orthogonal else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Lenth:
-    """Pseudo standard error and margins, in the unit of the contrasts."""
-
-    contrasts: int
-    pse: float
-    me: float
-    sme: float
 
 
 def lenth(contrasts: Floats) -> Lenth | None:

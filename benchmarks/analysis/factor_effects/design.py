@@ -75,6 +75,37 @@ class Combination:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One cell: its runs, and the squared deviations of their logarithms."""
+
+    n: int = 1
+    log_m2: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The response of one system: the logarithm of its efficiency or of its value.
+
+    ``levels`` are its parameters; empty: not stated. ``baseline`` names the native cell
+    that the response leans on; None for a plain value.
+    """
+
+    levels: Levels
+    log_response: float
+    runs: Side = Side()
+    baseline: Hashable = None
+    baseline_runs: Side = Side()
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """The variance of one run's logarithm, and the degrees of freedom behind it."""
+
+    variance: float
+    df: float
+
+
 def factors_of(systems: Sequence[Levels]) -> tuple[Factor, ...]:
     """Find the parameters in which the systems differ, in the order they are stated.
 
@@ -147,37 +178,6 @@ def joint(factors: Sequence[Factor], systems: Sequence[Levels]) -> Factor:
     names = tuple(name for factor in factors for name in factor.names)
     exist = [each.levels for each in combinations(factors, systems) if all(each.levels)]
     return Factor(names, tuple(map(JOINT.join, exist)))
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One cell: its runs, and the squared deviations of their logarithms."""
-
-    n: int = 1
-    log_m2: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """The response of one system: the logarithm of its efficiency or of its value.
-
-    ``levels`` are its parameters; empty: not stated. ``baseline`` names the native cell
-    that the response leans on; None for a plain value.
-    """
-
-    levels: Levels
-    log_response: float
-    runs: Side = Side()
-    baseline: Hashable = None
-    baseline_runs: Side = Side()
-
-
-@dataclass(frozen=True, slots=True)
-class Scatter:
-    """The variance of one run's logarithm, and the degrees of freedom behind it."""
-
-    variance: float
-    df: float
 
 
 def log_m2(m2: float, mean: float) -> float:

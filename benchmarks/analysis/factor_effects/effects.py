@@ -153,6 +153,28 @@ class FactorEffects:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Geometric means over the systems of two factors' levels.
+
+    ``rows`` follow the levels of ``one``, each with a mean for every level of ``other``
+    (None: no such system).
+    """
+
+    one: Factor
+    other: Factor
+    rows: tuple[tuple[float | None, ...], ...]
+
+    @property
+    def factors(self) -> tuple[float | None, ...]:
+        """What the last level of ``one`` does to its reference, per level of other."""
+        first, last = self.rows[0], self.rows[-1]
+        return tuple(
+            high / low if low and high else None
+            for low, high in zip(first, last, strict=True)
+        )
+
+
 def factor_effects(observations: Sequence[Observation]) -> FactorEffects:
     """Analyse one response of a set of systems; the order of systems does not matter.
 
@@ -338,28 +360,6 @@ def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     by_size = [effects[place] for place in ascending(-sizes)]
     # `sorted` is stable: within a strength the order by size stays.
     return tuple(sorted(by_size, key=lambda each: strengths.index(each.strength)))
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """Geometric means over the systems of two factors' levels.
-
-    ``rows`` follow the levels of ``one``, each with a mean for every level of ``other``
-    (None: no such system).
-    """
-
-    one: Factor
-    other: Factor
-    rows: tuple[tuple[float | None, ...], ...]
-
-    @property
-    def factors(self) -> tuple[float | None, ...]:
-        """What the last level of ``one`` does to its reference, per level of other."""
-        first, last = self.rows[0], self.rows[-1]
-        return tuple(
-            high / low if low and high else None
-            for low, high in zip(first, last, strict=True)
-        )
 
 
 def pictures(
