@@ -138,31 +138,6 @@ class UnknownMetricError(UnknownNameError):
         super().__init__(name, known)
 
 
-def closest(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three known names that ``name`` may have meant, in their own spelling."""
-    spellings = {name.casefold(): name for name in known}
-    # Cut short, for difflib takes quadratic time and the name is a stranger's.
-    close = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
-    return [spellings[name] for name in close]
-
-
-def did_you_mean(names: Sequence[str]) -> str:
-    """Ask whether one of these names was meant; nothing if there is none."""
-    return Sentence("Did you mean {names}?", names=either(names)) if names else ""
-
-
-def shorten(text: str, limit: int = 60) -> str:
-    """A text that may have come from a stranger, fit to be quoted in a sentence."""
-    # One character more than is shown tells whether the text goes on.
-    shown = "".join(
-        character
-        if character.isprintable()
-        else character.encode("unicode_escape").decode()
-        for character in text[: limit + 1]
-    )
-    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
-
-
 class DecisionError(BenchmarksError):
     """A decision about a flag that others could not follow."""
 
@@ -312,3 +287,28 @@ class TooManyAttemptsError(BenchmarksError):
                 wait=-(-wait_s // 60),
             )
         )
+
+
+def closest(name: str, known: Iterable[str]) -> list[str]:
+    """Up to three known names that ``name`` may have meant, in their own spelling."""
+    spellings = {name.casefold(): name for name in known}
+    # Cut short, for difflib takes quadratic time and the name is a stranger's.
+    close = get_close_matches(name.casefold()[:100], spellings, n=3, cutoff=0.6)
+    return [spellings[name] for name in close]
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """Ask whether one of these names was meant; nothing if there is none."""
+    return Sentence("Did you mean {names}?", names=either(names)) if names else ""
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """A text that may have come from a stranger, fit to be quoted in a sentence."""
+    # One character more than is shown tells whether the text goes on.
+    shown = "".join(
+        character
+        if character.isprintable()
+        else character.encode("unicode_escape").decode()
+        for character in text[: limit + 1]
+    )
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"

@@ -45,19 +45,6 @@ VIRTUALIZATIONS: Final = {
     **dict.fromkeys(("container", "containers", "os-level"), "container"),
 }
 
-
-def canonical_hypervisor(name: str) -> str:
-    """The product's name as its makers write it; an unknown product stays as given."""
-    tidy = collapse(clean_text(name, what=Sentence("hypervisor")))
-    return HYPERVISORS.get(tidy.casefold(), tidy)
-
-
-def canonical_virtualization(name: str) -> str:
-    """``full``, ``paravirtual``, ``dom0``, ``container``; an unknown type stays."""
-    tidy = collapse(clean_text(name, what=Sentence("virtualization"))).casefold()
-    return VIRTUALIZATIONS.get(tidy, tidy)
-
-
 SPEEDS: Final = re.compile(
     r"(\d+(?:\.\d+)?) ?(gbe|gbit|gb/s|gigabit|mbit|mb/s)|"
     r"(gigabit|fast) ?ethernet|\bgbe\b",
@@ -75,6 +62,18 @@ BUSES: Final[tuple[tuple[str, float], ...]] = (
 )
 """What a bus carries in bytes per second after its coding; a bus whose generation is
 not stated has the fastest one's rate, for a limit must not be too low."""
+
+
+def canonical_hypervisor(name: str) -> str:
+    """The product's name as its makers write it; an unknown product stays as given."""
+    tidy = collapse(clean_text(name, what=Sentence("hypervisor")))
+    return HYPERVISORS.get(tidy.casefold(), tidy)
+
+
+def canonical_virtualization(name: str) -> str:
+    """``full``, ``paravirtual``, ``dom0``, ``container``; an unknown type stays."""
+    tidy = collapse(clean_text(name, what=Sentence("virtualization"))).casefold()
+    return VIRTUALIZATIONS.get(tidy, tidy)
 
 
 def cores(facts: Mapping[str, object]) -> int | None:

@@ -21,6 +21,7 @@ from benchmarks.sentences import Sentence, joined
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _MICRO = Fraction(1, 10**6)
+_QUANTITY = re.compile(r"([+-]?[\d.]+(?:E[+-]?\d+)?)(?: (\S+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,14 @@ class Unit:
     symbol: str
     dimension: str
     factor: Fraction
+
+
+@dataclass(frozen=True, order=True)
+class Quantity:
+    """A number of a base unit (empty: a plain number)."""
+
+    amount: float
+    unit: str = ""
 
 
 def _amounts_of_data() -> Iterator[tuple[str, Fraction]]:
@@ -218,17 +227,6 @@ def whole_size(size: int, prefixes: str = "GMK") -> str:
 def _described(unit: Unit) -> str:
     name = f'"{unit.symbol}"' if unit.symbol else Sentence("no unit")
     return Sentence("{name} ({dimension})", name=name, dimension=unit.dimension)
-
-
-_QUANTITY = re.compile(r"([+-]?[\d.]+(?:E[+-]?\d+)?)(?: (\S+))?", re.ASCII)
-
-
-@dataclass(frozen=True, order=True)
-class Quantity:
-    """A number of a base unit (empty: a plain number)."""
-
-    amount: float
-    unit: str = ""
 
 
 def quantity_of(canonical: str) -> Quantity | None:
