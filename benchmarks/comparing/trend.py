@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Exists, F, OuterRef, Q
 
-from benchmarks.analysis.intervals import Rollups, mean_intervals
+from benchmarks.analysis.intervals import Rollups, log_ratio_intervals, mean_intervals
 from benchmarks.analysis.shape import MIN_RUNS, shape_of
 from benchmarks.analysis.trend import ChangePoint, change_points
 from benchmarks.comparing.row import (
@@ -115,6 +115,20 @@ class TrendSeries:
         for run in self.runs:
             by_version[run.version].append(run)
         return _points([by_version[name] for name in sorted(by_version, key=natural)])
+
+    def ratio_of(self, version: str, *, to: str) -> tuple[float, float, float]:
+        """Return the ratio of two versions' means, and the ends of its interval.
+
+        As if higher were better: whichever is, a version is so many times the other.
+        """
+        sides = []
+        for name in (version, to):
+            means = np.array([run.mean for run in self.runs if run.version == name])
+            m2 = means.var() * len(means)
+            sides.append(Rollups.of([len(means)], [means.mean()], [m2], [np.nan]))
+        one, other = sides
+        interval = log_ratio_intervals(one, other, [True])
+        return float(interval.ratio[0]), float(interval.low[0]), float(interval.high[0])
 
 
 @dataclass(frozen=True)

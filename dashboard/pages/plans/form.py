@@ -28,7 +28,7 @@ class PlanForm(forms.Form):
         label=gettext_lazy("Warm-up rounds"), min_value=0, max_value=10
     )
     order = forms.ChoiceField(
-        label=gettext_lazy("Order"), choices=[(each, each) for each in ORDERS]
+        label=gettext_lazy("Order"), choices=[(order, order) for order in ORDERS]
     )
     budget_min = forms.IntegerField(
         label=gettext_lazy("Budget, minutes"), min_value=1, max_value=500_000
@@ -60,7 +60,7 @@ FIRST: Mapping[str, Any] = {
 }
 OPTIONS = (*NUMBERS, *TEXTS)
 CHOICES = {
-    "orders": [(each, ORDER_WORDS[each]) for each in ORDERS],
+    "orders": [(order, ORDER_WORDS[order]) for order in ORDERS],
     "tools": tuple(PROGRAMS),
     "options": OPTIONS,
 }
@@ -68,20 +68,30 @@ CHOICES = {
 
 def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
     """Return a plan as a service takes it, or raise what is missing."""
-    said = cleaned(PlanForm(chosen))
-    budget_s = said.pop("budget_min") * 60
-    design = {name: said.pop(name) for name in ("repetitions", "warm_up", "order")}
-    design["systems"] = _systems(study, chosen)
-    works = _works(chosen)
-    design["tools"] = list(works.values())
+    stated = cleaned(PlanForm(chosen))
+    budget_s = stated.pop("budget_min") * 60
+    design = {name: stated.pop(name) for name in ("repetitions", "warm_up", "order")}
+
+    known = {str(system.pk): system.pk for system in systems_of(study)}
+    systems = [known[pk] for pk in chosen.getlist("system") if pk in known]
+    if not systems:
+        raise NotChosenError(_("Choose at least one system."), "system")
+    design["systems"] = [
+        {"system": pk, "slots": _number(chosen.get(f"slots-{pk}"), 1)} for pk in systems
+    ]
+
+    options = _options(chosen)
+    wanted = dict.fromkeys(chosen.getlist("tool"))
+    works = [{"tool": it, "options": options} for it in wanted if it in PROGRAMS]
+    design["tools"] = works
     design["scenarios"] = _scenarios(chosen, works)
-    return {"design": design, "budget_s": budget_s, **said}
+    return {"design": design, "budget_s": budget_s, **stated}
 
 
 def systems_of(study: Study) -> list[System]:
     """Return the systems that may take part: those of the study's lab."""
     systems = System.objects.filter(lab=study.lab_id).select_related("host")
-    return sorted(systems, key=lambda each: (each.host.slug, each.label.casefold()))
+    return sorted(systems, key=lambda it: (it.host.slug, it.label.casefold()))
 
 
 @dataclass(frozen=True)
@@ -94,39 +104,21 @@ class SystemChoice:
 
 
 def system_choices(
-    study: Study, ticked: Collection[str], said: Mapping[str, Any]
+    study: Study, ticked: Collection[str], filled: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the systems of the form: first those that the study has measured."""
     runs = study.runs.order_by().values_list("system", flat=True)
-    measured = set(runs.distinct())
-    choices = [
-        SystemChoice(each, str(each.pk) in ticked, said.get(f"slots-{each.pk}", 1))
-        for each in systems_of(study)
-    ]
-    others = [each for each in choices if each.system.pk not in measured]
+    pks = set(runs.distinct())
+    measured: list[SystemChoice] = []
+    others: list[SystemChoice] = []
+    for system in systems_of(study):
+        slots = filled.get(f"slots-{system.pk}", 1)
+        choice = SystemChoice(system, str(system.pk) in ticked, slots)
+        (measured if system.pk in pks else others).append(choice)
     return {
-        "measured": [each for each in choices if each.system.pk in measured],
+        "measured": measured,
         "others": others,
-        "are_others_chosen": any(each.is_ticked for each in others),
-    }
-
-
-def _systems(study: Study, chosen: QueryDict) -> list[dict[str, int]]:
-    known = {str(system.pk): system.pk for system in systems_of(study)}
-    wanted = [known[each] for each in chosen.getlist("system") if each in known]
-    if not wanted:
-        raise NotChosenError(_("Choose at least one system."), "system")
-    return [
-        {"system": pk, "slots": _number(chosen.get(f"slots-{pk}"), 1)} for pk in wanted
-    ]
-
-
-def _works(chosen: QueryDict) -> dict[str, dict[str, Any]]:
-    options = _options(chosen)
-    return {
-        tool: {"tool": tool, "options": options}
-        for tool in chosen.getlist("tool")
-        if tool in PROGRAMS
+        "are_others_chosen": any(choice.is_ticked for choice in others),
     }
 
 
@@ -139,23 +131,21 @@ def _options(chosen: QueryDict) -> dict[str, Any]:
     }
 
 
-def _scenarios(
-    chosen: QueryDict, works: Mapping[str, dict[str, Any]]
-) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _scenarios(chosen: QueryDict, works: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    scenarios: list[dict[str, Any]] = []
     if chosen.get("single"):
-        found.append({"kind": "single"})
+        scenarios.append({"kind": "single"})
     if chosen.get("parallel"):
-        found.append({"kind": "parallel", "vms": _number(chosen.get("vms"), 0)})
+        scenarios.append({"kind": "parallel", "vms": _number(chosen.get("vms"), 0)})
     if chosen.get("under_load"):
         vms = _number(chosen.get("load_vms"), 0)
         load = {"tool": chosen.get("load", ""), "options": _options(chosen)}
-        found.append({"kind": "under load", "vms": vms, "load": load})
+        scenarios.append({"kind": "under load", "vms": vms, "load": load})
     if chosen.get("combined"):
-        found.append({"kind": "combined", "tools": list(works.values())})
-    if not found:
+        scenarios.append({"kind": "combined", "tools": works})
+    if not scenarios:
         raise NotChosenError(_("Choose at least one scenario."), "single")
-    return found
+    return scenarios
 
 
 def _number(text: str | None, otherwise: int) -> int:

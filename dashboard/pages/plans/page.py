@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from statistics import median
-from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.utils import timezone
@@ -15,9 +14,17 @@ from benchmarks.models import Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.plans.lists import PlanState, state_of, steps_of
 from dashboard.wording.plans import round_name, share, step_title
 
+STEPS_A_PAGE = 50
+MAPPED_AT_MOST = 1_000
+SHORT_ROUND = 4
+
+# An agent asks every 1.5 s or so (docs/agents.md): ten questions are missing.
+SILENT_S = 15
+
 # Slots that begin farther apart are tried again (docs/method.md).
 LIMIT_MS = 100.0
-WIDTH, LEFT, RIGHT = 100.0, 1.0, 99.0
+LEFT, RIGHT = 1.0, 99.0
+"""The ends of the strip of starts, in percent of its width."""
 
 
 @dataclass(frozen=True)
@@ -37,48 +44,10 @@ class Starts:
     overlaps: int
 
 
-def starts_of(spreads_us: Sequence[int], overlaps: Sequence[float]) -> Starts | None:
-    """Return the strip; None while no co-run is done."""
-    spreads = [each / 1000 for each in spreads_us]
-    if not spreads:
-        return None
-    end = max(LIMIT_MS * 1.25, max(spreads) * 1.05)
-    few = [each for each in overlaps if each < MIN_OVERLAP]
-    return Starts(
-        dots=tuple(_place(each, end) for each in sorted(spreads)),
-        median_at=_place(median(spreads), end),
-        limit_at=_place(LIMIT_MS, end),
-        end=f"{end:.0f}",
-        median=_ms(median(spreads)),
-        most=_ms(max(spreads)),
-        n=len(spreads),
-        beyond=sum(each > LIMIT_MS for each in spreads),
-        least_overlap=share(min(overlaps)) if overlaps else "",
-        few_overlaps=len(few),
-        overlaps=len(overlaps),
-    )
-
-
-def _place(value: float, end: float) -> str:
-    return f"{LEFT + (RIGHT - LEFT) * value / end:.2f}"
-
-
-def _ms(value: float) -> str:
-    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
-
-
-STEPS_A_PAGE = 50
-MAPPED_AT_MOST = 1_000
-# An agent asks every 1.5 s or so (docs/agents.md): ten questions are missing.
-SILENT_S = 15
-SHORT_ROUND = 4
-
-
 @dataclass(frozen=True)
 class Square:
     """One step on the map of a plan."""
 
-    number: int
     status: str
     title: str
 
@@ -132,7 +101,7 @@ class PlanPage:
     @property
     def has_short_rounds(self) -> bool:
         """Whether several rounds fit beside each other."""
-        return max((len(one.squares) for one in self.rounds), default=0) <= SHORT_ROUND
+        return max((len(it.squares) for it in self.rounds), default=0) <= SHORT_ROUND
 
     @property
     def failures(self) -> int:
@@ -159,7 +128,7 @@ def plan_page(plan: Plan, query: Mapping[str, str]) -> PlanPage:
         starts=starts_of(state.spreads_us, state.overlaps),
         chosen=chosen,
         page=shown,
-        steps=_shown(plan, shown.object_list),
+        steps=_shown_steps(plan, shown.object_list),
     )
 
 
@@ -170,40 +139,34 @@ def _slots(state: PlanState, now: datetime) -> tuple[SlotNow, ...]:
         for part in step.parts.all()
         if part.status in PlanPart.AT_WORK
     }
-    return tuple(
-        SlotNow(slot, at_work.get(slot.pk), _is_silent(slot, at_work, now))
-        for slot in state.slots
-    )
-
-
-def _is_silent(slot: PlanSlot, at_work: Mapping[int, Any], now: datetime) -> bool:
-    """Whether a guest that should ask does not; one whose program runs need not."""
-    if slot.seen_at is None or slot.pk in at_work:
-        return False
-    return (now - slot.seen_at).total_seconds() > SILENT_S
+    slots = []
+    for slot in state.slots:
+        part, is_silent = at_work.get(slot.pk), False
+        # A guest whose program runs need not ask; nor one that has not joined.
+        if part is None and slot.seen_at is not None:
+            is_silent = (now - slot.seen_at).total_seconds() > SILENT_S
+        slots.append(SlotNow(slot, part, is_silent))
+    return tuple(slots)
 
 
 def _rounds(plan: Plan) -> tuple[Round, ...]:
     steps = list(plan.steps.order_by("position")[: MAPPED_AT_MOST + 1])
     if len(steps) > MAPPED_AT_MOST:
         return ()
-    return tuple(
-        Round(round_name(repetition), _squares(members))
-        for repetition, members in groupby(steps, key=lambda step: step.repetition)
-    )
+    rounds = []
+    for repetition, members in groupby(steps, key=lambda step: step.repetition):
+        squares = tuple(
+            # The style sheet has a class for each status; a class holds no space.
+            Square(step.status.replace(" ", "-"), step_title(step))
+            for step in members
+        )
+        rounds.append(Round(round_name(repetition), squares))
+    return tuple(rounds)
 
 
-def _squares(steps: Iterable[PlanStep]) -> tuple[Square, ...]:
-    return tuple(
-        # The style sheet has a class for each status, and a class holds no space.
-        Square(step.position + 1, step.status.replace(" ", "-"), step_title(step))
-        for step in steps
-    )
-
-
-def _shown(plan: Plan, steps: Iterable[PlanStep]) -> tuple[ShownStep, ...]:
-    found = [(step, list(step.parts.all())) for step in steps]
-    keys = {key for _, parts in found for part in parts for key in part.keys}
+def _shown_steps(plan: Plan, steps: Iterable[PlanStep]) -> tuple[ShownStep, ...]:
+    parts_of = [(step, list(step.parts.all())) for step in steps]
+    keys = {key for _, parts in parts_of for part in parts for key in part.keys}
     # All runs of one upload have its key: the first stands for them.
     runs = Run.objects.filter(lab=plan.lab_id, key__in=keys, part=1)
     ids = {str(key): pk for key, pk in runs.values_list("key", "pk")}
@@ -213,5 +176,34 @@ def _shown(plan: Plan, steps: Iterable[PlanStep]) -> tuple[ShownStep, ...]:
             parts,
             tuple(ids[key] for part in parts for key in part.keys if key in ids),
         )
-        for step, parts in found
+        for step, parts in parts_of
     )
+
+
+def starts_of(spreads_us: Sequence[int], overlaps: Sequence[float]) -> Starts | None:
+    """Return the strip; None while no co-run is done."""
+    spreads = sorted(microseconds / 1000 for microseconds in spreads_us)
+    if not spreads:
+        return None
+    end = max(LIMIT_MS * 1.25, spreads[-1] * 1.05)
+    return Starts(
+        dots=tuple(_place(spread, end) for spread in spreads),
+        median_at=_place(median(spreads), end),
+        limit_at=_place(LIMIT_MS, end),
+        end=f"{end:.0f}",
+        median=_ms(median(spreads)),
+        most=_ms(spreads[-1]),
+        n=len(spreads),
+        beyond=sum(spread > LIMIT_MS for spread in spreads),
+        least_overlap=share(min(overlaps)) if overlaps else "",
+        few_overlaps=sum(overlap < MIN_OVERLAP for overlap in overlaps),
+        overlaps=len(overlaps),
+    )
+
+
+def _place(value: float, end: float) -> str:
+    return f"{LEFT + (RIGHT - LEFT) * value / end:.2f}"
+
+
+def _ms(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"

@@ -1,7 +1,5 @@
 """The plans of a study: their list, one with its live state, and a new one."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,7 +13,7 @@ from django.views.decorators.http import (
 )
 
 from benchmarks.errors import BenchmarksError, NotFoundError
-from benchmarks.models import Plan, Study
+from benchmarks.models import Plan
 from benchmarks.plans.lists import find_plan, step_counts, visible_plans
 from benchmarks.plans.planning import create_plan, stop_plan
 from dashboard import wording
@@ -75,11 +73,26 @@ def make_plan(request: HttpRequest, lab: str, slug: str) -> HttpResponse:
     problem = wrong = ""
     if request.method == "POST":
         try:
-            plan = _made(request, study)
+            fields = asked_plan(study, request.POST)
+            who = request.user.get_username()
+            plan = create_plan(study=study, who=who, **fields)
             return redirect("dashboard:plan", plan.pk)
         except BenchmarksError as error:
             problem, wrong = wording.said(error.sentence), error.field
-    context = {**_form_context(request, study, problem), "wrong": wrong}
+    # What was filled in; for the first time there is nothing in a POST.
+    chosen = request.POST
+    filled = chosen.dict() if request.method == "POST" else dict(FIRST)
+    tools, options = CHOICES["tools"], CHOICES["options"]
+    context = {
+        "study": study,
+        "problem": problem,
+        "wrong": wrong,
+        "filled": filled,
+        "choices": CHOICES,
+        "tools": [(name, name in chosen.getlist("tool")) for name in tools],
+        "options": [(name, filled.get(f"option-{name}", "")) for name in options],
+        **system_choices(study, chosen.getlist("system"), filled),
+    }
     status = 422 if problem else 200
     return render(request, "plans/new.html", context, status=status)
 
@@ -96,32 +109,6 @@ def stop(request: HttpRequest, plan_id: int) -> HttpResponse:
     except BenchmarksError as error:
         messages.error(request, wording.said(error.sentence))
     return redirect("dashboard:plan", plan.pk)
-
-
-def _made(request: HttpRequest, study: Study) -> Plan:
-    fields = asked_plan(study, request.POST)
-    who = request.user.get_username()
-    return create_plan(study=study, who=who, **fields)
-
-
-def _form_context(request: HttpRequest, study: Study, problem: str) -> dict[str, Any]:
-    chosen = request.POST if request.method == "POST" else None
-    said = chosen.dict() if chosen is not None else dict(FIRST)
-    ticked = {name: set(chosen.getlist(name)) if chosen else set() for name in _LISTS}
-    return {
-        "study": study,
-        "problem": problem,
-        "said": said,
-        "choices": CHOICES,
-        "tools": [(name, name in ticked["tool"]) for name in CHOICES["tools"]],
-        "options": [
-            (name, said.get(f"option-{name}", "")) for name in CHOICES["options"]
-        ],
-        **system_choices(study, ticked["system"], said),
-    }
-
-
-_LISTS = ("system", "tool")
 
 
 def _plan_or_404(request: HttpRequest, plan_id: int) -> Plan:

@@ -9,12 +9,10 @@ from itertools import pairwise
 from math import isfinite
 from urllib.parse import urlencode
 
-import numpy as np
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks import tools
-from benchmarks.analysis.intervals import Rollups, log_ratio_intervals
 from benchmarks.analysis.trend import LEAST_RUNS, ChangePoint
 from benchmarks.comparing.row import CIRCUMSTANCES
 from benchmarks.comparing.table import Fact, natural
@@ -336,7 +334,7 @@ def over_versions(trend: Trend) -> Iterator[str]:
                     )
                 yield text % words
                 continue
-            ratio, low, high = _ratio(series, old.version, new.version)
+            ratio, low, high = series.ratio_of(new.version, to=old.version)
             if min(old.n, new.n) < LEAST_RUNS or not isfinite(low):
                 text = _(
                     "%(system)s, %(old)s to %(new)s: no change is claimed. It needs "
@@ -355,21 +353,6 @@ def over_versions(trend: Trend) -> Iterator[str]:
             for name, number in (("ratio", ratio), ("low", low), ("high", high)):
                 words[name] = figures.ratio(number)
             yield text % words
-
-
-def _ratio(series: TrendSeries, old: str, new: str) -> tuple[float, float, float]:
-    sides = [
-        np.array([run.mean for run in series.runs if run.version == version])
-        for version in (new, old)
-    ]
-    after, before = (
-        Rollups.of([len(side)], [side.mean()], [side.var() * len(side)], [np.nan])
-        for side in sides
-    )
-    # As if higher were better: the sentence says how many times the old value the new
-    # one is, whichever is better.
-    interval = log_ratio_intervals(after, before, [True])
-    return float(interval.ratio[0]), float(interval.low[0]), float(interval.high[0])
 
 
 def line_name(series: TrendSeries, trend: Trend) -> str:
