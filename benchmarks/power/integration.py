@@ -5,11 +5,11 @@ sweeper; doing it twice changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -21,6 +21,7 @@ from benchmarks.analysis.server_time import Span, clusters, hull, moment
 from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow, Study
 from benchmarks.power.logs import operations_done, power_of, window_of
 from benchmarks.power.meters import METER_TOOLS
+from benchmarks.sentences import Sentence, joined
 
 QUIET = timedelta(seconds=1)
 # How far around the work its idle power is looked for.
@@ -182,28 +183,6 @@ def _store(run_ids: Iterable[int], energies: Sequence[RunEnergy]) -> None:
     )
 
 
-class Remark(NamedTuple):
-    """A sentence whose numbers stand apart, so that pages can translate it."""
-
-    template: str
-    words: Mapping[str, object]
-
-    def __str__(self) -> str:
-        return self.template % self.words
-
-
-UNSEEN = "Of the %(all)s s of the work the meter measured nothing."
-PARTLY = "%(missing)s s of the %(all)s s (%(share)s %%) were not measured."
-TOO_LITTLE = (
-    "%(missing)s s of the %(all)s s (%(share)s %%) were not measured: too much for an "
-    "energy."
-)
-SHARED = "%(n)s runs overlapped on the machine: this is the energy of all together."
-UNCHECKED = (
-    "When it ran was told by its own clock, which nobody set against the meter's."
-)
-
-
 @dataclass(frozen=True)
 class MeteredWork:
     """The energy of one run's work, or of the work of runs that ran together."""
@@ -221,32 +200,47 @@ class MeteredWork:
         return self.runs[0]
 
     @property
-    def remarks(self) -> tuple[Remark, ...]:
-        """What the reader must know of this figure, in numbers."""
+    def sentence(self) -> str:
+        """What the reader must know of this figure, in numbers; may be empty."""
         energy = self.energy
         missing_s = energy.duration_s - energy.covered_s
-        words = {
+        amounts = {
             "missing": f"{missing_s:.3g}",
             "all": f"{energy.duration_s:.6g}",
             "share": f"{100 * missing_s / energy.duration_s:.2g}",
         }
         remarks = []
         if energy.mean_w is None:
-            remarks.append(Remark(UNSEEN, words))
+            unseen = Sentence(
+                "Of the {all} s of the work the meter measured nothing.", **amounts
+            )
+            remarks.append(unseen)
         elif not energy.is_covered:
-            remarks.append(Remark(TOO_LITTLE, words))
+            too_little = Sentence(
+                "{missing} s of the {all} s ({share} %) were not measured: too much "
+                "for an energy.",
+                **amounts,
+            )
+            remarks.append(too_little)
         elif missing_s > 1e-6 * energy.duration_s:
-            remarks.append(Remark(PARTLY, words))
+            partly = Sentence(
+                "{missing} s of the {all} s ({share} %) were not measured.", **amounts
+            )
+            remarks.append(partly)
         if energy.is_shared:
-            remarks.append(Remark(SHARED, {"n": energy.together}))
+            shared = Sentence(
+                "{n} runs overlapped on the machine: this is the energy of all "
+                "together.",
+                n=energy.together,
+            )
+            remarks.append(shared)
         if not energy.is_external:
-            remarks.append(Remark(UNCHECKED, {}))
-        return tuple(remarks)
-
-    @property
-    def sentence(self) -> str:
-        """The same for who reads no page; may be empty."""
-        return " ".join(map(str, self.remarks))
+            unchecked = Sentence(
+                "When it ran was told by its own clock, which nobody set against the "
+                "meter's."
+            )
+            remarks.append(unchecked)
+        return joined(remarks) if remarks else ""
 
 
 def run_energies(study: Study) -> tuple[MeteredWork, ...]:

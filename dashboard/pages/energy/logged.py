@@ -112,7 +112,7 @@ def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRo
         power=number(energy.mean_w, "W"),
         per_operation=number(per_work.joules_per_operation if per_work else None, "J"),
         measured=f"{100 * energy.coverage:.3g} %",
-        remark=" ".join(_(remark.template) % remark.words for remark in work.remarks),
+        remark=wording.said(work.sentence),
         is_chosen=is_chosen,
         is_cpu_only=work.meter.is_cpu_only,
     )

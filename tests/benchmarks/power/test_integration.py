@@ -130,7 +130,7 @@ def test_a_meter_that_saw_a_part_says_how_much(upload, work):
 
 def test_a_meter_that_saw_nothing_of_the_work_has_no_energy(upload, work):
     work()
-    readings = [each for each in power(range(200)) if not 95 <= each[0] <= 135]
+    readings = [row for row in power(range(200)) if not 95 <= row[0] <= 135]
 
     upload(piece(readings))
 
@@ -139,6 +139,18 @@ def test_a_meter_that_saw_nothing_of_the_work_has_no_energy(upload, work):
     assert row.covered_s == 0
     assert "measured nothing within" in row.reason
     assert isinstance(row.reason, Sentence)
+
+
+def test_what_a_figure_lacks_is_a_sentence_that_can_be_translated(upload, work):
+    run = Run.objects.get(pk=work())
+    readings = [row for row in power(range(200)) if not 110 < row[0] < 120]
+
+    upload(piece(readings))
+
+    (metered,) = integration.run_energies(run.study)
+    assert isinstance(metered.sentence, Sentence)
+    (missing,) = metered.sentence.parameters.values()
+    assert missing.parameters == {"missing": "10", "all": "30", "share": "33"}
 
 
 def test_a_meter_of_another_time_has_no_row(upload, work):
@@ -151,7 +163,7 @@ def test_a_meter_of_another_time_has_no_row(upload, work):
 
 def test_a_gap_is_not_bridged(upload, work):
     work()
-    readings = [each for each in power(range(200)) if not 110 < each[0] < 120]
+    readings = [row for row in power(range(200)) if not 110 < row[0] < 120]
 
     upload(piece(readings))
 
