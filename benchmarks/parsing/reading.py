@@ -330,6 +330,3 @@ def _comma_hint(text: str, line: int) -> str:
         return ""
     at = line + text.count("\n", 0, position)
     return Sentence("A number in line {line} {hint}", line=at, hint=COMMA_HINT)
-
-
-__all__ = ["ReadRun", "read", "writes_comma"]

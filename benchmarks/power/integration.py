@@ -4,9 +4,7 @@ Noted in the transaction that stores a log's piece or a run, done a moment later
 sweeper; doing it twice changes nothing.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from operator import attrgetter
 from typing import Any
@@ -18,10 +16,9 @@ from django.utils import timezone
 from benchmarks.analysis.energy import energy_within
 from benchmarks.analysis.power_trace import quietest_w
 from benchmarks.analysis.server_time import Span, clusters, hull, moment
-from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow, Study
+from benchmarks.models import DueEnergy, Host, Meter, Run, RunEnergy, RunWindow
 from benchmarks.power.logs import operations_done, power_of, window_of
 from benchmarks.power.meters import METER_TOOLS
-from benchmarks.sentences import Sentence, joined
 
 QUIET = timedelta(seconds=1)
 # How far around the work its idle power is looked for.
@@ -180,81 +177,4 @@ def _store(run_ids: Iterable[int], energies: Sequence[RunEnergy]) -> None:
         update_conflicts=True,
         unique_fields=["run", "meter"],
         update_fields=[name.removesuffix("_id") for name in KEPT],
-    )
-
-
-@dataclass(frozen=True)
-class MeteredWork:
-    """The energy of one run's work, or of the work of runs that ran together."""
-
-    runs: tuple[Run, ...]
-    energy: RunEnergy
-
-    @property
-    def meter(self) -> Meter:
-        return self.energy.meter
-
-    @property
-    def lead(self) -> Run:
-        """The run that stands for all of them."""
-        return self.runs[0]
-
-    @property
-    def sentence(self) -> str:
-        """What the reader must know of this figure, in numbers; may be empty."""
-        energy = self.energy
-        missing_s = energy.duration_s - energy.covered_s
-        amounts = {
-            "missing": f"{missing_s:.3g}",
-            "all": f"{energy.duration_s:.6g}",
-            "share": f"{100 * missing_s / energy.duration_s:.2g}",
-        }
-        remarks = []
-        if energy.mean_w is None:
-            unseen = Sentence(
-                "Of the {all} s of the work the meter measured nothing.", **amounts
-            )
-            remarks.append(unseen)
-        elif not energy.is_covered:
-            too_little = Sentence(
-                "{missing} s of the {all} s ({share} %) were not measured: too much "
-                "for an energy.",
-                **amounts,
-            )
-            remarks.append(too_little)
-        elif missing_s > 1e-6 * energy.duration_s:
-            partly = Sentence(
-                "{missing} s of the {all} s ({share} %) were not measured.", **amounts
-            )
-            remarks.append(partly)
-        if energy.is_shared:
-            shared = Sentence(
-                "{n} runs overlapped on the machine: this is the energy of all "
-                "together.",
-                n=energy.together,
-            )
-            remarks.append(shared)
-        if not energy.is_external:
-            unchecked = Sentence(
-                "When it ran was told by its own clock, which nobody set against the "
-                "meter's."
-            )
-            remarks.append(unchecked)
-        return joined(remarks) if remarks else ""
-
-
-def run_energies(study: Study) -> tuple[MeteredWork, ...]:
-    """Return the energy of a study's work by each meter, in one query."""
-    rows = (
-        RunEnergy.objects.filter(run__study=study, run__status=Run.Status.PARSED)
-        .select_related("run__system__host", "run__corun", "meter__host")
-        .order_by("lead", "meter__name", "meter", "run")
-    )
-    groups: dict[tuple[int, int], list[RunEnergy]] = defaultdict(list)
-    for row in rows:
-        groups[row.lead_id, row.meter_id].append(row)
-    # Each member's row holds the energy of all, so any of them will do.
-    return tuple(
-        MeteredWork(tuple(row.run for row in members), members[0])
-        for members in groups.values()
     )

@@ -24,9 +24,8 @@ from benchmarks.analysis.energy import (
 from benchmarks.analysis.server_time import Span, hull
 from benchmarks.comparing.table import natural
 from benchmarks.errors import ParseError
-from benchmarks.models import Meter, Run, Sample, Study, System
+from benchmarks.models import Meter, Run, RunEnergy, Sample, Study, System
 from benchmarks.parsing.power_logs import PowerLog, power_log
-from benchmarks.power.integration import MeteredWork
 from benchmarks.power.logs import power_of, window_of
 from benchmarks.power.meters import (
     OPERATIONS,
@@ -34,9 +33,77 @@ from benchmarks.power.meters import (
     known_mean,
     operations_of,
     reference_first,
+    samples_by_run,
     took_s,
 )
-from benchmarks.sentences import Sentence
+from benchmarks.sentences import Sentence, joined
+
+LONGEST_TEXT = 4_000_000
+FEWEST_IDLE = 3
+# So much is shown before and after the work: what the machine takes at rest. Not more,
+# for a log tells of all that a machine did.
+LEAST_AROUND_S, MOST_AROUND_S = 10.0, 120.0
+PART_AROUND = 0.2
+
+
+@dataclass(frozen=True)
+class MeteredWork:
+    """The energy of one run's work, or of the work of runs that ran together."""
+
+    runs: tuple[Run, ...]
+    energy: RunEnergy
+
+    @property
+    def meter(self) -> Meter:
+        return self.energy.meter
+
+    @property
+    def lead(self) -> Run:
+        """The run that stands for all of them."""
+        return self.runs[0]
+
+    @property
+    def sentence(self) -> str:
+        """What the reader must know of this figure, in numbers; may be empty."""
+        energy = self.energy
+        missing_s = energy.duration_s - energy.covered_s
+        amounts = {
+            "missing": f"{missing_s:.3g}",
+            "all": f"{energy.duration_s:.6g}",
+            "share": f"{100 * missing_s / energy.duration_s:.2g}",
+        }
+        remarks = []
+        if energy.mean_w is None:
+            unseen = Sentence(
+                "Of the {all} s of the work the meter measured nothing.", **amounts
+            )
+            remarks.append(unseen)
+        elif not energy.is_covered:
+            too_little = Sentence(
+                "{missing} s of the {all} s ({share} %) were not measured: too much "
+                "for an energy.",
+                **amounts,
+            )
+            remarks.append(too_little)
+        elif missing_s > 1e-6 * energy.duration_s:
+            partly = Sentence(
+                "{missing} s of the {all} s ({share} %) were not measured.", **amounts
+            )
+            remarks.append(partly)
+        if energy.is_shared:
+            shared = Sentence(
+                "{n} runs overlapped on the machine: this is the energy of all "
+                "together.",
+                n=energy.together,
+            )
+            remarks.append(shared)
+        if not energy.is_external:
+            unchecked = Sentence(
+                "When it ran was told by its own clock, which nobody set against the "
+                "meter's."
+            )
+            remarks.append(unchecked)
+        return joined(remarks) if remarks else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +146,63 @@ class LoggedTable:
     workload: str
     is_cpu_only: bool
     systems: tuple[LoggedSystem, ...]
+
+
+@dataclass(frozen=True)
+class LoggedWindow:
+    """The time of one run of work, and what the meter read in it.
+
+    ``energy`` is None where the meter saw nothing of it; ``reason`` says so.
+    """
+
+    run: Run
+    start_s: float
+    end_s: float
+    energy: WorkEnergy | None
+    per_work: PerWork | None
+    above_idle_j: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class MeteredRun:
+    """A log with its windows; ``problem`` says why it cannot be integrated.
+
+    Times count from the first sample. ``idle_w`` is the mean outside all windows.
+    """
+
+    run: Run
+    log: PowerLog | None = None
+    windows: tuple[LoggedWindow, ...] = ()
+    idle_w: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class WorkSpan:
+    """When a run of work ran, in seconds since 1970, and how much it did."""
+
+    run: Run
+    start_s: float
+    end_s: float
+    operations: float | None
+
+
+def run_energies(study: Study) -> tuple[MeteredWork, ...]:
+    """Return the energy of a study's work by each meter, in one query."""
+    rows = (
+        RunEnergy.objects.filter(run__study=study, run__status=Run.Status.PARSED)
+        .select_related("run__system__host", "run__corun", "meter__host")
+        .order_by("lead", "meter__name", "meter", "run")
+    )
+    groups: dict[tuple[int, int], list[RunEnergy]] = defaultdict(list)
+    for row in rows:
+        groups[row.lead_id, row.meter_id].append(row)
+    # Each member's row holds the energy of all, so any of them will do.
+    return tuple(
+        MeteredWork(tuple(row.run for row in members), members[0])
+        for members in groups.values()
+    )
 
 
 def logged_energy(
@@ -161,50 +285,6 @@ def _system(works: Sequence[MeteredWork]) -> LoggedSystem:
     )
 
 
-LONGEST_TEXT = 4_000_000
-FEWEST_IDLE = 3
-
-
-@dataclass(frozen=True)
-class LoggedWindow:
-    """The time of one run of work, and what the meter read in it.
-
-    ``energy`` is None where the meter saw nothing of it; ``reason`` says so.
-    """
-
-    run: Run
-    start_s: float
-    end_s: float
-    energy: WorkEnergy | None
-    per_work: PerWork | None
-    above_idle_j: float | None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class MeteredRun:
-    """A log with its windows; ``problem`` says why it cannot be integrated.
-
-    Times count from the first sample. ``idle_w`` is the mean outside all windows.
-    """
-
-    run: Run
-    log: PowerLog | None = None
-    windows: tuple[LoggedWindow, ...] = ()
-    idle_w: float | None = None
-    problem: str = ""
-
-
-@dataclass(frozen=True)
-class WorkSpan:
-    """When a run of work ran, in seconds since 1970, and how much it did."""
-
-    run: Run
-    start_s: float
-    end_s: float
-    operations: float | None
-
-
 def metered_run(reading: MeterReading) -> MeteredRun:
     """Read a meter's upload again and integrate it over the work, in two queries."""
     run = Run.objects.select_related("output", "source__output").get(pk=reading.run.pk)
@@ -266,47 +346,15 @@ def _text(run: Run) -> str:
 
 def _spans(runs: Sequence[Run]) -> list[WorkSpan]:
     """Return when those of the runs ran of which it is known."""
-    timed = Sample.objects.filter(
-        run__in=[run.pk for run in runs], case__metric__in=(*WORK_TIMES, *OPERATIONS)
-    )
-    by_run: dict[int, list[Sample]] = {run.pk: [] for run in runs}
-    for sample in timed.select_related("case"):
-        by_run[sample.run_id].append(sample)
+    timed = samples_by_run(runs, (*WORK_TIMES, *OPERATIONS))
     spans = []
     for run in runs:
-        samples = by_run[run.pk]
+        samples = timed[run.pk]
         seconds = took_s(run, samples)
         if run.started_at and seconds:
             begin = run.started_at.timestamp()
             spans.append(WorkSpan(run, begin, begin + seconds, operations_of(samples)))
     return spans
-
-
-def _window(
-    run: Run,
-    span: Span,
-    first_s: float,
-    measure: Callable[[Span], WorkEnergy],
-    operations: float | None,
-) -> LoggedWindow:
-    energy: WorkEnergy | None = None
-    done: PerWork | None = None
-    reason = ""
-    try:
-        energy = measure(span)
-    except ValueError as error:
-        reason = str(error)
-    # A tool may have counted nothing: 0 transactions are no divisor.
-    if energy is not None and energy.energy_j > 0:
-        done = per_work(energy.energy_j, energy.duration_s, operations or None)
-    begin_s, end_s = span[0] - first_s, span[1] - first_s
-    return LoggedWindow(run, begin_s, end_s, energy, done, None, reason)
-
-
-# So much is shown before and after the work: what the machine takes at rest. Not more,
-# for a log tells of all that a machine did.
-LEAST_AROUND_S, MOST_AROUND_S = 10.0, 120.0
-PART_AROUND = 0.2
 
 
 def work_power(work: MeteredWork) -> MeteredRun | None:
@@ -349,3 +397,24 @@ def work_power(work: MeteredWork) -> MeteredRun | None:
         ),
         idle_w=stored.idle_w,
     )
+
+
+def _window(
+    run: Run,
+    span: Span,
+    first_s: float,
+    measure: Callable[[Span], WorkEnergy],
+    operations: float | None,
+) -> LoggedWindow:
+    energy: WorkEnergy | None = None
+    done: PerWork | None = None
+    reason = ""
+    try:
+        energy = measure(span)
+    except ValueError as error:
+        reason = str(error)
+    # A tool may have counted nothing: 0 transactions are no divisor.
+    if energy is not None and energy.energy_j > 0:
+        done = per_work(energy.energy_j, energy.duration_s, operations or None)
+    begin_s, end_s = span[0] - first_s, span[1] - first_s
+    return LoggedWindow(run, begin_s, end_s, energy, done, None, reason)

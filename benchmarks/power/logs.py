@@ -1,14 +1,14 @@
-"""The logs of a machine's power meters, read back from what was uploaded."""
+"""The logs of a machine's power meters: kept as they come, read back as traces."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Min, Q, QuerySet
 
 from benchmarks.analysis.energy import WORK_TIMES
@@ -27,11 +27,27 @@ from benchmarks.analysis.server_time import (
     way_of,
 )
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
-from benchmarks.models import Agent, DueEnergy, Host, Meter, PowerChunk, Run, Sample
-from benchmarks.power.meters import OPERATIONS, operations_of, sum_of_all, took_s
+from benchmarks.models import Agent, DueEnergy, Host, Meter, PowerChunk, Run
+from benchmarks.power.meters import (
+    OPERATIONS,
+    operations_of,
+    samples_by_run,
+    sum_of_all,
+    took_s,
+)
+from benchmarks.simultaneous import despite_others
 from benchmarks.viewer import Viewer
 
+_MICROSECONDS = 1e6
 Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of a piece of a log."""
+
+    chunk: PowerChunk
+    repeated: bool
 
 
 @dataclass(frozen=True)
@@ -73,94 +89,36 @@ class ServerTrace:
         return window.span_on(log.way)
 
 
-def power_of(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
-    """Return what a meter measured from one moment to another; None if nothing."""
-    pieces = PowerChunk.objects.filter(
-        meter=meter, first_at__lt=moment(end_s), last_at__gt=moment(begin_s)
-    )
-    documents: dict[UUID, list[Document]] = defaultdict(list)
-    for piece in pieces.order_by("number", "pk"):
-        documents[piece.log].append(orjson.loads(piece.text))
-    # The stamps of whole logs: any of them ties their clock to the server's.
-    stamps: dict[UUID, list[Any]] = defaultdict(list)
-    rows = PowerChunk.objects.filter(log__in=list(documents)).order_by("number")
-    for log, taken in rows.values_list("log", "stamps"):
-        stamps[log].append(taken)
-    traces = (_log_trace(documents[log], stamps[log]) for log in documents)
-    logs = tuple(log for log in traces if log is not None)
-    trace = joined_traces(log.trace for log in logs)
-    return None if trace is None else ServerTrace(logs, trace)
-
-
-def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | None:
-    first = documents[0]
-    way = way_of(first["axis"], stamps)
-    channels = first["channels"]
-    total = first.get("total") or channels
-    # The columns of a sample that make up the machine's power.
-    columns = [n for n, name in enumerate(channels, start=1) if name in total]
-    # By moment: pieces may arrive in any order.
-    amounts = {
-        sample[0]: sum(sample[column] for column in columns)
-        for document in documents
-        for sample in document["samples"]
-    }
-    if way is None or len(amounts) < 2:
-        return None
-    moments_us = sorted(amounts)
-    in_order = [amounts[moment_us] for moment_us in moments_us]
-    trace_of = trace_of_counter if first["measures"] == "energy" else trace_of_power
-    try:
-        return LogTrace(way, trace_of(way.seconds(moments_us).tolist(), in_order))
-    except ValueError:  # a counter that only fell tells nothing
-        return None
-
-
-SIMULTANEOUS_TRIES = 3
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What became of a piece of a log."""
-
-    chunk: PowerChunk
-    repeated: bool
-
-
 def keep_power(*, agent: Agent, document: dict[str, Any]) -> Kept:
     """Keep a piece of a power log and note what it changes. The same twice is one.
 
     Raises KeyReusedError, UnknownHostError or MeterExistsError; nothing is stored then.
     """
+    return despite_others(partial(_keep, agent, document))
+
+
+def _keep(agent: Agent, document: dict[str, Any]) -> Kept:
     text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS).decode()
-    for left in reversed(range(SIMULTANEOUS_TRIES)):
-        try:
-            with transaction.atomic():
-                key, digest = UUID(document["key"]), sha256(text.encode()).hexdigest()
-                known = PowerChunk.objects.filter(agent=agent, key=key).first()
-                if known is not None:
-                    if known.digest != digest:
-                        raise KeyReusedError(str(key))
-                    return Kept(known, repeated=True)
-                chunk = PowerChunk.objects.create(
-                    lab=agent.lab,
-                    meter=_meter(agent, document["host"], document["meter"]),
-                    agent=agent,
-                    key=key,
-                    digest=digest,
-                    log=UUID(document["log"]),
-                    number=document["number"],
-                    text=text,
-                    stamps=document.get("stamps", []),
-                    sample_count=len(document["samples"]),
-                )
-                _set_on_the_clock(chunk, document)
-                return Kept(chunk, repeated=False)
-        except IntegrityError:
-            # Somebody stored this key or this meter at this very moment: look again.
-            if not left:
-                raise
-    raise AssertionError("unreachable")
+    key, digest = UUID(document["key"]), sha256(text.encode()).hexdigest()
+    known = PowerChunk.objects.filter(agent=agent, key=key).first()
+    if known is not None:
+        if known.digest != digest:
+            raise KeyReusedError(str(key))
+        return Kept(known, repeated=True)
+    chunk = PowerChunk.objects.create(
+        lab=agent.lab,
+        meter=_meter(agent, document["host"], document["meter"]),
+        agent=agent,
+        key=key,
+        digest=digest,
+        log=UUID(document["log"]),
+        number=document["number"],
+        text=text,
+        stamps=document.get("stamps", []),
+        sample_count=len(document["samples"]),
+    )
+    _set_on_the_clock(chunk, document)
+    return Kept(chunk, repeated=False)
 
 
 def _meter(agent: Agent, slug: str, stated: dict[str, Any]) -> Meter:
@@ -218,7 +176,47 @@ def visible_meters(viewer: Viewer) -> QuerySet[Meter]:
     )
 
 
-_MICROSECONDS = 1e6
+def power_of(meter: Meter, begin_s: float, end_s: float) -> ServerTrace | None:
+    """Return what a meter measured from one moment to another; None if nothing."""
+    pieces = PowerChunk.objects.filter(
+        meter=meter, first_at__lt=moment(end_s), last_at__gt=moment(begin_s)
+    )
+    documents: dict[UUID, list[Document]] = defaultdict(list)
+    for piece in pieces.order_by("number", "pk"):
+        documents[piece.log].append(orjson.loads(piece.text))
+    # The stamps of whole logs: any of them ties their clock to the server's.
+    stamps: dict[UUID, list[Any]] = defaultdict(list)
+    rows = PowerChunk.objects.filter(log__in=list(documents)).order_by("number")
+    for log, taken in rows.values_list("log", "stamps"):
+        stamps[log].append(taken)
+    traces = (_log_trace(documents[log], stamps[log]) for log in documents)
+    logs = tuple(log for log in traces if log is not None)
+    trace = joined_traces(log.trace for log in logs)
+    return None if trace is None else ServerTrace(logs, trace)
+
+
+def _log_trace(documents: Sequence[Document], stamps: list[Any]) -> LogTrace | None:
+    first = documents[0]
+    way = way_of(first["axis"], stamps)
+    channels = first["channels"]
+    total = first.get("total") or channels
+    # The columns of a sample that make up the machine's power.
+    columns = [n for n, name in enumerate(channels, start=1) if name in total]
+    # By moment: pieces may arrive in any order.
+    amounts = {
+        sample[0]: sum(sample[column] for column in columns)
+        for document in documents
+        for sample in document["samples"]
+    }
+    if way is None or len(amounts) < 2:
+        return None
+    moments_us = sorted(amounts)
+    in_order = [amounts[moment_us] for moment_us in moments_us]
+    trace_of = trace_of_counter if first["measures"] == "energy" else trace_of_power
+    try:
+        return LogTrace(way, trace_of(way.seconds(moments_us).tolist(), in_order))
+    except ValueError:  # a counter that only fell tells nothing
+        return None
 
 
 def window_of(run: Run) -> Window | None:
@@ -236,15 +234,11 @@ def window_of(run: Run) -> Window | None:
     local_us = execution.get("local_us") if isinstance(execution, dict) else None
     if isinstance(local_us, int) and local_us > 0:
         return Window(run.started_at.timestamp(), local_us / _MICROSECONDS)
-    timed = Sample.objects.filter(run=run, case__metric__in=WORK_TIMES)
-    seconds = took_s(run, timed.select_related("case"))
+    seconds = took_s(run, samples_by_run([run], WORK_TIMES)[run.pk])
     return Window(run.started_at.timestamp(), seconds) if seconds else None
 
 
 def operations_done(runs: Sequence[Run]) -> float | None:
     """Return what runs did together; None unless every one of them counted it."""
-    counted = Sample.objects.filter(run__in=runs, case__metric__in=OPERATIONS)
-    by_run: dict[int, list[Sample]] = {run.pk: [] for run in runs}
-    for sample in counted.select_related("case"):
-        by_run[sample.run_id].append(sample)
-    return sum_of_all(operations_of(samples) for samples in by_run.values())
+    counted = samples_by_run(runs, OPERATIONS)
+    return sum_of_all(operations_of(samples) for samples in counted.values())

@@ -7,12 +7,13 @@ batch refuses the batch, so that nothing is ever half-stored.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from benchmarks import tasks, tools
 from benchmarks.errors import (
@@ -34,12 +35,12 @@ from benchmarks.models import (
     Study,
     System,
 )
-from benchmarks.parsing.reading import writes_comma
+from benchmarks.parsing.decoding import writes_comma
+from benchmarks.simultaneous import despite_others
 from benchmarks.studies.saving import describe_system, hosts_by_slug, store_systems
 from benchmarks.uploads.results import read_samples
 
 COPIED = ("tool_version", "load", "clock", "document", "table", "note")
-SIMULTANEOUS_TRIES = 3
 
 Named = TypeVar("Named", Session, CoRun)
 
@@ -170,15 +171,7 @@ def submit_runs(
         text = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
         digest = sha256(text).hexdigest()
         uploads.append(Upload(document, UUID(document["key"]), text.decode(), digest))
-    for left in reversed(range(SIMULTANEOUS_TRIES)):
-        try:
-            with transaction.atomic():
-                return _submit(agent, uploads)
-        except IntegrityError:
-            # Somebody stored one of these keys at this very moment: look again.
-            if not left:
-                raise
-    raise AssertionError("unreachable")
+    return despite_others(partial(_submit, agent, uploads))
 
 
 def _submit(agent: Agent, uploads: Sequence[Upload]) -> list[Submission]:

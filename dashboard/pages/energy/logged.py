@@ -8,11 +8,12 @@ from django.utils.translation import ngettext
 
 from benchmarks import tools
 from benchmarks.models import Study
-from benchmarks.power.integration import MeteredWork, run_energies
 from benchmarks.power.logged_energy import (
     LoggedSystem,
     LoggedTable,
+    MeteredWork,
     logged_energy,
+    run_energies,
     work_power,
 )
 from dashboard import wording

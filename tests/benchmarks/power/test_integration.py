@@ -7,6 +7,7 @@ import pytest
 from benchmarks.errors import KeyReusedError, MeterExistsError, UnknownHostError
 from benchmarks.models import DueEnergy, PowerChunk, Run, RunEnergy
 from benchmarks.power import integration
+from benchmarks.power.logged_energy import run_energies
 from benchmarks.power.logs import keep_power
 from benchmarks.sentences import Sentence
 from benchmarks.uploads import processing
@@ -147,7 +148,7 @@ def test_what_a_figure_lacks_is_a_sentence_that_can_be_translated(upload, work):
 
     upload(piece(readings))
 
-    (metered,) = integration.run_energies(run.study)
+    (metered,) = run_energies(run.study)
     assert isinstance(metered.sentence, Sentence)
     (missing,) = metered.sentence.parameters.values()
     assert missing.parameters == {"missing": "10", "all": "30", "share": "33"}
