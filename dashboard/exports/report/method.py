@@ -1,23 +1,103 @@
 """The method of measuring on one page; docs/method.md has it in full."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Mapping
+from typing import Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.publishing import RULE_SET
 from benchmarks.models import Study
 from dashboard.kit.document import Section
+from dashboard.wording import Text
+
+EVERYWHERE: Final[tuple[Text, ...]] = (
+    gettext_lazy(
+        "A run is one fresh start of a tool, and the unit of replication: what a run "
+        "repeats within itself is collapsed to its mean. A cell is a system, a case "
+        "and a scenario, and summarises its runs."
+    ),
+    gettext_lazy(
+        "Relative performance is VM / native for rates and native / VM for times: 1 is "
+        "native speed, and overhead is 1 less it. The baseline is the native cell of "
+        "the same host, tool, case, guest OS and bits. It is outdated if it lies more "
+        "than %(days)s days away or the machine ran another kernel or firmware. Where "
+        "several baselines fit that differ by more than %(margin)s %%, none is taken. "
+        "Where a study has no native runs, ratios are to a reference system and are "
+        "called relative."
+    ),
+    gettext_lazy(
+        "Before a cell gets a single figure its runs are looked at in their order: for "
+        "bimodal runs (two speeds; from 5 runs on, at 1 %% false alarms), for patterns "
+        "and drifts in time (from 8 runs on, by permutation, 1 %%) and for a first run "
+        "unlike the others. A cell that fails is shown as what it is and gets no mean. "
+        "Outliers are labelled and never left out."
+    ),
+    gettext_lazy(
+        "The 95 %% interval is made on the log scale from n, mean and variance of both "
+        "sides, with Welch-Satterthwaite degrees of freedom and the quantile of "
+        "Student's t. Below 5 runs a side each side keeps its own quantile (MOVER). "
+        "One run has no interval, 2 runs have a faint one, 3 or 4 are indicative; from "
+        "5 runs a side on a verdict is given."
+    ),
+    gettext_lazy(
+        "The verdict, with an equivalence margin of %(margin)s %%: slower if the "
+        "interval lies wholly below %(low)s, faster if wholly above %(high)s, "
+        "equivalent if wholly between them, else undetermined. A cell is not assessed, "
+        "with its reason, where runs are too few, the baseline is missing, outdated, "
+        "one of several or too noisy, the readings are bimodal or have an order, or a "
+        "flag stands."
+    ),
+    gettext_lazy(
+        "Across cases the mean is geometric, only over cases that all compared systems "
+        "have, and stands with its spread and its worst case. A flag never changes a "
+        "number: it keeps the verdict from its cells until a person has decided."
+    ),
+    gettext_lazy(
+        "Whose clock timed a number is said in the table of benchmarks. A guest's "
+        "clock that is more than 50 ms off, or drifts by more than 500 ppm during a "
+        "run, is suspect, and its cells are not assessed. What a tool printed is not "
+        "recomputed."
+    ),
+)
+# Of the sections that need a method of their own, by their names.
+OF_SECTIONS: Final[Mapping[str, Text]] = {
+    "factor-effects": gettext_lazy(
+        "Factor effects: a system's response is the logarithm of its relative "
+        "performance (of its value where there is none), averaged over the cases that "
+        "all systems have. Effects are least squares, and one that the systems cannot "
+        "tell from another is not shown. Chance is judged by the scatter of the runs; "
+        "where each system was measured once, by Lenth's pseudo standard error (its "
+        "margins for one contrast and for all together) or by the residuals. An effect "
+        "is clear if it is beyond chance among all that are shown."
+    ),
+    "co-runs": gettext_lazy(
+        "Co-runs: fairness is Jain's index (Σx)² / (k Σx²) of the k VMs that ran "
+        "together, scaling their sum beside one VM alone. The target of a CPU-bound "
+        "time with v virtual on c physical cores is the time alone times max(1, v/c). "
+        "The last VM that raised the sum did so by more than %(margin)s %% and more "
+        "than the intervals of the two sums leave open."
+    ),
+    "energy": gettext_lazy(
+        "Energy: the meter's samples are integrated over the time of the work only, "
+        "run by run. Where only totals were printed, mean power is energy / meter "
+        "time, and the energy of the work is mean power times the time of the work: "
+        "how much longer the meter ran is said. The gain error of one meter cancels in "
+        "a ratio."
+    ),
+}
+IN_FULL: Final[Text] = gettext_lazy(
+    "The method in full, with its formulas, sources and measured error rates, is "
+    "docs/method.md of the version of Virtlab that is named below each page; what "
+    "a study may be published as is judged by rule set %(rules)s."
+)
 
 
 def method(study: Study, parts: Container[str]) -> Section:
     """Return how numbers, intervals and verdicts come about.
 
-    ``parts`` are the names of the report's sections that need a method of their own.
+    ``parts`` are the names of the sections that the report has.
     """
-    return Section("method", _("Method"), tuple(_paragraphs(study, parts)))
-
-
-def _paragraphs(study: Study, parts: Container[str]) -> Iterator[str]:
     margin = study.equivalence_margin_percent / 100
     words = {
         "margin": f"{study.equivalence_margin_percent:g}",
@@ -26,123 +106,6 @@ def _paragraphs(study: Study, parts: Container[str]) -> Iterator[str]:
         "days": str(study.baseline_max_age_days),
         "rules": str(RULE_SET),
     }
-    yield _runs()
-    yield _ratios() % words
-    yield _shape()
-    yield _intervals()
-    yield _verdicts() % words
-    yield _across()
-    yield _clocks()
-    own = {"factor-effects": _effects(), "co-runs": _coruns(), "energy": _energy()}
-    for name, said in own.items():
-        if name in parts:
-            yield said % words
-    yield _in_full() % words
-
-
-def _runs() -> str:
-    return _(
-        "A run is one fresh start of a tool, and the unit of replication: what a run "
-        "repeats within itself is collapsed to its mean. A cell is a system, a case "
-        "and a scenario, and summarises its runs."
-    )
-
-
-def _ratios() -> str:
-    return _(
-        "Relative performance is VM / native for rates and native / VM for times: 1 is "
-        "native speed, and overhead is 1 less it. The baseline is the native cell of "
-        "the same host, tool, case, guest OS and bits. It is outdated if it lies more "
-        "than %(days)s days away or the machine ran another kernel or firmware. Where "
-        "several baselines fit that differ by more than %(margin)s %%, none is taken. "
-        "Where a study has no native runs, ratios are to a reference system and are "
-        "called relative."
-    )
-
-
-def _shape() -> str:
-    return _(
-        "Before a cell gets a single figure its runs are looked at in their order: for "
-        "bimodal runs (two speeds; from 5 runs on, at 1 % false alarms), for patterns "
-        "and drifts in time (from 8 runs on, by permutation, 1 %) and for a first run "
-        "unlike the others. A cell that fails is shown as what it is and gets no mean. "
-        "Outliers are labelled and never left out."
-    )
-
-
-def _intervals() -> str:
-    return _(
-        "The 95 % interval is made on the log scale from n, mean and variance of both "
-        "sides, with Welch-Satterthwaite degrees of freedom and the quantile of "
-        "Student's t. Below 5 runs a side each side keeps its own quantile (MOVER). "
-        "One run has no interval, 2 runs have a faint one, 3 or 4 are indicative; from "
-        "5 runs a side on a verdict is given."
-    )
-
-
-def _verdicts() -> str:
-    return _(
-        "The verdict, with an equivalence margin of %(margin)s %%: slower if the "
-        "interval lies wholly below %(low)s, faster if wholly above %(high)s, "
-        "equivalent if wholly between them, else undetermined. A cell is not assessed, "
-        "with its reason, where runs are too few, the baseline is missing, outdated, "
-        "one of several or too noisy, the readings are bimodal or have an order, or a "
-        "flag stands."
-    )
-
-
-def _across() -> str:
-    return _(
-        "Across cases the mean is geometric, only over cases that all compared systems "
-        "have, and stands with its spread and its worst case. A flag never changes a "
-        "number: it keeps the verdict from its cells until a person has decided."
-    )
-
-
-def _clocks() -> str:
-    return _(
-        "Whose clock timed a number is said in the table of benchmarks. A guest's "
-        "clock that is more than 50 ms off, or drifts by more than 500 ppm during a "
-        "run, is suspect, and its cells are not assessed. What a tool printed is not "
-        "recomputed."
-    )
-
-
-def _effects() -> str:
-    return _(
-        "Factor effects: a system's response is the logarithm of its relative "
-        "performance (of its value where there is none), averaged over the cases that "
-        "all systems have. Effects are least squares, and one that the systems cannot "
-        "tell from another is not shown. Chance is judged by the scatter of the runs; "
-        "where each system was measured once, by Lenth's pseudo standard error (its "
-        "margins for one contrast and for all together) or by the residuals. An effect "
-        "is clear if it is beyond chance among all that are shown."
-    )
-
-
-def _coruns() -> str:
-    return _(
-        "Co-runs: fairness is Jain's index (Σx)² / (k Σx²) of the k VMs that ran "
-        "together, scaling their sum beside one VM alone. The target of a CPU-bound "
-        "time with v virtual on c physical cores is the time alone times max(1, v/c). "
-        "The last VM that raised the sum did so by more than %(margin)s %% and more "
-        "than the intervals of the two sums leave open."
-    )
-
-
-def _energy() -> str:
-    return _(
-        "Energy: the meter's samples are integrated over the time of the work only, "
-        "run by run. Where only totals were printed, mean power is energy / meter "
-        "time, and the energy of the work is mean power times the time of the work: "
-        "how much longer the meter ran is said. The gain error of one meter cancels in "
-        "a ratio."
-    )
-
-
-def _in_full() -> str:
-    return _(
-        "The method in full, with its formulas, sources and measured error rates, is "
-        "docs/method.md of the version of Virtlab that is named below each page; what "
-        "a study may be published as is judged by rule set %(rules)s."
-    )
+    own = (text for name, text in OF_SECTIONS.items() if name in parts)
+    paragraphs = (str(text) % words for text in (*EVERYWHERE, *own, IN_FULL))
+    return Section("method", _("Method"), tuple(paragraphs))
