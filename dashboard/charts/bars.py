@@ -81,28 +81,28 @@ def bar_chart(
     lanes = 1 if mode == "stack" else max(1.0, len(bars) * 0.6)
     series = [
         BarSeries(
-            name=each.name,
-            places=range(len(each.values)),
-            values=each.values,
+            name=one.name,
+            places=range(len(one.values)),
+            values=one.values,
             colour=series_colour(at),
             reading=Reading("x", DIGITS),
         )
-        for at, each in enumerate(bars)
+        for at, one in enumerate(bars)
     ]
     strokes = [
-        _strokes(each, series_colour(len(bars) + at), is_dotted=bool(at % 2))
-        for at, each in enumerate(targets)
+        _strokes(target, series_colour(len(bars) + at), is_dotted=bool(at % 2))
+        for at, target in enumerate(targets)
     ]
     lines = [
         Points(
-            name=each.name,
-            x=[each.value] * 2,
+            name=reference.name,
+            x=[reference.value] * 2,
             y=[-0.5, len(rows) - 0.5],
             colour=LAST,
             line=Stroke(dash="dot" if at % 2 else "dash"),
             reading=Reading("x", DIGITS),
         )
-        for at, each in enumerate(references)
+        for at, reference in enumerate(references)
     ]
     panel = Panel(
         x=Axis(title=axis_title, is_from_zero=True),

@@ -198,7 +198,7 @@ class Panel:
 
     def bar_boxes(self, mode: str) -> Iterator["BarBox"]:
         """Yield each bar where it stands: end to end, or beside each other in lanes."""
-        bars = [each for each in self.series if isinstance(each, Bars)]
+        bars = [series for series in self.series if isinstance(series, Bars)]
         lane = LANES / (1 if mode == "stack" else max(len(bars), 1))
         reached: dict[float, float] = {}
         for number, series in enumerate(bars):
@@ -253,7 +253,7 @@ class Chart:
     @property
     def series(self) -> Iterator[Points | Bars | Box]:
         """All series of all panels, in the order in which they are drawn."""
-        return (each for panel in self.panels for each in panel.series)
+        return (series for panel in self.panels for series in panel.series)
 
     @property
     def title(self) -> str:
@@ -263,11 +263,11 @@ class Chart:
 
     @property
     def listed(self) -> list[tuple[int, Points | Bars]]:
-        """Return the series that a legend names, each with its place among all."""
+        """The series that a legend names, each with its place among all."""
         named = [
-            (at, each)
-            for at, each in enumerate(self.series)
-            if not isinstance(each, Box) and each.name and each.is_listed
+            (at, series)
+            for at, series in enumerate(self.series)
+            if not isinstance(series, Box) and series.name and series.is_listed
         ]
         has_legend = len(named) > 1 if self.has_legend is None else self.has_legend
         return named if has_legend else []

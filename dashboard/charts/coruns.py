@@ -1,6 +1,7 @@
 """The charts of one case that several VMs ran together, each with its table twin."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -13,49 +14,52 @@ from dashboard.charts.drawings import NONE, Drawing, number, ratio
 from dashboard.wording import short_names
 from dashboard.wording.coruns import vms_text
 
+HEADROOM: Final = 1.3
+"""The line of undisturbed VMs ends at so many times the highest measured sum."""
+
 
 def drawings(
     coruns: Sequence[ComparedCoRun], curves: Sequence[Curve]
 ) -> tuple[Drawing, ...]:
     """Return what can be drawn of one case: all given co-runs and curves are of it."""
     is_time = coruns[0].of.case.better == "lower"
-    made = (
+    drawn = (
         _times(coruns) if is_time else _sums(coruns),
         _slots(coruns),
         curve_drawing(curves),
     )
-    return tuple(filter(None, made))
+    return tuple(filter(None, drawn))
 
 
 def row_names(coruns: Sequence[ComparedCoRun]) -> list[str]:
     """Return what tells co-runs of one case apart; the system if there are several."""
-    names = short_names(each.of.system for each in coruns)
+    names = short_names(corun.of.system for corun in coruns)
     return [
-        f"{vms_text(each.of)}, {names[each.of.system.pk]}"
+        f"{vms_text(corun.of)}, {names[corun.of.system.pk]}"
         if len(names) > 1
-        else vms_text(each.of)
-        for each in coruns
+        else vms_text(corun.of)
+        for corun in coruns
     ]
 
 
 def _slot_bars(coruns: Sequence[ComparedCoRun]) -> Iterator[Bars]:
-    names = {slot.slot for each in coruns for slot in each.of.slots}
+    names = {slot.slot for corun in coruns for slot in corun.of.slots}
     for name in sorted(names, key=int):
         values = [
-            next((slot.value for slot in each.of.slots if slot.slot == name), None)
-            for each in coruns
+            next((slot.value for slot in corun.of.slots if slot.slot == name), None)
+            for corun in coruns
         ]
         yield Bars(wording.slot_text(name), values)
 
 
 def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
-    drawn = [each for each in coruns if each.of.values]
+    drawn = [corun for corun in coruns if corun.of.values]
     if not drawn:
         return None
     bars, unit = list(_slot_bars(drawn)), drawn[0].of.case.unit
     lines = _references(drawn)
     # A bar without some of its slots would be taken for a small sum.
-    rest = [_unreported(each) for each in drawn]
+    rest = [_unreported(corun) for corun in drawn]
     if any(rest):
         bars.append(Bars(_("printed for VMs that were not reported"), rest))
     return Drawing(
@@ -77,14 +81,14 @@ def _sums(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         rows=tuple(
             (
                 name,
-                number(each.figures.sum, unit),
-                number(each.of.printed.get("sum"), unit),
-                number(each.of.single.value if each.of.single else None, unit),
-                number(each.of.native.value if each.of.native else None, unit),
-                ratio(each.figures.scaling),
-                ratio(each.figures.scaling_to_native),
+                number(corun.figures.sum, unit),
+                number(corun.of.printed.get("sum"), unit),
+                number(corun.of.single.value if corun.of.single else None, unit),
+                number(corun.of.native.value if corun.of.native else None, unit),
+                ratio(corun.figures.scaling),
+                ratio(corun.figures.scaling_to_native),
             )
-            for name, each in zip(row_names(drawn), drawn, strict=True)
+            for name, corun in zip(row_names(drawn), drawn, strict=True)
         ),
     )
 
@@ -100,20 +104,20 @@ def _unreported(corun: ComparedCoRun) -> float | None:
 def _references(coruns: Sequence[ComparedCoRun]) -> list[Reference]:
     """Return one VM and the native machine alone, where one line fits all rows."""
     sides = (
-        (_("one VM alone"), {each.of.single for each in coruns}),
-        (_("native alone"), {each.of.native for each in coruns}),
+        (_("one VM alone"), {corun.of.single for corun in coruns}),
+        (_("native alone"), {corun.of.native for corun in coruns}),
     )
     return [
         Reference(name, one.value)
-        for name, found in sides
-        if len(found) == 1
-        and (one := next(iter(found))) is not None
+        for name, values in sides
+        if len(values) == 1
+        and (one := next(iter(values))) is not None
         and one.value is not None
     ]
 
 
 def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
-    drawn = [each for each in coruns if len(each.of.values) > 1]
+    drawn = [corun for corun in coruns if len(corun.of.values) > 1]
     if not drawn:
         return None
     bars = list(_slot_bars(drawn))
@@ -131,7 +135,7 @@ def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         ),
         head=(
             _("Co-run"),
-            *(each.name for each in bars),
+            *(slot.name for slot in bars),
             _("Mean"),
             _("Fairness"),
             _("Interval"),
@@ -139,12 +143,12 @@ def _slots(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         rows=tuple(
             (
                 name,
-                *(number(each.values[at], "") for each in bars),
+                *(number(slot.values[row], "") for slot in bars),
                 number(corun.figures.mean, ""),
                 ratio(corun.figures.jain),
                 _interval(corun),
             )
-            for at, (name, corun) in enumerate(named)
+            for row, (name, corun) in enumerate(named)
         ),
     )
 
@@ -158,17 +162,17 @@ def _interval(corun: ComparedCoRun) -> str:
 
 def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
     """Draw times against what the cores allow, as far as that is known."""
-    drawn = [each for each in coruns if each.figures.mean]
+    drawn = [corun for corun in coruns if corun.figures.mean]
     if not drawn:
         return None
     unit, names = drawn[0].of.case.unit, row_names(drawn)
     rows = []
-    for name, each in zip(names, drawn, strict=True):
-        target = each.figures.target
+    for name, corun in zip(names, drawn, strict=True):
+        target = corun.figures.target
         rows.append(
             (
                 name,
-                number(each.figures.mean, unit),
+                number(corun.figures.mean, unit),
                 number(target.ideal_s if target else None, unit),
                 ratio(target.ideal_ratio if target else None),
                 number(target.lmu_s if target else None, unit),
@@ -185,7 +189,7 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
         ),
         figure=bar_chart(
             names,
-            [Bars(_("measured"), [each.figures.mean for each in drawn])],
+            [Bars(_("measured"), [corun.figures.mean for corun in drawn])],
             _references(drawn),
             axis_title=unit,
             mode="group",
@@ -201,17 +205,14 @@ def _times(coruns: Sequence[ComparedCoRun]) -> Drawing | None:
 
 
 def _targets(coruns: Sequence[ComparedCoRun]) -> list[Targets]:
-    targets = [each.figures.target for each in coruns]
+    targets = [corun.figures.target for corun in coruns]
     alone = [target.ideal_s if target else None for target in targets]
     crowd = [target.lmu_s if target else None for target in targets]
-    found = (
+    both = (
         Targets(_("target from one VM alone"), alone),
         Targets(_("target from as many VMs as cores"), crowd),
     )
-    return [each for each in found if any(each.values)]
-
-
-HEADROOM = 1.3
+    return [side for side in both if any(side.values)]
 
 
 def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
@@ -234,7 +235,7 @@ def curve_drawing(curves: Sequence[Curve]) -> Drawing | None:
             *(_("Sum / one VM"), _("Knee")),
         ),
         rows=tuple(
-            row for each in curves for row in _rows(each, is_named=len(curves) > 1)
+            row for curve in curves for row in _rows(curve, is_named=len(curves) > 1)
         ),
     )
 
@@ -244,15 +245,15 @@ def _note(curves: Sequence[Curve]) -> str:
     how = _("The ring is the last VM that raised the sum.")
     if len(curves) > 1:
         return how
-    found = curves[0].consolidation
-    words = {"knee": found.knee, "most": found.points[-1].k}
+    only = curves[0].consolidation
+    words = {"knee": only.knee, "most": only.points[-1].k}
     end = (
         ngettext(
             "From %(knee)s VM on, more add nothing (up to %(most)s were measured).",
             "From %(knee)s VMs on, more add nothing (up to %(most)s were measured).",
-            found.knee,
+            only.knee,
         )
-        if found.is_end_reached
+        if only.is_end_reached
         else _("The sum still rises at %(most)s VMs, the most that were measured.")
     )
     return f"{end % words} {how}"
@@ -264,7 +265,7 @@ def _undisturbed(curves: Sequence[Curve]) -> Iterator[Line]:
     Of several curves each would have its own; and a line far above what was measured
     would press that flat.
     """
-    points = [point for each in curves for point in each.consolidation.points]
+    points = [point for curve in curves for point in curve.consolidation.points]
     # Scaling is the sum over what one VM does alone.
     alone = points[-1].sum / points[-1].scaling if points[-1].scaling else 0.0
     if len(curves) > 1 or alone <= 0:
@@ -294,17 +295,17 @@ def _text(curve: Curve, point: CurvePoint) -> str:
 
 
 def _knees(curves: Sequence[Curve]) -> Line:
-    found = [
-        (point.k, point.sum, _text(each, point))
-        for each in curves
-        for point in each.consolidation.points
-        if point.k == each.consolidation.knee
+    knees = [
+        (curve, point)
+        for curve in curves
+        for point in curve.consolidation.points
+        if point.k == curve.consolidation.knee
     ]
     return Line(
         _("last VM that raised the sum"),
-        [k for k, _sum, _said in found],
-        [total for _k, total, _said in found],
-        [said for _k, _sum, said in found],
+        [point.k for _curve, point in knees],
+        [point.sum for _curve, point in knees],
+        [_text(curve, point) for curve, point in knees],
     )
 
 

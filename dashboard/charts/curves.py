@@ -66,8 +66,8 @@ def trend_plot(
 
     Time is counted in milliseconds since 1970.
     """
-    found = [Rule(at=at, axis="x", kind="change", label=text) for at, text in changes]
-    return _plot(curves, Axis(scale="date"), title, is_log=False, rules=found)
+    rules = [Rule(at=at, axis="x", kind="change", label=text) for at, text in changes]
+    return _plot(curves, Axis(scale="date"), title, is_log=False, rules=rules)
 
 
 def _plot(

@@ -59,7 +59,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Scale:
+class EffectScale:
     """A log axis from 1 / limit to limit."""
 
     limit: float
@@ -86,12 +86,6 @@ class Scale:
         return Span(f"{low:.2f}%", f"{high - low:.2f}%")
 
 
-def scale_of(effects: Sequence[Effect]) -> Scale:
-    """Return the shortest axis that holds every effect."""
-    farthest = exp(max((abs(each.log_effect) for each in effects), default=0.0))
-    return Scale(next((limit for limit in LIMITS if limit >= farthest), LIMITS[-1]))
-
-
 @dataclass(frozen=True)
 class Ranked:
     """An effect with its name, what changed, and its factor in words."""
@@ -102,68 +96,8 @@ class Ranked:
     effect: Effect
 
 
-def ranking(rows: Sequence[Ranked], scale: Scale, ends: tuple[str, str]) -> Chart:
-    """Return effects as bars from 1, the strongest first, with the bands of chance.
-
-    What is clear is filled, what may be chance is open; ``ends`` are the words for the
-    ends of the scale.
-    """
-    reach = {
-        at: min(max(exp(each.effect.log_effect), 1 / scale.limit), scale.limit)
-        for at, each in enumerate(rows)
-    }
-    bars, factors, bands = [], [], []
-    for is_clear in (True, False):
-        some = [
-            at
-            for at, each in enumerate(rows)
-            if (each.effect.strength == "clear") == is_clear
-        ]
-        if some:
-            bars.append(
-                Bars(
-                    name="",
-                    places=some,
-                    values=[reach[at] for at in some],
-                    colour=series_colour(0),
-                    is_open=not is_clear,
-                    base=1,
-                )
-            )
-    for side in ("left", "right"):
-        some = [at for at, x in reach.items() if (x > 1) == (side == "right")]
-        if some:
-            factors.append(
-                Points(
-                    x=[reach[at] for at in some],
-                    y=some,
-                    names=[rows[at].factor for at in some],
-                    side="right" if side == "right" else "left",
-                )
-            )
-    for at, each in enumerate(rows):
-        for margin in (each.effect.wide_margin, each.effect.margin):
-            if margin is not None:
-                low, high = exp(-margin), exp(margin)
-                ends_of_row = (at - 0.42, at + 0.42)
-                bands.append(Band(axis="x", low=low, high=high, ends=ends_of_row))
-    end = scale.limit**LABELLED
-    panel = Panel(
-        x=Axis(
-            scale="log",
-            ends=(1 / end, end),
-            ticks=((1 / scale.limit, ends[0]), (1, "1"), (scale.limit, ends[1])),
-        ),
-        y=row_axis([f"{each.name}\n{each.change}" for each in rows]),
-        series=(*bars, *factors),
-        bands=tuple(bands),
-        rules=(Rule(at=1, axis="x", stroke=Stroke(width=1.5), is_above=True),),
-    )
-    return Chart(panels=(panel,), height=FRAME_PX + ROW_PX * len(rows), bars="stack")
-
-
 @dataclass(frozen=True)
-class Line:
+class LevelMeans:
     """The means of one level, one for each place of the axis (None: no system)."""
 
     name: str
@@ -174,19 +108,88 @@ class Line:
 class Contrast:
     """A contrast: its size as a factor (1 = none), where chance would put it.
 
-    ``told`` is what hovering says of it.
+    ``text`` shows on hovering.
     """
 
     name: str
     factor: float
     quantile: float
     is_named: bool
-    told: str
+    text: str
+
+
+def effect_scale(effects: Sequence[Effect]) -> EffectScale:
+    """Return the shortest axis that holds every effect."""
+    farthest = exp(max((abs(effect.log_effect) for effect in effects), default=0.0))
+    return EffectScale(
+        next((limit for limit in LIMITS if limit >= farthest), LIMITS[-1])
+    )
+
+
+def ranking(rows: Sequence[Ranked], scale: EffectScale, ends: tuple[str, str]) -> Chart:
+    """Return effects as bars from 1, the strongest first, with the bands of chance.
+
+    What is clear is filled, what may be chance is open; ``ends`` are the words for the
+    ends of the scale.
+    """
+    reach = [
+        min(max(exp(row.effect.log_effect), 1 / scale.limit), scale.limit)
+        for row in rows
+    ]
+    bars, factors, bands = [], [], []
+    for is_clear in (True, False):
+        places = [
+            place
+            for place, row in enumerate(rows)
+            if (row.effect.strength == "clear") == is_clear
+        ]
+        if places:
+            bars.append(
+                Bars(
+                    name="",
+                    places=places,
+                    values=[reach[place] for place in places],
+                    colour=series_colour(0),
+                    is_open=not is_clear,
+                    base=1,
+                )
+            )
+    for side in ("left", "right"):
+        is_right = side == "right"
+        places = [place for place, x in enumerate(reach) if (x > 1) == is_right]
+        if places:
+            factors.append(
+                Points(
+                    x=[reach[place] for place in places],
+                    y=places,
+                    names=[rows[place].factor for place in places],
+                    side="right" if is_right else "left",
+                )
+            )
+    for place, row in enumerate(rows):
+        for margin in (row.effect.wide_margin, row.effect.margin):
+            if margin is not None:
+                low, high = exp(-margin), exp(margin)
+                ends_of_row = (place - 0.42, place + 0.42)
+                bands.append(Band(axis="x", low=low, high=high, ends=ends_of_row))
+    end = scale.limit**LABELLED
+    panel = Panel(
+        x=Axis(
+            scale="log",
+            ends=(1 / end, end),
+            ticks=((1 / scale.limit, ends[0]), (1, "1"), (scale.limit, ends[1])),
+        ),
+        y=row_axis([f"{row.name}\n{row.change}" for row in rows]),
+        series=(*bars, *factors),
+        bands=tuple(bands),
+        rules=(Rule(at=1, axis="x", stroke=Stroke(width=1.5), is_above=True),),
+    )
+    return Chart(panels=(panel,), height=FRAME_PX + ROW_PX * len(rows), bars="stack")
 
 
 def line_plot(
     places: Sequence[str],
-    lines: Sequence[Line],
+    lines: Sequence[LevelMeans],
     *,
     axis_title: str,
     line_at: float | None = None,
@@ -198,20 +201,24 @@ def line_plot(
     count = len(places)
     ends = (-0.4, count - 0.6)
     means = [mean for line in lines for mean in line.means if mean is not None]
+    upwards_ends = None
+    rules = []
+    if line_at is not None:
+        low, high = min([*means, line_at]), max([*means, line_at])
+        # With room for the marks on both sides.
+        room = max((high / low) ** ROOM, 10**LEAST_ROOM)
+        upwards_ends = (low / room, high * room)
+        rules.append(
+            Rule(at=line_at, axis="y", kind="native", ends=ends, is_above=True)
+        )
     upwards = Axis(
-        title=axis_title,
-        scale="log",
-        ends=None if line_at is None else _held([*means, line_at]),
-        has_full_ticks=True,
+        title=axis_title, scale="log", ends=upwards_ends, has_full_ticks=True
     )
-    native = [] if line_at is None else [line_at]
     panel = Panel(
         x=Axis(
             scale="category",
             ends=ends,
-            ticks=tuple(
-                (at, _on_lines(place, count)) for at, place in enumerate(places)
-            ),
+            ticks=tuple((at, _on_lines(name, count)) for at, name in enumerate(places)),
         ),
         y=upwards,
         series=tuple(
@@ -227,10 +234,7 @@ def line_plot(
             )
             for at, line in enumerate(lines)
         ),
-        rules=tuple(
-            Rule(at=each, axis="y", kind="native", ends=ends, is_above=True)
-            for each in native
-        ),
+        rules=tuple(rules),
     )
     return Chart(panels=(panel,), height=FLAT_PX, legend="above")
 
@@ -243,13 +247,6 @@ def _on_lines(place: str, count: int) -> str:
         for part in place.split(", ")
         for line in wrap(part, letters, break_long_words=False)
     )
-
-
-def _held(values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of a log axis that holds values, with room for their marks."""
-    low, high = min(values), max(values)
-    room = max((high / low) ** ROOM, 10**LEAST_ROOM)
-    return low / room, high * room
 
 
 def half_normal_plot(
@@ -266,7 +263,7 @@ def half_normal_plot(
     through 1 and it, which is straight on the log axis. ``margins`` are factors, drawn
     as vertical lines.
     """
-    highest = max(each.quantile for each in contrasts)
+    highest = max(contrast.quantile for contrast in contrasts)
     by_chance = Points(
         x=[1.0, chance**highest],
         y=[0.0, highest],
@@ -275,15 +272,15 @@ def half_normal_plot(
     )
     halves = []
     for is_named in (False, True):
-        some = [each for each in contrasts if each.is_named == is_named]
+        some = [contrast for contrast in contrasts if contrast.is_named == is_named]
         if some:
             halves.append(
                 Points(
-                    x=[each.factor for each in some],
-                    y=[each.quantile for each in some],
-                    names=[each.name for each in some],
+                    x=[contrast.factor for contrast in some],
+                    y=[contrast.quantile for contrast in some],
+                    names=[contrast.name for contrast in some],
                     side="left" if is_named else "",
-                    texts=[each.told for each in some],
+                    texts=[contrast.text for contrast in some],
                     colour=series_colour(0) if is_named else QUIET,
                     symbol="circle" if is_named else "circle-open",
                 )

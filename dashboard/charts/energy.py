@@ -21,11 +21,45 @@ from dashboard.wording.energy import conclusion
 POINTS = 2000
 
 
+class Performing(Protocol):
+    """What is drawn of a system's power and performance."""
+
+    @property
+    def system(self) -> System: ...
+    @property
+    def operations(self) -> float | None: ...
+    @property
+    def work_s(self) -> float | None: ...
+    @property
+    def mean_w(self) -> float | None: ...
+    @property
+    def joules_per_operation(self) -> float | None: ...
+    @property
+    def operations_per_joule(self) -> float | None: ...
+    @property
+    def energy_delay_js(self) -> float | None: ...
+
+
+class PerformingTable(Protocol):
+    """A workload on several systems."""
+
+    @property
+    def systems(self) -> Sequence[Performing]: ...
+
+
 def energy_drawing(
     table: EnergyTable, names: Mapping[int, str], waiting_w: int | None
 ) -> Drawing:
     """Draw the printed total beside the energy of the work, for each system."""
-    is_known = any(each.energy_j is not None for each in table.systems)
+    systems = table.systems
+    is_known = any(system.energy_j is not None for system in systems)
+    bars = [
+        Bars(_("printed total"), [system.printed_j for system in systems]),
+        Bars(_("work, at the meter's mean power"), [s.energy_j for s in systems]),
+    ]
+    if waiting_w is not None:
+        name = _("total less the wait at %(watts)s W") % {"watts": waiting_w}
+        bars.append(Bars(name, [system.less_wait_j for system in systems]))
     return Drawing(
         slug="energy",
         title=_("Printed total and energy of the work")
@@ -35,8 +69,8 @@ def energy_drawing(
         if is_known
         else _("Of all the time that the meter ran; the work's own is not known."),
         figure=bar_chart(
-            [names[each.system.pk] for each in table.systems],
-            _energy_bars(table, waiting_w),
+            [names[system.system.pk] for system in systems],
+            [bar for bar in bars if any(bar.values)],
             axis_title=table.unit,
             mode="group",
         ),
@@ -46,20 +80,8 @@ def energy_drawing(
             *(_("Ratio printed"), _("Ratio of the work"), _("Ratio less the wait")),
             _("Conclusion"),
         ),
-        rows=tuple(_energy_row(each, table, names) for each in table.systems),
+        rows=tuple(_energy_row(system, table, names) for system in systems),
     )
-
-
-def _energy_bars(table: EnergyTable, waiting_w: int | None) -> list[Bars]:
-    systems = table.systems
-    bars = [
-        Bars(_("printed total"), [each.printed_j for each in systems]),
-        Bars(_("work, at the meter's mean power"), [s.energy_j for s in systems]),
-    ]
-    if waiting_w is not None:
-        name = _("total less the wait at %(watts)s W") % {"watts": waiting_w}
-        bars.append(Bars(name, [each.less_wait_j for each in systems]))
-    return [each for each in bars if any(each.values)]
 
 
 def _energy_row(
@@ -87,8 +109,8 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
         return None
     step = max(1, len(log.watts) // POINTS)
     line = _power_line(log.times_s[::step], log.watts[::step])
-    spans = metered.windows
-    ends = [end for each in spans for end in (each.start_s, each.end_s)]
+    windows = metered.windows
+    ends = [end for window in windows for end in (window.start_s, window.end_s)]
     return Drawing(
         slug="power",
         title=_("Power over time"),
@@ -104,7 +126,7 @@ def power_drawing(metered: MeteredRun) -> Drawing | None:
             *(_("Mean power"), _("Idle power"), _("J per operation")),
             *(_("Measured"), _("Not known at the edges")),
         ),
-        rows=tuple(_window_row(each, metered.idle_w) for each in spans),
+        rows=tuple(_window_row(window, metered.idle_w) for window in windows),
     )
 
 
@@ -113,10 +135,10 @@ def _power_line(times_s: Sequence[float], watts: Sequence[float]) -> Line:
     usual_s = median(b - a for a, b in pairwise(times_s)) if len(times_s) > 1 else 0.0
     x: list[float] = []
     y: list[float | None] = []
-    for at, (time_s, power_w) in enumerate(zip(times_s, watts, strict=True)):
+    for time_s, power_w in zip(times_s, watts, strict=True):
         # What the integration takes for a gap is one here.
-        if at and time_s - times_s[at - 1] > GAP_STEPS * usual_s:
-            x.append((time_s + times_s[at - 1]) / 2)
+        if x and time_s - x[-1] > GAP_STEPS * usual_s:
+            x.append((time_s + x[-1]) / 2)
             y.append(None)
         x.append(time_s)
         y.append(power_w)
@@ -156,51 +178,25 @@ def _window_row(window: LoggedWindow, idle_w: float | None) -> tuple[str, ...]:
     )
 
 
-class Performing(Protocol):
-    """What is drawn of a system's power and performance."""
-
-    @property
-    def system(self) -> System: ...
-    @property
-    def operations(self) -> float | None: ...
-    @property
-    def work_s(self) -> float | None: ...
-    @property
-    def mean_w(self) -> float | None: ...
-    @property
-    def joules_per_operation(self) -> float | None: ...
-    @property
-    def operations_per_joule(self) -> float | None: ...
-    @property
-    def energy_delay_js(self) -> float | None: ...
-
-
-class PerformingTable(Protocol):
-    """A workload on several systems."""
-
-    @property
-    def systems(self) -> Sequence[Performing]: ...
-
-
 def performance_drawing(
     table: PerformingTable, names: Mapping[int, str]
 ) -> Drawing | None:
     """Draw power against performance, where the work counted what it did."""
     points, rows = [], []
-    for each in table.systems:
-        if not (each.operations and each.work_s and each.mean_w):
+    for system in table.systems:
+        if not (system.operations and system.work_s and system.mean_w):
             continue
-        name, speed = names[each.system.pk], each.operations / each.work_s
-        text = f"{name}: {number(speed, '1/s')}, {number(each.mean_w, 'W')}"
-        points.append(Line(name, [speed], [each.mean_w], [text], is_joined=False))
+        name, speed = names[system.system.pk], system.operations / system.work_s
+        text = f"{name}: {number(speed, '1/s')}, {number(system.mean_w, 'W')}"
+        points.append(Line(name, [speed], [system.mean_w], [text], is_joined=False))
         rows.append(
             (
                 name,
-                number(each.operations, ""),
+                number(system.operations, ""),
                 number(speed, "1/s"),
-                number(each.joules_per_operation, "J"),
-                number(each.operations_per_joule, "1/J"),
-                number(each.energy_delay_js, "Js"),
+                number(system.joules_per_operation, "J"),
+                number(system.operations_per_joule, "1/J"),
+                number(system.energy_delay_js, "Js"),
             )
         )
     if len(points) < 2:

@@ -1,27 +1,23 @@
-"""The parts of an analysis as the factor effects page shows them."""
+"""The parts of an analysis as the factor effects page and the report show them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import exp, isclose
+from math import exp, isclose, prod
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.factor_effects.design import Factor
-from benchmarks.analysis.factor_effects.effects import (
-    Effect,
-    FactorEffects,
-    Means,
-)
+from benchmarks.analysis.factor_effects.effects import Effect, FactorEffects, Means
 from benchmarks.comparing.factor_effects import Analysis, Response
 from dashboard.charts.chart import Chart
 from dashboard.charts.effects import (
     Bar,
     Contrast,
-    Line,
+    LevelMeans,
+    effect_scale,
     half_normal_plot,
     line_plot,
-    scale_of,
 )
 from dashboard.wording.factor_effects import (
     STRENGTHS,
@@ -110,18 +106,18 @@ class Detail:
 
 def detail(analysis: Analysis, response: Response) -> Detail:
     """Return the parts of an analysis."""
-    found = analysis.found
-    scale = scale_of(found.effects)
+    effects = analysis.found.effects
+    scale = effect_scale(effects)
     return Detail(
-        effects=tuple(_row(each, scale.bar(each)) for each in found.effects),
+        effects=tuple(_row(effect, scale.bar(effect)) for effect in effects),
         ends=(times(1 / scale.limit), times(scale.limit)),
-        chance=how_chance_was_measured(found) if found.effects else "",
+        chance=how_chance_was_measured(analysis.found) if effects else "",
         notes=tuple(notes(analysis)),
-        pictures=tuple(_picture(each, response) for each in analysis.pictures),
-        half_normal=_half_normal(found),
-        design=_design(found),
-        has_margins=any(each.margin is not None for each in found.effects),
-        has_interactions=any(len(each.term) > 1 for each in found.effects),
+        pictures=tuple(_picture(means, response) for means in analysis.pictures),
+        half_normal=_half_normal(analysis.found),
+        design=_design(analysis.found),
+        has_margins=any(effect.margin is not None for effect in effects),
+        has_interactions=any(len(effect.term) > 1 for effect in effects),
     )
 
 
@@ -148,8 +144,8 @@ def _picture(means: Means, response: Response) -> Picture:
         "factor": factor_name(means.one),
         "others": factor_name(means.other).replace(" + ", ", "),
     }
-    changes = [times(each) if each else "" for each in means.factors]
-    lines = [Line(*pair) for pair in zip(names, means.rows, strict=True)]
+    changes = [times(factor) if factor else "" for factor in means.factors]
+    lines = [LevelMeans(*pair) for pair in zip(names, means.rows, strict=True)]
     titles = {"efficiency": _("Relative performance"), "value": _("Measured value")}
     return Picture(
         title=title,
@@ -165,28 +161,28 @@ def _picture(means: Means, response: Response) -> Picture:
     )
 
 
-def _half_normal(found: FactorEffects) -> HalfNormal | None:
-    if found.lenth is None:
+def _half_normal(effects: FactorEffects) -> HalfNormal | None:
+    if effects.lenth is None:
         return None
-    me, sme = found.lenth.me, found.lenth.sme
+    me, sme = effects.lenth.me, effects.lenth.sme
     contrasts, rows, is_any_shrunk = [], [], False
-    for point in found.points:
+    for point in effects.points:
         name = " = ".join(term_name(term) for term in point.terms)
         factor = times(exp(point.log_effect))
-        told = f"{name}: {factor}"
+        text = f"{name}: {factor}"
         if not isclose(abs(point.log_effect), point.size, rel_tol=1e-6):
             is_any_shrunk = True
-            words = {"contrast": told, "size": times(exp(point.size))}
-            told = _("%(contrast)s, drawn at %(size)s") % words
+            words = {"contrast": text, "size": times(exp(point.size))}
+            text = _("%(contrast)s, drawn at %(size)s") % words
         is_named = point.size > me
         contrasts.append(
-            Contrast(name, exp(point.size), point.quantile, is_named, told)
+            Contrast(name, exp(point.size), point.quantile, is_named, text)
         )
         strength = "clear" if point.size > sme else "possible" if is_named else "none"
         rows.append((name, factor, str(STRENGTHS[strength])))
     figure = half_normal_plot(
         contrasts,
-        chance=exp(found.lenth.pse),
+        chance=exp(effects.lenth.pse),
         margins=(exp(me), exp(sme)),
         axis_title=_("Size of the effect as a factor (log scale)"),
         other_title=_("Where chance would put it"),
@@ -199,18 +195,15 @@ def _half_normal(found: FactorEffects) -> HalfNormal | None:
     return HalfNormal(figure, tuple(rows), note if is_any_shrunk else "")
 
 
-def _design(found: FactorEffects) -> Design | None:
+def _design(effects: FactorEffects) -> Design | None:
     """Fold the factors into a table: the first half down, the second half across."""
-    if not found.factors:
+    if not effects.factors:
         return None
-    half = len(found.factors) // 2
-    across, down = found.factors[half:], found.factors[:half]
-    counts = {each.levels: each.count for each in found.combinations}
+    half = len(effects.factors) // 2
+    across, down = effects.factors[half:], effects.factors[:half]
+    counts = {one.levels: one.count for one in effects.combinations}
     rows = list(_existing(down, {levels[:half] for levels in counts}))
     heads = list(_existing(across, {levels[half:] for levels in counts}))
-    possible = 1
-    for factor in found.factors:
-        possible *= len(factor.levels)
     if len(rows) * len(heads) > MOST_CELLS:
         rows = []
     return Design(
@@ -221,8 +214,8 @@ def _design(found: FactorEffects) -> Design | None:
             (_named(down, row), tuple(counts.get((*row, *head), 0) for head in heads))
             for row in rows
         ),
-        cells=found.cells,
-        possible=possible,
+        cells=effects.cells,
+        possible=prod(len(factor.levels) for factor in effects.factors),
     )
 
 

@@ -85,8 +85,8 @@ def is_zoomable(chart: Chart) -> bool:
     Bars are compared by their length, rows by their place: neither is cut off.
     """
     for panel in chart.panels:
-        bars = [each for each in panel.series if isinstance(each, Bars)]
-        has_upright = any(each.is_upright for each in bars)
+        bars = [series for series in panel.series if isinstance(series, Bars)]
+        has_upright = any(series.is_upright for series in bars)
         free = [] if bars and not has_upright else [panel.x]
         free += [] if has_upright else [panel.y]
         if any(axis.scale != "category" for axis in free):

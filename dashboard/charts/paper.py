@@ -7,10 +7,11 @@ For workers alone: to import matplotlib takes seconds and 40 MiB (see
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import BytesIO, StringIO
 from itertools import groupby
 from math import nan
+from operator import itemgetter
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Final, Literal
@@ -228,12 +229,12 @@ def _below(axis: Axis) -> float:
 
 def _legend(chart: Chart) -> list[Patch | Line2D]:
     """Return what the legend shows: a mark with its name for each series."""
-    tones = _tones(chart.series)
+    tones = _tones(chart)
     key: list[Patch | Line2D] = []
-    for at, series in chart.listed:
+    for _at, series in chart.listed:
         name = legible(series.name)
         if isinstance(series, Bars):
-            patch = Patch(facecolor=tones[at], edgecolor=INK, linewidth=0.5)
+            patch = Patch(facecolor=tones[id(series)], edgecolor=INK, linewidth=0.5)
             patch.set_label(name)
             key.append(patch)
             continue
@@ -245,10 +246,11 @@ def _legend(chart: Chart) -> list[Patch | Line2D]:
     return key
 
 
-def _tones(series: Iterator[Points | Bars | Box]) -> dict[int, str]:
-    """Return the tone of each series of bars, by its place among all series."""
-    bars = (at for at, each in enumerate(series) if isinstance(each, Bars))
-    return {at: TONES[number % len(TONES)] for number, at in enumerate(bars)}
+def _tones(chart: Chart) -> dict[int, str]:
+    """Return the tone of each series of bars."""
+    bars = (series for series in chart.series if isinstance(series, Bars))
+    # By id: series hold lists and have no hash.
+    return {id(series): TONES[at % len(TONES)] for at, series in enumerate(bars)}
 
 
 def _panel(axes: Axes, panel: Panel, chart: Chart, *, has_x: bool, has_y: bool) -> None:
@@ -332,14 +334,12 @@ def _rectangle(
 
 
 def _bars(axes: Axes, panel: Panel, chart: Chart) -> None:
-    tones = _tones(chart.series)
-    # By id: series hold lists and have no hash.
-    tone_of = {id(each): tones.get(at) for at, each in enumerate(chart.series)}
+    tones = _tones(chart)
     for box in panel.bar_boxes(chart.bars):
         across, upwards = box.values, box.places
         if box.series.is_upright:
             across, upwards = upwards, across
-        tone = "1.0" if box.series.is_open else tone_of[id(box.series)]
+        tone = "1.0" if box.series.is_open else tones[id(box.series)]
         look: dict[str, Any] = {
             "facecolor": tone,
             "edgecolor": INK,
@@ -397,8 +397,8 @@ def _points(axes: Axes, points: Points, scale: Scale) -> None:
         else list(points.symbol)
     )
     # matplotlib draws one kind of marks a call.
-    placed = sorted(zip(symbols, xs, ys, strict=True), key=lambda each: each[0])
-    for symbol, some in groupby(placed, key=lambda each: each[0]):
+    placed = sorted(zip(symbols, xs, ys, strict=True), key=itemgetter(0))
+    for symbol, some in groupby(placed, key=itemgetter(0)):
         if symbol:
             places = [(x, y) for _symbol, x, y in some]
             look = {**_mark(symbol, points.size), "alpha": points.opacity}

@@ -80,7 +80,7 @@ def _frame(chart: Chart) -> dict[str, Any]:
     """Return how bars stand beside each other, and what the legend is like."""
     frame: dict[str, Any] = {}
     is_across = any(
-        isinstance(each, Bars) and not each.is_upright for each in chart.series
+        isinstance(series, Bars) and not series.is_upright for series in chart.series
     )
     if chart.bars:
         frame["barmode"] = chart.bars
@@ -210,14 +210,14 @@ def _marker(points: Points, chart: Chart) -> dict[str, Any]:
 
 
 def _line(line: Stroke, points: Points, chart: Chart) -> dict[str, Any]:
-    said: dict[str, Any] = {"width": line.width}
+    look: dict[str, Any] = {"width": line.width}
     if line.dash:
-        said["dash"] = line.dash
+        look["dash"] = line.dash
     if line.is_stepped:
-        said["shape"] = "hv"
+        look["shape"] = "hv"
     if chart.names_colours:
-        said["color"] = _token(line.colour or points.colour)
-    return said
+        look["color"] = _token(line.colour or points.colour)
+    return look
 
 
 def _intervals(points: Points, chart: Chart) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def _reaches(ends: Numbers, middles: Numbers) -> list[float]:
 def _hover(name: str, texts: Sequence[str], reading: Reading | None) -> dict[str, Any]:
     if not texts and reading is None:
         return {"hoverinfo": "skip"}
-    told = {"text": [plain(text) for text in texts]} if texts else {}
+    labels = {"text": [plain(text) for text in texts]} if texts else {}
     shown = "%{text}" if texts else plain(name)
     if reading is not None:
         spec = f":{reading.spec}" if reading.spec else ""
@@ -258,7 +258,7 @@ def _hover(name: str, texts: Sequence[str], reading: Reading | None) -> dict[str
         shown = (
             f"{number} {plain(reading.unit or '')}" if is_bare else f"{shown}: {number}"
         )
-    return {**told, "hovertemplate": f"{shown}<extra></extra>"}
+    return {**labels, "hovertemplate": f"{shown}<extra></extra>"}
 
 
 def _box(box: Box) -> dict[str, Any]:
@@ -281,7 +281,7 @@ def _box(box: Box) -> dict[str, Any]:
 def _token(colour: str | tuple[str, ...]) -> str | list[str]:
     if isinstance(colour, str):
         return f"--{colour}"
-    return [f"--{each}" for each in colour]
+    return [f"--{token}" for token in colour]
 
 
 def _shapes(panel: Panel, chart: Chart, x: str, y: str) -> Iterator[dict[str, Any]]:

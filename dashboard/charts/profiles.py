@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from textwrap import wrap
 from typing import Final
 
@@ -47,6 +48,33 @@ class System:
     means: tuple[Mean | None, ...]
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """A cell against its baseline; ``low`` and ``high`` where it has an interval."""
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it was measured often enough for one."""
+        return self.low is not None and self.high is not None
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether it lies beyond the ends of the axis."""
+        return not 1 / FARTHEST <= self.ratio <= FARTHEST
+
+
+@dataclass(frozen=True)
+class Group:
+    """The ratios of one component on one platform."""
+
+    name: str
+    ratios: tuple[Ratio, ...]
+
+
 def profile_plot(components: Sequence[str], systems: Sequence[System]) -> Chart:
     """Return means with their intervals and ranges, a panel for each component."""
     rows = row_axis([system.name for system in systems])
@@ -76,53 +104,25 @@ def _means(means: Sequence[Mean | None]) -> Iterator[Points]:
         ]
         if not some:
             continue
-        rows, found = [row for row, _mean in some], [mean for _row, mean in some]
-        middles = [mean.mean for mean in found]
-        ranges = [mean.minimum for mean in found], [mean.maximum for mean in found]
+        rows, shown = [row for row, _mean in some], [mean for _row, mean in some]
+        middles = [mean.mean for mean in shown]
         yield Points(
             x=middles,
             y=rows,
-            low=ranges[0],
-            high=ranges[1],
+            low=[mean.minimum for mean in shown],
+            high=[mean.maximum for mean in shown],
             along="x",
             interval_width=1,
         )
         yield Points(
             x=middles,
             y=rows,
-            low=[mean.low for mean in found] if is_sure else (),
-            high=[mean.high for mean in found] if is_sure else (),
+            low=[mean.low for mean in shown] if is_sure else (),
+            high=[mean.high for mean in shown] if is_sure else (),
             along="x",
             interval_width=4,
             symbol="circle" if is_sure else "circle-open",
         )
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A cell against its baseline; ``low`` and ``high`` where it has an interval."""
-
-    ratio: float
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def has_interval(self) -> bool:
-        """Whether it was measured often enough for one."""
-        return self.low is not None and self.high is not None
-
-    @property
-    def is_beyond(self) -> bool:
-        """Whether it lies beyond the ends of the axis."""
-        return not 1 / FARTHEST <= self.ratio <= FARTHEST
-
-
-@dataclass(frozen=True)
-class Group:
-    """The ratios of one component on one platform."""
-
-    name: str
-    ratios: tuple[Ratio, ...]
 
 
 def ratio_plot(groups: Sequence[Group], axis_title: str) -> Chart:
@@ -131,8 +131,8 @@ def ratio_plot(groups: Sequence[Group], axis_title: str) -> Chart:
     A ratio with an interval is a dot on its bar, the bars of a band one below the other
     in the order of their ratios; one without is a stroke.
     """
-    every = [each.ratio for group in groups for each in group.ratios]
-    held = [min(max(each, 1 / FARTHEST), FARTHEST) for each in every]
+    ratios = [one.ratio for group in groups for one in group.ratios]
+    held = [min(max(ratio, 1 / FARTHEST), FARTHEST) for ratio in ratios]
     # 1 is in sight, with some room on both sides, wherever the ratios lie.
     scale = scale_of(Axis(scale="log"), [0.9, 1.1, *held])
     ticks, bars = [], list[tuple[float, Ratio]]()
@@ -140,25 +140,25 @@ def ratio_plot(groups: Sequence[Group], axis_title: str) -> Chart:
     y = 0.0
     for group in groups:
         sure = sorted(
-            (each for each in group.ratios if each.has_interval),
-            key=lambda each: each.ratio,
+            (ratio for ratio in group.ratios if ratio.has_interval),
+            key=attrgetter("ratio"),
         )
-        for each in group.ratios:
-            if not each.has_interval:
-                form = (low if each.ratio < 1 else high) if each.is_beyond else strokes
-                form.append((y + STRIP / 2, each))
+        for one in group.ratios:
+            if not one.has_interval:
+                form = (low if one.ratio < 1 else high) if one.is_beyond else strokes
+                form.append((y + STRIP / 2, one))
         # Without plain values the bars stand in the middle of the band.
         first = y + (STRIP if len(sure) < len(group.ratios) else STRIP / 2)
-        bars += [(first + LINE * at, each) for at, each in enumerate(sure)]
+        bars += [(first + LINE * line, ratio) for line, ratio in enumerate(sure)]
         height = STRIP + LINE * len(sure)
         ticks.append((y + height / 2, group.name))
         y += height + GAP
     forms = (
         Points(
-            x=[each.ratio for _y, each in bars],
+            x=[bar.ratio for _y, bar in bars],
             y=[place for place, _each in bars],
-            low=[each.low for _y, each in bars],
-            high=[each.high for _y, each in bars],
+            low=[bar.low for _y, bar in bars],
+            high=[bar.high for _y, bar in bars],
             along="x",
             interval_width=2,
             symbol="circle",
@@ -184,7 +184,7 @@ def _marks(
     edge: float | None = None,
 ) -> Points:
     return Points(
-        x=[edge or each.ratio for _y, each in placed],
+        x=[edge or mark.ratio for _y, mark in placed],
         y=[y for y, _each in placed],
         symbol=symbol,
         size=size,

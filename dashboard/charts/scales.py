@@ -41,8 +41,8 @@ class Scale:
 
     def ticks(self) -> list[float]:
         """Return a few round values on the axis."""
-        found = _log_ticks(self.low, self.high) if self.is_log else []
-        return found if len(found) > 1 else _even_ticks(self.low, self.high)
+        ticks = _log_ticks(self.low, self.high) if self.is_log else []
+        return ticks if len(ticks) > 1 else _even_ticks(self.low, self.high)
 
     def days(self) -> list[tuple[float, str]]:
         """Return a few days of an axis of dates, each by its midnight."""
@@ -121,8 +121,8 @@ def _even_ticks(low: float, high: float) -> list[float]:
 def _log_ticks(low: float, high: float) -> list[float]:
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     steps = STEPS[:3] if len(powers) <= 4 else STEPS[:1]
-    found = [step * 10.0**power for power in powers for step in steps]
-    inside = [value for value in found if low <= value <= high]
+    round_values = (step * 10.0**power for power in powers for step in steps)
+    inside = [value for value in round_values if low <= value <= high]
     is_close = any(b / a < 1.2 for a, b in pairwise(inside))
     if len(inside) > 2 and not is_close:
         return inside

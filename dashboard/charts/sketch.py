@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
+from operator import itemgetter
 from textwrap import wrap
 from typing import Final
 
@@ -191,14 +192,14 @@ def _fitting(
     shares: Sequence[float], ticks: Sequence[tuple[float, str]], width: float
 ) -> set[int]:
     """Return which names stand beside each other without touching."""
-    found, end = set(), -1e9
-    for at, share in sorted(enumerate(shares), key=lambda each: each[1]):
+    fitting, end = set(), -1e9
+    for at, share in sorted(enumerate(shares), key=itemgetter(1)):
         letters = max(len(line) for line in ticks[at][1].split("\n"))
         half = letters * LETTER_PX / 2
         if share * width - half > end:
-            found.add(at)
+            fitting.add(at)
             end = share * width + half + LETTER_PX
-    return found
+    return fitting
 
 
 def _beside(field: Field, ticks: Sequence[tuple[float, str]]) -> Iterator[str]:

@@ -21,42 +21,37 @@ from dashboard.charts.profiles import (
     ratio_plot,
 )
 from dashboard.kit.document import Figure, Table, plain_table
-from dashboard.kit.profile import SYSTEMS
 
 MOST_ROWS = 40
 """More systems than a page takes are in the table alone."""
 
 
-def profile_chart(found: Profile) -> tuple[Figure, ...]:
+def profile_chart(profile: Profile) -> tuple[Figure, ...]:
     """Draw what each system costs, component by component."""
-    if not 0 < len(found.rows[:SYSTEMS]) <= MOST_ROWS:
+    if not 0 < len(profile.rows) <= MOST_ROWS:
         return ()
-    shares = [share for row in found.rows for share in row.stated]
-    names = [wording.component_name(name) for name in found.components]
+    names = [wording.component_name(name) for name in profile.components]
     alt = _("The mean ratio of each system in %(components)s.") % {
         "components": ", ".join(names)
     }
     systems = [
         System(wording.column_name(row.column), tuple(map(_mean, row.shares)))
-        for row in found.rows
+        for row in profile.rows
     ]
-    caption = _profile_caption(shares)
-    return (Figure(caption, alt, profile_plot(names, systems)),)
-
-
-def _profile_caption(shares: Sequence[Share]) -> str:
-    said = [
+    caption = [
         _(
             "Overhead profile: the geometric mean of each system's ratios (log scale; "
             "the dashed line is 1), and the range from its worst to its best case."
         )
     ]
-    sure = [share.low is not None for share in shares]
+    sure = [share.low is not None for row in profile.rows for share in row.stated]
     if any(sure):
-        said.append(_("Thick bars are 95 % intervals of means."))
+        caption.append(_("Thick bars are 95 % intervals of means."))
     if not all(sure):
-        said.append(_("An open dot has no interval: it is a value, not an estimate."))
-    return " ".join(said)
+        caption.append(
+            _("An open dot has no interval: it is a value, not an estimate.")
+        )
+    return (Figure(" ".join(caption), alt, profile_plot(names, systems)),)
 
 
 def _mean(share: Share | None) -> Mean | None:
@@ -71,25 +66,21 @@ def ratio_chart(rows: Sequence[ComparisonRow]) -> tuple[Figure, ...]:
     groups = list(_groups(shown))
     if not groups:
         return ()
-    every = [each for group in groups for each in group.ratios]
+    ratios = [ratio for group in groups for ratio in group.ratios]
     alt = _("%(n)s ratios in %(bands)s bands, by component and platform.") % {
-        "n": len(every),
+        "n": len(ratios),
         "bands": len(groups),
     }
+    caption = [_("Relative performance by component: every ratio at its place.")]
+    with_interval = sum(ratio.has_interval for ratio in ratios)
+    if with_interval:
+        caption.append(_("A dot on a bar is a ratio with its 95 % interval."))
+    if with_interval < len(ratios):
+        caption.append(_("A stroke is a plain value, without an interval."))
+    if any(ratio.is_beyond for ratio in ratios):
+        caption.append(_("Arrows lie beyond the ends of the axis."))
     title = _("Ratio to the baseline, 1 = as fast (log scale)")
-    return (Figure(_ratio_caption(every), alt, ratio_plot(groups, title)),)
-
-
-def _ratio_caption(every: Sequence[Ratio]) -> str:
-    said = [_("Relative performance by component: every ratio at its place.")]
-    often = sum(each.has_interval for each in every)
-    if often:
-        said.append(_("A dot on a bar is a ratio with its 95 % interval."))
-    if often < len(every):
-        said.append(_("A stroke is a plain value, without an interval."))
-    if any(each.is_beyond for each in every):
-        said.append(_("Arrows lie beyond the ends of the axis."))
-    return " ".join(said)
+    return (Figure(" ".join(caption), alt, ratio_plot(groups, title)),)
 
 
 def _groups(rows: Sequence[ComparisonRow]) -> Iterator[Group]:

@@ -1,27 +1,20 @@
 """What a report says beyond single cells: factor effects, co-runs, energy."""
 
-from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from django.utils.translation import gettext as _
 
 from benchmarks import tools
-from benchmarks.comparing.coruns import ComparedCoRun, StudyCoRuns, study_coruns
-from benchmarks.comparing.factor_effects import (
-    Analysis,
-    ComponentEffects,
-    Response,
-    study_effects,
-)
+from benchmarks.comparing.coruns import study_coruns
+from benchmarks.comparing.factor_effects import Analysis, study_effects
 from benchmarks.models import Study
 from benchmarks.power.meters import study_energy
 from benchmarks.studies.flags import withheld_cells
 from benchmarks.viewer import Viewer
 from dashboard import wording
-from dashboard.charts.chart import Chart
 from dashboard.charts.coruns import drawings
 from dashboard.charts.drawings import NONE
-from dashboard.charts.effects import Ranked, ranking, scale_of
+from dashboard.charts.effects import Ranked, effect_scale, ranking
 from dashboard.charts.energy import energy_drawing, performance_drawing
 from dashboard.charts.factor_effects import Detail, HalfNormal, detail
 from dashboard.exports.report.charts import drawn
@@ -36,11 +29,10 @@ MOST_EFFECTS = 12
 
 def effects_section(viewer: Viewer, study: Study) -> Section | None:
     """Return which parameters moved the results, where the design tells it."""
-    found = study_effects(viewer, study)
-    told = [
-        each for each in found.components if each.whole and each.whole.found.effects
-    ]
-    if not told:
+    effects = study_effects(viewer, study)
+    wholes = [part.whole for part in effects.components if part.whole]
+    analyses = [whole for whole in wholes if whole.found.effects]
+    if not analyses:
         return None
     texts = [
         _(
@@ -48,14 +40,20 @@ def effects_section(viewer: Viewer, study: Study) -> Section | None:
             "response; filled bars are clear, open ones may be chance, which the "
             "shaded bands show."
         )
-        % {"scenario": wording.scenario_name(found.scenario)}
+        % {"scenario": wording.scenario_name(effects.scenario)}
     ]
     charts: list[Figure] = []
     tables: list[Table] = []
-    for each in told:
-        texts.append(_effects_text(each))
-        if each.whole is not None:
-            _add_effects(each.whole, found.response, charts, tables)
+    for analysis in analyses:
+        name = wording.component_name(analysis.component)
+        texts.append(f"{name}: {' '.join(statements(analysis))}")
+        parts = detail(analysis, effects.response)
+        charts.append(_ranking_figure(name, analysis, parts, len(tables)))
+        tables.append(_effects_table(name, parts))
+        if parts.half_normal:
+            figure, table = _contrasts(name, parts.half_normal, len(tables))
+            charts.append(figure)
+            tables.append(table)
     return Section(
         "factor-effects",
         _("Factor effects"),
@@ -65,35 +63,20 @@ def effects_section(viewer: Viewer, study: Study) -> Section | None:
     )
 
 
-def _effects_text(each: ComponentEffects) -> str:
-    lines = statements(each.whole) if each.whole else []
-    return f"{wording.component_name(each.component)}: {' '.join(lines)}"
-
-
-def _add_effects(
-    whole: Analysis, response: Response, charts: list[Figure], tables: list[Table]
-) -> None:
-    name = wording.component_name(whole.component)
-    parts = detail(whole, response)
+def _ranking_figure(name: str, analysis: Analysis, parts: Detail, place: int) -> Figure:
+    """Draw the strongest effects of a component; ``place`` is that of their table."""
     caption = _("%(component)s: parameters by their effect. %(chance)s") % {
         "component": name,
         "chance": parts.chance,
     }
-    charts.append(Figure(caption, caption, _ranked(whole, parts), (len(tables),)))
-    tables.append(_effects_table(name, parts))
-    if parts.half_normal:
-        charts.append(_half_normal(name, parts.half_normal, len(tables)))
-        tables.append(_contrasts_table(name, parts.half_normal))
-
-
-def _ranked(whole: Analysis, parts: Detail) -> Chart:
-    effects = whole.found.effects[:MOST_EFFECTS]
+    effects = analysis.found.effects
     rows = [
         Ranked(row.name, row.change, row.factor, effect)
         # Not strict: rows are of all effects, and the strongest alone are drawn.
-        for row, effect in zip(parts.effects, effects, strict=False)
+        for row, effect in zip(parts.effects, effects[:MOST_EFFECTS], strict=False)
     ]
-    return ranking(rows, scale_of(whole.found.effects), parts.ends)
+    chart = ranking(rows, effect_scale(effects), parts.ends)
+    return Figure(caption, caption, chart, (place,))
 
 
 def _effects_table(name: str, parts: Detail) -> Table:
@@ -112,26 +95,26 @@ def _effects_table(name: str, parts: Detail) -> Table:
     return plain_table(title, head, rows, weights=(4, 6, 2, 4, 3))
 
 
-def _half_normal(name: str, found: HalfNormal, at: int) -> Figure:
+def _contrasts(name: str, half_normal: HalfNormal, place: int) -> tuple[Figure, Table]:
+    """Return a half-normal plot and its table, which stands at ``place``."""
     caption = _(
         "%(component)s: half-normal plot of all contrasts. Chance alone would put all "
         "of them on the slanted line; the upright lines are the margins of Lenth for "
         "one contrast and for all together."
     ) % {"component": name}
-    caption = f"{caption} {found.note}".rstrip()
-    return Figure(caption, caption, found.figure, (at,))
-
-
-def _contrasts_table(name: str, found: HalfNormal) -> Table:
+    caption = f"{caption} {half_normal.note}".rstrip()
     head = (_("Contrast"), _("Factor"), _("Beyond chance?"))
     title = _("%(component)s: contrasts") % {"component": name}
-    return plain_table(title, head, found.rows, weights=(6, 2, 3))
+    return (
+        Figure(caption, caption, half_normal.figure, (place,)),
+        plain_table(title, head, half_normal.rows, weights=(6, 2, 3)),
+    )
 
 
 def corun_section(study: Study) -> Section | None:
     """Return what VMs did together: a case of each component drawn."""
-    found = study_coruns(study)
-    if not found.coruns:
+    together = study_coruns(study)
+    if not together.coruns:
         return None
     withheld = withheld_cells(study)
     texts: list[str] = []
@@ -139,50 +122,43 @@ def corun_section(study: Study) -> Section | None:
     tables: list[Table] = []
     # `study_coruns` sorts by component, then by case.
     for component, members in groupby(
-        found.coruns, key=lambda each: each.of.case.component
+        together.coruns, key=lambda corun: corun.of.case.component
     ):
         coruns = list(members)
         name = wording.component_name(component)
         texts.append(f"{name}: {corun_answer(coruns, withheld)}")
-        for some, table in _corun_charts(found, coruns, len(tables)):
-            charts += some
+        # The first case with a direction is drawn: one stands for its component.
+        cases = (corun.of.case for corun in coruns)
+        case = next((case for case in cases if case.better != "neither"), None)
+        if case is None:
+            continue
+        of_case = [corun for corun in coruns if corun.of.case.pk == case.pk]
+        curves = [curve for curve in together.curves if curve.case.pk == case.pk]
+        title = f"{tools.get(case.tool).title}: {case.label}"
+        for drawing in drawings(of_case, curves):
+            figures, table = drawn(drawing, title, len(tables))
+            charts += figures
             tables.append(table)
     return Section(
         "co-runs", _("Co-runs"), tuple(texts), tuple(tables), charts=tuple(charts)
     )
 
 
-def _corun_charts(
-    found: StudyCoRuns, coruns: Sequence[ComparedCoRun], at: int
-) -> Iterator[tuple[tuple[Figure, ...], Table]]:
-    """Draw the first case with a direction: one stands for its component."""
-    directed = (each.of.case for each in coruns if each.of.case.better != "neither")
-    case = next(directed, None)
-    if case is None:
-        return
-    of_case = [each for each in coruns if each.of.case.pk == case.pk]
-    curves = [each for each in found.curves if each.case.pk == case.pk]
-    name = f"{tools.get(case.tool).title}: {case.label}"
-    for place, drawing in enumerate(drawings(of_case, curves)):
-        yield drawn(drawing, name, at + place)
-
-
 def energy_section(study: Study) -> Section | None:
     """Return what the meters say of each workload."""
-    found = study_energy(study, None)
     texts: list[str] = []
     charts: list[Figure] = []
     tables: list[Table] = []
-    for each in found.tables:
-        names = short_names(one.system for one in each.systems)
-        texts.append(f"{each.workload}: {energy_answer(each, names)}")
+    for workload in study_energy(study, None).tables:
+        names = short_names(system.system for system in workload.systems)
+        texts.append(f"{workload.workload}: {energy_answer(workload, names)}")
         pictures = (
-            energy_drawing(each, names, None),
-            performance_drawing(each, names),
+            energy_drawing(workload, names, None),
+            performance_drawing(workload, names),
         )
         for drawing in filter(None, pictures):
-            some, table = drawn(drawing, each.workload, len(tables))
-            charts += some
+            figures, table = drawn(drawing, workload.workload, len(tables))
+            charts += figures
             tables.append(table)
     if not tables:
         return None

@@ -19,7 +19,7 @@ from dashboard.kit.document import Document
 Standard = Literal["ua-1", "a-2a"]
 SOURCE = Path(__file__).with_name("report.typ")
 STANDARDS: Final[tuple[Standard, ...]] = ("ua-1", "a-2a")
-"""PDF/UA-1, for who hears it; PDF/A-2a, for who keeps it for decades."""
+"""PDF/UA-1 for screen readers, PDF/A-2a for archives."""
 
 
 def pdf(document: Document, made_at: datetime) -> bytes:
@@ -42,7 +42,7 @@ def _typeset(
     from dashboard.charts import paper
 
     # Charts are drawn once, for both attempts.
-    said = json.dumps({**_data(document, paper.paper), "words": _words()})
+    data = json.dumps({**_data(document, paper.paper), "words": _words()})
 
     def made(standards: tuple[Standard, ...]) -> list[bytes]:
         compiler = typst.Compiler(
@@ -51,7 +51,7 @@ def _typeset(
             font_paths=typst.Fonts(
                 include_system_fonts=False, font_paths=[str(paper.font())]
             ),
-            sys_inputs={"report": said},
+            sys_inputs={"report": data},
         )
         when = int(made_at.timestamp())
         pages = compiler.compile(

@@ -22,8 +22,7 @@ from dashboard.charts.chart import (
 )
 from dashboard.charts.curves import Curve, Mark, sweep_plot, trend_plot
 from dashboard.charts.dots import Dot, Series, dot_plot
-from dashboard.charts.effects import Contrast, half_normal_plot, line_plot
-from dashboard.charts.effects import Line as Level
+from dashboard.charts.effects import Contrast, LevelMeans, half_normal_plot, line_plot
 from dashboard.charts.paper import WIDTH_PT, font, paper
 from dashboard.exports.escaping import tex
 from tests.dashboard.exports.conftest import HOSTILE
@@ -63,7 +62,7 @@ CHARTS = {
     ),
     "trend": trend_plot(CURVES, [(1.5, "x 1.2")], "MB/s"),
     "dots": dot_plot(["a", "b"], SERIES, DOTS, axis_title="Ratio"),
-    "means": line_plot(["a, b", "c"], [Level("on", (0.3, None))], axis_title="E"),
+    "means": line_plot(["a, b", "c"], [LevelMeans("on", (0.3, None))], axis_title="E"),
     "half-normal": half_normal_plot(
         CONTRASTS, chance=1.05, margins=(1.1,), axis_title="x", other_title="y"
     ),

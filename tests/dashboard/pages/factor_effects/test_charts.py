@@ -6,7 +6,13 @@ import pytest
 
 from benchmarks.analysis.factor_effects.effects import Effect
 from dashboard.charts import effects
-from dashboard.charts.effects import Contrast, Line, Scale, Span, scale_of
+from dashboard.charts.effects import (
+    Contrast,
+    EffectScale,
+    LevelMeans,
+    Span,
+    effect_scale,
+)
 from dashboard.charts.plotly import figure
 
 
@@ -23,14 +29,14 @@ def effect(factor, margin=None, wide=None):
 
 
 def test_the_axis_is_the_shortest_that_holds_every_effect():
-    assert scale_of([effect(1.4), effect(0.95)]).limit == 1.5
-    assert scale_of([effect(1 / 1.4)]).limit == 1.5
-    assert scale_of([]).limit == 1.02
-    assert scale_of([effect(1000)]).limit == 100
+    assert effect_scale([effect(1.4), effect(0.95)]).limit == 1.5
+    assert effect_scale([effect(1 / 1.4)]).limit == 1.5
+    assert effect_scale([]).limit == 1.02
+    assert effect_scale([effect(1000)]).limit == 100
 
 
 def test_a_factor_and_its_inverse_are_as_far_from_the_middle():
-    scale = Scale(4.0)
+    scale = EffectScale(4.0)
 
     assert scale.place(math.log(2)) == 75
     assert scale.place(math.log(0.5)) == 25
@@ -39,7 +45,7 @@ def test_a_factor_and_its_inverse_are_as_far_from_the_middle():
 
 
 def test_a_bar_reaches_from_one_to_its_factor():
-    scale = Scale(4.0)
+    scale = EffectScale(4.0)
 
     assert scale.bar(effect(2)).bar == Span("50.00%", "25.00%")
     assert scale.bar(effect(0.5)).bar == Span("25.00%", "25.00%")
@@ -49,17 +55,17 @@ def test_a_bar_reaches_from_one_to_its_factor():
 
 
 def test_bands_are_what_chance_alone_may_do():
-    bar = Scale(4.0).bar(effect(2, margin=math.log(2), wide=math.log(8)))
+    bar = EffectScale(4.0).bar(effect(2, margin=math.log(2), wide=math.log(8)))
 
     assert bar.margin == Span("25.00%", "50.00%")
     assert bar.wide == Span("0.00%", "100.00%")
-    assert Scale(4.0).bar(effect(2)).margin is None
+    assert EffectScale(4.0).bar(effect(2)).margin is None
 
 
 def test_a_line_plot_has_a_line_for_each_level():
     drawn = line_plot(
         ["Ubuntu, 32-bit", "Ubuntu, 64-bit"],
-        [Line("absent", (0.3, 1.0)), Line("installed", (0.9, None))],
+        [LevelMeans("absent", (0.3, 1.0)), LevelMeans("installed", (0.9, None))],
         axis_title="Relative performance",
     )
 
@@ -73,7 +79,7 @@ def test_a_line_plot_has_a_line_for_each_level():
 
 
 def test_native_speed_is_in_sight_of_efficiencies_however_low():
-    lines = [Line("absent", (0.3, 0.5)), Line("installed", (0.4, None))]
+    lines = [LevelMeans("absent", (0.3, 0.5)), LevelMeans("installed", (0.4, None))]
     layout = line_plot(["a", "b"], lines, axis_title="", line_at=1.0)["layout"]
 
     (native,) = layout["shapes"]
@@ -84,7 +90,7 @@ def test_native_speed_is_in_sight_of_efficiencies_however_low():
 
 def test_names_are_no_markup_and_words_are_never_cut():
     drawn = line_plot(
-        ["<b>installed</b>"] * 4, [Line("<i>", (1.0,) * 4)], axis_title="<u>"
+        ["<b>installed</b>"] * 4, [LevelMeans("<i>", (1.0,) * 4)], axis_title="<u>"
     )
 
     layout = drawn["layout"]
