@@ -155,7 +155,7 @@ def _publish(job: PublishingJob) -> None:
         note_failure(job=job, problem=error.sentence)
     except (OperationalError, InterfaceError):
         raise  # the database went away: the sweeper sends it once more
-    except Exception:  # whatever it is: who waits is told, the log has the rest
+    except Exception:  # whatever it is: the reader is told, the log has the rest
         note_failure(job=job, problem=BROKEN)
         raise
 

@@ -203,14 +203,16 @@ def _labs_of(request: HttpRequest) -> list[Lab]:
     if not request.user.is_authenticated:
         return []
     mine = Membership.objects.filter(user=request.user, role__in=Membership.KEEPERS)
-    return [each.lab for each in mine.select_related("lab").order_by("lab__name")]
+    mine = mine.select_related("lab").order_by("lab__name")
+    return [membership.lab for membership in mine]
 
 
 def _reviewing(request: HttpRequest, version: Version) -> list[Lab]:
     """Return the labs for which the reader may still sign."""
-    signed = {each.lab_id for each in version.signatures.all()} | {version.lab_id}
     if version.withdrawn_at:
         return []
+    signed = {version.lab_id}
+    signed |= {signature.lab_id for signature in version.signatures.all()}
     return [lab for lab in _labs_of(request) if lab.pk not in signed]
 
 
