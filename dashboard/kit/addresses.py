@@ -39,7 +39,7 @@ def address(query: Mapping[str, str], **changes: str) -> str:
     return f"?{urlencode(parts)}"
 
 
-def unmet(query: Mapping[str, str], found: Mapping[str, object]) -> tuple[str, ...]:
+def unmet(query: Mapping[str, str], followed: Mapping[str, object]) -> tuple[str, ...]:
     """Return the parts of a query that came to something else, or to nothing.
 
     >>> unmet({"case": "99", "run": "4"}, {"case": 7, "run": 4, "family": None})
@@ -47,8 +47,8 @@ def unmet(query: Mapping[str, str], found: Mapping[str, object]) -> tuple[str, .
     """
     return tuple(
         f"{name}={query[name]}"
-        for name, came in found.items()
-        if query.get(name) and query[name] != str(came)
+        for name, value in followed.items()
+        if query.get(name) and query[name] != str(value)
     )
 
 

@@ -84,8 +84,8 @@ class Section:
     def blocks(self) -> list[tuple[list[Figure], Table]]:
         """Each table with the charts that draw it, which stand above it."""
         return [
-            ([chart for chart in self.charts if at in chart.of], table)
-            for at, table in enumerate(self.tables)
+            ([chart for chart in self.charts if place in chart.of], table)
+            for place, table in enumerate(self.tables)
         ]
 
 
@@ -107,7 +107,8 @@ def line(*texts: str, numbers_from: int = 1) -> Line:
     """Return a row of texts; from ``numbers_from`` on they stand as numbers do."""
     return Line(
         tuple(
-            Entry(text, is_number=at >= numbers_from) for at, text in enumerate(texts)
+            Entry(text, is_number=column >= numbers_from)
+            for column, text in enumerate(texts)
         )
     )
 
@@ -128,5 +129,5 @@ def plain_table(
     """Return a table of texts under a line of headings (none if ``head`` is empty)."""
     lines = tuple(line(*row, numbers_from=numbers_from) for row in rows)
     top = (line(*head, numbers_from=numbers_from),) if head else ()
-    width = len(head) or max((len(each.entries) for each in lines), default=1)
+    width = len(head) or max((len(row.entries) for row in lines), default=1)
     return Table(caption, top, lines, width, weights=weights)

@@ -135,7 +135,7 @@ def whole_overhead(ratio: float) -> str:
 
 
 def _percent_lost(ratio: float, decimals: int) -> str:
-    lost = round(100 * (1 - ratio), decimals) + 0.0
+    lost = round(100 * (1 - ratio), decimals)
     sign = "\N{MINUS SIGN}" if lost < 0 else ""
     return f"{sign}{number(abs(lost), f',.{decimals}f')}\N{NO-BREAK SPACE}%"
 
@@ -151,8 +151,10 @@ def heat(value: float) -> str:
 
 def steps() -> list[tuple[str, float]]:
     """Return each shade and the ratio from which on it is given, slowest first."""
-    slow = [(f"slow-{SHADES - at}", edge) for at, edge in enumerate(EDGES)]
-    fast = [(f"fast-{at + 1}", 1 / edge) for at, edge in enumerate(EDGES[::-1])]
+    slow = [(f"slow-{SHADES - step}", edge) for step, edge in enumerate(EDGES)]
+    fast = [
+        (f"fast-{step}", 1 / edge) for step, edge in enumerate(EDGES[::-1], start=1)
+    ]
     return [*slow, (EVEN, 1.0), *fast]
 
 
@@ -192,21 +194,21 @@ def digits_between(low: float, high: float) -> int:
     return 1 - floor(log10(high - low))
 
 
-def day_text(at: date) -> str:
-    return dateformat.format(at, locale().day)
+def day_text(day: date) -> str:
+    return dateformat.format(day, locale().day)
 
 
-def moment_text(at: datetime | None) -> str:
+def moment_text(moment: datetime | None) -> str:
     """Return a day and its time, to the minute, with the zone; nothing for None."""
-    return dateformat.format(at, f"{locale().day} H:i e") if at else ""
+    return dateformat.format(moment, f"{locale().day} H:i e") if moment else ""
 
 
 def published_text(published: str) -> str:
     """Return when a study was published: a day or a month; any other text as it is."""
     for stated, written in (("%Y-%m-%d", locale().day), ("%Y-%m", locale().month)):
         try:
-            at = datetime.strptime(published, stated)  # noqa: DTZ007 (no zone in it)
+            day = datetime.strptime(published, stated)  # noqa: DTZ007 (no zone in it)
         except ValueError:
             continue
-        return dateformat.format(at.date(), written)
+        return dateformat.format(day.date(), written)
     return published

@@ -10,6 +10,9 @@ from django.core.files.storage import FileSystemStorage
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+SERVED = "vendor/plotly.min.js"
+PACKAGE_DATA = Path(plotly.__file__).parent / "package_data"
+
 
 class ButtonAddressMiddleware:
     """Give a page to an answer that would be a blank window.
@@ -28,10 +31,6 @@ class ButtonAddressMiddleware:
         # A 405 has to say what is allowed (RFC 9110).
         page["Allow"] = response["Allow"]
         return page
-
-
-SERVED = "vendor/plotly.min.js"
-PACKAGE_DATA = Path(plotly.__file__).parent / "package_data"
 
 
 class PlotlyFinder(BaseFinder):
@@ -53,8 +52,8 @@ class PlotlyFinder(BaseFinder):
         """Return where the file lies, for that one path."""
         if path != SERVED:
             return []
-        found = str(PACKAGE_DATA / Path(SERVED).name)
-        return [found] if find_all else found
+        file = str(PACKAGE_DATA / Path(SERVED).name)
+        return [file] if find_all else file
 
     def list(self, ignore_patterns: Any) -> Iterator[tuple[str, FileSystemStorage]]:
         """Return the one file for collectstatic."""

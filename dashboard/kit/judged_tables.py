@@ -1,10 +1,12 @@
-"""The table that a comparison's address chooses, judged or not.
+"""The table that a comparison's address chooses, with what may be said of each cell.
 
-Two pages need it: the one that shows it, and the one that hands it out as a file.
+The compare page draws its chart from it, files hand it out; the page of two systems
+takes its rows from here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from benchmarks.comparing.row import ComparisonRow
@@ -17,7 +19,7 @@ from benchmarks.comparing.table import (
 from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Study, System
 from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
-from dashboard.kit.selections import ENERGY, Chooser, Selection, chooser, searched
+from dashboard.kit.selections import ENERGY, Selection, chooser, searched
 
 
 @dataclass(frozen=True)
@@ -44,41 +46,53 @@ def judged_table(study: Study, query: Mapping[str, str]) -> JudgedTable:
     """
     choice = chooser(study, query)
     chosen, pinned = choice.selection, choice.pinned
-    system, narrowed = choice.baseline, chosen.narrowed()
+    baseline, narrowed = choice.baseline, chosen.narrowed()
     if choice.is_direct:
-        system = pinned[-1]
-        narrowed["pin"] = ",".join(str(each.pk) for each in pinned)
-    if chosen.show == ENERGY:
-        energies = cell_energies(study, system)
-        rows = energy_rows(chosen_rows(study, choice, system), energies)
-        count = tested(energies)
-    else:
-        verdicts = study_verdicts(study, system)
-        rows = chosen_rows(study, choice, system, verdicts=verdicts)
-        count = verdicts.tested
+        baseline = pinned[-1]
+        narrowed["pin"] = ",".join(str(system.pk) for system in pinned)
+    rows, count = judged_rows(
+        study,
+        baseline,
+        chosen.show,
+        systems=choice.facets.systems,
+        filters=chosen.filters(),
+    )
     if choice.is_direct:
-        both = {each.pk for each in pinned}
+        both = {system.pk for system in pinned}
         rows = [row for row in rows if row.system.id in both]
     return JudgedTable(
         searched(table_of(rows, chosen), chosen.q),
-        system or study.reference_system,
+        baseline or study.reference_system,
         chosen.show,
         count,
         narrowed,
     )
 
 
-def chosen_rows(
-    study: Study, choice: Chooser, system: System | None, **judged: Any
-) -> list[ComparisonRow]:
-    """Return the cells that were chosen, against native or a chosen system."""
-    return comparison_rows(
+def judged_rows(
+    study: Study,
+    baseline: System | None,
+    show: str,
+    *,
+    systems: Iterable[System],
+    filters: Mapping[str, Any],
+) -> tuple[list[ComparisonRow], int]:
+    """Return cells judged in words, of their speeds or of their energies.
+
+    And of how many cells together the verdicts were corrected for.
+    """
+    read = partial(
+        comparison_rows,
         study,
-        systems=choice.facets.systems,
-        filters=choice.selection.filters(),
-        reference=Reference.of(study, system) if system else None,
-        **judged,
+        systems=systems,
+        filters=filters,
+        reference=Reference.of(study, baseline) if baseline else None,
     )
+    if show == ENERGY:
+        energies = cell_energies(study, baseline)
+        return energy_rows(read(), energies), tested(energies)
+    verdicts = study_verdicts(study, baseline)
+    return read(verdicts=verdicts), verdicts.tested
 
 
 def table_of(rows: Sequence[ComparisonRow], chosen: Selection) -> ComparisonTable:

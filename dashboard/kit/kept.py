@@ -58,10 +58,10 @@ def kept(make: Callable[Given, Made]) -> Callable[Concatenate[str, Given], Made]
     def made(_version: str, _language: Hashable, *given: Hashable) -> Made:
         return call(*given)
 
-    def found(version: str, *given: Given.args, **_none: Given.kwargs) -> Made:
+    def made_once(version: str, *given: Given.args, **_none: Given.kwargs) -> Made:
         return made(version, (get_language(), figures.locale()), *given)
 
-    return found
+    return made_once
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dashboard.kit.document import Entry, Line, Section, Table, line
 SYSTEMS = 200
 
 
-def profile_section(found: Profile) -> Section:
+def profile_section(profile: Profile) -> Section:
     """Return each system's cost as one row: a component a column."""
-    if not found.rows:
+    if not profile.rows:
         why = _(
             "There is none: it takes systems that ran alone (scenario single), and the "
             "native machine, or a reference system, measured in the same cases."
@@ -29,22 +29,22 @@ def profile_section(found: Profile) -> Section:
             "case; the number of cases and runs; and the worst case."
         )
     ]
-    if any(share.least_runs < 2 for row in found.rows for share in row.stated):
+    if any(share.least_runs < 2 for row in profile.rows for share in row.stated):
         notes.append(
             _(
                 "Where a single run stands behind a case, no interval is given: the "
                 "range says how cases differ, not how sure the mean is."
             )
         )
-    if len(found.rows) > SYSTEMS:
+    if len(profile.rows) > SYSTEMS:
         notes.append(_("The first %(n)s systems are shown.") % {"n": SYSTEMS})
-    if found.is_relative:
+    if profile.is_relative:
         notes.append(_("Ratios are to the study's reference system, not to native."))
 
-    names = [wording.component_name(name) for name in found.components]
+    names = [wording.component_name(name) for name in profile.components]
     lines = tuple(
         Line((Entry(wording.column_name(row.column)), *map(_share_entry, row.shares)))
-        for row in found.rows[:SYSTEMS]
+        for row in profile.rows[:SYSTEMS]
     )
     table = Table("", (line(_("System"), *names),), lines, len(names) + 1)
     return Section("profile", _("Overhead profile"), tuple(notes), (table,))

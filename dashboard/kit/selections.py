@@ -62,6 +62,15 @@ class Menu:
 
 
 @dataclass(frozen=True)
+class Removable:
+    """What was chosen, as a name and a value, and the address without it."""
+
+    label: str
+    value: str
+    without: str
+
+
+@dataclass(frozen=True)
 class Selection:
     """The chosen baseline, filters and looks; an empty filter lets all through.
 
@@ -114,130 +123,6 @@ class Selection:
     def pinned(self, facets: Facets) -> tuple[System, ...]:
         """Return the systems that are pinned, in the order of the pins."""
         return _named(self.pins, facets)
-
-
-def _named(keys: Iterable[str], facets: Facets) -> tuple[System, ...]:
-    systems = {str(each.pk): each for each in facets.systems}
-    # A system that is named twice counts once.
-    return tuple(systems[key] for key in dict.fromkeys(keys) if key in systems)
-
-
-def selection(query: Mapping[str, str], facets: Facets) -> Selection:
-    """Read the choice from a URL; what is not said is at its default."""
-    first = facets.scenarios[0] if facets.scenarios else ALL
-    return Selection(
-        baseline=query.get("baseline") or NATIVE,
-        scenario=query.get("scenario") or first,
-        component=query.get("component", ""),
-        tool=query.get("tool", ""),
-        guest_os=query.get("guest_os", ""),
-        bits=query.get("bits", ""),
-        show=shown(query),
-        group=query.get("group") or PLATFORM,
-        order=_known(query.get("order"), ORDERS, ""),
-        only=_known(query.get("only"), KEPT, ""),
-        q=query.get("q", "").strip(),
-        # One more pin lets the oldest go.
-        pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
-    )
-
-
-def shown(query: Mapping[str, str]) -> str:
-    """Return what cells show by a URL's query."""
-    return _known(query.get("show"), SHOWN, SPEED)
-
-
-def _known(text: str | None, texts: Mapping[str, Any], first: str) -> str:
-    return text if text and text in texts else first
-
-
-def menus(chosen: Selection, facets: Facets, study: Study) -> list[Menu]:
-    """Return the menus of the filter form, each with its choice marked."""
-    everything = {"": _("All")}
-    if any(system.is_native for system in facets.systems):
-        native = _("Native, same OS and bits")
-    elif study.reference_system_id:
-        native = _("The study's reference system")
-    else:
-        native = _("Native (not measured here)")
-    baselines = {NATIVE: native} | _systems(facets)
-    scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
-    several = {ALL: _("All scenarios")} if len(scenarios) != 1 else {}
-    components = {name: wording.component_name(name) for name in facets.components}
-    bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
-    oses = {name: name for name in facets.guest_oses}
-    return [
-        _menu(chosen.baseline, "baseline", _("Baseline"), baselines),
-        _menu(chosen.scenario, "scenario", _("Scenario"), scenarios | several),
-        _menu(chosen.component, "component", _("Component"), everything | components),
-        _menu(chosen.tool, "tool", _("Tool"), everything | dict(facets.tools)),
-        _menu(chosen.guest_os, "guest_os", _("Guest OS"), everything | oses),
-        _menu(chosen.bits, "bits", _("Bits"), everything | bits),
-    ]
-
-
-def looks(chosen: Selection, facets: Facets) -> list[Menu]:
-    """Return the menus that change how the table looks, not what is in it."""
-    options = {name for system in facets.systems for name in system.options}
-    names = [PLATFORM, "virtualization", "guest_os", "guest_bits"]
-    names += [name for name in OPTIONS if name in options]
-    names += sorted(options.difference(names))
-    groups = {name: wording.property_name(name) for name in names}
-    return [
-        _menu(chosen.show, "show", _("Cells show"), _texts(SHOWN)),
-        _menu(chosen.group, "group", _("Group columns by"), groups),
-        _menu(chosen.order, "order", _("Order columns"), _texts(ORDERS)),
-        _menu(chosen.only, "only", _("Rows and columns"), _texts(KEPT)),
-    ]
-
-
-def _texts(lazy: Mapping[str, Any]) -> dict[str, str]:
-    return {name: str(text) for name, text in lazy.items()}
-
-
-def _systems(facets: Facets) -> dict[str, str]:
-    return {str(each.pk): wording.system_name(each) for each in facets.systems}
-
-
-def _menu(value: str, name: str, label: str, texts: Mapping[str, str]) -> Menu:
-    # Nonsense of an address stays in its menu: it narrows the table, and one must see
-    # by what to take it out.
-    known = dict(texts) if value in texts else {**texts, value: value}
-    choices = (Choice(key, text, key == value) for key, text in known.items())
-    first = next(iter(texts), "")
-    return Menu(name, label, tuple(choices), value != first, name in WIDE)
-
-
-def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
-    """Return the menus above a list of runs."""
-    everything = {"": _("All")}
-    statuses = {status.value: states.status_name(status) for status in Run.Status}
-    scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
-    texts = (
-        ("tool", _("Tool"), dict(facets.tools)),
-        ("status", _("Status"), statuses),
-        ("scenario", _("Scenario"), scenarios),
-        ("system", _("System"), _systems(facets)),
-    )
-    return [
-        _menu(query.get(name, ""), name, label, everything | known)
-        for name, label, known in texts
-    ]
-
-
-@dataclass(frozen=True)
-class Removable:
-    """What was chosen, as a name and a value, and the address without it."""
-
-    label: str
-    value: str
-    without: str
-
-
-def pin_toggled(pins: tuple[str, ...], key: str) -> str:
-    """Return the pins with one more, or without it if it is among them."""
-    rest = [pin for pin in pins if pin != key]
-    return ",".join(rest if key in pins else [*rest, key][-PINS:])
 
 
 @dataclass(frozen=True)
@@ -295,12 +180,12 @@ class Chooser:
 
 def chooser(study: Study, query: Mapping[str, str]) -> Chooser:
     """Return the form of a study's comparison as a URL's query fills it in."""
-    found = facets(study)
-    chosen = selection(query, found)
-    system, pinned = chosen.reference(found), chosen.pinned(found)
+    all_facets = facets(study)
+    chosen = selection(query, all_facets)
+    baseline, pinned = chosen.reference(all_facets), chosen.pinned(all_facets)
     followed = {
-        "baseline": system.pk if system else NATIVE,
-        "pin": ",".join(str(each.pk) for each in pinned),
+        "baseline": baseline.pk if baseline else NATIVE,
+        "pin": ",".join(str(system.pk) for system in pinned),
         "show": chosen.show,
         "order": chosen.order,
         "only": chosen.only,
@@ -308,13 +193,128 @@ def chooser(study: Study, query: Mapping[str, str]) -> Chooser:
     return Chooser(
         query=query,
         selection=chosen,
-        facets=found,
-        baseline=system,
+        facets=all_facets,
+        baseline=baseline,
         pinned=pinned,
-        menus=menus(chosen, found, study),
-        looks=looks(chosen, found),
+        menus=menus(chosen, all_facets, study),
+        looks=looks(chosen, all_facets),
         unmet=unmet(query, followed),
     )
+
+
+def selection(query: Mapping[str, str], facets: Facets) -> Selection:
+    """Read the choice from a URL; what is not said is at its default."""
+    first = facets.scenarios[0] if facets.scenarios else ALL
+    return Selection(
+        baseline=query.get("baseline") or NATIVE,
+        scenario=query.get("scenario") or first,
+        component=query.get("component", ""),
+        tool=query.get("tool", ""),
+        guest_os=query.get("guest_os", ""),
+        bits=query.get("bits", ""),
+        show=shown(query),
+        group=query.get("group") or PLATFORM,
+        order=_known(query.get("order"), ORDERS, ""),
+        only=_known(query.get("only"), KEPT, ""),
+        q=query.get("q", "").strip(),
+        # One more pin lets the oldest go.
+        pins=tuple(filter(None, query.get("pin", "").split(",")))[-PINS:],
+    )
+
+
+def shown(query: Mapping[str, str]) -> str:
+    """Return what cells show by a URL's query."""
+    return _known(query.get("show"), SHOWN, SPEED)
+
+
+def _known(text: str | None, texts: Mapping[str, Any], first: str) -> str:
+    return text if text and text in texts else first
+
+
+def _named(keys: Iterable[str], facets: Facets) -> tuple[System, ...]:
+    systems = {str(system.pk): system for system in facets.systems}
+    # A system that is named twice counts once.
+    return tuple(systems[key] for key in dict.fromkeys(keys) if key in systems)
+
+
+def menus(chosen: Selection, facets: Facets, study: Study) -> list[Menu]:
+    """Return the menus of the filter form, each with its choice marked."""
+    everything = {"": _("All")}
+    if any(system.is_native for system in facets.systems):
+        native = _("Native, same OS and bits")
+    elif study.reference_system_id:
+        native = _("The study's reference system")
+    else:
+        native = _("Native (not measured here)")
+    baselines = {NATIVE: native} | _systems(facets)
+    scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
+    several = {ALL: _("All scenarios")} if len(scenarios) != 1 else {}
+    components = {name: wording.component_name(name) for name in facets.components}
+    bits = {str(bits): _("%(bits)s-bit") % {"bits": bits} for bits in facets.guest_bits}
+    oses = {name: name for name in facets.guest_oses}
+    return [
+        _menu(chosen.baseline, "baseline", _("Baseline"), baselines),
+        _menu(chosen.scenario, "scenario", _("Scenario"), scenarios | several),
+        _menu(chosen.component, "component", _("Component"), everything | components),
+        _menu(chosen.tool, "tool", _("Tool"), everything | dict(facets.tools)),
+        _menu(chosen.guest_os, "guest_os", _("Guest OS"), everything | oses),
+        _menu(chosen.bits, "bits", _("Bits"), everything | bits),
+    ]
+
+
+def looks(chosen: Selection, facets: Facets) -> list[Menu]:
+    """Return the menus that change how the table looks, not what is in it."""
+    options = {name for system in facets.systems for name in system.options}
+    names = [PLATFORM, "virtualization", "guest_os", "guest_bits"]
+    names += [name for name in OPTIONS if name in options]
+    names += sorted(options.difference(names))
+    groups = {name: wording.property_name(name) for name in names}
+    return [
+        _menu(chosen.show, "show", _("Cells show"), _texts(SHOWN)),
+        _menu(chosen.group, "group", _("Group columns by"), groups),
+        _menu(chosen.order, "order", _("Order columns"), _texts(ORDERS)),
+        _menu(chosen.only, "only", _("Rows and columns"), _texts(KEPT)),
+    ]
+
+
+def run_menus(query: Mapping[str, str], facets: Facets) -> list[Menu]:
+    """Return the menus above a list of runs."""
+    everything = {"": _("All")}
+    statuses = {status.value: states.status_name(status) for status in Run.Status}
+    scenarios = {name: wording.scenario_name(name) for name in facets.scenarios}
+    texts = (
+        ("tool", _("Tool"), dict(facets.tools)),
+        ("status", _("Status"), statuses),
+        ("scenario", _("Scenario"), scenarios),
+        ("system", _("System"), _systems(facets)),
+    )
+    return [
+        _menu(query.get(name, ""), name, label, everything | known)
+        for name, label, known in texts
+    ]
+
+
+def _systems(facets: Facets) -> dict[str, str]:
+    return {str(system.pk): wording.system_name(system) for system in facets.systems}
+
+
+def _texts(lazy: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(text) for name, text in lazy.items()}
+
+
+def _menu(value: str, name: str, label: str, texts: Mapping[str, str]) -> Menu:
+    # Nonsense of an address stays in its menu: it narrows the table, and one must see
+    # by what to take it out.
+    known = dict(texts) if value in texts else {**texts, value: value}
+    choices = (Choice(key, text, key == value) for key, text in known.items())
+    first = next(iter(texts), "")
+    return Menu(name, label, tuple(choices), value != first, name in WIDE)
+
+
+def pin_toggled(pins: tuple[str, ...], key: str) -> str:
+    """Return the pins with one more, or without it if it is among them."""
+    rest = [pin for pin in pins if pin != key]
+    return ",".join(rest if key in pins else [*rest, key][-PINS:])
 
 
 def is_found(q: str, group: CaseGroup, row: CaseRow) -> bool:
@@ -326,8 +326,10 @@ def is_found(q: str, group: CaseGroup, row: CaseRow) -> bool:
         return True
     facts = [wording.fact_text(fact) for fact in (*group.facts, *row.facts)]
     component = wording.component_name(group.component)
-    said = " ".join([component, group.tool, group.label, row.label, *facts]).casefold()
-    return all(word in said for word in q.casefold().split())
+    heading = " ".join(
+        [component, group.tool, group.label, row.label, *facts]
+    ).casefold()
+    return all(word in heading for word in q.casefold().split())
 
 
 def searched(table: ComparisonTable, q: str) -> ComparisonTable:

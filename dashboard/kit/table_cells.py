@@ -42,6 +42,20 @@ class CellView:
     """Whether there is a ratio of which a flag lets nothing be said."""
 
 
+@dataclass(frozen=True)
+class IntervalBar:
+    """Places in percent of a log axis of ratios whose middle is 1.
+
+    ``ends`` and ``middle`` are what is written at them.
+    """
+
+    margin: tuple[str, str]
+    interval: tuple[str, str]
+    ratio: str
+    ends: tuple[str, str]
+    middle: str = "1"
+
+
 def cell_view(
     row: ComparisonRow,
     mark: VerdictMark | None = None,
@@ -172,20 +186,6 @@ def sentence(row: ComparisonRow) -> str:
     return " ".join(filter(None, parts))
 
 
-@dataclass(frozen=True)
-class IntervalBar:
-    """Places in percent of a log axis of ratios whose middle is 1.
-
-    ``ends`` and ``middle`` are what is written at them.
-    """
-
-    margin: tuple[str, str]
-    interval: tuple[str, str]
-    ratio: str
-    ends: tuple[str, str]
-    middle: str = "1"
-
-
 def reach(judgements: list[Judgement], margin: float) -> float:
     """Return how far from 1 an axis must go to hold these intervals, as a log."""
     ratios = [
@@ -219,6 +219,6 @@ def interval_bar(
 
 def _ends(low: float, high: float, ends: tuple[float, float]) -> tuple[str, str]:
     """Return where a bar begins and how wide it is."""
-    begin, end = (100 * figures.place(each, *ends) for each in (low, high))
+    begin, end = (100 * figures.place(edge, *ends) for edge in (low, high))
     # What is narrower would not be seen.
     return f"{begin:.2f}%", f"{max(end - begin, 0.6):.2f}%"

@@ -18,6 +18,9 @@ from benchmarks.uploads.runs import find_run
 from benchmarks.viewer import ANYONE, Viewer
 from dashboard import wording
 
+Given = ParamSpec("Given")
+View = Callable[Concatenate[HttpRequest, Given], HttpResponse]
+
 
 def viewer_of(request: HttpRequest) -> Viewer:
     """Return the viewer: a signed-in person sees the labs they belong to."""
@@ -82,10 +85,6 @@ def run_or_404(viewer: Viewer, run_id: int) -> Run:
         raise Http404(wording.said(error.sentence)) from error
 
 
-Given = ParamSpec("Given")
-View = Callable[Concatenate[HttpRequest, Given], HttpResponse]
-
-
 def signed_in(view: View[Given]) -> View[Given]:
     """Let through who has signed in; lead others to the sign-in page."""
 
@@ -107,12 +106,12 @@ def signed_in(view: View[Given]) -> View[Given]:
 def page_of(request: HttpRequest) -> str:
     """Return the page that the reader has before them; of a form, where it stands.
 
-    The address that takes a form shows nothing to who comes back to it.
+    The address that takes a form shows nothing to somebody who comes back to it.
     """
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
-    told = urlsplit(request.headers.get("Referer", ""))
+    referer = urlsplit(request.headers.get("Referer", ""))
     # Of another site, or told by no browser: there is no page to come back to.
-    if told.netloc != request.get_host():
+    if referer.netloc != request.get_host():
         return reverse("dashboard:overview")
-    return told._replace(scheme="", netloc="").geturl()
+    return referer._replace(scheme="", netloc="").geturl()

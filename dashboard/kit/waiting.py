@@ -13,14 +13,14 @@ from benchmarks.models import Job
 
 logger = logging.getLogger(__name__)
 PATIENCE_S = 1.5
-"""What is usual is made in less: who asks gets it and never sees the wait."""
+"""Most jobs take less: their readers never see the page of the wait."""
 LOOK_EVERY_S = 0.05
 OVERDUE = timedelta(seconds=5)
 STEPS = (*Job.UNFINISHED, Job.Stage.DONE)
 
 
 def send(task: Task[Any, Any], pk: int) -> None:
-    """Hand it to a worker; without Redis it is sent again a while later."""
+    """Hand a job to a worker; without Redis it is sent again a while later."""
     try:
         # Without Redis Celery would try for a while, with the reader waiting.
         task.apply_async((pk,), retry=False)
@@ -29,7 +29,7 @@ def send(task: Task[Any, Any], pk: int) -> None:
 
 
 def wait_a_moment(job: Job, *fields: str) -> None:
-    """Wait until it is job, but not for long."""
+    """Wait until the job is finished, but not for long."""
     deadline = time.monotonic() + PATIENCE_S
     while job.is_unfinished and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY_S)

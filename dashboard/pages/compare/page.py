@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.comparing.row import ComparisonRow
+from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.table import Column, ComparisonTable, Fact, HeadLevel
 from benchmarks.comparing.verdicts import VerdictMark, study_verdicts
 from benchmarks.models import Study, System
@@ -16,7 +17,7 @@ from dashboard.charts.chart import Chart
 from dashboard.charts.dots import Dot, Series, dot_plot
 from dashboard.charts.outlines import Outline, outline
 from dashboard.kit.addresses import address
-from dashboard.kit.judged_tables import chosen_rows, table_of
+from dashboard.kit.judged_tables import table_of
 from dashboard.kit.selections import ENERGY, NATIVE, Chooser, pin_toggled, searched
 from dashboard.kit.table_cells import sentence
 from dashboard.wording.verdicts import told_ratio
@@ -154,7 +155,13 @@ class ComparisonPage:
 def comparison_page(study: Study, choice: Chooser) -> ComparisonPage:
     """Return the page for what was chosen."""
     system, chosen = choice.baseline, choice.selection
-    rows = chosen_rows(study, choice, system)
+    # Not judged in words, a sentence a cell: the table shows signs, cards the rest.
+    rows = comparison_rows(
+        study,
+        systems=choice.facets.systems,
+        filters=chosen.filters(),
+        reference=Reference.of(study, system) if system else None,
+    )
     if chosen.show == ENERGY:
         # The signs below the table are those of speeds: these stand in their cards.
         rows, marks = energy_rows(rows, cell_energies(study, system)), {}

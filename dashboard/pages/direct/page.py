@@ -3,18 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from benchmarks.analysis.judgement import Judgement
 from benchmarks.comparing.evidence import systems_compared
 from benchmarks.comparing.row import ComparisonRow
-from benchmarks.comparing.rows import Reference, comparison_rows
 from benchmarks.comparing.table import CaseGroup, CaseRow, comparison_table
-from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.models import Study, System
-from benchmarks.power.energy_per_work import cell_energies, energy_rows, tested
 from dashboard.kit import figures
 from dashboard.kit.addresses import address
+from dashboard.kit.judged_tables import judged_rows
 from dashboard.kit.selections import ENERGY, Chooser, is_found
 from dashboard.kit.table_cells import IntervalBar, interval_bar, reach
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
@@ -147,19 +144,13 @@ def direct_page(study: Study, choice: Chooser) -> DirectPage:
     """Compare two systems by the runs of both; all else that was chosen counts too."""
     chosen, pinned = choice.selection, choice.pinned
     one, other = pinned
-    lookups: dict[str, Any] = {
-        "systems": pinned,
-        "filters": {**chosen.filters(), "system_id__in": [one.pk, other.pk]},
-        "reference": Reference.of(study, other),
-    }
-    if chosen.show == ENERGY:
-        energies = cell_energies(study, other)
-        rows = energy_rows(comparison_rows(study, **lookups), energies)
-        count = tested(energies)
-    else:
-        verdicts = study_verdicts(study, other)
-        rows = comparison_rows(study, **lookups, verdicts=verdicts)
-        count = verdicts.tested
+    rows, count = judged_rows(
+        study,
+        other,
+        chosen.show,
+        systems=pinned,
+        filters={**chosen.filters(), "system_id__in": [one.pk, other.pk]},
+    )
     margin = study.equivalence_margin_percent / 100
     judged = [judgement for row in rows if (judgement := drawn_judgement(row))]
     # One axis for all rows, so that their bars can be compared.
