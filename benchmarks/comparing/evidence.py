@@ -6,7 +6,8 @@ And whether its two sides may be set side by side, and how many runs would help.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cached_property
+from itertools import chain, groupby
 from statistics import fmean
 from typing import Any
 
@@ -125,6 +126,26 @@ class CellEvidence:
     baseline_samples: CellSamples
     flags: tuple[Flag, ...] = ()
     tested: int = 0
+
+    @cached_property
+    def comparability(self) -> Comparability | None:
+        """What is known of both sides; what the study studies may differ.
+
+        Facts that came with runs count where both sides state them: what only one side
+        happened to send says nothing about the other.
+        """
+        if self.baseline is None:
+            return None
+        one, other = (
+            _sent(value.run for value in runs)
+            for runs in (self.runs, self.baseline_runs)
+        )
+        shared = one.keys() & other.keys()
+        return comparability(
+            {**_chosen(one, shared), **system_facts(self.cell.system)},
+            {**_chosen(other, shared), **system_facts(self.baseline.system)},
+            studied=studied_facts(self.cell.study),
+        )
 
 
 @dataclass(frozen=True)
@@ -263,35 +284,19 @@ def studied_facts(study: Study) -> frozenset[str]:
     return frozenset(names)
 
 
-def sides_compared(
-    cell: Cell, baseline: Cell, runs: Iterable[Run], baseline_runs: Iterable[Run]
-) -> Comparability:
-    """Compare what is known of both sides; what the study studies may differ.
-
-    Facts that came with runs count where both sides state them: what only one side
-    happened to send says nothing about the other.
-    """
-    one, other = _sent(runs), _sent(baseline_runs)
-    shared = one.keys() & other.keys()
-    return comparability(
-        {**_chosen(one, shared), **system_facts(cell.system)},
-        {**_chosen(other, shared), **system_facts(baseline.system)},
-        studied=studied_facts(cell.study),
-    )
-
-
-def stated_differences(
-    cell: Cell, baseline: Cell, compared: Comparability
-) -> tuple[Difference, ...]:
+def stated_differences(evidence: CellEvidence) -> tuple[Difference, ...]:
     """Return what both sides state, differently, and the study does not study.
 
     Of what came with runs only how large the machines were; and not their hosts, for
     two machines are always named.
     """
-    named = {*system_facts(cell.system), *system_facts(baseline.system), *SIZES}
+    if evidence.baseline is None or evidence.comparability is None:
+        return ()
+    systems = (evidence.cell.system, evidence.baseline.system)
+    named = {*chain.from_iterable(map(system_facts, systems)), *SIZES}
     return tuple(
         fact
-        for fact in compared.unwanted
+        for fact in evidence.comparability.unwanted
         if fact.one and fact.other and fact.name in named - {"host"}
     )
 

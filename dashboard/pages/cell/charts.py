@@ -156,13 +156,21 @@ class Side:
         return f"{name}: {brief(value)} {self.unit}".rstrip()
 
 
+@dataclass(frozen=True)
+class Bins:
+    """Equal bins over both sides: their edges, and each side's number in each."""
+
+    edges: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
 def strip(sides: Sequence[Side], axis_title: str) -> Chart | None:
     """Return every sample as a dot, one line a run, with box and mean of each side."""
     series = tuple(
-        each
+        marks
         for row, side in enumerate(sides)
         if side.strands
-        for each in _strip_of(side, row)
+        for marks in _strip_of(side, row)
     )
     rows = Axis(
         scale="category",
@@ -277,22 +285,22 @@ def _order_of(side: Side) -> Iterator[Points]:
     yield Points(x=places, y=side.series, line=path, is_listed=False)
     has_speeds, speeds = len(side.speeds) > 1, side.speed_of()
     for speed, colour in enumerate(side.speed_colours()):
-        members = [at for at, belongs_to in enumerate(speeds) if belongs_to == speed]
+        points = [point for point, own in enumerate(speeds) if own == speed]
         yield Points(
             name=side.speeds[speed].label if has_speeds else side.name,
-            x=[places[at] for at in members],
-            y=[side.series[at] for at in members],
+            x=[places[point] for point in points],
+            y=[side.series[point] for point in points],
             colour=colour,
-            symbol=tuple(symbol_at(at % (side.period or 1)) for at in members),
+            symbol=tuple(symbol_at(point % (side.period or 1)) for point in points),
             size=_size(len(side.series)),
-            texts=[all_texts[at] for at in members],
+            texts=[all_texts[point] for point in points],
             is_listed=has_speeds,
         )
     if side.outliers:
         yield _rings(
             side,
-            x=[places[at] for at in side.outliers],
-            y=[side.series[at] for at in side.outliers],
+            x=[places[point] for point in side.outliers],
+            y=[side.series[point] for point in side.outliers],
         )
 
 
@@ -327,12 +335,29 @@ def _order_notes(side: Side, first_run: str) -> list[Note]:
     return notes
 
 
-@dataclass(frozen=True)
-class Bins:
-    """Equal bins over both sides: their edges, and each side's number in each."""
-
-    edges: tuple[float, ...]
-    counts: tuple[tuple[int, ...], ...]
+def histogram(sides: Sequence[Side], axis_title: str, count_title: str) -> Chart | None:
+    """Return how many points lie where, one panel a side, speeds in their colours."""
+    drawn = described(sides)
+    if not drawn:
+        return None
+    edges = bins_of(drawn).edges
+    ticks = tuple((tick, "") for tick in round_numbers(edges[0], edges[-1]))
+    centre = Stroke(width=1, colour="ink", dash="dash")
+    panels = [
+        Panel(
+            x=Axis(title=axis_title, ticks=ticks),
+            y=Axis(title=f"{side.name}, {count_title}", is_from_zero=True),
+            series=tuple(_bars(side, edges)),
+            rules=tuple(
+                Rule(at=speed.centre, axis="x", stroke=centre, is_above=True)
+                for speed in side.speeds
+            ),
+            notes=tuple(_speed_labels(side, edges[0], edges[-1])),
+        )
+        for side in drawn
+    ]
+    height = HISTOGRAM_FRAME_PX + HISTOGRAM_PX * len(drawn)
+    return _chart(panels, height, gap=HISTOGRAM_GAP, bars="stack", shares_x=True)
 
 
 def described(sides: Sequence[Side]) -> list[Side]:
@@ -363,44 +388,14 @@ def bins_of(sides: Sequence[Side]) -> Bins:
     return Bins(tuple(edges.tolist()), counts)
 
 
-def spanned(low: float, high: float) -> str:
-    """Return a bin's ends as a text."""
-    return f"{brief(low)} \N{EN DASH} {brief(high)}"
-
-
-def histogram(sides: Sequence[Side], axis_title: str, count_title: str) -> Chart | None:
-    """Return how many points lie where, one panel a side, speeds in their colours."""
-    drawn = described(sides)
-    if not drawn:
-        return None
-    edges = bins_of(drawn).edges
-    ticks = tuple((tick, "") for tick in round_numbers(edges[0], edges[-1]))
-    centre = Stroke(width=1, colour="ink", dash="dash")
-    panels = [
-        Panel(
-            x=Axis(title=axis_title, ticks=ticks),
-            y=Axis(title=f"{side.name}, {count_title}", is_from_zero=True),
-            series=tuple(_bars(side, edges)),
-            rules=tuple(
-                Rule(at=speed.centre, axis="x", stroke=centre, is_above=True)
-                for speed in side.speeds
-            ),
-            notes=tuple(_speed_labels(side, edges[0], edges[-1])),
-        )
-        for side in drawn
-    ]
-    height = HISTOGRAM_FRAME_PX + HISTOGRAM_PX * len(drawn)
-    return _chart(panels, height, gap=HISTOGRAM_GAP, bars="stack", shares_x=True)
-
-
 def round_numbers(low: float, high: float) -> list[float]:
     """Return some 5 round numbers from low to high; Plotly would label each bar."""
     rough = (high - low) / 5
     power = 10.0 ** np.floor(np.log10(rough))
-    step = power * next(each for each in (1, 2, 5, 10) if each * power >= rough)
+    step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough)
     first, last = np.ceil(low / step), np.floor(high / step)
     # Without the noise of the product: 0.3, not 0.30000000000000004.
-    return [float(f"{each * step:.12g}") for each in np.arange(first, last + 1)]
+    return [float(f"{count * step:.12g}") for count in np.arange(first, last + 1)]
 
 
 def _bars(side: Side, edges: Sequence[float]) -> Iterator[Bars]:
@@ -421,6 +416,11 @@ def _bars(side: Side, edges: Sequence[float]) -> Iterator[Bars]:
             ],
             is_listed=False,
         )
+
+
+def spanned(low: float, high: float) -> str:
+    """Return a bin's ends as a text."""
+    return f"{brief(low)} \N{EN DASH} {brief(high)}"
 
 
 def _speed_labels(side: Side, low: float, high: float) -> list[Note]:
@@ -471,8 +471,8 @@ def ecdf(sides: Sequence[Side], axis_title: str, share_title: str) -> Chart | No
 
 def quantiles(side: Side) -> list[float]:
     """Return a side's quantiles, interpolated (Hyndman and Fan's type 7)."""
-    found: list[float] = np.percentile(side.series, QUANTILES).tolist()
-    return found
+    values: list[float] = np.percentile(side.series, QUANTILES).tolist()
+    return values
 
 
 def _rings(side: Side, *, x: Numbers, y: Numbers) -> Points:
@@ -523,7 +523,7 @@ def _chart(
     if not any(chart.series):
         return None
     has_legend = any(
-        not isinstance(each, Box) and each.name and each.is_listed
-        for each in chart.series
+        not isinstance(marks, Box) and marks.name and marks.is_listed
+        for marks in chart.series
     )
     return replace(chart, has_legend=has_legend)

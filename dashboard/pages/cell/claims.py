@@ -12,11 +12,7 @@ from typing import Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.comparing.evidence import (
-    CellEvidence,
-    sides_compared,
-    stated_differences,
-)
+from benchmarks.comparing.evidence import CellEvidence, stated_differences
 from benchmarks.comparing.row import ComparisonRow
 from benchmarks.comparing.table import ROW_FACTS, Fact, row_facts
 from dashboard import wording
@@ -93,7 +89,7 @@ def quoted_of(row: ComparisonRow) -> Quoted | None:
 
 
 def quoted_in(text: str) -> Quoted | None:
-    """Read it from an address; None for anything else that may stand there."""
+    """Read what an address quotes; None for anything else that may stand there."""
     # The page shows it, and anybody can write an address: nothing else may stand in it.
     match = FORM.fullmatch(text)
     if match is None:
@@ -102,28 +98,28 @@ def quoted_in(text: str) -> Quoted | None:
     return Quoted(ratio, low, high, int(n), int(baseline_n), verdict)
 
 
-def cell_claim(found: CellEvidence, *, page: str, baseline: str) -> Claim | NoClaim:
+def cell_claim(evidence: CellEvidence, *, page: str, baseline: str) -> Claim | NoClaim:
     """Return what may be claimed of a cell, against native or a chosen baseline.
 
     ``page`` is the address of the cell's page without a query, ``baseline`` the id of
     the chosen system.
     """
-    query = {"baseline": baseline, QUOTED: str(quoted_of(found.row) or "")}
+    query = {"baseline": baseline, QUOTED: str(quoted_of(evidence.row) or "")}
     against = ""
-    if found.baseline is not None:
-        system = found.baseline.system
+    if evidence.baseline is not None:
+        system = evidence.baseline.system
         against = wording.system_name(system)
-        if system.host_id != found.cell.system.host_id:
+        if system.host_id != evidence.cell.system.host_id:
             against = _("%(system)s on host %(host)s") % {
                 "system": against,
                 "host": system.host.slug,
             }
     return claim(
-        found.row,
-        equivalence_margin_percent=found.cell.study.equivalence_margin_percent,
+        evidence.row,
+        equivalence_margin_percent=evidence.cell.study.equivalence_margin_percent,
         link=page + address(query),
         against=against,
-        provisos=tuple(_provisos(found)),
+        provisos=tuple(_provisos(evidence)),
     )
 
 
@@ -187,16 +183,9 @@ def claim(
     return Claim(" ".join([sentence, *provisos]), link)
 
 
-def _provisos(found: CellEvidence) -> Iterator[str]:
-    cell, baseline = found.cell, found.baseline
-    if cell.system.is_emulated:
+def _provisos(evidence: CellEvidence) -> Iterator[str]:
+    if evidence.cell.system.is_emulated:
         yield _("It ran on a software emulator: this says nothing of real machines.")
-    if baseline is None:
-        return
-    sides = (
-        [value.run for value in runs] for runs in (found.runs, found.baseline_runs)
-    )
-    compared = sides_compared(cell, baseline, *sides)
     listed = "; ".join(
         _("%(name)s %(one)s against %(other)s")
         % {
@@ -204,7 +193,7 @@ def _provisos(found: CellEvidence) -> Iterator[str]:
             "one": wording.property_value(differing.name, differing.one),
             "other": wording.property_value(differing.name, differing.other),
         }
-        for differing in stated_differences(cell, baseline, compared)
+        for differing in stated_differences(evidence)
     )
     if listed:
         yield _("More than what is studied differs: %(listed)s.") % {"listed": listed}

@@ -35,7 +35,7 @@ from dashboard.pages.cell.charts import (
 )
 
 ROWS_SHOWN = 500
-MOST_PAIRED = 1_000  # runs: half a million pairs
+MOST_RUNS_PAIRED = 1_000  # half a million pairs
 # Of so many runs the interval is drawn faint, and there is no verdict (docs/method.md).
 FAINT_RUNS = 2
 COLOURS = ("series-2", "series-1")
@@ -75,8 +75,8 @@ def cell_charts(
     """
     names = (_("this cell"), _("baseline"))
     sides = [
-        _side(cell, found, name, colour)
-        for cell, found, name, colour in zip(
+        _side(cell, own_samples, name, colour)
+        for cell, own_samples, name, colour in zip(
             cells, samples, names, COLOURS, strict=False
         )
     ]
@@ -159,7 +159,7 @@ def _summary(side: Side, cell: Cell) -> dict[str, str]:
     mean, texts, paired = side.mean, side.texts(), None
     is_whole = side.is_of_run_means and len(side.series) == cell.n
     # Only of all runs: of a part it would be another number than the cell's.
-    if side.box and is_whole and LEAST_RUNS <= cell.n <= MOST_PAIRED:
+    if side.box and is_whole and LEAST_RUNS <= cell.n <= MOST_RUNS_PAIRED:
         paired = hodges_lehmann(side.series)
     return {
         _("Runs"): str(cell.n),
@@ -174,7 +174,9 @@ def _summary(side: Side, cell: Cell) -> dict[str, str]:
         _("Hodges-Lehmann, from 10 runs on"): number(paired, side.unit),
         _("Bimodal (two speeds)"): ", ".join(speed.label for speed in side.speeds)
         or NONE,
-        _("Outliers"): "; ".join(f"{at + 1}. {texts[at]}" for at in side.outliers)
+        _("Outliers"): "; ".join(
+            f"{place + 1}. {texts[place]}" for place in side.outliers
+        )
         or NONE,
     }
 

@@ -23,7 +23,6 @@ from benchmarks.comparing.evidence import (
     CellSamples,
     RunValue,
     evidence,
-    sides_compared,
     width_advice,
 )
 from benchmarks.comparing.row import ComparisonRow
@@ -42,7 +41,7 @@ from dashboard.pages.cell.drawings import cell_charts, has_single_figure, speeds
 from dashboard.wording import states, verdicts
 from dashboard.wording.comparability import ComparabilityWords, comparability_words
 
-MOST_PAIRED = 300  # runs a side: ninety thousand pairs
+MOST_RUNS_A_SIDE = 300  # ninety thousand pairs
 # What others are set against: of it nothing is to be judged.
 SIDES = ("native", "reference")
 
@@ -82,7 +81,7 @@ class CellPage:
     single_run: str
     is_cut: bool
     energy: str
-    """What its work took, for who comes from the table of energies."""
+    """What its work took, for readers who come from the table of energies."""
     chosen: str
     """The query that names the baseline, where one was chosen."""
     back: str
@@ -114,9 +113,59 @@ class CellPage:
         return row.shown.judgement is not None and not is_side
 
 
-def chosen_baseline(query: Mapping[str, str]) -> int | None:
-    """Return the id of the system that a query sets the cell against; None: native."""
-    return id_in(query["baseline"]) if query.get("baseline") else None
+def cell_page(
+    viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
+) -> CellPage:
+    """Return the page of a cell against native, or the system that a query names."""
+    reference, show = chosen_baseline(query), shown(query)
+    evidence = evidence_or_404(viewer, study, cell_id, query)
+    row, cell, baseline = evidence.row, evidence.cell, evidence.baseline
+    cell.study = study
+    cells, samples = [cell], [evidence.samples]
+    sides = [
+        _side(
+            cell,
+            evidence.samples,
+            evidence.runs,
+            slug="own",
+            title=_("Runs of this cell"),
+        )
+    ]
+    if baseline is not None:
+        cells.append(baseline)
+        samples.append(evidence.baseline_samples)
+        sides.append(
+            _side(
+                baseline,
+                evidence.baseline_samples,
+                evidence.baseline_runs,
+                slug="baseline",
+                title=_("Runs of its baseline"),
+            )
+        )
+    compared = evidence.comparability
+    back = {
+        "scenario": row.scenario,
+        "baseline": str(reference or ""),
+        "show": "" if show == SPEED else show,
+    }
+    return CellPage(
+        evidence=evidence,
+        view=cell_view(row),
+        headline=_headline(row, cell, baseline),
+        has_single_figure=all(map(has_single_figure, cells)),
+        baseline=_baseline_text(row, cell, baseline),
+        comparability=comparability_words(study, compared) if compared else None,
+        width=_width(evidence),
+        location=_location(evidence),
+        sides=tuple(sides),
+        charts=cell_charts(cells, samples),
+        single_run=_single_run([side.n == 1 for side in cells]),
+        is_cut=any(side.is_cut for side in samples),
+        energy=_energy(study, row, reference) if show == ENERGY else "",
+        chosen=address({"baseline": str(reference)}) if reference else "",
+        back=address(back),
+    )
 
 
 def evidence_or_404(
@@ -129,56 +178,9 @@ def evidence_or_404(
         raise Http404(str(error)) from error
 
 
-def cell_page(
-    viewer: Viewer, study: Study, cell_id: int, query: Mapping[str, str]
-) -> CellPage:
-    """Return the page of a cell against native, or the system that a query names."""
-    reference, show = chosen_baseline(query), shown(query)
-    found = evidence_or_404(viewer, study, cell_id, query)
-    row, cell, baseline = found.row, found.cell, found.baseline
-    cell.study = study
-    cells, samples = [cell], [found.samples]
-    sides = [
-        _side(cell, found.samples, found.runs, slug="own", title=_("Runs of this cell"))
-    ]
-    comparability = None
-    if baseline is not None:
-        cells.append(baseline)
-        samples.append(found.baseline_samples)
-        sides.append(
-            _side(
-                baseline,
-                found.baseline_samples,
-                found.baseline_runs,
-                slug="baseline",
-                title=_("Runs of its baseline"),
-            )
-        )
-        runs = ([value.run for value in side.runs] for side in sides)
-        compared = sides_compared(cell, baseline, *runs)
-        comparability = comparability_words(study, compared)
-    back = {
-        "scenario": row.scenario,
-        "baseline": str(reference or ""),
-        "show": "" if show == SPEED else show,
-    }
-    return CellPage(
-        evidence=found,
-        view=cell_view(row),
-        headline=_headline(row, cell, baseline),
-        has_single_figure=all(map(has_single_figure, cells)),
-        baseline=_baseline_text(row, cell, baseline),
-        comparability=comparability,
-        width=_width(found),
-        location=_location(found),
-        sides=tuple(sides),
-        charts=cell_charts(cells, samples),
-        single_run=_single_run([side.n == 1 for side in cells]),
-        is_cut=any(side.is_cut for side in samples),
-        energy=_energy(study, row, reference) if show == ENERGY else "",
-        chosen=address({"baseline": str(reference)}) if reference else "",
-        back=address(back),
-    )
+def chosen_baseline(query: Mapping[str, str]) -> int | None:
+    """Return the id of the system that a query sets the cell against; None: native."""
+    return id_in(query["baseline"]) if query.get("baseline") else None
 
 
 def _side(
@@ -189,7 +191,7 @@ def _side(
     slug: str,
     title: str,
 ) -> SideWords:
-    """Return what is said of one side: its mean or what stands in its place, ..."""
+    """Return one side in words: its mean, or what stands in its place, shape, clock."""
     unit, figure = cell.case.unit, ""
     if has_single_figure(cell):
         figure = wording.quantity(cell.mean, unit, whole=cell.sample_count == 1)
@@ -223,19 +225,15 @@ def _side(
     )
 
 
+def _shape_words(cell: Cell) -> str:
+    """Return what was found in the runs, no percentage parted from its sign."""
+    shape = in_unit(kept_words(cell.shape or {}), cell.case.unit)
+    return wording.said(shape).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 def _host_name(cell: Cell) -> str:
     host = cell.system.host
     return host.title or host.slug
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _shape_words(cell: Cell) -> str:
-    """Return what was found in the runs, no percentage parted from its sign."""
-    found = in_unit(kept_words(cell.shape or {}), cell.case.unit)
-    return wording.said(found).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
@@ -269,6 +267,10 @@ def _headline(row: ComparisonRow, cell: Cell, baseline: Cell | None) -> str:
         return _capital(_("%(case)s on %(platform)s: %(value)s; %(why)s.") % words)
     words["ratio"] = figures.ratio(seen.ratio or 0.0)
     return f"{answer % words}{_how_sure(seen.judgement)}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _how_sure(judgement: Judgement | None) -> str:
@@ -344,28 +346,29 @@ def _single_run(is_once: Sequence[bool]) -> str:
     )
 
 
-def _width(found: CellEvidence) -> str:
-    judged = found.row.shown.judgement
-    if found.baseline is None or judged is None:
+def _width(evidence: CellEvidence) -> str:
+    judged = evidence.row.shown.judgement
+    if evidence.baseline is None or judged is None:
         return ""
-    margin = found.cell.study.equivalence_margin_percent / 100
-    is_few = min(found.cell.n, found.baseline.n) < WELCH_RUNS
+    margin = evidence.cell.study.equivalence_margin_percent / 100
+    is_few = min(evidence.cell.n, evidence.baseline.n) < WELCH_RUNS
     if is_few and judged.half_width is not None and judged.half_width < margin:
         return ""  # narrow already: more runs are for a verdict, as its reasons say
-    return width_advice(found.cell, found.baseline, margin)
+    return width_advice(evidence.cell, evidence.baseline, margin)
 
 
-def _location(found: CellEvidence) -> str:
-    sides = (found.samples, found.baseline_samples)
-    if found.row.shown.ratio is None or any(
-        side.is_cut or not LEAST_RUNS <= len(side.runs) <= MOST_PAIRED for side in sides
+def _location(evidence: CellEvidence) -> str:
+    sides = (evidence.samples, evidence.baseline_samples)
+    if evidence.row.shown.ratio is None or any(
+        side.is_cut or not LEAST_RUNS <= len(side.runs) <= MOST_RUNS_A_SIDE
+        for side in sides
     ):
         return ""
     own, other = ([run.mean for run in side.runs] for side in sides)
     # The median is taken of logarithms.
     if min(*own, *other) <= 0:
         return ""
-    is_rate = found.row.shown.better == "higher"
+    is_rate = evidence.row.shown.better == "higher"
     ratio = hodges_lehmann_ratio(own, other, higher_is_better=is_rate)
     return _(
         "The median ratio of all pairs of runs, which a few odd runs do not move, is "

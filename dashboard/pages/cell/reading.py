@@ -37,44 +37,6 @@ class RawLine:
     is_read: bool
 
 
-def raw_lines(
-    text: str, first: int, values: Collection[float]
-) -> tuple[tuple[RawLine, ...], bool]:
-    """Return the lines around the first number that was read, and if there are more.
-
-    ``first`` is the number of the text's first line. A line is marked where one of its
-    numbers is one of ``values``, in any unit if it has three digits or more.
-    """
-    rows = text.split("\n")
-    if rows and not rows[-1]:
-        rows.pop()
-    wanted = {
-        _spelling(value * factor)
-        for value in values
-        for factor in (FACTORS if _digits(value) >= TELLING else [1.0])
-    }
-    lines = []
-    for number, row in enumerate(rows, start=first):
-        spellings = {_spelling(float(match)) for match in NUMBER.findall(row)}
-        lines.append(RawLine(number, row, is_read=not wanted.isdisjoint(spellings)))
-    read = next((at for at, line in enumerate(lines) if line.is_read), 0)
-    # From the top, as long as what was read is in sight from there.
-    start = 0 if read < LINES_SHOWN else read - BEFORE
-    shown = tuple(lines[start : start + LINES_SHOWN])
-    return shown, len(shown) < len(lines)
-
-
-def _digits(value: float) -> int:
-    """Return how many significant digits a number is written with."""
-    return len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0"))
-
-
-def _spelling(value: float) -> str:
-    """Return a number so that a text's and a stored one are the same, if they are."""
-    # Fewer digits than a float has: a change of unit spoils the last ones.
-    return f"{value:.9g}"
-
-
 @dataclass(frozen=True)
 class RunReading:
     """A run's own lines and its samples of one case, cut to what a page can hold."""
@@ -110,3 +72,41 @@ def reading_of(viewer: Viewer, study: Study, cell_id: int, run_id: int) -> RunRe
         lines=lines,
         is_cut=is_cut or upload.is_cut,
     )
+
+
+def raw_lines(
+    text: str, first: int, values: Collection[float]
+) -> tuple[tuple[RawLine, ...], bool]:
+    """Return the lines around the first number that was read, and if there are more.
+
+    ``first`` is the number of the text's first line. A line is marked where one of its
+    numbers is one of ``values``, in any unit if it has three digits or more.
+    """
+    rows = text.split("\n")
+    if rows and not rows[-1]:
+        rows.pop()
+    wanted = {
+        _spelling(value * factor)
+        for value in values
+        for factor in (FACTORS if _digits(value) >= TELLING else [1.0])
+    }
+    lines = []
+    for number, row in enumerate(rows, start=first):
+        spellings = {_spelling(float(match)) for match in NUMBER.findall(row)}
+        lines.append(RawLine(number, row, is_read=not wanted.isdisjoint(spellings)))
+    read = next((place for place, line in enumerate(lines) if line.is_read), 0)
+    # From the top, as long as what was read is in sight from there.
+    start = 0 if read < LINES_SHOWN else read - BEFORE
+    shown = tuple(lines[start : start + LINES_SHOWN])
+    return shown, len(shown) < len(lines)
+
+
+def _digits(value: float) -> int:
+    """Return how many significant digits a number is written with."""
+    return len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0"))
+
+
+def _spelling(value: float) -> str:
+    """Return a number so that a text's and a stored one are the same, if they are."""
+    # Fewer digits than a float has: a change of unit spoils the last ones.
+    return f"{value:.9g}"

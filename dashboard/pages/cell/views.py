@@ -21,7 +21,7 @@ from dashboard.pages.cell.claims import QUOTED, cell_claim, quoted_in, quoted_of
 from dashboard.pages.cell.page import cell_page, evidence_or_404
 from dashboard.pages.cell.reading import reading_of
 
-# What a sample is called by: the columns of its file, in the order of `sample_lines`.
+# The columns of a sample in its file, in the order of `sample_lines`.
 SAMPLED = (
     *("run", "session", "started_at", "clock"),
     *("sequence", "repetition", "value"),
@@ -82,16 +82,16 @@ def export_samples(
     """Hand out every sample of a cell and of what it is set against."""
     viewer, query = viewer_of(request), query_of(request)
     study = study_or_404(viewer, lab, slug)
-    found = evidence_or_404(viewer, study, cell_id, query)
+    evidence = evidence_or_404(viewer, study, cell_id, query)
     page = reverse("dashboard:cell", args=[lab, slug, cell_id])
     chosen = address({"baseline": query["baseline"]}) if query.get("baseline") else ""
-    said = {
+    source = {
         "address": request.build_absolute_uri(page + chosen),
         "made_on": timezone.now().date().isoformat(),
     }
-    sides = (("cell", found.cell), ("baseline", found.baseline))
+    sides = (("cell", evidence.cell), ("baseline", evidence.baseline))
     lines = chain.from_iterable(
-        _sample_records(cell, {"side": side, **said}) for side, cell in sides if cell
+        _sample_records(cell, {"side": side, **source}) for side, cell in sides if cell
     )
     name = f'attachment; filename="{study.slug}-cell-{cell_id}.csv"'
     # Of a cell of many samples only a few are in memory at a time.
