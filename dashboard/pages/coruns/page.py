@@ -61,23 +61,23 @@ class CoRunPage:
 
 def corun_page(study: Study, query: Mapping[str, str]) -> CoRunPage:
     """Return the page, with the case that a URL's query names drawn: else the first."""
-    found, withheld = study_coruns(study), withheld_cells(study)
-    cases = {corun.of.case.pk: corun.of.case for corun in found.coruns}
+    compared, withheld = study_coruns(study), withheld_cells(study)
+    cases = {corun.of.case.pk: corun.of.case for corun in compared.coruns}
     directed = (case for case in cases.values() if case.better != "neither")
     first = next(directed, None) or next(iter(cases.values()), None)
     chosen = cases.get(id_in(query.get("case", "")), first)
     parts = []
     # `study_coruns` sorts by component, then by case.
     for component, members in groupby(
-        found.coruns, key=lambda corun: corun.of.case.component
+        compared.coruns, key=lambda corun: corun.of.case.component
     ):
         coruns = list(members)
         rows = tuple(_case_rows(coruns, chosen))
         parts.append(ComponentCoRuns(component, corun_answer(coruns, withheld), rows))
     drawn: tuple[Drawing, ...] = ()
     if chosen:
-        coruns = [corun for corun in found.coruns if corun.of.case.pk == chosen.pk]
-        curves = [curve for curve in found.curves if curve.case.pk == chosen.pk]
+        coruns = [corun for corun in compared.coruns if corun.of.case.pk == chosen.pk]
+        curves = [curve for curve in compared.curves if curve.case.pk == chosen.pk]
         drawn = drawings(coruns, curves)
     return CoRunPage(
         parts=tuple(parts),
@@ -93,25 +93,28 @@ def _case_rows(
 ) -> Iterator[CaseRows]:
     for case_id, members in groupby(coruns, key=lambda corun: corun.of.case.pk):
         of_case = list(members)
-        case, names = of_case[0].of.case, row_names(of_case)
+        case = of_case[0].of.case
+        rows = []
+        for name, corun in zip(row_names(of_case), of_case, strict=True):
+            slots, figures = corun.of.slots, corun.figures
+            # Of times their mean together, of rates their sum.
+            is_time = case.better == "lower"
+            rows.append(
+                CoRunRow(
+                    name=name,
+                    slots=" · ".join(row_figure(slot.figure) for slot in slots) or NONE,
+                    together=number(
+                        figures.mean if is_time else figures.sum, case.unit
+                    ),
+                    to_single=ratio(figures.slowdown if is_time else figures.scaling),
+                    to_native=ratio(figures.scaling_to_native),
+                    jain=ratio(figures.jain),
+                    remarks=tuple(remarks(corun)),
+                )
+            )
         yield CaseRows(
             case=case,
             tool=tools.get(case.tool).title,
             is_chosen=chosen is not None and chosen.pk == case_id,
-            rows=tuple(map(_corun_row, names, of_case)),
+            rows=tuple(rows),
         )
-
-
-def _corun_row(name: str, corun: ComparedCoRun) -> CoRunRow:
-    """Return a co-run in words: of times their mean together, of rates their sum."""
-    of, found = corun.of, corun.figures
-    is_time = of.case.better == "lower"
-    return CoRunRow(
-        name=name,
-        slots=" · ".join(row_figure(slot.figure) for slot in of.slots) or NONE,
-        together=number(found.mean if is_time else found.sum, of.case.unit),
-        to_single=ratio(found.slowdown if is_time else found.scaling),
-        to_native=ratio(found.scaling_to_native),
-        jain=ratio(found.jain),
-        remarks=tuple(remarks(corun)),
-    )

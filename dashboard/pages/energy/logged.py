@@ -1,6 +1,6 @@
 """What the energy page shows of the logs of the machines' meters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -70,11 +70,19 @@ class LoggedPage:
 
 
 def logged_page(study: Study, query: Mapping[str, str]) -> LoggedPage:
-    """Return what the logs say, and the power around the ``work`` of the URL."""
+    """Return what the logs say, and the power around the ``work`` of the URL.
+
+    Without one that is here, around the first that was measured.
+    """
     works = run_energies(study)
     names = short_names(work.lead.system for work in works)
     tables = logged_energy(study, works) if works else ()
-    chosen = _chosen(works, query.get("work", ""))
+    run, _dash, meter = query.get("work", "").partition("-")
+    # Two meters may have logged one run.
+    wanted = (id_in(run), id_in(meter))
+    named = (work for work in works if (work.lead.pk, work.meter.pk) == wanted)
+    measured = (work for work in works if work.energy.energy_j is not None)
+    chosen = next(named, None) or next(measured, None) or next(iter(works), None)
     drawn = work_power(chosen) if chosen else None
     rows = tuple(_row(work, names, work is chosen) for work in works)
     return LoggedPage(
@@ -84,16 +92,6 @@ def logged_page(study: Study, query: Mapping[str, str]) -> LoggedPage:
         chosen=next((row for row in rows if row.is_chosen), None),
         together=sum(work.energy.is_shared for work in works),
     )
-
-
-def _chosen(works: Sequence[MeteredWork], wanted: str) -> MeteredWork | None:
-    """Return the work that the URL names, else the first that was measured."""
-    run, _, meter = wanted.partition("-")
-    # Two meters may have logged one run.
-    place = (id_in(run), id_in(meter))
-    named = (work for work in works if (work.lead.pk, work.meter.pk) == place)
-    measured = (work for work in works if work.energy.energy_j is not None)
-    return next(named, None) or next(measured, None) or next(iter(works), None)
 
 
 def _row(work: MeteredWork, names: Mapping[int, str], is_chosen: bool) -> WorkRow:
@@ -153,9 +151,9 @@ def _workload(place: int, table: LoggedTable) -> LoggedWorkload:
 
 def _answer(system: LoggedSystem, base: LoggedSystem, names: Mapping[int, str]) -> str:
     """Return who takes more for the work, and how sure that is."""
-    if system.ratio is None or not system.ratio.ratio:
+    energy = system.ratio
+    if energy is None or not energy.ratio:
         return ""
-    found = system.ratio
     if system.joules_per_operation is not None:
         text = _(
             "“%(system)s” takes %(share)s energy per operation than “%(reference)s”"
@@ -167,14 +165,14 @@ def _answer(system: LoggedSystem, base: LoggedSystem, names: Mapping[int, str]) 
     text %= {
         "system": names[system.system.pk],
         "reference": names[base.system.pk],
-        "share": share_text(found.ratio),
+        "share": share_text(energy.ratio),
     }
-    interval = joules_interval(found)
-    if found.low is None or found.high is None:
+    interval = joules_interval(energy)
+    if energy.low is None or energy.high is None:
         return f"{text}. {interval}"
     runs = _("%(n)s runs against %(base)s") % {"n": system.n, "base": base.n}
-    text = f"{text} ({figures.ratio(found.ratio)} {interval}, {runs})."
-    tie = _("That may be chance.") if found.low <= 1 <= found.high else ""
+    text = f"{text} ({figures.ratio(energy.ratio)} {interval}, {runs})."
+    tie = _("That may be chance.") if energy.low <= 1 <= energy.high else ""
     return f"{text} {tie}".rstrip()
 
 
@@ -184,7 +182,10 @@ def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
     is_counted = all(system.joules_per_operation is not None for system in systems)
     if is_counted:
         bars = [
-            Bars(_("J per operation"), [each.joules_per_operation for each in systems]),
+            Bars(
+                _("J per operation"),
+                [system.joules_per_operation for system in systems],
+            ),
             Bars(_("of it above idle"), list(map(_above_idle, systems))),
         ]
     else:
@@ -208,7 +209,26 @@ def _work_drawing(table: LoggedTable, names: Mapping[int, str]) -> Drawing:
             *(_("Work took"), _("Mean power"), _("Idle power")),
             *(_("Operations per J"), _("Energy-delay product"), _("Meter")),
         ),
-        rows=tuple(_system_row(system, names) for system in systems),
+        rows=tuple(
+            (
+                names[system.system.pk],
+                str(system.n)
+                if not system.unmeasured
+                else _("%(n)s of %(all)s") % {"n": system.n, "all": len(system.works)},
+                number(system.joules_per_operation, "J"),
+                ratio(system.ratio.ratio if system.ratio else None),
+                joules_interval(system.ratio),
+                number(system.energy_j, "J"),
+                number(system.above_idle_j, "J"),
+                number(system.work_s, "s"),
+                number(system.mean_w, "W"),
+                number(system.idle_w, "W"),
+                number(system.operations_per_joule, "1/J"),
+                number(system.energy_delay_js, "Js"),
+                system.meter.name,
+            )
+            for system in systems
+        ),
     )
 
 
@@ -218,22 +238,3 @@ def _above_idle(system: LoggedSystem) -> float | None:
     if above_j is None or not whole_j or system.joules_per_operation is None:
         return None
     return system.joules_per_operation * max(above_j, 0.0) / whole_j
-
-
-def _system_row(system: LoggedSystem, names: Mapping[int, str]) -> tuple[str, ...]:
-    counts = {"n": system.n, "all": len(system.works)}
-    return (
-        names[system.system.pk],
-        _("%(n)s of %(all)s") % counts if system.unmeasured else str(system.n),
-        number(system.joules_per_operation, "J"),
-        ratio(system.ratio.ratio if system.ratio else None),
-        joules_interval(system.ratio),
-        number(system.energy_j, "J"),
-        number(system.above_idle_j, "J"),
-        number(system.work_s, "s"),
-        number(system.mean_w, "W"),
-        number(system.idle_w, "W"),
-        number(system.operations_per_joule, "1/J"),
-        number(system.energy_delay_js, "Js"),
-        system.meter.name,
-    )

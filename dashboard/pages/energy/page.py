@@ -60,11 +60,11 @@ def energy_page(study: Study, query: Mapping[str, str]) -> EnergyPage:
     # Bounded, as int() raises for a text of thousands of digits.
     if text.isascii() and text.isdigit() and len(text) < 8:
         waiting_w = min(int(text), MOST_WATTS)
-    found = study_energy(study, waiting_w)
+    energy = study_energy(study, waiting_w)
     # Made from raw output that is worth reading again.
     readable = [
         reading
-        for reading in found.metered
+        for reading in energy.metered
         if reading.run.parser_version is not None and reading.run.tool in READ_AGAIN
     ]
     wanted = id_in(query.get("run", ""))
@@ -75,13 +75,13 @@ def energy_page(study: Study, query: Mapping[str, str]) -> EnergyPage:
     return EnergyPage(
         workloads=tuple(
             _workload(place, table, waiting_w)
-            for place, table in enumerate(found.tables)
+            for place, table in enumerate(energy.tables)
         ),
         waiting_w=waiting_w,
         has_overruns=any(
-            system.overrun_s for table in found.tables for system in table.systems
+            system.overrun_s for table in energy.tables for system in table.systems
         ),
-        not_assessed=found.not_assessed,
+        not_assessed=energy.not_assessed,
         logs=tuple(
             MeterLog(reading.run, reading.workload, is_chosen=reading is chosen)
             for reading in readable
@@ -90,7 +90,7 @@ def energy_page(study: Study, query: Mapping[str, str]) -> EnergyPage:
         power=power_drawing(metered) if metered else None,
         log_sentence=log_sentence(chosen, metered) if chosen and metered else "",
         logged=logged,
-        is_empty=not found.metered and not logged.rows,
+        is_empty=not energy.metered and not logged.rows,
         unmet=unmet(query, {"waiting": waiting_w, "run": chosen and chosen.run.pk}),
     )
 
