@@ -27,8 +27,7 @@ from benchmarks.sentences import template
 class Gate(IntFlag):
     """One reason each. The first eight are found here, the others are handed in."""
 
-    # The order is that of the sentences. A new gate goes to the end all the same: the
-    # value of a bit is a promise that `test_gates` holds.
+    # In the order of their sentences; a new gate goes to the end (`test_gates`).
     NO_RUNS = auto()
     SINGLE_RUN = auto()
     TWO_RUNS = auto()

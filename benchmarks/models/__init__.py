@@ -4,13 +4,7 @@ from benchmarks.models.cell import Case, Cell, Efficiency
 from benchmarks.models.flag import Decision, DueCheck, Flag
 from benchmarks.models.lab import Agent, AuditEntry, Invitation, Lab, Membership, Token
 from benchmarks.models.plan import Plan, PlanPart, PlanSlot, PlanStep
-from benchmarks.models.power import (
-    DueEnergy,
-    Meter,
-    PowerChunk,
-    RunEnergy,
-    RunWindow,
-)
+from benchmarks.models.power import DueEnergy, Meter, PowerChunk, RunEnergy, RunWindow
 from benchmarks.models.run import OutboxItem, Reread, Run, RunOutput, Sample
 from benchmarks.models.study import CoRun, Host, Session, Study, System
 from benchmarks.models.version import (

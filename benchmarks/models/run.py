@@ -132,6 +132,7 @@ PLACE_OF_RUN = "(run.started_at, run.id)"
 IN_ORDER_OF_RUNS = ("run__started_at", "run_id")
 
 
+# Django's own mixin, as its own aggregates use it: the stubs give it another `as_sql`.
 class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
     """The same for a query set of samples."""
 

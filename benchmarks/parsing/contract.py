@@ -16,8 +16,9 @@ from benchmarks.text import collapse
 
 Better = Literal["higher", "lower", "neither"]
 Component = Literal["CPU", "memory", "disk", "network", "power", "application"]
-
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+# Sums of squares of larger numbers no longer fit into a double.
+LARGEST: Final = 1e150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +94,6 @@ class Tool:
 def folded(name: str) -> str:
     """A name as it is looked up: case and spacing do not matter."""
     return collapse(name).casefold()
-
-
-# Sums of squares of larger numbers no longer fit into a double.
-LARGEST: Final = 1e150
 
 
 def check_value(metric: Metric, value: float, unit: str) -> float:

@@ -39,6 +39,49 @@ _ESCAPES: Final = re.compile(
 # A line at a time: one backspace after the other would take quadratic time.
 _STRUCK_OUT: Final = re.compile(r"[^\n\x08]*+\x08[^\n]*+", re.ASCII)
 
+# The marks of a logger.
+_CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
+_DATE = r"\d{4}[-/.]\d{2}[-/.]\d{2}"
+_ZONE = r"(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}"
+# One blank belongs to the prefix, the others to the line.
+_AFTER = r"(?: |(?=\n|\Z))"
+_PREFIXES: Final = tuple(
+    re.compile(rf"\n{prefix}", re.ASCII)
+    for prefix in (
+        rf"\[?{_DATE}[T _]{_CLOCK}{_ZONE}\]?:?{_AFTER}",
+        # journald and syslog: "Nov 20 21:44:36 host program[123]: "
+        rf"{_MONTH} (?:\d{{4}} )?{_CLOCK} [\w.-]++ [^\s:\[]++(?:\[\d++\])?:{_AFTER}",
+        rf"\[?(?:[A-Z][a-z]{{2}} )?{_MONTH} (?:\d{{4}} )?{_CLOCK}(?: \d{{4}})?\]?:?"
+        rf"{_AFTER}",
+        rf"\[?{_CLOCK}\]?:?{_AFTER}",
+        rf"\[ *\d++\.\d++\]{_AFTER}",  # seconds since start
+        rf"[\w.-]++ *\|{_AFTER}",  # docker compose
+        rf">{_AFTER}",  # quoted in a mail
+        rf"#{_AFTER}",  # commented out
+    )
+)
+_PROBED_LINES: Final = 400
+_SHARE: Final = 0.8
+
+# The languages whose numbers have a decimal comma or a point, and where they differ.
+_COMMA_LANGUAGES: Final = (
+    "af az be bg bs ca cs da de el es et eu fi fo fr fy gl hr hu hy id is it ka kk "
+    "ky lb lt lv mk mn nb nl nn no pl pt ro ru sk sl sq sr sv tr uk uz vi"
+)
+_POINT_LANGUAGES: Final = (
+    "am ar bn c cy en fa ga gu he hi ja kn ko ml mr ms mt my ne pa posix ps si sw ta "
+    "te th ur zh zu"
+)
+_POINT_COUNTRIES: Final = (
+    "de_ch de_li it_ch es_do es_gt es_hn es_mx es_ni es_pa es_pe es_pr es_sv es_us"
+)
+_LOCALE: Final = re.compile(r"([a-z]{1,8})(?:[_-]([a-z]{2}|\d{3}))?(?:[.@_-][\w.@-]*)?")
+# One comma, digits around it, and nothing of a list or a CSV row beside it.
+_DECIMAL_COMMA: Final = re.compile(
+    r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){1,99}|\d++),(\d++)(?![,.]?\d)", re.ASCII
+)
+
 
 def decode(output: bytes | str) -> str:
     """The text of a file in UTF-8, UTF-16 (with and without mark) or Latin-1.
@@ -109,32 +152,6 @@ def _without_struck_out(line: re.Match[str]) -> str:
     return "".join(kept)
 
 
-_CLOCK = r"\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?"
-_DATE = r"\d{4}[-/.]\d{2}[-/.]\d{2}"
-_ZONE = r"(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}"
-# One blank belongs to the prefix, the others to the line.
-_AFTER = r"(?: |(?=\n|\Z))"
-
-_PREFIXES: Final = tuple(
-    re.compile(rf"\n{each}", re.ASCII)
-    for each in (
-        rf"\[?{_DATE}[T _]{_CLOCK}{_ZONE}\]?:?{_AFTER}",
-        # journald and syslog: "Nov 20 21:44:36 host program[123]: "
-        rf"{_MONTH} (?:\d{{4}} )?{_CLOCK} [\w.-]++ [^\s:\[]++(?:\[\d++\])?:{_AFTER}",
-        rf"\[?(?:[A-Z][a-z]{{2}} )?{_MONTH} (?:\d{{4}} )?{_CLOCK}(?: \d{{4}})?\]?:?"
-        rf"{_AFTER}",
-        rf"\[?{_CLOCK}\]?:?{_AFTER}",
-        rf"\[ *\d++\.\d++\]{_AFTER}",  # seconds since start
-        rf"[\w.-]++ *\|{_AFTER}",  # docker compose
-        rf">{_AFTER}",  # quoted in a mail
-        rf"#{_AFTER}",  # commented out
-    )
-)
-_PROBED_LINES: Final = 400
-_SHARE: Final = 0.8
-
-
 def without_prefixes(text: str) -> str:
     """``text`` without the mark that nearly all its lines begin with, if there is one.
 
@@ -150,34 +167,6 @@ def without_prefixes(text: str) -> str:
     return text
 
 
-_COMMA: Final = frozenset(
-    re.findall(
-        r"\w+",
-        "af az be bg bs ca cs da de el es et eu fi fo fr fy gl hr hu hy id is it ka kk "
-        "ky lb lt lv mk mn nb nl nn no pl pt ro ru sk sl sq sr sv tr uk uz vi",
-    )
-)
-_POINT: Final = frozenset(
-    re.findall(
-        r"\w+",
-        "am ar bn c cy en fa ga gu he hi ja kn ko ml mr ms mt my ne pa posix ps si sw "
-        "ta te th ur zh zu",
-    )
-)
-_POINT_COUNTRIES: Final = frozenset(
-    re.findall(
-        r"\w+",
-        "de_ch de_li it_ch es_do es_gt es_hn es_mx es_ni es_pa es_pe es_pr es_sv es_us",
-    )
-)
-_NAME: Final = re.compile(r"([a-z]{1,8})(?:[_-]([a-z]{2}|\d{3}))?(?:[.@_-][\w.@-]*)?")
-
-# One comma, digits around it, and nothing of a list or a CSV row beside it.
-_DECIMAL_COMMA: Final = re.compile(
-    r"(?<![\d.,])(\d{1,3}(?:\.\d{3}){1,99}|\d++),(\d++)(?![,.]?\d)", re.ASCII
-)
-
-
 def writes_comma(locale: str | None) -> bool:
     """Whether numbers of this locale have a decimal comma; refuses an unknown one.
 
@@ -185,16 +174,17 @@ def writes_comma(locale: str | None) -> bool:
     """
     if not locale:
         return False
-    name = _NAME.fullmatch(locale.strip().casefold())
+    name = _LOCALE.fullmatch(locale.strip().casefold())
     language = name[1] if name else ""
-    if name is None or language not in _COMMA | _POINT:
+    has_comma = language in _COMMA_LANGUAGES.split()
+    if name is None or not (has_comma or language in _POINT_LANGUAGES.split()):
         raise ParseError(
             Sentence(
                 'The locale "{locale}" is unknown: name it as in "de_DE.UTF-8".',
                 locale=shorten(locale),
             )
         )
-    return language in _COMMA and f"{language}_{name[2]}" not in _POINT_COUNTRIES
+    return has_comma and f"{language}_{name[2]}" not in _POINT_COUNTRIES.split()
 
 
 def with_points(text: str) -> str:

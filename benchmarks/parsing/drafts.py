@@ -182,7 +182,7 @@ class Parser:
     _signature: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        branches = "|".join(f"(?:{each})" for each in self.signatures)
+        branches = "|".join(f"(?:{pattern})" for pattern in self.signatures)
         # A newline in front instead of ^: a search leaps from line end to line end.
         signature = re.compile(rf"\n[ \t]*+(?:{branches})", re.MULTILINE | re.ASCII)
         object.__setattr__(self, "_signature", signature)

@@ -46,7 +46,7 @@ _PROGRAMS: Final = {
 }
 _SIGNATURES: Final = re.compile(
     r"\n[ \t]*+(?!\n)(?:"
-    + "|".join(each for _, parser in _PARSERS for each in parser.signatures)
+    + "|".join(pattern for _, parser in _PARSERS for pattern in parser.signatures)
     + ")",
     re.MULTILINE | re.ASCII,
 )
@@ -328,5 +328,5 @@ def _comma_hint(text: str, line: int) -> str:
     position = first_comma(text)
     if position is None:
         return ""
-    at = line + text.count("\n", 0, position)
-    return Sentence("A number in line {line} {hint}", line=at, hint=COMMA_HINT)
+    line += text.count("\n", 0, position)
+    return Sentence("A number in line {line} {hint}", line=line, hint=COMMA_HINT)

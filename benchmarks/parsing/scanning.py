@@ -154,7 +154,7 @@ class Scanner:
         # The name stands behind its pattern, empty: a branch that begins with a letter
         # is passed over at once where the line begins with another one.
         branches = "|".join(
-            f"(?:{each})(?P<{kind}_line>)" for kind, each in kinds.items()
+            f"(?:{pattern})(?P<{kind}_line>)" for kind, pattern in kinds.items()
         )
         self._pattern = re.compile(
             rf"\n[ \t]*+(?!\n)(?:{branches})", re.MULTILINE | re.ASCII

@@ -24,9 +24,29 @@ from benchmarks.sentences import Sentence
 Id = int | str | UUID
 Better = Literal["higher", "lower", "neither"]
 Scalar = str | int | float | bool
+ColumnKey = tuple[Id, Id, str, int | None, str, str]
+"""Study, system, scenario, VMs, slot and load: one column of a comparison."""
 
 ORDER: Final = ("min", "p50", "p90", "p95", "p99", "p99.9", "max")
 EXTREMES: Final = frozenset({*ORDER, "percentile"} - {"p50"})
+
+TYPICAL: Final[Mapping[str, float]] = {
+    "CPU": 0.02,
+    "memory": 0.03,
+    "network": 0.05,
+    "disk": 0.10,
+    "power": 0.05,
+    "application": 0.05,
+}
+"""The relative standard deviation of one run that a lab may publish with (method,
+section 9): what a single printed value is believed to scatter by."""
+
+NORMAL: Final = 1.4826
+"""The median absolute deviation of a normal sample times this is its deviation."""
+PRIOR_RUNS: Final = 4
+"""The degrees of freedom that the noise of a kind counts for beside a cell's own."""
+ENOUGH: Final = 8
+"""The degrees of freedom from which on a study's own scatter replaces TYPICAL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,30 +292,9 @@ def grouped(run: RunFact, least: int = 1) -> Iterator[Readings]:
         for metric, sample in samples.items():
             unit = units.find(sample.unit)
             base = units.BASE_UNITS.get(unit.dimension) if unit else None
-            convert = units.convert
-            values[metric] = (
-                convert(sample.value, sample.unit, base) if base else sample.value
-            )
+            value = sample.value
+            values[metric] = units.convert(value, sample.unit, base) if base else value
         yield Readings(values, samples, next(iter(samples.values())).parameters)
-
-
-TYPICAL: Final[Mapping[str, float]] = {
-    "CPU": 0.02,
-    "memory": 0.03,
-    "network": 0.05,
-    "disk": 0.10,
-    "power": 0.05,
-    "application": 0.05,
-}
-"""The relative standard deviation of one run that a lab may publish with (method,
-section 9): what a single printed value is believed to scatter by."""
-
-NORMAL: Final = 1.4826
-"""The median absolute deviation of a normal sample times this is its deviation."""
-PRIOR_RUNS: Final = 4
-"""The degrees of freedom that the noise of a kind counts for beside a cell's own."""
-ENOUGH: Final = 8
-"""The degrees of freedom from which on a study's own scatter replaces TYPICAL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,10 +390,6 @@ def observed_noise(cells: Iterable[CellFact]) -> Noise:
 
 def _kinds(cell: CellFact) -> tuple[tuple[str, ...], ...]:
     return ((cell.component, cell.tool, cell.metric), (cell.component,))
-
-
-ColumnKey = tuple[Id, Id, str, int | None, str, str]
-"""Study, system, scenario, VMs, slot and load: one column of a comparison."""
 
 
 def by_column(cells: Iterable[CellFact]) -> Mapping[ColumnKey, Mapping[Id, CellFact]]:

@@ -26,15 +26,7 @@ from benchmarks.comparing.row import (
     ComparisonRow,
     State,
 )
-from benchmarks.models import (
-    Case,
-    Cell,
-    Efficiency,
-    RunEnergy,
-    Sample,
-    Study,
-    System,
-)
+from benchmarks.models import Case, Cell, Efficiency, RunEnergy, Sample, Study, System
 from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER
 from benchmarks.power.meters import meter_readings
 from benchmarks.sentences import Sentence

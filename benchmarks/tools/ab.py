@@ -14,13 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from benchmarks.parsing.contract import Better, Metric, Tool
-from benchmarks.parsing.drafts import (
-    Draft,
-    ParsedRun,
-    Parser,
-    finished,
-    keep,
-)
+from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
 from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.sentences import Sentence, template
 
@@ -141,8 +135,8 @@ class Report:
         for kind, code in DOUBTS.items():
             if (line := self.lines.get(kind)) and (count := line.whole(kind)):
                 why = self.lines.get("why")
-                told = f" ({why['why']})" if why and kind == "failed" else ""
-                self.run.mark(code, Sentence(TOLD[kind], n=count, why=told))
+                reason = f" ({why['why']})" if why and kind == "failed" else ""
+                self.run.mark(code, Sentence(TOLD[kind], n=count, why=reason))
         for line in self.lines.values():
             if line.kind == "doubt":
                 scattered = Sentence(

@@ -287,7 +287,7 @@ def _placed(head: Found, line: Found) -> list[tuple[Case, str]]:
                     "it has more numbers than the {heads} headings.", heads=len(heads)
                 )
             )
-        column = min(free, key=lambda each: abs(heads[each][0] - end))
+        column = min(free, key=lambda column: abs(heads[column][0] - end))
         placed.append((_COLUMNS[column], text))
         first = column + 1
     return placed
@@ -297,11 +297,11 @@ def _ends(line: Found, anchor: str) -> list[tuple[int, str]]:
     """Where each word behind the second one ends, counted from the second one's end."""
     words = list(re.finditer(r"\S+", line.text.expandtabs()))
     # The first word may be the same number: a file of one record.
-    at = next(
+    index = next(
         number for number, word in enumerate(words) if number and word[0] == anchor
     )
-    origin = words[at].end()
-    return [(word.end() - origin, word[0]) for word in words[at + 1 :]]
+    origin = words[index].end()
+    return [(word.end() - origin, word[0]) for word in words[index + 1 :]]
 
 
 TOOL = Tool(

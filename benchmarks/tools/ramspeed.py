@@ -53,7 +53,7 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
         else:
             once = line.text.partition(":")[0]
             # A batch prints the same row for each of its numbered benchmarks.
-            is_repeated = line.kind == "mem" and any("#" in each for each in seen)
+            is_repeated = line.kind == "mem" and any("#" in kind for kind in seen)
             if once in seen and not is_repeated:
                 keep(runs, Draft())
                 seen.clear()

@@ -127,7 +127,7 @@ class Log:
         self.names = split(names)
         self.is_ms = self.names[0].casefold().endswith("ms")
         columns = list(enumerate(self.names))
-        ranges = {_part(name, _RANGE): at for at, name in columns if _is(name, _RANGE)}
+        ranges = {_part(n, _RANGE): index for index, n in columns if _is(n, _RANGE)}
         for index, name in columns:
             if _is(name, _ENERGY):
                 part = _part(name, _ENERGY)

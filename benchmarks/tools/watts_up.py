@@ -80,7 +80,7 @@ class Log:
         # The power and what the commas of the rest part are as many as it names.
         if any(rest.count(",") + 2 != int(many) for _, many, _, rest in packets):
             return False
-        if any(at for at, *_ in packets):
+        if any(time for time, *_ in packets):
             return False
         self.watts.extend(int(power) / TENTHS for _, _, power, _ in packets)
         return True

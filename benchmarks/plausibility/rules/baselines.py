@@ -22,6 +22,8 @@ MARGIN: Final = math.log(1.02)
 """Differences below the equivalence margin of 2 % change nothing."""
 AHEAD: Final = math.log(1.05)
 """Where a program lies in memory alone makes it some percent faster or slower."""
+ALL: Final = 4
+"""Fewer guests may all be fast for a reason of their own."""
 REPEATS: Final = 1 / 3
 """A native machine repeats its single printed value better than its component's limit
 allows: the 52 values that the LMU studies share differ by nothing at all."""
@@ -180,10 +182,6 @@ def faster_than_native(study: StudyFacts) -> Iterator[Doubt]:
             standard_errors=[round(ratio.error, 5) for ratio in faster],
             pairs=[[ratio.cell.mean, ratio.other.mean] for ratio in faster],
         )
-
-
-ALL: Final = 4
-"""Fewer guests may all be fast for a reason of their own."""
 
 
 @rule("baseline-too-slow", "A native value that all guests beat", "implausible")

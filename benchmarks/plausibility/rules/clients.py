@@ -12,6 +12,9 @@ from benchmarks.plausibility.findings import Doubt, Subject, rule
 from benchmarks.sentences import counted
 
 BUSY: Final = 0.9
+THINKING: Final = 0.95
+# Bounded: parameters hold any text, and too many digits are inf.
+_SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 
 
 @rule("client-busy-loop", "A client that only waits, at full load", "check")
@@ -51,11 +54,6 @@ def client_busy_loop(study: StudyFacts) -> Iterator[Doubt]:
             {"shares": [round(share, 4) for _, share in members]},
             tuple(round(share, 6) for _, share in members),
         )
-
-
-THINKING: Final = 0.95
-# Bounded: parameters hold any text, and too many digits are inf.
-_SESSIONS: Final = re.compile(r"(\d{1,9}),(\d{1,9}),(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 
 
 @rule("client-think-time", "A test that only measures its own pauses", "check")

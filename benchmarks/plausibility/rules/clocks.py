@@ -32,33 +32,6 @@ class CommonFactor:
     standard_error: float
 
 
-def common_factor(
-    logs: Sequence[float], errors: Sequence[float]
-) -> CommonFactor | None:
-    """The factor that explains all log ratios, or None if there is none.
-
-    There is one if the median is above 3 % (8 % for two ratios) and above 3.3 of its
-    standard errors, three of four ratios are above 1, and their robust spread is at
-    most that of the noise, with a half of the factor itself beside it, or all of it if
-    every ratio is above 1: guests are slower than native by amounts that differ.
-    """
-    if len(logs) < 2:
-        return None
-    middle = median(logs)
-    spread = NORMAL * median(abs(log - middle) for log in logs)
-    noise = math.sqrt(sum(error**2 for error in errors) / len(errors))
-    # A median's standard error is sqrt(pi / 2) times that of a mean.
-    error = math.sqrt(math.pi / 2) * noise / math.sqrt(len(logs))
-    ahead = sum(log > 0 for log in logs)
-    least = max(LEAST.get(len(logs), ENOUGH), CLEARLY * error)
-    if middle < least or 4 * ahead < 3 * len(logs):
-        return None
-    allowed = middle if ahead == len(logs) else middle / 2
-    if spread > math.hypot(noise, allowed):
-        return None
-    return CommonFactor(math.exp(middle), spread, error)
-
-
 @rule("common-clock-factor", "A guest clock that runs slow", "impossible")
 def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
     """A guest that beats the native machine by nearly one factor in all cases of
@@ -125,6 +98,33 @@ def common_clock_factor(study: StudyFacts) -> Iterator[Doubt]:
             efficiencies=[round(math.exp(log), 5) for log in logs],
             outside=[round(factor, 5) for factor in outside],
         )
+
+
+def common_factor(
+    logs: Sequence[float], errors: Sequence[float]
+) -> CommonFactor | None:
+    """The factor that explains all log ratios, or None if there is none.
+
+    There is one if the median is above 3 % (8 % for two ratios) and above 3.3 of its
+    standard errors, three of four ratios are above 1, and their robust spread is at
+    most that of the noise, with a half of the factor itself beside it, or all of it if
+    every ratio is above 1: guests are slower than native by amounts that differ.
+    """
+    if len(logs) < 2:
+        return None
+    middle = median(logs)
+    spread = NORMAL * median(abs(log - middle) for log in logs)
+    noise = math.sqrt(sum(error**2 for error in errors) / len(errors))
+    # A median's standard error is sqrt(pi / 2) times that of a mean.
+    error = math.sqrt(math.pi / 2) * noise / math.sqrt(len(logs))
+    ahead = sum(log > 0 for log in logs)
+    least = max(LEAST.get(len(logs), ENOUGH), CLEARLY * error)
+    if middle < least or 4 * ahead < 3 * len(logs):
+        return None
+    allowed = middle if ahead == len(logs) else middle / 2
+    if spread > math.hypot(noise, allowed):
+        return None
+    return CommonFactor(math.exp(middle), spread, error)
 
 
 def _log_efficiency(cell: CellFact, study: StudyFacts) -> float:

@@ -8,11 +8,7 @@ from collections.abc import Iterator, Mapping, Set
 from itertools import combinations
 from typing import Final
 
-from benchmarks.plausibility.facts import (
-    CellFact,
-    StudyFacts,
-    by_column,
-)
+from benchmarks.plausibility.facts import CellFact, StudyFacts, by_column
 from benchmarks.plausibility.findings import Doubt, about_cells, rule
 from benchmarks.sentences import Sentence, joined
 

@@ -10,13 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from benchmarks import units
-from benchmarks.plausibility.facts import (
-    ORDER,
-    Readings,
-    RunFact,
-    StudyFacts,
-    grouped,
-)
+from benchmarks.plausibility.facts import ORDER, Readings, RunFact, StudyFacts, grouped
 from benchmarks.plausibility.findings import Doubt, rule, subjects
 from benchmarks.sentences import Sentence
 

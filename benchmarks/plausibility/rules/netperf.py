@@ -36,31 +36,6 @@ class End:
         return nearest if near else None
 
 
-def _ends(study: StudyFacts) -> Iterator[End]:
-    """CPUs = service demand x throughput / CPU share; a KB is 1024 B here."""
-    for run in study.runs:
-        for readings in grouped(run) if run.tool == "netperf" else ():
-            for side, key in ENDS:
-                demand, share = f"service demand {side}", f"CPU utilization {side}"
-                used = ("throughput", demand, share)
-                if not readings.has(*used) or min(readings[n] for n in used) <= 0:
-                    continue
-                printed = readings.samples[demand].unit
-                unit = units.find(printed)
-                if unit is None or unit.dimension != "CPU time per data":
-                    continue
-                per_kb_us = units.convert(readings[demand], printed, "us/KB")
-                busy = per_kb_us * 1e-6 * readings["throughput"] / 1024
-                yield End(
-                    run,
-                    tuple(readings.samples[name] for name in used),
-                    side,
-                    readings.parameters.get(key, f"{run.host} {run.system_label}"),
-                    busy / (readings[share] / 100),
-                    TOLERANCE + readings.rounding(*used),
-                )
-
-
 @rule("netperf-service-demand", "netperf's CPU time contradicts itself", "impossible")
 def netperf_service_demand(study: StudyFacts) -> Iterator[Doubt]:
     """Service demand times throughput over CPU utilization is the number of CPUs of an
@@ -116,10 +91,29 @@ def netperf_service_demand(study: StudyFacts) -> Iterator[Doubt]:
     yield from _other_machine(ends)
 
 
-def _about_end(end: End, sentence: Sentence, evidence: Mapping[str, Evidence]) -> Doubt:
-    cells = (sample.cell for sample in end.samples if sample.cell is not None)
-    about = (*subjects("run", [end.run.id]), *subjects("cell", cells))
-    return Doubt(sentence, about, evidence, tuple(s.value for s in end.samples))
+def _ends(study: StudyFacts) -> Iterator[End]:
+    """CPUs = service demand x throughput / CPU share; a KB is 1024 B here."""
+    for run in study.runs:
+        for readings in grouped(run) if run.tool == "netperf" else ():
+            for side, key in ENDS:
+                demand, share = f"service demand {side}", f"CPU utilization {side}"
+                used = ("throughput", demand, share)
+                if not readings.has(*used) or min(readings[n] for n in used) <= 0:
+                    continue
+                printed = readings.samples[demand].unit
+                unit = units.find(printed)
+                if unit is None or unit.dimension != "CPU time per data":
+                    continue
+                per_kb_us = units.convert(readings[demand], printed, "us/KB")
+                busy = per_kb_us * 1e-6 * readings["throughput"] / 1024
+                yield End(
+                    run,
+                    tuple(readings.samples[name] for name in used),
+                    side,
+                    readings.parameters.get(key, f"{run.host} {run.system_label}"),
+                    busy / (readings[share] / 100),
+                    TOLERANCE + readings.rounding(*used),
+                )
 
 
 def _other_machine(ends: Sequence[End]) -> Iterator[Doubt]:
@@ -151,3 +145,9 @@ def _other_machine(ends: Sequence[End]) -> Iterator[Doubt]:
                     "place": place,
                 }
                 yield _about_end(end, sentence, evidence)
+
+
+def _about_end(end: End, sentence: Sentence, evidence: Mapping[str, Evidence]) -> Doubt:
+    cells = (sample.cell for sample in end.samples if sample.cell is not None)
+    about = (*subjects("run", [end.run.id]), *subjects("cell", cells))
+    return Doubt(sentence, about, evidence, tuple(s.value for s in end.samples))

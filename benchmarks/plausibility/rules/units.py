@@ -37,6 +37,8 @@ from benchmarks.sentences import Sentence
 
 SLOWER: Final = math.log(40)
 """A whole system may be 20 times slower (emulated network cards are); not 40 times."""
+STEADY: Final = frozenset({"CPU", "memory", "power"})
+"""Components in which no system is ten times slower than another one."""
 
 
 @rule("unit-slip", "A value in another unit than its siblings", "impossible")
@@ -165,30 +167,6 @@ def _off_the_row(table: Table) -> Iterator[tuple[CellFact, float]]:
             yield cell, off
 
 
-STEADY: Final = frozenset({"CPU", "memory", "power"})
-"""Components in which no system is ten times slower than another one."""
-
-
-def _is_sure(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
-    """Whether no setting explains that it is far from the others of its row."""
-    return cell.component in STEADY or _beats_native(cell, row)
-
-
-def _beats_native(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
-    """Whether a guest is more than twice as fast as its host: no setting does that."""
-    natives = [
-        other.mean
-        for other in row
-        if other and other.is_native and other.host == cell.host
-    ]
-    if cell.is_native or cell.better == "neither" or not natives:
-        return False
-    if cell.scenario in INSIDE:  # memory carries it, not the wire of its host
-        return False
-    ratio = cell.mean / natives[-1]
-    return ratio > 2 if cell.better == "higher" else ratio < 0.5
-
-
 def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
     """Two cells that point at each other are one doubt."""
     doubts: list[tuple[tuple[CellFact, ...], float, str]] = []
@@ -219,3 +197,23 @@ def _told_apart(members: Sequence[tuple[CellFact, float]]) -> Iterator[Doubt]:
             ratio=math.exp(off),
             factor=factor,
         )
+
+
+def _is_sure(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
+    """Whether no setting explains that it is far from the others of its row."""
+    return cell.component in STEADY or _beats_native(cell, row)
+
+
+def _beats_native(cell: CellFact, row: Sequence[CellFact | None]) -> bool:
+    """Whether a guest is more than twice as fast as its host: no setting does that."""
+    natives = [
+        other.mean
+        for other in row
+        if other and other.is_native and other.host == cell.host
+    ]
+    if cell.is_native or cell.better == "neither" or not natives:
+        return False
+    if cell.scenario in INSIDE:  # memory carries it, not the wire of its host
+        return False
+    ratio = cell.mean / natives[-1]
+    return ratio > 2 if cell.better == "higher" else ratio < 0.5

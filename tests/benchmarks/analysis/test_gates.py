@@ -94,8 +94,7 @@ def test_a_state_nobody_knows_is_an_error():
         gates_of_states(["paired", "invented"])
 
 
-def test_bits_do_not_change_their_meaning():
-    """They are stored: a new gate goes to the end."""
+def test_reasons_are_said_in_one_order_and_a_new_one_last():
     assert [gate.code for gate in Gate] == [
         "no_runs",
         "single_run",
