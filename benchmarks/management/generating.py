@@ -1,19 +1,20 @@
 """Files that are made from the code: written, or checked to be what it would write."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 
-class GeneratingCommand(BaseCommand):
-    """A file that is made from the code cannot say something else than the code."""
+class GeneratingCommand(BaseCommand, ABC):
+    """What is made from the code cannot say something else than the code."""
 
     requires_system_checks = ()
 
+    @abstractmethod
     def files(self) -> dict[Path, str]:
         """Return each file with its text."""
-        raise NotImplementedError
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--check", action="store_true", help="only compare")

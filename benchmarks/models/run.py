@@ -134,7 +134,7 @@ IN_ORDER_OF_RUNS = ("run__started_at", "run_id")
 
 # Django's own mixin, as its own aggregates use it: the stubs give it another `as_sql`.
 class MeanInOrder(OrderableAggMixin, models.Avg):  # type: ignore[misc]
-    """The same for a query set of samples."""
+    """`MEAN_IN_ORDER` for a query set of samples."""
 
     # Avg's own template leaves out the order.
     template = "%(function)s(%(distinct)s%(expressions)s %(order_by)s)"

@@ -22,7 +22,7 @@ from benchmarks.platforms import NATIVE
 from benchmarks.plausibility.checking import check
 from benchmarks.plausibility.findings import Finding
 from benchmarks.sentences import stored
-from benchmarks.studies.facts import study_facts
+from benchmarks.studies.facts import PLACE, study_facts
 
 logger = logging.getLogger(__name__)
 
@@ -47,17 +47,17 @@ SERIES = f"""
                                  [1:{LOOKED_AT}], ',') AS iterations
           {CELL_SAMPLES}
           WHERE cell.id = ANY(%s)
-          GROUP BY cell.id, run.id) AS each
+          GROUP BY cell.id, run.id) AS runs
     GROUP BY id
 """
 # Distinct before the join: thousands of a cell's samples tell of a few clocks.
 CLOCKS = f"""
-    SELECT each.id, system.hypervisor, clock, stated
+    SELECT runs.id, system.hypervisor, clock, stated
     FROM (SELECT DISTINCT cell.id, cell.system_id, run.clock,
                           run.facts->'clock' AS stated
           {CELL_SAMPLES}
-          WHERE cell.id = ANY(%s)) AS each
-    JOIN {System._meta.db_table} AS system ON system.id = each.system_id
+          WHERE cell.id = ANY(%s)) AS runs
+    JOIN {System._meta.db_table} AS system ON system.id = runs.system_id
 """
 
 
@@ -82,7 +82,7 @@ def check_due_studies(quiet: timedelta = QUIET) -> int:
             checked += _check_noted(study_id)
         except (OperationalError, InterfaceError):
             raise  # the database went away or chose a deadlock's victim
-        except Exception:
+        except Exception:  # whatever it is, it must not stop the other studies
             study = Study.objects.filter(pk=study_id).first()
             logger.exception("Study %s could not be checked", study or study_id)
             with transaction.atomic():
@@ -214,11 +214,10 @@ def _link(study: Study, findings: Mapping[str, Finding]) -> None:
 
 
 def _cells_of_runs(study: Study, run_ids: set[int]) -> Mapping[int, set[int]]:
-    place = ("system_id", "scenario", "vms", "slot", "load")
-    cells = study.cells.values_list(*place, "case_id", "pk")
+    cells = study.cells.values_list(*PLACE, "case_id", "pk")
     by_place = {tuple(row[:-1]): row[-1] for row in cells}
     samples = Sample.objects.filter(run__in=run_ids).values_list(
-        "run_id", *(f"run__{name}" for name in place), "case_id"
+        "run_id", *(f"run__{name}" for name in PLACE), "case_id"
     )
     cells_of_run: dict[int, set[int]] = defaultdict(set)
     for run_id, *rest in samples.distinct():
@@ -232,14 +231,14 @@ def _replace(
 ) -> None:
     """Make a study's links these and no others."""
     links = through._default_manager.filter(flag__study=study)
-    stored = {
+    present = {
         (flag, other): pk
         for pk, flag, other in links.values_list("pk", "flag_id", column)
     }
     # Only what differs: a row that is written again is another version of its study.
-    surplus = [pk for pair, pk in stored.items() if pair not in wanted]
+    surplus = [pk for pair, pk in present.items() if pair not in wanted]
     through._default_manager.filter(pk__in=surplus).delete()
     through._default_manager.bulk_create(
         through(flag_id=flag, **{column: other})
-        for flag, other in sorted(wanted - stored.keys())
+        for flag, other in sorted(wanted - present.keys())
     )

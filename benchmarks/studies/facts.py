@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.models import Q
 
 from benchmarks import tools
+from benchmarks.comparing.row import CIRCUMSTANCES
 from benchmarks.models import Cell, Efficiency, Run, Sample, Study
 from benchmarks.models.run import CELL_SAMPLES, MEAN_IN_ORDER, PLACE_OF_RUN
 from benchmarks.platforms import cores, disk_bus_byte_per_s, line_rate_bit_per_s
@@ -23,13 +24,13 @@ from benchmarks.sentences import kept_words
 
 # A case of a hundred labs must not fill the memory of who checks one study.
 OTHERS_AT_MOST = 50_000
-PLACE = ("system_id", "scenario", "vms", "slot", "load")
+PLACE = ("system_id", *CIRCUMSTANCES)
 RUN_MEANS = f"""
     SELECT id, array_agg(mean ORDER BY place)
     FROM (SELECT cell.id, {PLACE_OF_RUN} AS place, {MEAN_IN_ORDER} AS mean
           {CELL_SAMPLES}
           WHERE cell.study_id = %s
-          GROUP BY cell.id, run.id) AS each
+          GROUP BY cell.id, run.id) AS runs
     GROUP BY id
 """
 

@@ -1,4 +1,4 @@
-"""Flags as lists and pages show them."""
+"""Flags as lists and pages show them, and what people decide about them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ def _logged(duty: str) -> Iterator[None]:
         yield
     except DatabaseError:
         raise  # it would fail the others as well
-    except Exception:
+    except Exception:  # whatever it is, the other duties are to be done
         logger.exception("%s failed", duty)
 
 
