@@ -90,7 +90,7 @@ _SINGLE: Final[dict[str, dict[str, int | Fraction]]] = {
 }
 
 UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
-    {each.symbol: each for each in _table()}
+    {known.symbol: known for known in _table()}
 )
 
 # Other spellings that mean one unit only, wherever they are printed.

@@ -188,7 +188,7 @@ def _preferred(cell: CellFacts, partners: list[CellFacts]) -> list[CellFacts]:
         lambda other: _agrees(other, cell),
     )
     for alike in likenesses:
-        if alike_ones := [each for each in partners if alike(each)]:
+        if alike_ones := [partner for partner in partners if alike(partner)]:
             return alike_ones
     return partners
 
@@ -254,7 +254,7 @@ def _gap(cell: CellFacts, other: CellFacts) -> timedelta | None:
     dates = (cell.first_at, cell.last_at, other.first_at, other.last_at)
     if None in dates:
         return None
-    cell_first, cell_last, other_first, other_last = (each for each in dates if each)
+    cell_first, cell_last, other_first, other_last = (date for date in dates if date)
     return max(cell_first - other_last, other_first - cell_last, timedelta())
 
 
@@ -333,8 +333,8 @@ def comparability(
     """
     other_parameters = differences(one_case or {}, other_case or {})
     differing = differences(one, other)
-    wanted = tuple(each for each in differing if each.name in studied)
-    unwanted = tuple(each for each in differing if each.name not in studied)
+    wanted = tuple(fact for fact in differing if fact.name in studied)
+    unwanted = tuple(fact for fact in differing if fact.name not in studied)
     if other_parameters:
         text = Sentence(
             "Not comparable, the case itself differs: {found}.",
@@ -358,7 +358,7 @@ def one_at_a_time(compared: Comparability, platform: Collection[str]) -> Compara
     ``platform`` (hypervisor, version, type) are one dimension.
     """
     # The empty name stands for the platform, whichever of its facts differ.
-    names = {"" if each.name in platform else each.name for each in compared.studied}
+    names = {"" if fact.name in platform else fact.name for fact in compared.studied}
     if compared.light != "green" or len(names) <= 1:
         return compared
     listed = _listed(compared.studied)
@@ -376,4 +376,4 @@ def differences(one: Facts, other: Facts) -> tuple[Difference, ...]:
 
 
 def _listed(differing: tuple[Difference, ...]) -> Sentence:
-    return joined([each.sentence for each in differing], "; ")
+    return joined([fact.sentence for fact in differing], "; ")

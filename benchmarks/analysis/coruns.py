@@ -258,7 +258,7 @@ def check_sum(slots: Sequence[float], printed: float) -> SumCheck:
     All slots must be there. A sum printed as 12.5 counts as rounded to one place.
     """
     values = rates_of([slots])[0]
-    step = min(last_place(each) for each in slots)
+    step = min(last_place(rate) for rate in slots)
     rounding = (values.size * step + last_place(printed)) / 2
     return SumCheck(printed, math.fsum(slots), rounding)
 

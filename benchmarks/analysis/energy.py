@@ -169,7 +169,7 @@ class MeterTotal:
 
     def __post_init__(self) -> None:
         known = (self.meter_j, self.meter_s, self.work_s, self.operations)
-        if not all(each is None or 0 < each < math.inf for each in known):
+        if not all(number is None or 0 < number < math.inf for number in known):
             raise ValueError(f"{self.label}: energy and times must be above 0")
 
     @property
@@ -246,7 +246,8 @@ def energy_within(trace: Trace, window_s: tuple[float, float]) -> WorkEnergy:
             Sentence("the window of the work needs a start and a later end")
         )
     # Cut to the window: a step that lies outside becomes one without a length.
-    low, high = (np.clip(each, start, end) for each in (trace.starts_s, trace.ends_s))
+    low = np.clip(trace.starts_s, start, end)
+    high = np.clip(trace.ends_s, start, end)
     kept = (high > low) & ~trace.is_gap
     covered = float((high - low)[kept].sum())
     if not covered:
@@ -293,7 +294,7 @@ def gain_log_variance(
     """
     if is_same_meter:
         return 0.0
-    return sum(each**2 for each in gain_errors) / 3
+    return sum(error**2 for error in gain_errors) / 3
 
 
 def gain_margin(gain_error: float = GAIN_ERROR) -> float:
@@ -357,7 +358,7 @@ def energy_ratio(
         return None
     ratio = fmean(own) / fmean(base)
     is_same_meter = meters[0].name == meters[1].name
-    errors = tuple(each.gain_error for each in meters)
+    errors = tuple(meter.gain_error for meter in meters)
     if is_same_meter:
         return _with_interval(own, base, ratio, 0.0)
     if errors[0] is None or errors[1] is None:
@@ -429,10 +430,10 @@ def energy_table(
     """
     if not totals:
         return ()
-    bases = [each for each in totals if reference in (None, each.label)]
+    bases = [total for total in totals if reference in (None, total.label)]
     if not bases:
         raise ValueError(f'no case of this table is called "{reference}"')
-    return tuple(_row(each, bases[0], waiting_w) for each in totals)
+    return tuple(_row(total, bases[0], waiting_w) for total in totals)
 
 
 def _row(total: MeterTotal, base: MeterTotal, waiting_w: float | None) -> EnergyRow:

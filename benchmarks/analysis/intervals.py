@@ -73,7 +73,7 @@ class Rollups:
         """Take what cells store: ``m2`` is the sum of squared deviations."""
         runs, means, squares, digits = np.broadcast_arrays(
             np.asarray(n, dtype=np.int64),
-            *(np.asarray(each, dtype=float) for each in (mean, m2, resolution)),
+            *(np.asarray(numbers, dtype=float) for numbers in (mean, m2, resolution)),
         )
         variance = np.where(runs > 1, squares / np.maximum(runs - 1, 1), np.nan)
         return cls(runs, means, variance, digits)

@@ -72,13 +72,9 @@ def asymmetries(paths: Mapping[Ends, PathMean]) -> tuple[Asymmetry, ...]:
             low, high = float(ratio.low[0]), float(ratio.high[0])
             interval = (low, high) if np.isfinite(low) else (None, None)
             asymmetric.append(Asymmetry(larger, above.mean / below.mean, *interval))
-    clear = [
-        # Without an interval (single runs) the factor decides alone.
-        each
-        for each in asymmetric
-        if each.factor >= CLEAR and (each.low or 2) > 1
-    ]
-    return tuple(sorted(clear, key=lambda each: -each.factor))
+    # Without an interval (single runs) the factor decides alone.
+    clear = [it for it in asymmetric if it.factor >= CLEAR and (it.low or 2) > 1]
+    return tuple(sorted(clear, key=lambda pair: -pair.factor))
 
 
 def _rollups(reading: PathMean) -> Rollups:

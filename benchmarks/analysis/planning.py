@@ -200,9 +200,9 @@ def expand(design: Design) -> tuple[Planned, ...]:
     # One generator for all rounds: each is drawn anew, and the seed gives the whole.
     chance = Random(design.seed)
     return tuple(
-        Planned(number - design.warm_up + 1, *each)
-        for number in range(rounds)
-        for each in _round(treatments, design, number, chance)
+        Planned(turn - design.warm_up + 1, number, treatment)
+        for turn in range(rounds)
+        for number, treatment in _round(treatments, design, turn, chance)
     )
 
 
@@ -215,7 +215,9 @@ def further_round(
     # A seed of its own: this round is the same whatever was drawn before it.
     chance = Random(f"{design.seed}/{repetition}")
     ordered = _round(chosen, design, repetition - 1 + design.warm_up, chance)
-    return tuple(Planned(repetition, *each) for each in ordered)
+    return tuple(
+        Planned(repetition, number, treatment) for number, treatment in ordered
+    )
 
 
 def treatments_of(design: Design) -> tuple[Treatment, ...]:
@@ -301,7 +303,7 @@ def _part(slot: int, role: str, work: PlannedWork, program: str) -> PartOfStep:
 
 def spread_us(began_us: Sequence[int | None]) -> int | None:
     """Return how far apart slots began; None if that is not known of all."""
-    known = [each for each in began_us if each is not None]
+    known = [moment for moment in began_us if moment is not None]
     if len(known) < 2 or len(known) < len(began_us):
         return None
     return max(known) - min(known)

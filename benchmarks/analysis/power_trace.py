@@ -111,19 +111,19 @@ def joined_traces(traces: Iterable[Trace]) -> Trace | None:
     Where two overlap (a meter was read twice), the earlier one goes on to its end.
     """
     kept: list[Trace] = []
-    for each in sorted(traces, key=lambda each: float(each.starts_s[0])):
+    for trace in sorted(traces, key=lambda trace: float(trace.starts_s[0])):
         end_s = float(kept[-1].ends_s[-1]) if kept else -np.inf
-        later = each.take(each.starts_s >= end_s)
+        later = trace.take(trace.starts_s >= end_s)
         kept += [later] if later.starts_s.size else []
     if not kept:
         return None
     return Trace(
-        np.concatenate([each.starts_s for each in kept]),
-        np.concatenate([each.ends_s for each in kept]),
-        np.concatenate([each.first_w for each in kept]),
-        np.concatenate([each.last_w for each in kept]),
-        min(each.resolution_w for each in kept),
-        all(each.is_counted for each in kept),
+        np.concatenate([trace.starts_s for trace in kept]),
+        np.concatenate([trace.ends_s for trace in kept]),
+        np.concatenate([trace.first_w for trace in kept]),
+        np.concatenate([trace.last_w for trace in kept]),
+        min(trace.resolution_w for trace in kept),
+        all(trace.is_counted for trace in kept),
     )
 
 

@@ -60,7 +60,7 @@ class ServerTime:
     def of(cls, axis: Axis, stamps: Iterable[Stamp]) -> ServerTime | None:
         """Return the way to the server's time; None if nobody ever took a stamp."""
         # `np.interp` needs moments that rise: two stamps of one moment are one.
-        by_moment = {each.local_us(axis): each for each in stamps}
+        by_moment = {stamp.local_us(axis): stamp for stamp in stamps}
         kept = tuple(by_moment[moment] for moment in sorted(by_moment))
         return cls(axis, kept, tuple(_server_times(kept))) if kept else None
 
@@ -81,7 +81,7 @@ class ServerTime:
     @property
     def error_s(self) -> float:
         """How far the offset can be wrong: half of the longest round trip."""
-        return max(each.round_trip_us for each in self.stamps) / 2 / _MICROSECONDS
+        return max(stamp.round_trip_us for stamp in self.stamps) / 2 / _MICROSECONDS
 
     def start_of(self, begin: Stamp) -> float:
         """Return when another machine took a stamp, on this log's axis.
@@ -158,9 +158,9 @@ def stamp_of(fields: Any) -> Stamp | None:
         return None
     numbers = [fields.get(name) for name in FIELDS]
     # The difference of two such numbers still fits into 64 bits.
-    if not all(isinstance(each, int) and abs(each) < 1 << 62 for each in numbers):
+    if not all(isinstance(number, int) and abs(number) < 1 << 62 for number in numbers):
         return None
-    return Stamp(fields["clock"], *(int(each or 0) for each in numbers))
+    return Stamp(fields["clock"], *(int(number or 0) for number in numbers))
 
 
 def way_of(axis: Axis, pieces: Iterable[Iterable[Any]]) -> ServerTime | None:

@@ -353,7 +353,7 @@ def _looks(columns: Floats) -> Floats:
     looks = np.empty((DEGREES.size, columns.shape[1]))
     for row, k in enumerate(PERIODS):
         places = [columns[place::k] for place in range(k)]
-        shares = [each.sum(axis=0) ** 2 / len(each) for each in places]
+        shares = [rows.sum(axis=0) ** 2 / len(rows) for rows in places]
         looks[row] = np.sum(shares, axis=0)
     for row, lag in enumerate(LAGS, start=len(PERIODS)):
         products = np.einsum("ij,ij->j", columns[:-lag], columns[lag:])
@@ -398,7 +398,7 @@ def chances(standard: Floats, scores: Floats) -> tuple[float, float]:
 def _exceeding(columns: Floats, levels: Floats) -> NDArray[np.intp]:
     """How many of the orders reach each row of levels in at least one look."""
     looks = _looks(columns)
-    reached = [(looks >= each[:, None]).any(axis=0).sum() for each in levels]
+    reached = [(looks >= row[:, None]).any(axis=0).sum() for row in levels]
     return np.array(reached)
 
 

@@ -56,7 +56,7 @@ def _mean_and_m2(values: Sequence[float]) -> tuple[float, float]:
     # Floats would lose the spread of readings that lie far from 0.
     exact = [Fraction(value) for value in values]
     mean = sum(exact, Fraction()) / len(exact)
-    m2 = sum(((each - mean) ** 2 for each in exact), Fraction())
+    m2 = sum(((value - mean) ** 2 for value in exact), Fraction())
     try:
         return float(mean), float(m2)
     except OverflowError:

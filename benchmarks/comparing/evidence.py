@@ -1,6 +1,7 @@
 """What stands behind one cell of a comparison: its runs, its samples, its baseline's.
 
-And whether its two sides may be set side by side, and how many runs would help.
+And whether its two sides may be set side by side, how many runs would help, and where
+a study's numbers were printed.
 """
 
 import re
@@ -11,7 +12,6 @@ from itertools import chain, groupby
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 from django.db.models import Count, QuerySet
 
 from benchmarks.analysis.baselines import (
@@ -20,12 +20,11 @@ from benchmarks.analysis.baselines import (
     comparability,
     one_at_a_time,
 )
-from benchmarks.analysis.intervals import Rollups
 from benchmarks.analysis.shape import MIN_RUNS
 from benchmarks.analysis.verdicts import runs_for_width, width_sentence
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import Reference, compared_cells, comparison_row
-from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.comparing.verdicts import rollups_of, study_verdicts
 from benchmarks.errors import NotFoundError
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Flag, Run, Sample, Study, System
@@ -343,15 +342,9 @@ def width_advice(cell: Cell, baseline: Cell, half_width: float) -> str:
     """Say how many more runs narrow the interval; nothing where spread is unknown."""
     if min(cell.n, baseline.n) < 2 or cell.shape_codes or baseline.shape_codes:
         return ""
-    own, other = _rollups(cell), _rollups(baseline)
+    own, other = rollups_of([cell]), rollups_of([baseline])
     wanted = int(runs_for_width(own, other, half_width)[0])
     return width_sentence(min(cell.n, baseline.n), wanted, half_width)
-
-
-def _rollups(cell: Cell) -> Rollups:
-    resolution = np.nan if cell.resolution is None else cell.resolution
-    mean, m2 = np.array([[cell.mean], [cell.m2]], dtype=float)
-    return Rollups.of([cell.n], mean, m2, [resolution])
 
 
 def printed_tables(viewer: Viewer, study: Study) -> tuple[PrintedTable, ...]:

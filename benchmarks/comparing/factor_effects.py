@@ -109,6 +109,102 @@ class StudyEffects:
     components: tuple[ComponentEffects, ...]
 
 
+def study_effects(
+    viewer: Viewer,
+    study: Study,
+    *,
+    scenario: str = "",
+    component: str = "",
+    response: Response | None = None,
+) -> StudyEffects:
+    """Analyse the systems of a study, in five queries.
+
+    Without a scenario the study's first one is taken; without a response the
+    efficiency where there is one, else the value. Native machines are what guests are
+    set against: they belong to the design only where nothing else was measured.
+    """
+    menu = facets(study)
+    chosen = scenario or next(iter(menu.scenarios), "")
+    filters = {"scenario": chosen}
+    if component:
+        filters["case__component"] = component
+    cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0, **filters)
+    scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
+    measured = []
+    for row in comparison_rows(study, systems=menu.systems, filters=filters):
+        # `comparison_rows` does not ask who is looking; `cells` does.
+        if row.id in scatter:
+            m2, baseline_id, baseline_m2 = scatter[row.id]
+            measured.append(
+                MeasuredRow(row, m2 or 0.0, baseline_id, baseline_m2 or 0.0)
+            )
+    guests = [cell for cell in measured if cell.row.system.hypervisor != NATIVE]
+    measured = guests or measured
+
+    has_efficiency = any(cell.row.shown.efficiency is not None for cell in measured)
+    taken = response or ("efficiency" if has_efficiency else "value")
+    return StudyEffects(
+        study=study,
+        scenario=chosen,
+        response=taken,
+        facets=menu,
+        components=tuple(_components(measured, taken)),
+    )
+
+
+def _components(
+    measured: Sequence[MeasuredRow], response: Response
+) -> Iterator[ComponentEffects]:
+    by_id = {cell.row.id: cell for cell in measured}
+    table = comparison_table([cell.row for cell in measured])
+    for component, groups in groupby(table.groups, key=lambda group: group.component):
+        cases = []
+        for row in (row for group in groups for row in group.rows):
+            cells = [cell for cell in row.cells if cell is not None]
+            first = cells[0]
+            subject = CaseSubject(
+                case_id=first.case.id,
+                case=first.case.label,
+                tool=first.case.tool_title,
+                unit=first.shown.unit,
+                better=first.shown.better,
+                facts=row.facts,
+            )
+            responses = responses_of([by_id[cell.id] for cell in cells], response)
+            cases.append((subject, responses))
+        yield ComponentEffects(
+            component=component,
+            whole=_whole(component, cases),
+            cases=tuple(
+                Analysis(
+                    component,
+                    (subject,),
+                    tuple(responses.observations.values()),
+                    responses.left_out,
+                )
+                for subject, responses in cases
+            ),
+        )
+
+
+def _whole(
+    component: str, cases: Sequence[tuple[CaseSubject, Responses]]
+) -> Analysis | None:
+    directed = [case for case in cases if case[0].better in DIRECTED]
+    places = complete([responses for _, responses in directed])
+    if not places:
+        return None
+    left_out: Counter[LeftOut] = Counter()
+    for _, responses in cases:
+        left_out.update(responses.left_out)
+    return Analysis(
+        component,
+        tuple(directed[place][0] for place in places),
+        averaged([directed[place][1] for place in places]),
+        dict(left_out),
+    )
+
+
 def responses_of(cells: Iterable[MeasuredRow], response: Response) -> Responses:
     """Take the logarithms of one case's cells."""
     cells = list(cells)
@@ -151,14 +247,14 @@ def averaged(cases: Sequence[Responses]) -> tuple[Observation, ...]:
     means = []
     for system in sorted(set.intersection(*(set(case.observations) for case in cases))):
         same = [case.observations[system] for case in cases]
-        baselines = tuple(each.baseline for each in same)
+        baselines = tuple(answer.baseline for answer in same)
         mean = replace(
             same[0],
-            log_response=math.fsum(each.log_response for each in same) / len(same),
-            runs=_mean_side([each.runs for each in same]),
+            log_response=math.fsum(answer.log_response for answer in same) / len(same),
+            runs=_mean_side([answer.runs for answer in same]),
             # One whose native run is not known shares its error with nobody.
             baseline=None if None in baselines else baselines,
-            baseline_runs=_mean_side([each.baseline_runs for each in same]),
+            baseline_runs=_mean_side([answer.baseline_runs for answer in same]),
         )
         means.append(mean)
     return tuple(means)
@@ -211,99 +307,3 @@ def _mean_side(sides: Sequence[Side]) -> Side:
     variances = math.fsum(side.log_m2 / (side.n - 1) for side in sides)
     # So that m2 / (n - 1) is the variance of the mean: that of K cases, by K.
     return Side(n, (n - 1) * variances / len(sides) ** 2)
-
-
-def study_effects(
-    viewer: Viewer,
-    study: Study,
-    *,
-    scenario: str = "",
-    component: str = "",
-    response: Response | None = None,
-) -> StudyEffects:
-    """Analyse the systems of a study, in five queries.
-
-    Without a scenario the study's first one is taken; without a response the
-    efficiency where there is one, else the value. Native machines are what guests are
-    set against: they belong to the design only where nothing else was measured.
-    """
-    menu = facets(study)
-    chosen = scenario or next(iter(menu.scenarios), "")
-    filters = {"scenario": chosen}
-    if component:
-        filters["case__component"] = component
-    cells = Cell.objects.visible_to(viewer).filter(study=study, n__gt=0, **filters)
-    scatter = {pk: rest for pk, *rest in cells.values_list("pk", *SCATTER)}
-    measured = []
-    for row in comparison_rows(study, systems=menu.systems, filters=filters):
-        # `comparison_rows` does not ask who is looking; `cells` does.
-        if row.id in scatter:
-            m2, baseline_id, baseline_m2 = scatter[row.id]
-            measured.append(
-                MeasuredRow(row, m2 or 0.0, baseline_id, baseline_m2 or 0.0)
-            )
-    guests = [cell for cell in measured if cell.row.system.hypervisor != NATIVE]
-    measured = guests or measured
-
-    has_efficiency = any(cell.row.shown.efficiency is not None for cell in measured)
-    taken = response or ("efficiency" if has_efficiency else "value")
-    return StudyEffects(
-        study=study,
-        scenario=chosen,
-        response=taken,
-        facets=menu,
-        components=tuple(_components(measured, taken)),
-    )
-
-
-def _components(
-    measured: Sequence[MeasuredRow], response: Response
-) -> Iterator[ComponentEffects]:
-    by_id = {each.row.id: each for each in measured}
-    table = comparison_table([each.row for each in measured])
-    for component, groups in groupby(table.groups, key=lambda group: group.component):
-        cases = []
-        for row in (row for group in groups for row in group.rows):
-            cells = [cell for cell in row.cells if cell is not None]
-            first = cells[0]
-            subject = CaseSubject(
-                case_id=first.case.id,
-                case=first.case.label,
-                tool=first.case.tool_title,
-                unit=first.shown.unit,
-                better=first.shown.better,
-                facts=row.facts,
-            )
-            responses = responses_of([by_id[cell.id] for cell in cells], response)
-            cases.append((subject, responses))
-        yield ComponentEffects(
-            component=component,
-            whole=_whole(component, cases),
-            cases=tuple(
-                Analysis(
-                    component,
-                    (subject,),
-                    tuple(responses.observations.values()),
-                    responses.left_out,
-                )
-                for subject, responses in cases
-            ),
-        )
-
-
-def _whole(
-    component: str, cases: Sequence[tuple[CaseSubject, Responses]]
-) -> Analysis | None:
-    directed = [case for case in cases if case[0].better in DIRECTED]
-    places = complete([responses for _, responses in directed])
-    if not places:
-        return None
-    left_out: Counter[LeftOut] = Counter()
-    for _, responses in cases:
-        left_out.update(responses.left_out)
-    return Analysis(
-        component,
-        tuple(directed[place][0] for place in places),
-        averaged([directed[place][1] for place in places]),
-        dict(left_out),
-    )

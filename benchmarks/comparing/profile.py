@@ -224,8 +224,10 @@ def profile(
     return Profile(
         components=tuple(components),
         rows=tuple(
-            ProfileRow(each, tuple(some.get(each.system_id) for some in by_component))
-            for each in columns
+            ProfileRow(
+                column, tuple(some.get(column.system_id) for some in by_component)
+            )
+            for column in columns
         ),
         is_relative=any(row.shown.efficiency is None for row in compared),
     )
@@ -259,7 +261,7 @@ def _shares(
         systems, overall(ratios, noise, labels), table, strict=False
     ):
         left_out = {int(label) for label in mean.left_out}
-        kept = [row for at, row in enumerate(line) if row and at not in left_out]
+        kept = [row for place, row in enumerate(line) if row and place not in left_out]
         worst = line[int(mean.worst)]
         least = min(
             min(row.shown.n, row.shown.baseline_n or row.shown.n) for row in kept

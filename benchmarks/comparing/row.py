@@ -1,4 +1,4 @@
-"""What a row of a comparison is: one cell against its baseline. PURE.
+"""What a row of a comparison is: one cell against its baseline.
 
 A table has thousands of rows, but few cases and systems: each of these is one object
 that its rows share, so that an ordinary frozen row is as quickly made as a dictionary.
@@ -152,10 +152,9 @@ class Compared:
     ``value`` and ``baseline_value`` are means over runs in ``unit``; they are None, as
     is every ratio, where no single figure describes the runs: ``doubts`` then says why,
     ``shape`` in words, ``speeds`` has the two speeds and ``range`` the least and the
-    greatest run. ``efficiency`` is
-    set against a native baseline only (1 = native speed); ``relative`` is the same
-    ratio against a reference system, and ``scaling`` that of a sum over several VMs
-    against one machine alone.
+    greatest run. ``efficiency`` is set against a native baseline only (1 = native
+    speed); ``relative`` is the same ratio against a reference system, and ``scaling``
+    that of a sum over several VMs against one machine alone.
 
     Of an energy ``value`` is J for a unit of work, and ``efficiency`` the work for a
     joule against the baseline's: 1 is the baseline and less is worse, as everywhere.

@@ -228,7 +228,9 @@ def facets(study: Study) -> Facets:
     cells = Cell.objects.filter(study=study, n__gt=0).order_by()
     names = ("scenario", "case__component", "case__tool", "system")
     rows = list(cells.values_list(*names).distinct())
-    scenarios, components, slugs, ids = ({row[at] for row in rows} for at in range(4))
+    scenarios, components, slugs, ids = (
+        {row[column] for row in rows} for column in range(len(names))
+    )
     systems = sorted(
         System.objects.filter(pk__in=ids).select_related("host"),
         key=lambda system: (not system.is_native, natural(system.label), system.pk),

@@ -15,11 +15,11 @@ from typing import Final, Literal
 import numpy as np
 
 from benchmarks import tools
-from benchmarks.analysis.intervals import Rollups, mean_intervals
+from benchmarks.analysis.intervals import mean_intervals
 from benchmarks.comparing.row import CIRCUMSTANCES, ComparisonRow
 from benchmarks.comparing.rows import compared_cells, comparison_row
 from benchmarks.comparing.table import COMPONENTS, Column, column_head, natural, rank
-from benchmarks.comparing.verdicts import study_verdicts
+from benchmarks.comparing.verdicts import rollups_of, study_verdicts
 from benchmarks.fingerprints import canonical_parameters
 from benchmarks.models import Case, Cell, Study
 from benchmarks.units import Quantity, quantity_of
@@ -74,7 +74,7 @@ class SweepLine:
     def parting(self) -> Parting | None:
         """How it goes against its baseline, where the verdicts decide."""
         judged = [point.row.shown.judgement for point in self.points]
-        return parting([each.verdict if each else "" for each in judged])
+        return parting([judgement.verdict if judgement else "" for judgement in judged])
 
 
 @dataclass(frozen=True)
@@ -244,13 +244,7 @@ def with_lines(
     wanted = {cell for family in families for cell in family.cell_ids}
     cells = list(compared_cells(viewer, study=study, filters={"pk__in": wanted}))
     verdicts = study_verdicts(study)
-    rollups = Rollups.of(
-        [cell.n for cell in cells],
-        [cell.mean or 0.0 for cell in cells],
-        [cell.m2 or 0.0 for cell in cells],
-        [np.nan if cell.resolution is None else cell.resolution for cell in cells],
-    )
-    ends = zip(*mean_intervals(rollups), strict=True)
+    ends = zip(*mean_intervals(rollups_of(cells)), strict=True)
     # A cell may be a point of several axes: its level is set where it is drawn.
     points = {
         cell.pk: SweepPoint(

@@ -1,4 +1,4 @@
-"""Comparison rows shaped into a table: a row a case, a column a system. PURE.
+"""Comparison rows shaped into a table: a row a case, a column a system.
 
 What all columns have in common is said once (``constants``), and so is what all rows
 of a group share: header and row labels show only what differs. In which order a
@@ -296,7 +296,7 @@ def comparison_table(
         by_group.setdefault((row.case.component, row.case.tool), []).append(row)
         if row.shown.ratio is not None:
             ratios.setdefault(row.system.id, []).append(row.shown.ratio)
-    medians = {system_id: median(each) for system_id, each in ratios.items()}
+    medians = {system_id: median(several) for system_id, several in ratios.items()}
     head = column_head(
         cells, group=group, ratios=medians if order == BY_RATIO else None
     )
@@ -378,8 +378,8 @@ def row_facts(row: ComparisonRow, named: Sequence[str]) -> dict[str, str]:
     details = case_details(tools.get(row.case.tool), row.case.parameters)
     # One VM alone is the first of one: saying so tells nothing.
     alone = row.scenario == "single" and row.vms in (None, 1)
-    told = [name for name in named if not (alone and name in ("vms", "slot"))]
-    stated = {name: getattr(row, name) for name in told}
+    telling = [name for name in named if not (alone and name in ("vms", "slot"))]
+    stated = {name: getattr(row, name) for name in telling}
     texts = {name: str(value) for name, value in stated.items() if value is not None}
     return {**details, **texts}
 

@@ -240,7 +240,7 @@ def trend_of(viewer: Viewer, subject: TrendSubject) -> Trend:
         run = DatedRun(started_at, mean, system.hypervisor_version, cell)
         lines[identity].append(run)
     series = [TrendSeries(line[-1].cell.system, tuple(line)) for line in lines.values()]
-    series.sort(key=lambda each: (not each.system.is_native, each.system.label))
+    series.sort(key=lambda line: (not line.system.is_native, line.system.label))
     case = Case.objects.get(pk=subject.case_id)
     return Trend(case, subject, tuple(series), older)
 
@@ -249,9 +249,9 @@ def _points(groups: Sequence[Sequence[DatedRun]]) -> tuple[TrendPoint, ...]:
     members = [[run.mean for run in group] for group in groups]
     firsts = [group[0] for group in groups]
     rollups = Rollups.of(
-        [len(each) for each in members],
-        [np.mean(each) for each in members],
-        [np.var(each) * len(each) for each in members],
+        [len(group) for group in members],
+        [np.mean(group) for group in members],
+        [np.var(group) * len(group) for group in members],
         [np.nan] * len(members),
     )
     ends = zip(*mean_intervals(rollups), strict=True)
@@ -283,9 +283,9 @@ def _figure(runs: Sequence[DatedRun]) -> CellFigure:
         return cell_figure(runs[0].cell)
     means = [run.mean for run in runs]
     if len(means) >= MIN_RUNS:
-        steps = [each.resolution for each in cells.values() if each.resolution]
+        steps = [cell.resolution for cell in cells.values() if cell.resolution]
         return shape_figure(shape_of(means, resolution=max(steps, default=None)), means)
-    doubted = next((each for each in cells.values() if each.shape_codes), None)
+    doubted = next((cell for cell in cells.values() if cell.shape_codes), None)
     if doubted is None or (len(means) == 1 and doubted.n >= MIN_RUNS):
         return CellFigure(sum(means) / len(means))
     return replace(cell_figure(doubted), speeds=(), range=(min(means), max(means)))

@@ -92,6 +92,17 @@ def _rollups(n: Floats, mean: Floats, m2: Floats, decimals: Floats) -> Rollups:
     return Rollups.of(np.nan_to_num(n), mean, m2, 10.0**-decimals)
 
 
+def rollups_of(cells: Sequence[Cell]) -> Rollups:
+    """Return the statistics of a few cells that were read as objects."""
+    return Rollups.of(
+        [cell.n for cell in cells],
+        # Null only in a cell without runs.
+        [cell.mean or 0.0 for cell in cells],
+        [cell.m2 or 0.0 for cell in cells],
+        [np.nan if cell.resolution is None else cell.resolution for cell in cells],
+    )
+
+
 NOTHING = _rollups(*[np.array([])] * len(STATISTICS))
 
 
@@ -112,11 +123,12 @@ def _select(baseline: str, state: str) -> str:
     texts = [state, _doubts("cell"), _doubts("baseline")]
     # NaN for null: the format has another width where an array holds nulls.
     arrays = (
-        f"array_send(array_agg(COALESCE({each}::float8, 'NaN')))" for each in numbers
+        f"array_send(array_agg(COALESCE({number}::float8, 'NaN')))"
+        for number in numbers
     )
     # `string_agg` passes over nulls, and all later rows would move up by one: every
     # text is one in every row (`concat_ws` gives an empty one).
-    joined = (f"string_agg({each}, '{BETWEEN}')" for each in texts)
+    joined = (f"string_agg({text}, '{BETWEEN}')" for text in texts)
     return f"""
         SELECT {", ".join([*arrays, *joined])}
         FROM {Cell._meta.db_table} AS cell

@@ -34,6 +34,7 @@ from benchmarks.studies.lists import visible
 from benchmarks.viewer import Viewer
 
 ENTRIES_AT_MOST = 200
+REREADS_AT_MOST = 50
 CHECKSUM_DIGITS = 12
 
 
@@ -125,41 +126,39 @@ def last_runs(agents: list[Agent]) -> dict[int, LastRun]:
     wanted = Agent.objects.filter(pk__in=[agent.pk for agent in agents])
     numbers = wanted.annotate(last=Subquery(last)).values("last")
     runs = Run.objects.filter(pk__in=numbers).select_related("system__host")
-    return {run.agent_id: _last_run(run) for run in runs}
-
-
-def _last_run(run: Run) -> LastRun:
-    stated = run.facts.get("agent")
-    said = stated if isinstance(stated, dict) else {}
-    return LastRun(
-        host=run.system.host.slug,
-        system=run.system.label,
-        at=run.received_at,
-        version=str(said.get("sha256", ""))[:CHECKSUM_DIGITS],
-        python=str(said.get("python", ""))[:20],
-    )
+    last_of: dict[int, LastRun] = {}
+    for run in runs:
+        # Facts are whatever an uploader sent.
+        agent = run.facts.get("agent")
+        stated = agent if isinstance(agent, dict) else {}
+        last_of[run.agent_id] = LastRun(
+            host=run.system.host.slug,
+            system=run.system.label,
+            at=run.received_at,
+            version=str(stated.get("sha256", ""))[:CHECKSUM_DIGITS],
+            python=str(stated.get("python", ""))[:20],
+        )
+    return last_of
 
 
 def lab_audit_log(lab: Lab) -> list[AuditLine]:
     """Return what people did in a lab, newest first: people, tokens, flags, rereads."""
-    entries = AuditEntry.objects.filter(lab=lab).order_by("-pk")[:ENTRIES_AT_MOST]
-    lines = [AuditLine(each.at, each.who, each.kind, each.about) for each in entries]
-    lines += [*_decisions(lab), *_rereads(lab)]
-    return sorted(lines, key=lambda line: line.at, reverse=True)[:ENTRIES_AT_MOST]
-
-
-def _decisions(lab: Lab) -> list[AuditLine]:
-    rows = Decision.objects.filter(flag__lab=lab).select_related("flag__study__lab")
-    return [
-        AuditLine(row.at, row.who, row.status, row.note, row.flag.study)
-        for row in rows.order_by("-pk")[:ENTRIES_AT_MOST]
+    entries = AuditEntry.objects.filter(lab=lab).order_by("-pk")
+    decisions = Decision.objects.filter(flag__lab=lab).order_by("-pk")
+    decisions = decisions.select_related("flag__study__lab")
+    rereads = Reread.objects.filter(study__lab=lab).exclude(person=None)
+    rereads = rereads.select_related("person", "study__lab").order_by("-pk")
+    lines = [
+        AuditLine(entry.at, entry.who, entry.kind, entry.about)
+        for entry in entries[:ENTRIES_AT_MOST]
     ]
-
-
-def _rereads(lab: Lab) -> list[AuditLine]:
-    rows = Reread.objects.filter(study__lab=lab).exclude(person=None)
-    return [
+    lines += [
+        AuditLine(row.at, row.who, row.status, row.note, row.flag.study)
+        for row in decisions[:ENTRIES_AT_MOST]
+    ]
+    lines += [
         AuditLine(row.created_at, row.person.get_username(), "reread", "", row.study)
-        for row in rows.select_related("person", "study__lab").order_by("-pk")[:50]
+        for row in rereads[:REREADS_AT_MOST]
         if row.person is not None
     ]
+    return sorted(lines, key=lambda line: line.at, reverse=True)[:ENTRIES_AT_MOST]

@@ -17,10 +17,10 @@ from benchmarks.text import clean_text, collapse
 
 PASSWORD_BYTES = 15
 
-RANKS = {role: at for at, role in enumerate(Membership.Role.values)}
+RANKS = {role: rank for rank, role in enumerate(Membership.Role.values)}
 
-LASTS = timedelta(days=7)
-OVER = Sentence(
+INVITATION_LASTS = timedelta(days=7)
+INVITATION_IS_OVER = Sentence(
     "This invitation is not valid: it was used, withdrawn or has expired, or the link "
     "is incomplete. Ask whoever invited you for a new one."
 )
@@ -160,7 +160,7 @@ def invite_person(
         prefix=prefix,
         digest=digest(secret),
         invited_by=by,
-        expires_at=timezone.now() + LASTS,
+        expires_at=timezone.now() + INVITATION_LASTS,
     )
     log_action(
         lab=lab, person=by, kind=AuditEntry.Kind.INVITED, about=f"{name} ({role})"
@@ -172,15 +172,15 @@ def find_invitation(shown: str) -> Invitation:
     """Return the open invitation behind a link, or raise InvitationError."""
     # The secret may hold further underscores; a prefix is hexadecimal.
     prefix, _, secret = shown.partition("_")
-    known = Invitation.objects.select_related("lab")
+    invitations = Invitation.objects.select_related("lab")
     # A NUL character would be an error in the database.
     is_prefix = prefix.isascii() and prefix.isalnum()
-    found = known.filter(prefix=prefix).first() if is_prefix else None
+    invitation = invitations.filter(prefix=prefix).first() if is_prefix else None
     # Compared in any case: an unknown prefix must not be answered sooner.
-    matches = fits(secret, found.digest if found else digest(""))
-    if found is None or not matches or not found.is_open():
-        raise InvitationError(OVER)
-    return found
+    matches = fits(secret, invitation.digest if invitation else digest(""))
+    if invitation is None or not matches or not invitation.is_open():
+        raise InvitationError(INVITATION_IS_OVER)
+    return invitation
 
 
 @transaction.atomic
@@ -191,7 +191,7 @@ def accept_invitation(*, invitation: Invitation, person: User) -> Membership:
     """
     locked = Invitation.objects.select_for_update().get(pk=invitation.pk)
     if not locked.is_open():
-        raise InvitationError(OVER)
+        raise InvitationError(INVITATION_IS_OVER)
     place, created = Membership.objects.get_or_create(
         lab=locked.lab, user=person, defaults={"role": locked.role}
     )

@@ -73,7 +73,10 @@ def authenticate(shown: str) -> Token:
     # The secret may hold further underscores; a prefix is hexadecimal.
     brand, _, rest = shown.partition("_")
     prefix, _, secret = rest.partition("_")
-    token = _token_with(prefix)
+    # A NUL character would be an error in the database.
+    is_prefix = prefix.isascii() and prefix.isalnum()
+    tokens = Token.objects.filter(prefix=prefix).select_related("agent__lab")
+    token = tokens.first() if is_prefix else None
     # Compared in any case: an unknown prefix must not be answered sooner.
     matches = fits(secret, token.digest if token else digest(""))
     if brand != "vl" or token is None or not matches or not token.is_valid():
@@ -131,10 +134,3 @@ def revoke_token(*, token: Token, person: User | None = None) -> None:
         log_action(
             lab=token.lab, person=person, kind=AuditEntry.Kind.REVOKED, about=about
         )
-
-
-def _token_with(prefix: str) -> Token | None:
-    # A NUL character would be an error in the database.
-    if not (prefix.isascii() and prefix.isalnum()):
-        return None
-    return Token.objects.filter(prefix=prefix).select_related("agent__lab").first()

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
-from benchmarks.analysis.intervals import WELCH_RUNS, Rollups
+from benchmarks.analysis.intervals import WELCH_RUNS
 from benchmarks.analysis.planning import (
     LOAD,
     MEASURED,
@@ -21,6 +21,7 @@ from benchmarks.analysis.planning import (
     spread_us,
 )
 from benchmarks.analysis.verdicts import runs_for_mean, runs_for_width, width_sentence
+from benchmarks.comparing.verdicts import rollups_of
 from benchmarks.models import Cell, Plan, PlanPart, PlanSlot, PlanStep, Run
 from benchmarks.models.run import CELL_SAMPLES
 from benchmarks.plans.planning import add_steps, leave_undone, read_design
@@ -282,14 +283,9 @@ def _wanted_runs(cell: Cell, baseline: Cell | None, half_width: float) -> int:
     if cell.n < 2 or (baseline is not None and baseline.n < 2):
         return WELCH_RUNS
     if baseline is None:
-        return int(runs_for_mean(_rollups(cell), half_width)[0])
-    return int(runs_for_width(_rollups(cell), _rollups(baseline), half_width)[0])
-
-
-def _rollups(cell: Cell) -> Rollups:
-    digits = float("nan") if cell.resolution is None else cell.resolution
-    mean, m2 = cell.mean or 0.0, cell.m2 or 0.0  # null only in a cell without runs
-    return Rollups.of([cell.n], [mean], [m2], [digits])
+        return int(runs_for_mean(rollups_of([cell]), half_width)[0])
+    sides = rollups_of([cell]), rollups_of([baseline])
+    return int(runs_for_width(*sides, half_width)[0])
 
 
 def proceed_plans() -> int:

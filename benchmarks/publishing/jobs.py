@@ -1,4 +1,4 @@
-"""Ask for a version of a study; note how far that is; find what was forgotten.
+"""Work for workers: how any is begun and held, and the job of publishing a version.
 
 The row is the work: a message to a worker is only a hint. Whoever begins takes the row
 in hand (`held`), so one whose maker was killed is found at once and begun again.
@@ -104,7 +104,7 @@ def request_version(
     VersionError where runs still wait, or the question about licences is not answered.
     """
     note = clean_text(
-        licence_note.strip(), what="answer about the licence", multiline=True
+        licence_note.strip(), what=Sentence("answer about the licence"), multiline=True
     )
     if licence not in Version.Licence.values:
         raise VersionError(

@@ -39,7 +39,6 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
     # Here to spare the work, and again below: uploads go on while files are written.
     _check_unchanged(job)
     check_settled(job.study)
-    # A version with its address and number; it is stored with its files.
     study, person = job.study, job.person
     judged = study_assessment(study)
     # Nobody else takes this number: a study has one unfinished job at most.
@@ -79,7 +78,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
             )
             for form, content in files.items()
         ]
-        version.digest = digest_of({each.form: each.digest for each in kept})
+        version.digest = digest_of({file.form: file.digest for file in kept})
         # Its id is drawn already: without force Django would try an UPDATE first.
         version.save(force_insert=True)
         VersionFile.objects.bulk_create(kept)
@@ -91,7 +90,7 @@ def publish_version(*, job: PublishingJob, write: Write) -> Version:
 @transaction.atomic
 def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
     """Withdraw a version with a reason; its page and its files stay where they are."""
-    reason = _said(reason, "reason")
+    reason = _cleaned(reason, Sentence("reason"))
     if not reason:
         raise VersionError(Sentence("Say why: whoever follows the link must find it."))
     locked = Version.objects.select_for_update().get(pk=version.pk)
@@ -108,7 +107,7 @@ def withdraw_version(*, version: Version, who: str, reason: str) -> Version:
 @transaction.atomic
 def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Signature:
     """Stand for another lab's version, with a note what was looked at or repeated."""
-    note = _said(note, "note")
+    note = _cleaned(note, Sentence("note"))
     if not note:
         raise VersionError(Sentence("Say what you looked at or repeated."))
     locked = Version.objects.select_for_update().get(pk=version.pk)
@@ -128,7 +127,7 @@ def sign_version(*, version: Version, lab: Lab, person: User, note: str) -> Sign
     return locked.signatures.create(lab=lab, person=person, who=who, note=note)
 
 
-def _said(text: str, what: str) -> str:
+def _cleaned(text: str, what: str) -> str:
     return clean_text(text.strip(), what=what, multiline=True)
 
 
@@ -157,29 +156,29 @@ def visible_versions(viewer: Viewer, study: Study | None = None) -> QuerySet[Ver
     """Return versions with their signatures and files, without the files' content."""
     files = VersionFile.objects.defer("content").order_by("pk")
     signatures = Signature.objects.select_related("lab").order_by("pk")
-    found = Version.objects.visible_to(viewer).select_related("study__lab", "lab")
+    versions = Version.objects.visible_to(viewer).select_related("study__lab", "lab")
     if study is not None:
-        found = found.filter(study=study)
+        versions = versions.filter(study=study)
     prefetched = Prefetch("files", files), Prefetch("signatures", signatures)
-    return found.prefetch_related(*prefetched).order_by("-pk")
+    return versions.prefetch_related(*prefetched).order_by("-pk")
 
 
 def find_version(viewer: Viewer, pk: int) -> Version:
     """Return a version; raises NotFoundError, also for what may not be known of."""
-    found = visible_versions(viewer).filter(pk=pk).first()
-    if found is None:
+    version = visible_versions(viewer).filter(pk=pk).first()
+    if version is None:
         raise NotFoundError(Sentence("version"), pk)
-    return found
+    return version
 
 
 def find_file(viewer: Viewer, pk: int, form: str) -> VersionFile:
     """Return a form of a version with its content; raises NotFoundError."""
     version = find_version(viewer, pk)
-    found = VersionFile.objects.filter(version=version, form=form).first()
-    if found is None:
+    file = VersionFile.objects.filter(version=version, form=form).first()
+    if file is None:
         raise NotFoundError(Sentence("form of the version"), form)
-    found.version = version
-    return found
+    file.version = version
+    return file
 
 
 def unfinished_publishing_job(study: Study) -> PublishingJob | None:

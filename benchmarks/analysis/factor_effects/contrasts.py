@@ -95,7 +95,8 @@ def regular_contrasts(
     ]
     # Contrasts and mean must take the responses apart completely: orthogonal, and as
     # many as there are systems.
-    matrix = np.array([np.ones(len(systems)), *(each.column for each in contrasts)])
+    columns = [contrast.column for contrast in contrasts]
+    matrix = np.array([np.ones(len(systems)), *columns])
     if len(matrix) != len(systems):
         return ()
     is_orthogonal = np.allclose(matrix @ matrix.T, len(systems) * np.eye(len(systems)))

@@ -138,7 +138,7 @@ def _factor(names: tuple[str, ...], systems: Sequence[Levels]) -> Factor:
 
 def _follows(factor: Factor, other: Factor, systems: Sequence[Levels]) -> bool:
     """Whether every level of the other factor settles the level of this one."""
-    pairs = {(other.level_of(each), factor.level_of(each)) for each in systems}
+    pairs = {(other.level_of(system), factor.level_of(system)) for system in systems}
     is_stated = all(all(pair) for pair in pairs)
     return is_stated and len(pairs) == len(other.levels)
 
@@ -176,8 +176,9 @@ def combinations(
 def joint(factors: Sequence[Factor], systems: Sequence[Levels]) -> Factor:
     """Take several factors for one, its levels the combinations that exist."""
     names = tuple(name for factor in factors for name in factor.names)
-    exist = [each.levels for each in combinations(factors, systems) if all(each.levels)]
-    return Factor(names, tuple(map(JOINT.join, exist)))
+    exist = [combination.levels for combination in combinations(factors, systems)]
+    stated = [levels for levels in exist if all(levels)]
+    return Factor(names, tuple(map(JOINT.join, stated)))
 
 
 def log_m2(m2: float, mean: float) -> float:
@@ -187,7 +188,7 @@ def log_m2(m2: float, mean: float) -> float:
 
 def responses(observations: Sequence[Observation]) -> Floats:
     """The logarithms, in the order of the observations."""
-    return np.array([each.log_response for each in observations])
+    return np.array([observation.log_response for observation in observations])
 
 
 def pooled(observations: Sequence[Observation]) -> Scatter | None:
@@ -196,7 +197,7 @@ def pooled(observations: Sequence[Observation]) -> Scatter | None:
     Cells whose runs are all equal tell nothing of scatter: a printed value that was
     rounded is not a value without error. Nor do those that only rounding tells apart.
     """
-    sides = [each.runs for each in observations]
+    sides = [observation.runs for observation in observations]
     sides += _baselines(observations).values()
     df = sum(side.n - 1 for side in sides)
     m2 = sum(side.log_m2 for side in sides)
@@ -207,12 +208,15 @@ def pooled(observations: Sequence[Observation]) -> Scatter | None:
 
 def covariance(observations: Sequence[Observation]) -> Floats:
     """Return V of n responses (n x n), in units of the variance of one run."""
-    own = np.diag([1 / each.runs.n for each in observations])
+    own = np.diag([1 / observation.runs.n for observation in observations])
     baselines = _baselines(observations)
     if not baselines:
         return own
     leans = np.array(
-        [[each.baseline == key for key in baselines] for each in observations],
+        [
+            [observation.baseline == key for key in baselines]
+            for observation in observations
+        ],
         dtype=np.float64,
     )
     native = np.diag([1 / side.n for side in baselines.values()])
@@ -233,7 +237,7 @@ def baseline_shares(weights: Floats, observations: Sequence[Observation]) -> Flo
 
     ``weights`` has a row for each of the k sums (k x n); so many come back.
     """
-    own = np.diag([1 / each.runs.n for each in observations])
+    own = np.diag([1 / observation.runs.n for observation in observations])
     total = relative_variances(weights, observations)
     return np.maximum(0.0, 1 - _quadratic(weights, own) / total)
 
@@ -246,7 +250,7 @@ def _quadratic(weights: Floats, shape: Floats) -> Floats:
 def _baselines(observations: Sequence[Observation]) -> dict[Hashable, Side]:
     # By its key: a native cell counts once, however many lean on it.
     return {
-        each.baseline: each.baseline_runs
-        for each in observations
-        if each.baseline is not None
+        observation.baseline: observation.baseline_runs
+        for observation in observations
+        if observation.baseline is not None
     }

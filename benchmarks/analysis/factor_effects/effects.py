@@ -131,7 +131,7 @@ class FactorEffects:
     @property
     def clear_terms(self) -> tuple[Term, ...]:
         """What is beyond chance, interactions of three and more factors as well."""
-        shown = [each.term for each in self.effects if each.strength == "clear"]
+        shown = [effect.term for effect in self.effects if effect.strength == "clear"]
         return (*shown, *self.higher_terms)
 
     @property
@@ -140,7 +140,7 @@ class FactorEffects:
         if self.lenth is None:
             return ()
         sme = self.lenth.sme
-        terms = [each.terms for each in self.points if each.size > sme]
+        terms = [point.terms for point in self.points if point.size > sme]
         return tuple(one for one, *others in terms if len(one) > 2 and not others)
 
     def depends_on(self, factor: Factor) -> tuple[Factor, ...]:
@@ -180,7 +180,7 @@ def factor_effects(observations: Sequence[Observation]) -> FactorEffects:
 
     Natural logarithms throughout: an effect of ln 2 is a factor of 2.
     """
-    systems = [each.levels for each in observations]
+    systems = [observation.levels for observation in observations]
     factors = factors_of(systems)
     design = FactorEffects(
         kind="constant",
@@ -205,12 +205,13 @@ def _by_contrasts(
     Contrasts that a shared baseline makes noisier are shrunk to the common scale, and
     their margins stretched back.
     """
-    systems = [each.levels for each in observations]
+    systems = [observation.levels for observation in observations]
     contrasts = regular_contrasts(design.factors, systems)
     if not contrasts:
         return None
     # A contrast is the mean of one half of the systems less that of the other.
-    weights = np.array([each.column for each in contrasts]) * 2 / len(observations)
+    columns = np.array([contrast.column for contrast in contrasts])
+    weights = columns * 2 / len(observations)
     logs = weights @ responses(observations)
     variances = relative_variances(weights, observations)
     stretch = np.sqrt(variances / variances.min())
@@ -237,7 +238,9 @@ def _by_contrasts(
             effects.append(
                 Effect(
                     term=term,
-                    levels=tuple((each.levels[1], each.levels[0]) for each in term),
+                    levels=tuple(
+                        (factor.levels[1], factor.levels[0]) for factor in term
+                    ),
                     log_effect=log,
                     margin=margins.me * scale,
                     wide_margin=margins.sme * scale,
@@ -247,9 +250,9 @@ def _by_contrasts(
             )
         # The two-factor interactions that this contrast does not show as themselves.
         if not (has_one_meaning and len(term) == 2):
-            pairs = [each for each in contrast.terms if len(each) == 2]
+            pairs = [alias for alias in contrast.terms if len(alias) == 2]
             for pair in pairs:
-                others = tuple(each for each in contrast.simplest if each != pair)
+                others = tuple(other for other in contrast.simplest if other != pair)
                 aliases.append(Alias(pair, others))
     return replace(
         design,
@@ -268,10 +271,10 @@ def _by_least_squares(
 
     First with all interactions that the design tells, then without; else not at all.
     """
-    systems = [each.levels for each in observations]
+    systems = [observation.levels for observation in observations]
     mains = Model.of([(factor,) for factor in design.factors], systems)
-    told, aliased = interactions(mains)
-    model = Model.of([*mains.terms, *told], systems)
+    estimable, aliased = interactions(mains)
+    model = Model.of([*mains.terms, *estimable], systems)
     scatter = pooled(observations)
     kind: ChanceSource = "replicated"
     if scatter is None:
@@ -285,7 +288,9 @@ def _by_least_squares(
         kind=kind,
         effects=ranked(_judged(list(estimates(model)), observations, scatter)),
         aliases=(*aliased_mains(mains), *aliased),
-        pooled_interactions=tuple(term for term in told if term not in model.terms),
+        pooled_interactions=tuple(
+            term for term in estimable if term not in model.terms
+        ),
         scatter=scatter,
     )
 
@@ -316,7 +321,7 @@ def _judged(
     """Judge estimates; those beyond Bonferroni's margin are clear in any company."""
     if not estimated:
         return []
-    weights = np.array([each.weights for each in estimated])
+    weights = np.array([estimate.weights for estimate in estimated])
     logs = weights @ responses(observations)
     shares = baseline_shares(weights, observations)
     effects = [
@@ -356,34 +361,34 @@ def ranked(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     Effects of one size stay in the order of their factors and levels.
     """
     strengths = ("clear", "possible", "unjudged", "none")
-    sizes = np.abs([each.log_effect for each in effects])
+    sizes = np.abs([effect.log_effect for effect in effects])
     by_size = [effects[place] for place in ascending(-sizes)]
     # `sorted` is stable: within a strength the order by size stays.
-    return tuple(sorted(by_size, key=lambda each: strengths.index(each.strength)))
+    return tuple(sorted(by_size, key=lambda effect: strengths.index(effect.strength)))
 
 
 def pictures(
-    found: FactorEffects, observations: Sequence[Observation]
+    effects: FactorEffects, observations: Sequence[Observation]
 ) -> tuple[Means, ...]:
     """What each factor does where others are at their levels, for those that interact.
 
     VMware Tools that speed up one guest and no other have no one effect: their main
     effect is an average that no system shows.
     """
-    systems = [each.levels for each in observations]
+    systems = [observation.levels for observation in observations]
     return tuple(
         means(factor, joint(others, systems), observations)
-        for factor in found.factors
-        if (others := found.depends_on(factor))
+        for factor in effects.factors
+        if (others := effects.depends_on(factor))
     )
 
 
 def means(one: Factor, other: Factor, observations: Sequence[Observation]) -> Means:
     """Average the logarithms of the systems that share both levels."""
     logs: dict[tuple[str, str], list[float]] = {}
-    for each in observations:
-        place = (one.level_of(each.levels), other.level_of(each.levels))
-        logs.setdefault(place, []).append(each.log_response)
+    for observation in observations:
+        place = (one.level_of(observation.levels), other.level_of(observation.levels))
+        logs.setdefault(place, []).append(observation.log_response)
     geometric = {
         place: math.exp(math.fsum(shared) / len(shared))
         for place, shared in logs.items()

@@ -116,7 +116,9 @@ def _unstated_columns(term: Term, systems: Sequence[Levels]) -> Floats:
     stated, and one where neither is.
     """
     missing = [
-        np.array([[not factor.level_of(each)] for each in systems], dtype=np.float64)
+        np.array(
+            [[not factor.level_of(system)] for system in systems], dtype=np.float64
+        )
         for factor in term
     ]
     if len(term) == 1:
@@ -177,7 +179,7 @@ def aliased_mains(mains: Model) -> tuple[Alias, ...]:
     Of three levels two may well be compared, and the third alone is another factor's.
     """
     null = _null_space(mains.matrix)
-    shown = {(each.term, each.levels) for each in estimates(mains)}
+    shown = {(effect.term, effect.levels) for effect in estimates(mains)}
     aliased = []
     for term in mains.terms:
         if np.abs(null[:, mains.places[term]]).max() > NOTHING:
@@ -191,7 +193,7 @@ def aliased_mains(mains: Model) -> tuple[Alias, ...]:
 
 
 def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
-    """Sort the two-factor interactions into those to be told and those aliased.
+    """Sort the two-factor interactions: those that can be estimated, those aliased.
 
     Main effects come first: an interaction is what is left when they are taken out. One
     that vanishes with them is their alias; of those that are left, some may be aliases
@@ -199,7 +201,9 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
     """
     pairs: list[Term] = []
     for one, other in combinations([term[0] for term in mains.terms], 2):
-        levels = [(one.level_of(each), other.level_of(each)) for each in mains.systems]
+        levels = [
+            (one.level_of(system), other.level_of(system)) for system in mains.systems
+        ]
         # Of the systems that state both: each needs several levels among them.
         met = [pair for pair in levels if all(pair)]
         if met and all(len(set(side)) > 1 for side in zip(*met, strict=True)):
@@ -212,11 +216,11 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
     # What only rounding left would make vanished columns look independent.
     left[np.abs(left) < NOTHING] = 0.0
     null = _null_space(left)
-    told, aliased = [], []
+    estimable, aliased = [], []
     for term in pairs:
         place = both.places[term]
         if np.abs(null[:, place]).max() < NOTHING:
-            told.append(term)
+            estimable.append(term)
             continue
         partners: tuple[Term, ...] = ()
         if left[:, place].any():
@@ -228,27 +232,27 @@ def interactions(mains: Model) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
         aliased.append(Alias(term, partners))
     # Only systems that do not state a parameter let interactions hide an effect.
     if all(place.start == place.stop for place in both.unstated.values()):
-        return tuple(told), tuple(aliased)
-    kept, given_up = _beside(mains, told)
+        return tuple(estimable), tuple(aliased)
+    kept, given_up = _beside(mains, estimable)
     return kept, (*aliased, *given_up)
 
 
 def _beside(
-    mains: Model, told: Sequence[Term]
+    mains: Model, estimable: Sequence[Term]
 ) -> tuple[tuple[Term, ...], tuple[Alias, ...]]:
     """Keep the interactions that can be fitted without hiding an effect before them.
 
     They hide one that is told by systems which do not state what interacts.
     """
     kept, given_up = mains, []
-    shown = {(each.term, each.levels) for each in estimates(mains)}
-    for term in told:
+    shown = {(effect.term, effect.levels) for effect in estimates(mains)}
+    for term in estimable:
         trial = Model.of([*kept.terms, term], mains.systems)
         wanted = shown | {(term, levels) for levels, _ in _directions(term)}
-        hidden = wanted - {(each.term, each.levels) for each in estimates(trial)}
+        hidden = wanted - {(effect.term, effect.levels) for effect in estimates(trial)}
         if hidden:
             lost = {effect_term for effect_term, _ in hidden} - {term}
-            partners = tuple(each for each in kept.terms if each in lost)
+            partners = tuple(other for other in kept.terms if other in lost)
             given_up.append(Alias(term, partners))
         else:
             kept, shown = trial, wanted
