@@ -206,7 +206,7 @@ def levels(stated: Any) -> list[str]:
 
 @register.simple_tag
 def separators() -> str:
-    """Return the reader's decimal sign and thousands sign, for the charts."""
+    """Return the page's decimal sign and thousands sign, for the charts."""
     return figures.locale().separators
 
 

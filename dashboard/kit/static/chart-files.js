@@ -1,4 +1,4 @@
-/* A drawn chart as a picture, or its numbers as CSV: the buttons of `_chart_tools.html`. */
+/* A drawn chart as a picture, or its numbers as CSV: the buttons of `_figure.html`. */
 (() => {
   const SIZE = { width: 1200, scale: 2 };
   const FRAME = 70;

@@ -71,7 +71,7 @@ def show_making(request: HttpRequest, report_id: int) -> HttpResponse:
     job = _own_or_404(request, report_id)
     if requeue_report(job):
         send(make_report, job.pk)
-    context = {"study": job.study, "job": job, "at": progress_of(job)}
+    context = {"study": job.study, "job": job, "progress": progress_of(job)}
     return render(request, "report/report_making.html", context)
 
 

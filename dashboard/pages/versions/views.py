@@ -71,7 +71,7 @@ def show_publishing(request: HttpRequest, job_id: int) -> HttpResponse:
     keeper_or_404(request, job.study.lab_id)
     if job.version_id:
         return _lead_to_version(request, job)
-    context = {"study": job.study, "job": job, "at": progress_of(job)}
+    context = {"study": job.study, "job": job, "progress": progress_of(job)}
     return render(request, "versions/publishing.html", context)
 
 
