@@ -88,6 +88,23 @@ ENERGY_FIELDS = (
 )
 
 
+def table_csv(
+    table: ComparisonTable,
+    *,
+    against: str,
+    address: str,
+    made_on: str,
+    fields: Sequence[str] = FIELDS,
+) -> str:
+    """Write a table's records, each with what its ratio is to and where it is from.
+
+    ``address`` has the query of the page: what the table was narrowed to.
+    """
+    source = dict(zip(SOURCED, (against, address, made_on), strict=True))
+    cells = ({**record, **source} for record in records(table))
+    return csv_text([*fields, *SOURCED], cells)
+
+
 def csv_text(fields: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     """Write records as lines under a head of ``fields``."""
     return "".join(csv_lines(fields, records))
@@ -122,17 +139,6 @@ def _field(value: Any) -> Any:
 def harmless(text: str) -> str:
     """Return a text that no spreadsheet computes."""
     return f"'{text}" if text.startswith(FORMULAS) else text
-
-
-def sourced(
-    cells: Iterable[Mapping[str, Any]], *, against: str, address: str, made_on: str
-) -> Iterator[dict[str, Any]]:
-    """Add to each record of a table what its ratio is to, and where it is from.
-
-    ``address`` has the query of the page: what the table was narrowed to.
-    """
-    source = dict(zip(SOURCED, (against, address, made_on), strict=True))
-    return ({**cell, **source} for cell in cells)
 
 
 def records(table: ComparisonTable) -> Iterator[dict[str, Any]]:

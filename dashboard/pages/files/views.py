@@ -11,14 +11,7 @@ from django.views.decorators.http import require_safe
 from dashboard import wording
 from dashboard.exports.citation import Citation, bibtex, citation_of, csl_json
 from dashboard.exports.latex import Source, latex
-from dashboard.exports.records import (
-    ENERGY_FIELDS,
-    FIELDS,
-    SOURCED,
-    csv_text,
-    records,
-    sourced,
-)
+from dashboard.exports.records import ENERGY_FIELDS, FIELDS, records, table_csv
 from dashboard.kit.addresses import STUDY
 from dashboard.kit.judged_tables import JudgedTable, judged_table
 from dashboard.kit.selections import ENERGY, SHOWN, SPEED
@@ -26,14 +19,13 @@ from dashboard.kit.viewers import query_of, study_or_404, viewer_of
 
 
 def _csv(judged: JudgedTable, source: Source) -> str:
-    fields = ENERGY_FIELDS if judged.show == ENERGY else FIELDS
-    lines = sourced(
-        records(judged.table),
+    return table_csv(
+        judged.table,
         against=source.against,
         address=source.address,
         made_on=source.made_on,
+        fields=ENERGY_FIELDS if judged.show == ENERGY else FIELDS,
     )
-    return csv_text([*fields, *SOURCED], lines)
 
 
 def _json(judged: JudgedTable, source: Source) -> str:

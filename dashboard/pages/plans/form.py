@@ -66,6 +66,15 @@ CHOICES = {
 }
 
 
+@dataclass(frozen=True)
+class SystemChoice:
+    """A system that may take part, and what was chosen of it."""
+
+    system: System
+    is_ticked: bool
+    slots: object
+
+
 def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
     """Return a plan as a service takes it, or raise what is missing."""
     stated = cleaned(PlanForm(chosen))
@@ -86,40 +95,6 @@ def asked_plan(study: Study, chosen: QueryDict) -> dict[str, Any]:
     design["tools"] = works
     design["scenarios"] = _scenarios(chosen, works)
     return {"design": design, "budget_s": budget_s, **stated}
-
-
-def systems_of(study: Study) -> list[System]:
-    """Return the systems that may take part: those of the study's lab."""
-    systems = System.objects.filter(lab=study.lab_id).select_related("host")
-    return sorted(systems, key=lambda it: (it.host.slug, it.label.casefold()))
-
-
-@dataclass(frozen=True)
-class SystemChoice:
-    """A system that may take part, and what was chosen of it."""
-
-    system: System
-    is_ticked: bool
-    slots: object
-
-
-def system_choices(
-    study: Study, ticked: Collection[str], filled: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the systems of the form: first those that the study has measured."""
-    runs = study.runs.order_by().values_list("system", flat=True)
-    pks = set(runs.distinct())
-    measured: list[SystemChoice] = []
-    others: list[SystemChoice] = []
-    for system in systems_of(study):
-        slots = filled.get(f"slots-{system.pk}", 1)
-        choice = SystemChoice(system, str(system.pk) in ticked, slots)
-        (measured if system.pk in pks else others).append(choice)
-    return {
-        "measured": measured,
-        "others": others,
-        "are_others_chosen": any(choice.is_ticked for choice in others),
-    }
 
 
 def _options(chosen: QueryDict) -> dict[str, Any]:
@@ -153,3 +128,28 @@ def _number(text: str | None, otherwise: int) -> int:
     plain = (text or "").strip()
     is_whole = plain.isascii() and plain.isdigit() and len(plain) < 10
     return int(plain) if is_whole else otherwise
+
+
+def system_choices(
+    study: Study, ticked: Collection[str], filled: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the systems of the form: first those that the study has measured."""
+    runs = study.runs.order_by().values_list("system", flat=True)
+    pks = set(runs.distinct())
+    measured: list[SystemChoice] = []
+    others: list[SystemChoice] = []
+    for system in systems_of(study):
+        slots = filled.get(f"slots-{system.pk}", 1)
+        choice = SystemChoice(system, str(system.pk) in ticked, slots)
+        (measured if system.pk in pks else others).append(choice)
+    return {
+        "measured": measured,
+        "others": others,
+        "are_others_chosen": any(choice.is_ticked for choice in others),
+    }
+
+
+def systems_of(study: Study) -> list[System]:
+    """Return the systems that may take part: those of the study's lab."""
+    systems = System.objects.filter(lab=study.lab_id).select_related("host")
+    return sorted(systems, key=lambda it: (it.host.slug, it.label.casefold()))

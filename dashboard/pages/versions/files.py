@@ -3,13 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from django.db import InterfaceError, OperationalError
 from django.urls import reverse
 
 from benchmarks.comparing.rows import comparison_rows, facets
 from benchmarks.comparing.table import ComparisonTable, comparison_table
-from benchmarks.comparing.verdicts import Verdicts, study_verdicts
+from benchmarks.comparing.verdicts import study_verdicts
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import PublishingJob, Version
 from benchmarks.publishing.jobs import (
@@ -23,7 +24,7 @@ from benchmarks.sentences import Sentence
 from benchmarks.viewer import Viewer
 from dashboard.exports.citation import Citation, bibtex, citation_at
 from dashboard.exports.latex import Source, latex
-from dashboard.exports.records import FIELDS, SOURCED, csv_text, records, sourced
+from dashboard.exports.records import records, table_csv
 from dashboard.exports.report.building import Imprint, report
 from dashboard.exports.report.typesetting import pdf
 from dashboard.kit.document import Document
@@ -38,14 +39,59 @@ KINDS: Mapping[str, str] = {
 }
 
 
+BROKEN = Sentence("The files could not be written. See the log of the workers.")
+
+
+def publish(job_id: int) -> None:
+    """Publish the version that a job asks for, unless another worker does."""
+    with held(PublishingJob, job_id) as is_mine:
+        job = take_publishing_job(job_id) if is_mine else None
+        if job is None:
+            return
+        try:
+            publish_version(job=job, write=partial(_files, job))
+        except BenchmarksError as error:
+            note_failure(job=job, problem=error.sentence)
+        except (OperationalError, InterfaceError):
+            raise  # the database went away: the sweeper sends it once more
+        except Exception:  # whatever it is: the reader is told, the log has the rest
+            note_failure(job=job, problem=BROKEN)
+            raise
+
+
+def _files(job: PublishingJob, version: Version) -> dict[str, bytes]:
+    """Return every form of a version, the longest work last."""
+    texts = version_texts(version, job.site)
+    document = version_report(version, job.site)
+    note_stage(job=job, stage=PublishingJob.Stage.TYPESETTING)
+    return {**texts, "pdf": pdf(document, version.published_at)}
+
+
 def version_texts(version: Version, site: str) -> dict[str, bytes]:
     """Return the forms of a version that are texts, each with its address in it."""
-    verdicts = study_verdicts(version.study)
-    table = _whole_table(version, verdicts)
+    study = version.study
+    verdicts = study_verdicts(study)
+    # All cells of the study, in every scenario.
+    systems = facets(study).systems
+    rows = comparison_rows(study, systems=systems, filters={}, verdicts=verdicts)
+    table = comparison_table(rows)
     citation = version_citation(version, site)
-    source = _source(version, citation.address, verdicts.tested)
+    source = Source(
+        title=version.title,
+        slug=f"{study.slug}-{version.number}",
+        address=citation.address,
+        against=against_text(study.reference_system),
+        made_on=version.published_at.date().isoformat(),
+        equivalence_margin_percent=study.equivalence_margin_percent,
+        tested=verdicts.tested,
+    )
     texts = {
-        "csv": _csv(table, source),
+        "csv": table_csv(
+            table,
+            against=source.against,
+            address=source.address,
+            made_on=source.made_on,
+        ),
         "json": _json(version, table, source),
         "tex": latex(table, source),
         "bib": bibtex(citation),
@@ -77,41 +123,6 @@ def version_citation(version: Version, site: str) -> Citation:
     )
 
 
-def _whole_table(version: Version, verdicts: Verdicts) -> ComparisonTable:
-    """Return all cells of the study, in every scenario, with their verdicts."""
-    study = version.study
-    rows = comparison_rows(
-        study,
-        systems=facets(study).systems,
-        filters={},
-        verdicts=verdicts,
-    )
-    return comparison_table(rows)
-
-
-def _source(version: Version, address: str, tested: int) -> Source:
-    study = version.study
-    return Source(
-        title=version.title,
-        slug=f"{study.slug}-{version.number}",
-        address=address,
-        against=against_text(study.reference_system),
-        made_on=version.published_at.date().isoformat(),
-        equivalence_margin_percent=study.equivalence_margin_percent,
-        tested=tested,
-    )
-
-
-def _csv(table: ComparisonTable, source: Source) -> str:
-    lines = sourced(
-        records(table),
-        against=source.against,
-        address=source.address,
-        made_on=source.made_on,
-    )
-    return csv_text([*FIELDS, *SOURCED], lines)
-
-
 def _json(version: Version, table: ComparisonTable, source: Source) -> str:
     study = version.study
     content = {
@@ -135,34 +146,3 @@ def _json(version: Version, table: ComparisonTable, source: Source) -> str:
     }
     # NaN is no JSON: no file is better than one that programs refuse.
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-BROKEN = Sentence("The files could not be written. See the log of the workers.")
-
-
-def publish(job_id: int) -> None:
-    """Publish the version that a job asks for, unless another worker does."""
-    with held(PublishingJob, job_id) as is_mine:
-        job = take_publishing_job(job_id) if is_mine else None
-        if job is not None:
-            _publish(job)
-
-
-def _publish(job: PublishingJob) -> None:
-    try:
-        publish_version(job=job, write=lambda version: _files(job, version))
-    except BenchmarksError as error:
-        note_failure(job=job, problem=error.sentence)
-    except (OperationalError, InterfaceError):
-        raise  # the database went away: the sweeper sends it once more
-    except Exception:  # whatever it is: the reader is told, the log has the rest
-        note_failure(job=job, problem=BROKEN)
-        raise
-
-
-def _files(job: PublishingJob, version: Version) -> dict[str, bytes]:
-    """Return every form of a version, the longest work last."""
-    texts = version_texts(version, job.site)
-    document = version_report(version, job.site)
-    note_stage(job=job, stage=PublishingJob.Stage.TYPESETTING)
-    return {**texts, "pdf": pdf(document, version.published_at)}

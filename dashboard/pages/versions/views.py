@@ -118,7 +118,7 @@ def _form(
         "assessment": study_assessment(study),
         "versions": visible_versions(viewer_of(request), study),
         "problem": problem,
-        "said": request.POST or failed,
+        "answers": request.POST or failed,
     }
     return render(request, "versions/new.html", context, status=status)
 
@@ -127,12 +127,16 @@ def _form(
 def show(request: HttpRequest, version_id: int) -> HttpResponse:
     """Show a version: its files, how to cite it, who stands for it."""
     version = _version_or_404(request, version_id)
+    signed = {version.lab_id}
+    signed |= {signature.lab_id for signature in version.signatures.all()}
+    labs = [] if version.withdrawn_at else _labs_of(request)
     context = {
         "version": version,
         "study": version.study,
         "citation": bytes(version.files.get(form="bib").content).decode(),
         "may_keep": keeps(request, version.lab_id),
-        "reviewing": _reviewing(request, version),
+        # The labs for which the reader may still sign.
+        "reviewing": [lab for lab in labs if lab.pk not in signed],
     }
     return render(request, "versions/version.html", context)
 
@@ -205,15 +209,6 @@ def _labs_of(request: HttpRequest) -> list[Lab]:
     mine = Membership.objects.filter(user=request.user, role__in=Membership.KEEPERS)
     mine = mine.select_related("lab").order_by("lab__name")
     return [membership.lab for membership in mine]
-
-
-def _reviewing(request: HttpRequest, version: Version) -> list[Lab]:
-    """Return the labs for which the reader may still sign."""
-    if version.withdrawn_at:
-        return []
-    signed = {version.lab_id}
-    signed |= {signature.lab_id for signature in version.signatures.all()}
-    return [lab for lab in _labs_of(request) if lab.pk not in signed]
 
 
 urlpatterns = [
