@@ -43,19 +43,6 @@ class OwnPasswordForm(forms.Form):
         return password
 
 
-def _refused(request: HttpRequest, error: TooManyAttemptsError) -> HttpResponse:
-    answer = render(request, "account/attempts.html", {"error": error}, status=429)
-    answer["Retry-After"] = str(error.wait_s)
-    return answer
-
-
-def _attempt(request: HttpRequest, name: str) -> Attempt:
-    """Count an attempt at a password, before it is looked at."""
-    trial = Attempt(name, request.META.get("REMOTE_ADDR", ""))
-    trial.count()
-    return trial
-
-
 class SignIn(LoginView):
     """Django's sign-in, with a bound on how often a password is tried."""
 
@@ -96,8 +83,8 @@ class ChangePassword(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.trial.succeeded()
-        said = _("Your password was changed. All your other sessions were signed out.")
-        messages.success(self.request, said)
+        done = _("Your password was changed. All your other sessions were signed out.")
+        messages.success(self.request, done)
         return super().form_valid(form)
 
 
@@ -136,6 +123,19 @@ def _account(request: HttpRequest, form: OwnPasswordForm, status: int) -> HttpRe
         "memberships": mine.select_related("lab").order_by("lab__name"),
     }
     return render(request, "account/account.html", context, status=status)
+
+
+def _attempt(request: HttpRequest, name: str) -> Attempt:
+    """Count an attempt at a password, before it is looked at."""
+    trial = Attempt(name, request.META.get("REMOTE_ADDR", ""))
+    trial.count()
+    return trial
+
+
+def _refused(request: HttpRequest, error: TooManyAttemptsError) -> HttpResponse:
+    answer = render(request, "account/attempts.html", {"error": error}, status=429)
+    answer["Retry-After"] = str(error.wait_s)
+    return answer
 
 
 urlpatterns = [

@@ -44,6 +44,9 @@ from dashboard.wording.labs import role_name
 
 Change = Callable[..., str]
 
+# Of a session: which invitation's code it has shown.
+PROVED = "invitation"
+
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -140,9 +143,6 @@ def _member(place: LabPlace, person_id: int) -> User:
     return get_object_or_404(User, pk=person_id, memberships__lab=place.lab)
 
 
-PROVED = "invitation"
-
-
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -151,24 +151,23 @@ def answer_invitation(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and "code" in request.POST:
         return _prove(request)
     invitations = Invitation.objects.select_related("lab")
-    found = invitations.filter(pk=request.session.get(PROVED, 0)).first()
-    proved = found if found is not None and found.is_open() else None
-    if proved is None:
+    invitation = invitations.filter(pk=request.session.get(PROVED, 0)).first()
+    if invitation is None or not invitation.is_open():
         return render(request, "labs/invitation.html", {"form": CodeForm()})
     if request.method == "POST":
-        return _join(request, proved)
-    return _offer(request, proved, NewPersonForm(), 200)
+        return _join(request, invitation)
+    return _offer(request, invitation, NewPersonForm(), 200)
 
 
 def _prove(request: HttpRequest) -> HttpResponse:
     form = CodeForm(request.POST)
     if form.is_valid():
         try:
-            found = find_invitation(form.cleaned_data["code"])
+            invitation = find_invitation(form.cleaned_data["code"])
         except BenchmarksError as error:
             form.add_error("code", wording.said(error.sentence))
         else:
-            request.session[PROVED] = found.pk
+            request.session[PROVED] = invitation.pk
             return redirect("dashboard:invitation")
     return render(request, "labs/invitation.html", {"form": form}, status=422)
 

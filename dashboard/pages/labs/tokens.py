@@ -70,6 +70,5 @@ def revoke(request: HttpRequest, lab: str, prefix: str) -> HttpResponse:
     tokens = Token.objects.select_related("agent", "lab").filter(lab=place.lab)
     token = get_object_or_404(tokens, prefix=prefix)
     revoke_token(token=token, person=signed_in_person(request))
-    said = _("The token %(token)s is revoked.") % {"token": token}
-    messages.success(request, said)
+    messages.success(request, _("The token %(token)s is revoked.") % {"token": token})
     return redirect("dashboard:tokens", place.lab.slug)

@@ -17,7 +17,6 @@ from benchmarks.studies.lists import overview
 from dashboard.kit.addresses import LAB, MEMBER
 from dashboard.kit.viewers import signed_in, viewer_of
 from dashboard.pages.labs import members, tokens
-from dashboard.pages.labs import members as invitations
 from dashboard.pages.labs.places import kept_lab_or_404, lab_or_404
 
 
@@ -72,5 +71,5 @@ urlpatterns = [
     ),
     path(f"{LAB}tokens/", tokens.keep_tokens, name="tokens"),
     path(f"{LAB}tokens/<slug:prefix>/revoke/", tokens.revoke, name="revoke-token"),
-    path("invitation/", invitations.answer_invitation, name="invitation"),
+    path("invitation/", members.answer_invitation, name="invitation"),
 ]
