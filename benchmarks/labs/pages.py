@@ -120,6 +120,13 @@ def agents_of(lab_ids: frozenset[int]) -> QuerySet[Agent]:
     )
 
 
+def lab_agents(lab: Lab) -> list[tuple[Agent, LastRun | None]]:
+    """Return a lab's agents by name, each with its last run if it has one."""
+    agents = list(agents_of(frozenset({lab.pk})).order_by("name"))
+    runs = last_runs(agents)
+    return [(agent, runs.get(agent.pk)) for agent in agents]
+
+
 def last_runs(agents: list[Agent]) -> dict[int, LastRun]:
     """Return the last run of each agent that has one, in one query."""
     last = Run.objects.filter(agent=OuterRef("pk")).order_by("-pk").values("pk")[:1]

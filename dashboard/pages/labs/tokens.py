@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.labs.pages import agents_of, last_runs
+from benchmarks.labs.pages import lab_agents
 from benchmarks.labs.tokens import hand_out_token, revoke_token
 from benchmarks.models import Token
 from dashboard import wording
@@ -50,12 +50,10 @@ def keep_tokens(request: HttpRequest, lab: str) -> HttpResponse:
 def _page(
     request: HttpRequest, place: LabPlace, form: TokenForm, status: int, **made: Any
 ) -> HttpResponse:
-    agents = list(agents_of(frozenset({place.lab.pk})).order_by("name"))
-    runs = last_runs(agents)
     context = {
         "place": place,
         "form": form,
-        "agents": [(agent, runs.get(agent.pk)) for agent in agents],
+        "agents": lab_agents(place.lab),
         "command": ENROL.format(server=request.build_absolute_uri("/").rstrip("/")),
         **made,
     }

@@ -6,12 +6,11 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from benchmarks.labs.pages import (
-    agents_of,
+    lab_agents,
     lab_audit_log,
     lab_hosts,
     lab_members,
     labs_with_counts,
-    last_runs,
 )
 from benchmarks.studies.lists import overview
 from dashboard.kit.addresses import LAB, MEMBER
@@ -38,11 +37,9 @@ def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
     place = lab_or_404(request, lab)
     context = {"place": place, "cards": overview(viewer_of(request), lab=place.lab)}
     if place.role:
-        agents = list(agents_of(frozenset({place.lab.pk})).order_by("name"))
-        runs = last_runs(agents)
         context |= {
             "hosts": lab_hosts(place.lab),
-            "agents": [(agent, runs.get(agent.pk)) for agent in agents],
+            "agents": lab_agents(place.lab),
             "members": lab_members(place.lab),
         }
     return render(request, "labs/lab.html", context)
@@ -51,7 +48,7 @@ def show_lab(request: HttpRequest, lab: str) -> HttpResponse:
 @require_safe
 @signed_in
 def show_audit_log(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show who did what to a lab's people, tokens, flags and history."""
+    """Show who did what to a lab's people, tokens, flags and past results."""
     place = kept_lab_or_404(request, lab)
     context = {"place": place, "entries": lab_audit_log(place.lab)}
     return render(request, "labs/audit_log.html", context)

@@ -102,19 +102,24 @@ def strips(bands: Sequence[Band]) -> Strips | None:
 
     groups = []
     for component, members in groupby(bands, key=lambda band: band.component):
-        strips = []
+        own = []
         for band in members:
             lines = []
             for ratio in band.lines:
                 side = "below" if ratio < 1 else "above"
                 if abs(ratio - 1) <= NEAR:
                     side = "near"
-                # What lies beyond is told by `ends`, not drawn where it is not.
+                # A ratio beyond an end of the axis is not drawn: the strip says so.
                 if low <= ratio <= high:
                     lines.append(Line(place(ratio), side))
-            ends = band.lowest < low, band.highest > high
-            strips.append(Strip(band, tuple(lines), *ends))
-        groups.append(StripGroup(component, tuple(strips)))
+            strip = Strip(
+                band,
+                tuple(lines),
+                goes_below=band.lowest < low,
+                goes_above=band.highest > high,
+            )
+            own.append(strip)
+        groups.append(StripGroup(component, tuple(own)))
     return Strips(
         groups=tuple(groups),
         ticks=tuple(

@@ -133,7 +133,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Strip:
+class TourStrip:
     """What stands at the top of a page while the tour is on."""
 
     step: Step
@@ -151,13 +151,13 @@ def tour_links(examples: Examples) -> tuple[Link, ...]:
     )
 
 
-def tour_strip(steps: Sequence[Step], *, path: str, query: str) -> Strip | None:
+def tour_strip(steps: Sequence[Step], *, path: str, query: str) -> TourStrip | None:
     """Return the strip of the step that a query names; None if not of this page."""
     number = int(query) if query.isascii() and query.isdigit() else 0
     if not 0 < number <= len(steps) or steps[number - 1].path != path:
         return None
     last = number == len(steps)
-    return Strip(
+    return TourStrip(
         step=steps[number - 1],
         number=number,
         total=len(steps),
@@ -172,7 +172,7 @@ def tour(request: HttpRequest) -> dict[str, Any]:
     if not query:
         return {}
 
-    def find() -> Strip | None:
+    def find() -> TourStrip | None:
         steps = tour_steps(visible_examples(viewer_of(request)))
         return tour_strip(steps, path=request.path, query=query)
 
