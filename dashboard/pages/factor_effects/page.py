@@ -28,7 +28,7 @@ PARAMETERS = ("scenario", "response", "component", "case")
 
 
 @dataclass(frozen=True)
-class Answer:
+class ComponentAnswer:
     """What moved a component, in a few lines."""
 
     component: str
@@ -47,11 +47,11 @@ class EffectsPage:
     query: Mapping[str, str]
 
     @property
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[ComponentAnswer]:
         """Say of each component what moved it."""
         nothing = _("No cell here has a relative performance, or a value above 0.")
         return [
-            Answer(
+            ComponentAnswer(
                 component=component.component,
                 query=self._query(component=component.component, case=""),
                 is_chosen=component is self.component,

@@ -16,7 +16,7 @@ NEAR = 0.02
 
 
 @dataclass(frozen=True)
-class Line:
+class StripLine:
     """A mark: where it stands, in percent of the strip's width, and on which side."""
 
     # A text: CSS takes a decimal point, whatever the language of the page.
@@ -38,7 +38,7 @@ class Strip:
     """A band and its marks."""
 
     band: Band
-    lines: tuple[Line, ...]
+    lines: tuple[StripLine, ...]
     goes_below: bool
     goes_above: bool
     """Whether some ratios lie beyond the ends of the axis."""
@@ -111,7 +111,7 @@ def strips(bands: Sequence[Band]) -> Strips | None:
                     side = "near"
                 # A ratio beyond an end of the axis is not drawn: the strip says so.
                 if low <= ratio <= high:
-                    lines.append(Line(place(ratio), side))
+                    lines.append(StripLine(place(ratio), side))
             strip = Strip(
                 band,
                 tuple(lines),

@@ -28,7 +28,7 @@ LEFT, RIGHT = 1.0, 99.0
 
 
 @dataclass(frozen=True)
-class Starts:
+class StartStrip:
     """Spreads in ms with their places on a strip from 0 to ``end``."""
 
     dots: tuple[str, ...]
@@ -88,7 +88,7 @@ class PlanPage:
     left_s: float | None
     slots: tuple[SlotNow, ...]
     rounds: tuple[Round, ...]
-    starts: Starts | None
+    starts: StartStrip | None
     chosen: str
     page: Page[PlanStep]
     steps: tuple[ShownStep, ...]
@@ -180,13 +180,15 @@ def _shown_steps(plan: Plan, steps: Iterable[PlanStep]) -> tuple[ShownStep, ...]
     )
 
 
-def starts_of(spreads_us: Sequence[int], overlaps: Sequence[float]) -> Starts | None:
+def starts_of(
+    spreads_us: Sequence[int], overlaps: Sequence[float]
+) -> StartStrip | None:
     """Return the strip; None while no co-run is done."""
     spreads = sorted(microseconds / 1000 for microseconds in spreads_us)
     if not spreads:
         return None
     end = max(LIMIT_MS * 1.25, spreads[-1] * 1.05)
-    return Starts(
+    return StartStrip(
         dots=tuple(_place(spread, end) for spread in spreads),
         median_at=_place(median(spreads), end),
         limit_at=_place(LIMIT_MS, end),

@@ -24,7 +24,7 @@ from dashboard.kit.viewers import keeps, study_or_404, viewer_of
 
 
 @dataclass(frozen=True)
-class Summary:
+class StudySummary:
     """What each system costs, and what the study may be published as."""
 
     profile: Section
@@ -32,9 +32,9 @@ class Summary:
 
 
 @kept
-def study_summary(viewer: Viewer, study: Study) -> Summary:
+def study_summary(viewer: Viewer, study: Study) -> StudySummary:
     """Return what all cells of a study come to."""
-    return Summary(
+    return StudySummary(
         profile=profile_section(study_profile(viewer, study)),
         assessment=study_assessment(study),
     )

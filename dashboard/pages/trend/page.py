@@ -40,7 +40,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 @dataclass(frozen=True)
-class Row:
+class TrendRow:
     """A point in the table."""
 
     line: str
@@ -125,7 +125,7 @@ class TrendPage:
                     x = _in_chart(point.at)
                 value = row_figure(point.figure, trend.case.unit)
                 runs = wording.runs_text(point.n)
-                facts = (point.version, day_text(point.at), value, runs)
+                facts = (point.version, _day_text(point.at), value, runs)
                 text = ", ".join(filter(None, facts))
                 marks.append(Mark(x, point.value, point.low, point.high, text))
             if marks:
@@ -163,7 +163,7 @@ class TrendPage:
         return series.days if self.is_over_time else series.versions
 
     @cached_property
-    def table(self) -> tuple[Row, ...]:
+    def table(self) -> tuple[TrendRow, ...]:
         rows = []
         for series in self.trend.series:
             for point in self._points(series):
@@ -174,10 +174,10 @@ class TrendPage:
                         name: figures.exact(float(f"{end:.4g}"))
                         for name, end in ends.items()
                     }
-                row = Row(
+                row = TrendRow(
                     line=line_name(series, self.trend),
                     version=point.version,
-                    day=day_text(point.at),
+                    day=_day_text(point.at),
                     value=row_figure(point.figure, self.trend.case.unit),
                     reason=wording.said(point.figure.reason),
                     interval=interval,
@@ -287,7 +287,7 @@ def change_sentence(series: TrendSeries, name: str, change: ChangePoint) -> str:
         }
     words = {
         "system": name,
-        "day": day_text(after.started_at),
+        "day": _day_text(after.started_at),
         "p": figures.number(change.p_value, ".3f"),
         "versions": versions,
     }
@@ -369,7 +369,7 @@ def line_name(series: TrendSeries, trend: Trend) -> str:
     return name
 
 
-def day_text(moment: datetime | None) -> str:
+def _day_text(moment: datetime | None) -> str:
     """Return the day of a run; empty where none is stated."""
     return figures.day_text(moment) if moment else ""
 

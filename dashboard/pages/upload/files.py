@@ -56,8 +56,11 @@ LOCALES = {
     "sv_SE": "svenska",
     "tr_TR": "Türkçe",
 }
+
 # A tool without a parser takes its samples as numbers only.
 READERS = {slug: tool.title for slug, tool in tools.TOOLS.items() if tool.parser}
+
+Parameters = Mapping[str, Parameter]
 
 
 @dataclass(frozen=True)
@@ -88,16 +91,13 @@ class Trouble:
         return cls(wording.said(error.why), error.line, line if is_text else "")
 
 
-Parameters = Mapping[str, Parameter]
-
-
 @dataclass
 class Room:
     """How many samples still fit into an answer."""
 
     rows: int
 
-    def take(self, samples: Iterator["ShownSample"], most: int) -> tuple[Any, ...]:
+    def take(self, samples: Iterator["PreviewSample"], most: int) -> tuple[Any, ...]:
         """Return the next samples, as many as are wanted and fit."""
         taken = tuple(islice(samples, min(most, self.rows)))
         self.rows -= len(taken)
@@ -105,7 +105,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class ShownSample:
+class PreviewSample:
     """One number as it was printed, with the parameters it has for itself."""
 
     metric: str
@@ -116,7 +116,7 @@ class ShownSample:
 
 
 @dataclass(frozen=True)
-class Result:
+class PreviewResult:
     """One run found in a file; ``folded`` samples stand behind "show all"."""
 
     run: ReadRun
@@ -124,8 +124,8 @@ class Result:
     count: int
     shared: Parameters
     is_repeated: bool
-    samples: tuple[ShownSample, ...]
-    folded: tuple[ShownSample, ...]
+    samples: tuple[PreviewSample, ...]
+    folded: tuple[PreviewSample, ...]
     trouble: Trouble | None
 
     @property
@@ -141,7 +141,7 @@ class Preview:
     name: str
     size_bytes: int
     named: Named
-    results: tuple[Result, ...] = ()
+    results: tuple[PreviewResult, ...] = ()
     result_count: int = 0
     sample_count: int = 0
     trouble: Trouble | None = None
@@ -166,11 +166,40 @@ class Preview:
             return "later"
         if not self.is_read:
             return "unread"
-        return "partly" if any(each.trouble for each in self.results) else "read"
+        return "partly" if any(result.trouble for result in self.results) else "read"
 
     @property
     def results_left_out(self) -> int:
         return self.result_count - len(self.results)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file: its runs, or why there are none."""
+
+    index: int
+    name: str
+    submissions: tuple[Submission, ...] = ()
+    problem: str = ""
+    status: int = 200
+
+    @property
+    def is_repeated(self) -> bool:
+        """It was stored before: nothing was doubled."""
+        return any(submission.repeated for submission in self.submissions)
+
+
+def previews(request: HttpRequest) -> Iterator[Preview]:
+    """Yield what is read in each file that came, one file in memory at a time."""
+    room, end = Room(ROWS_SHOWN), monotonic() + READING_S
+    for member, named in _members(request):
+        # The browser asks for these again, one by one; without its name and size a file
+        # would be missing from the list.
+        if monotonic() > end:
+            size = len(member.data)
+            yield Preview(member.index, member.name, size, named, is_later=True)
+        else:
+            yield preview(member, named, room)
 
 
 def preview(member: Member, named: Named, room: Room) -> Preview:
@@ -191,7 +220,7 @@ def preview(member: Member, named: Named, room: Room) -> Preview:
     )
 
 
-def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[Result]:
+def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[PreviewResult]:
     for run in runs:
         tool, readings = tools.get(run.tool), run.readings
         # The parameters that all numbers of a run have are said once.
@@ -202,7 +231,7 @@ def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[Result]:
         # Lazy, and one iterator for both: what is folded begins where what is shown
         # ends, and a long run costs no more than its rows on the page.
         shown = (
-            ShownSample(
+            PreviewSample(
                 metric=tool.metric(sample.metric).title,
                 parameters=display_parameters(
                     {k: v for k, v in sample.parameters.items() if k not in shared}
@@ -213,7 +242,7 @@ def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[Result]:
             )
             for sample in readings
         )
-        yield Result(
+        yield PreviewResult(
             run=run,
             title=tool.title,
             count=len(readings),
@@ -225,20 +254,12 @@ def _results(runs: Iterable[ReadRun], room: Room) -> Iterator[Result]:
         )
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one file: its runs, or why there are none."""
-
-    index: int
-    name: str
-    submissions: tuple[Submission, ...] = ()
-    problem: str = ""
-    status: int = 200
-
-    @property
-    def is_repeated(self) -> bool:
-        """It was stored before: nothing was doubled."""
-        return any(each.repeated for each in self.submissions)
+def stored(
+    request: HttpRequest, agent: Agent, target: dict[str, Any]
+) -> Iterator[Outcome]:
+    """Store each file that came, and yield what became of it."""
+    for member, named in _members(request):
+        yield store(agent=agent, member=member, named=named, target=target)
 
 
 def store(
@@ -273,27 +294,6 @@ def store(
     except BenchmarksError as error:
         return replace(blank, problem=wording.said(error.sentence), status=error.status)
     return replace(blank, submissions=tuple(submissions))
-
-
-def previews(request: HttpRequest) -> Iterator[Preview]:
-    """Yield what is read in each file that came, one file in memory at a time."""
-    room, end = Room(ROWS_SHOWN), monotonic() + READING_S
-    for member, named in _members(request):
-        # The browser asks for these again, one by one; without its name and size a file
-        # would be missing from the list.
-        if monotonic() > end:
-            size = len(member.data)
-            yield Preview(member.index, member.name, size, named, is_later=True)
-        else:
-            yield preview(member, named, room)
-
-
-def stored(
-    request: HttpRequest, agent: Agent, target: dict[str, Any]
-) -> Iterator[Outcome]:
-    """Store each file that came, and yield what became of it."""
-    for member, named in _members(request):
-        yield store(agent=agent, member=member, named=named, target=target)
 
 
 def _members(request: HttpRequest) -> Iterator[tuple[Member, Named]]:

@@ -29,8 +29,11 @@ MAX_VMS = 10_000
 MAX_VCPUS = 100_000
 MAX_MEMORY_GIB = 2**20
 PLATFORMS = sorted({*HYPERVISORS.values()}, key=str.casefold)
+
 # The empty one is a native machine's.
 TYPES = sorted({*VIRTUALIZATIONS.values(), "dom0"} - {""})
+
+User = AbstractBaseUser | AnonymousUser
 
 
 class CircumstancesForm(forms.Form):
@@ -80,47 +83,6 @@ class SystemForm(forms.Form):
         min_value=0,
         max_value=MAX_MEMORY_GIB,
     )
-
-
-def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return the part of an upload that says where it belongs.
-
-    Raises NotChosenError with what is missing, and Http404 for a study or system
-    that this lab does not have.
-    """
-    if not chosen.get("study") or not chosen.get("system"):
-        raise NotChosenError(_("Choose the study and the system first."))
-    stated = cleaned(CircumstancesForm(chosen))
-    return {
-        "study": _of_lab(Study, lab, slug=chosen["study"]).slug,
-        "system": _of_lab(System, lab, pk=id_in(chosen["system"])).pk,
-        **{name: value for name, value in stated.items() if value not in ("", None)},
-    }
-
-
-def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
-    """Return a new system as a service takes it; Http404 for another lab's host."""
-    host = _of_lab(Host, lab, slug=chosen.get("host", ""))
-    stated = cleaned(SystemForm(chosen))
-    gib = stated.pop("memory_gib")
-    # Django's typed choice is an empty text where nothing was chosen.
-    stated["guest_bits"] = stated["guest_bits"] or None
-    return {
-        "host": host.slug,
-        **stated,
-        "memory_bytes": int(gib * GIB) if gib else None,
-    }
-
-
-def _of_lab(model: Any, lab: Lab, **wanted: Any) -> Any:
-    """Return what the lab has by that name; what others have is not there at all."""
-    owned = model.objects.filter(lab=lab, **wanted).first()
-    if owned is None:
-        raise Http404(f"There is no such {model._meta.verbose_name}.")
-    return owned
-
-
-User = AbstractBaseUser | AnonymousUser
 
 
 @dataclass(frozen=True)
@@ -230,3 +192,41 @@ def system_choices(lab: Lab) -> tuple[tuple[Host, tuple[SystemChoice, ...]], ...
         choice = SystemChoice(str(system.pk), ", ".join(label), measured)
         choices[system.host].append(choice)
     return tuple((host, tuple(own)) for host, own in choices.items())
+
+
+def target(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return the part of an upload that says where it belongs.
+
+    Raises NotChosenError with what is missing, and Http404 for a study or system
+    that this lab does not have.
+    """
+    if not chosen.get("study") or not chosen.get("system"):
+        raise NotChosenError(_("Choose the study and the system first."))
+    stated = cleaned(CircumstancesForm(chosen))
+    return {
+        "study": _of_lab(Study, lab, slug=chosen["study"]).slug,
+        "system": _of_lab(System, lab, pk=id_in(chosen["system"])).pk,
+        **{name: value for name, value in stated.items() if value not in ("", None)},
+    }
+
+
+def description(lab: Lab, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return a new system as a service takes it; Http404 for another lab's host."""
+    host = _of_lab(Host, lab, slug=chosen.get("host", ""))
+    stated = cleaned(SystemForm(chosen))
+    gib = stated.pop("memory_gib")
+    # Django's typed choice is an empty text where nothing was chosen.
+    stated["guest_bits"] = stated["guest_bits"] or None
+    return {
+        "host": host.slug,
+        **stated,
+        "memory_bytes": int(gib * GIB) if gib else None,
+    }
+
+
+def _of_lab(model: Any, lab: Lab, **wanted: Any) -> Any:
+    """Return what the lab has by that name; what others have is not there at all."""
+    owned = model.objects.filter(lab=lab, **wanted).first()
+    if owned is None:
+        raise Http404(f"There is no such {model._meta.verbose_name}.")
+    return owned

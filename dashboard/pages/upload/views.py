@@ -40,7 +40,7 @@ from dashboard.pages.upload.page import (
 )
 
 View = Callable[[HttpRequest], HttpResponse]
-Answer = Callable[[HttpRequest, Place], HttpResponse]
+PlaceView = Callable[[HttpRequest, Place], HttpResponse]
 
 # What a form adds to its files.
 MARGIN_BYTES = MIB
@@ -102,7 +102,7 @@ def part(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
     return render(request, "upload/_answer.html", context, status=status)
 
 
-def for_uploaders(view: Answer) -> Callable[[HttpRequest], HttpResponse]:
+def for_uploaders(view: PlaceView) -> Callable[[HttpRequest], HttpResponse]:
     """Let through who may upload to the lab of the address; tell others why not."""
 
     @wraps(view)
