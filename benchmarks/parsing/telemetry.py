@@ -9,7 +9,7 @@ is left out, with a mark.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import fsum
 from operator import add, mul, sub
 from statistics import median
@@ -17,6 +17,7 @@ from typing import Final
 
 from benchmarks.parsing.contract import Better, Component, Metric
 from benchmarks.parsing.drafts import Draft, Parameter
+from benchmarks.parsing.scanning import Found, LineError
 from benchmarks.sentences import Sentence
 
 _CHUNK: Final = 1 << 17
@@ -71,18 +72,37 @@ def summary_metrics(
     )
 
 
-def chunks(text: str) -> Iterator[str]:
-    """The text in pieces of whole lines, each with the ends of its lines."""
+def take_chunks(text: str, take: Callable[[str], None], above: int = 0) -> int:
+    """Take a text in pieces of whole lines; return how many lines it ends below.
+
+    ``above`` is how many stand above the text itself: errors name the line of the log.
+    """
     start = 0
     while start < len(text):
         end = text.find("\n", start + _CHUNK) + 1 or len(text)
-        yield text[start:end]
+        chunk = text[start:end]
+        try:
+            take(chunk)
+        except LineError as error:
+            raise error.moved(above) from None
+        above += chunk.count("\n")
         start = end
+    return above
 
 
 def lines_of(chunk: str) -> int:
     """The number of its lines; -1 if the last one has no end."""
     return chunk.count("\n") if chunk.endswith("\n") else -1
+
+
+def refuse_other_width(line: Found, cells: Sequence[str], width: int) -> None:
+    """Refuse a row that has more or fewer cells than its header."""
+    if len(cells) != width:
+        raise line.refused(
+            Sentence(
+                "it has {cells} columns, not {width}.", cells=len(cells), width=width
+            )
+        )
 
 
 def summarize(

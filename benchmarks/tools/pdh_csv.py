@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import dataclass, field
+from functools import partial
 
 from benchmarks.parsing.contract import Tool
 from benchmarks.parsing.drafts import (
@@ -25,8 +26,15 @@ from benchmarks.parsing.drafts import (
     finished,
     keep,
 )
-from benchmarks.parsing.scanning import Found, LineError, Scanner
-from benchmarks.parsing.telemetry import CUT, Summary, chunks, lines_of, summary_metrics
+from benchmarks.parsing.scanning import Found, Scanner
+from benchmarks.parsing.telemetry import (
+    CUT,
+    Summary,
+    lines_of,
+    refuse_other_width,
+    summary_metrics,
+    take_chunks,
+)
 from benchmarks.sentences import Sentence
 
 LINES = Scanner(
@@ -106,14 +114,7 @@ class Table:
         if len(cells) != self.width and line.is_open("cells"):
             self.run.mark("cut", CUT)
             return
-        if len(cells) != self.width:
-            raise line.refused(
-                Sentence(
-                    "it has {cells} columns, not {width}.",
-                    cells=len(cells),
-                    width=self.width,
-                )
-            )
+        refuse_other_width(line, cells, self.width)
         for index, summary in self.summaries.items():
             cell = cells[index].strip()
             # -1 is written where a counter gave nothing.
@@ -135,14 +136,7 @@ class Table:
 def parse(output: str) -> tuple[ParsedRun, ...]:
     """One run for each header; the rows below it are summarized."""
     tables: list[Table] = []
-    lines = 0
-    for chunk in chunks(output):
-        if not tables or not tables[-1].take_alike(chunk):
-            try:
-                _take(chunk, tables)
-            except LineError as error:
-                raise error.moved(lines) from None
-        lines += chunk.count("\n")
+    take_chunks(output, partial(_take, tables))
     return finished(
         [table.done() for table in tables],
         Sentence(
@@ -152,7 +146,9 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
     )
 
 
-def _take(chunk: str, tables: list[Table]) -> None:
+def _take(tables: list[Table], chunk: str) -> None:
+    if tables and tables[-1].take_alike(chunk):
+        return
     for line in LINES(chunk):
         if line.kind == "header":
             names = _cells(line)

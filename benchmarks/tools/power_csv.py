@@ -20,14 +20,15 @@ from itertools import pairwise
 
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, LineError, Scanner
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.telemetry import (
     CUT,
     FACTORS,
-    chunks,
     lines_of,
+    refuse_other_width,
     summarize,
     summary_metrics,
+    take_chunks,
 )
 from benchmarks.sentences import Sentence
 
@@ -135,14 +136,7 @@ class Rows:
 
     def _take_row(self, row: Found) -> None:
         cells = split(row["cells"])
-        if len(cells) != len(self.names):
-            raise row.refused(
-                Sentence(
-                    "it has {cells} columns, not {width}.",
-                    cells=len(cells),
-                    width=len(self.names),
-                )
-            )
+        refuse_other_width(row, cells, len(self.names))
         watts = row.number_of(cells[1]) if cells[1] else 0
         if watts < 0:
             raise row.refused(
@@ -191,12 +185,7 @@ def tables_of(output: str) -> list[Rows]:
     line = position = 0
     for header in [*_HEADER.finditer(output), None]:
         end = header.start() if header else len(output)
-        for chunk in chunks(output[position:end]):
-            try:
-                tables[-1].take(chunk)
-            except LineError as error:
-                raise error.moved(line) from None
-            line += chunk.count("\n")
+        line = take_chunks(output[position:end], tables[-1].take, line)
         if header:
             line += 1
             position = header.end() + 1

@@ -24,7 +24,12 @@ from benchmarks.parsing.drafts import (
     keep,
 )
 from benchmarks.parsing.scanning import Found, Scanner
-from benchmarks.parsing.telemetry import CUT, Summary, summary_metrics
+from benchmarks.parsing.telemetry import (
+    CUT,
+    Summary,
+    refuse_other_width,
+    summary_metrics,
+)
 from benchmarks.sentences import Sentence
 from benchmarks.tools.power_csv import microseconds, split
 
@@ -149,14 +154,7 @@ class Log:
             # Nothing tells whether the last counter has all its digits.
             self.run.mark("cut", CUT)
             return
-        if len(cells) != len(self.names):
-            raise line.refused(
-                Sentence(
-                    "it has {cells} columns, not {width}.",
-                    cells=len(cells),
-                    width=len(self.names),
-                )
-            )
+        refuse_other_width(line, cells, len(self.names))
         time = microseconds(line, cells[0], self.is_ms)
         if self.times and time < self.times[-1]:
             raise line.refused(Sentence("its time is before that of the row above."))

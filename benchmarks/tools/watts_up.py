@@ -14,17 +14,18 @@ from __future__ import annotations
 import re
 from array import array
 from dataclasses import dataclass, field
+from functools import partial
 from math import fsum
 
 from benchmarks.parsing.contract import Metric, Tool
 from benchmarks.parsing.drafts import Draft, ParsedRun, Parser, finished, keep
-from benchmarks.parsing.scanning import Found, LineError, Scanner
+from benchmarks.parsing.scanning import Found, Scanner
 from benchmarks.parsing.telemetry import (
     CUT,
-    chunks,
     lines_of,
     summarize,
     summary_metrics,
+    take_chunks,
 )
 from benchmarks.sentences import Sentence
 
@@ -125,18 +126,13 @@ def parse(output: str) -> tuple[ParsedRun, ...]:
 def logs_of(output: str) -> list[Log]:
     """What each logging has sent."""
     logs = [Log()]
-    lines = 0
-    for chunk in chunks(output):
-        if not logs[-1].take_alike(chunk):
-            try:
-                _take(chunk, logs)
-            except LineError as error:
-                raise error.moved(lines) from None
-        lines += chunk.count("\n")
+    take_chunks(output, partial(_take, logs))
     return logs
 
 
-def _take(chunk: str, logs: list[Log]) -> None:
+def _take(logs: list[Log], chunk: str) -> None:
+    if logs[-1].take_alike(chunk):
+        return
     for line in LINES(chunk):
         if line.kind == "logging":
             if logs[-1].watts:
