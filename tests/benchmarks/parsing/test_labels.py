@@ -7,8 +7,8 @@ from benchmarks.tools import TOOLS
 
 
 def label(tool, metric, **parameters):
-    found = tools.get(tool)
-    return case_label(found, found.metric(metric), parameters)
+    known = tools.get(tool)
+    return case_label(known, known.metric(metric), parameters)
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_a_decimal_comma_is_read_if_its_locale_is_named():
 
     (run,) = reading.read(commas, locale="de_DE.UTF-8")
 
-    assert [each.value for each in run.readings] == [3612.82, 252.92]
+    assert [reading.value for reading in run.readings] == [3612.82, 252.92]
     assert told(commas, locale="en_US") == [("hdparm", "rejected", 0)]
 
 

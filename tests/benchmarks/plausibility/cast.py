@@ -39,8 +39,8 @@ def findings(rule, *members, others=(), **facts):
     """What one rule says about these cells and runs."""
     study = StudyFacts(
         id="here",
-        cells=tuple(each for each in members if isinstance(each, CellFact)),
-        runs=tuple(each for each in members if isinstance(each, RunFact)),
+        cells=tuple(member for member in members if isinstance(member, CellFact)),
+        runs=tuple(member for member in members if isinstance(member, RunFact)),
         others=tuple(others),
         **facts,
     )

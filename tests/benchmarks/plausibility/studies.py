@@ -28,9 +28,9 @@ RUN_FIELDS = ("scenario", "vms", "slot", "load", "clock", "document", "table")
 @cache
 def reference_studies():
     """Each study by its slug, with the cells of all others beside it."""
-    loaded = {each.document["slug"]: each for each in published()}
+    loaded = {study.document["slug"]: study for study in published()}
     cells = _with_baselines(
-        [cell for each in loaded.values() for cell in _cells_of(each)]
+        [cell for study in loaded.values() for cell in _cells_of(study)]
     )
     return {
         slug: StudyFacts(
@@ -38,10 +38,10 @@ def reference_studies():
             label=slug,
             cells=tuple(cell for cell in cells if cell.study == slug),
             others=tuple(cell for cell in cells if cell.study != slug),
-            runs=tuple(map(run_fact, each.runs)),
-            varied=tuple(each.document.get("factors", ())),
+            runs=tuple(map(run_fact, study.runs)),
+            varied=tuple(study.document.get("factors", ())),
         )
-        for slug, each in loaded.items()
+        for slug, study in loaded.items()
     }
 
 
@@ -72,14 +72,14 @@ def system_label(system):
     bits = f"{system['guest_bits']}-bit" if system.get("guest_bits") else ""
     options = ", ".join(f"{k}={v}" for k, v in system.get("options", {}).items())
     parts = [system.get(name, "") for name in SYSTEM_FIELDS[:4]]
-    return " ".join(each for each in [*parts, bits, options] if each)
+    return " ".join(text for text in [*parts, bits, options] if text)
 
 
 def _cell(key, members, hosts):
     run, sample = members[0]
     system, tool = run["system"], tools.get(run["tool"])
     metric = tool.metric(sample["metric"])
-    means = tuple(each["value"] for _, each in members)
+    means = tuple(sample["value"] for _, sample in members)
     return CellFact(
         id="/".join(map(str, key)),
         study=run["study"],
@@ -124,14 +124,14 @@ def run_fact(run):
         facts=run.get("facts", {}),
         samples=tuple(
             SampleFact(
-                metric=each["metric"],
-                value=each["value"],
-                unit=each["unit"],
-                parameters=canonical_parameters(each["parameters"]),
-                repetition=each["repetition"],
-                cell="/".join(map(str, _identity(run, each))),
+                metric=sample["metric"],
+                value=sample["value"],
+                unit=sample["unit"],
+                parameters=canonical_parameters(sample["parameters"]),
+                repetition=sample["repetition"],
+                cell="/".join(map(str, _identity(run, sample))),
             )
-            for each in run["samples"]
+            for sample in run["samples"]
         ),
     )
 

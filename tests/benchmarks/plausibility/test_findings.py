@@ -53,12 +53,12 @@ def test_subjects_are_named_once():
     assert subjects("cell", [3, 1, 3]) == (Subject("cell", "3"), Subject("cell", "1"))
 
 
-@pytest.mark.parametrize("each", RULES.values(), ids=lambda each: each.id)
-def test_a_rule_says_what_it_does_why_and_what_to_do(each):
-    assert each.title
-    assert each.documentation.count("\n\n") == 2
-    assert "\n\nWhy: " in each.documentation
-    assert "\n\nWhat to do: " in each.documentation
+@pytest.mark.parametrize("tested", RULES.values(), ids=lambda tested: tested.id)
+def test_a_rule_says_what_it_does_why_and_what_to_do(tested):
+    assert tested.title
+    assert tested.documentation.count("\n\n") == 2
+    assert "\n\nWhy: " in tested.documentation
+    assert "\n\nWhat to do: " in tested.documentation
 
 
 def test_two_rules_of_one_id_are_refused():
@@ -66,9 +66,9 @@ def test_two_rules_of_one_id_are_refused():
         rule("tool-mark", "Again", "check")(lambda study: iter(()))
 
 
-@pytest.mark.parametrize("each", RULES.values(), ids=lambda each: each.id)
-def test_an_empty_study_has_no_findings(each):
-    assert list(each.findings(StudyFacts(id="here"))) == []
+@pytest.mark.parametrize("tested", RULES.values(), ids=lambda tested: tested.id)
+def test_an_empty_study_has_no_findings(tested):
+    assert list(tested.findings(StudyFacts(id="here"))) == []
 
 
 ODD = ["", "0", "²", "9" * 400, "-1", "1e999", "4 parsecs", "nan", "a,b,c", "0,0,0"]
@@ -84,27 +84,27 @@ def test_whatever_a_lab_uploads_as_text_no_rule_breaks(tool, odd):
     metrics |= {"request latency mean", "rate", "throughput", "meter time", "energy"}
     metrics |= {"service demand local", "CPU utilization local", "power mean"}
     samples = tuple(
-        sample(each, value, parameters=parameters)
-        for each in metrics
+        sample(metric, value, parameters=parameters)
+        for metric in metrics
         for value in (0, 1)
     )
     facts = {"elapsed_s": odd, "seconds": odd}
     runs = [run(tool, samples, facts=facts, corun=odd, slot=odd) for _ in range(4)]
     cells = [cell(0.0, slot=odd, parameters=parameters, vms=2), cell(1.0, unit=odd)]
 
-    found = check(StudyFacts(id="here", cells=tuple(cells), runs=tuple(runs)))
+    doubts = check(StudyFacts(id="here", cells=tuple(cells), runs=tuple(runs)))
 
-    assert all(json.dumps(each.evidence) for each in found)
+    assert all(json.dumps(finding.evidence) for finding in doubts)
 
 
 def test_errors_come_first_and_evidence_is_plain_json():
     share = {"metric": "CPU utilization (disk)", "unit": "%", "component": "disk"}
     cells = (cell(99.5, **share), cell(40.0, **share), cell(0.0, **share))
 
-    found = check(StudyFacts(id="here", cells=cells))
+    doubts = check(StudyFacts(id="here", cells=cells))
 
-    assert [each.rule for each in found] == ["zero-reading", "saturated-reading"]
-    assert json.loads(json.dumps(found[0].evidence)) == {
+    assert [finding.rule for finding in doubts] == ["zero-reading", "saturated-reading"]
+    assert json.loads(json.dumps(doubts[0].evidence)) == {
         "reading": 0,
         "elsewhere": [99.5, 40.0],
     }
@@ -117,4 +117,6 @@ def test_a_rule_is_not_changed_by_the_order_of_the_cells():
     one = check(StudyFacts(id="here", cells=cells))
     other = check(StudyFacts(id="here", cells=cells[::-1]))
 
-    assert [each.fingerprint for each in one] == [each.fingerprint for each in other]
+    assert [finding.fingerprint for finding in one] == [
+        finding.fingerprint for finding in other
+    ]

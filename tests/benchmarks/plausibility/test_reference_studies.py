@@ -12,48 +12,48 @@ HEIDELBERG, UOC, INQBUS = "heidelberg-2007-xen", "uoc-2012-kvm", "inqbus-2008-io
 
 
 @pytest.fixture(scope="module")
-def found():
+def flagged():
     """The findings of each study by their rules."""
     studies = reference_studies()
-    found = {slug: {} for slug in studies}
+    flagged = {slug: {} for slug in studies}
     for slug, study in studies.items():
-        for each in check(study):
-            found[slug].setdefault(each.rule, []).append(each)
-    return found
+        for finding in check(study):
+            flagged[slug].setdefault(finding.rule, []).append(finding)
+    return flagged
 
 
 def cells_of(findings, slug):
     cells = {cell.id: cell for cell in reference_studies()[slug].cells}
-    subjects = [each for one in findings for each in one.subjects]
-    return [cells[each.id] for each in subjects if each.kind == "cell"]
+    subjects = [subject for one in findings for subject in one.subjects]
+    return [cells[subject.id] for subject in subjects if subject.kind == "cell"]
 
 
-def test_two_native_values_of_the_esxi_study_are_a_thousand_times_too_large(found):
-    slips = found[ESXI]["unit-slip"]
+def test_two_native_values_of_the_esxi_study_are_a_thousand_times_too_large(flagged):
+    slips = flagged[ESXI]["unit-slip"]
 
-    assert {each.evidence["value"] for each in slips} == {3108035, 3403235}
+    assert {finding.evidence["value"] for finding in slips} == {3108035, 3403235}
     assert all(cell.is_native for cell in cells_of(slips, ESXI))
-    assert "unit-slip" not in found[XEN]
+    assert "unit-slip" not in flagged[XEN]
 
 
-def test_twenty_seven_values_of_parallel_guests_stand_in_both_lmu_studies(found):
-    copies = [e for e in found[ESXI]["pasted-values"] if e.severity == "impossible"]
+def test_twenty_seven_values_of_parallel_guests_stand_in_both_lmu_studies(flagged):
+    copies = [e for e in flagged[ESXI]["pasted-values"] if e.severity == "impossible"]
 
-    assert sum(len(each.subjects) for each in copies) == 27
+    assert sum(len(finding.subjects) for finding in copies) == 27
     cells = cells_of(copies, ESXI)
     assert {(cell.tool, cell.scenario) for cell in cells} == {("ramspeed", "parallel")}
-    assert all(each.evidence["other_study"] == XEN for each in copies)
+    assert all(finding.evidence["other_study"] == XEN for finding in copies)
 
 
-def test_the_shared_native_measurement_is_a_notice(found):
-    shared = [e for e in found[XEN]["pasted-values"] if e.severity == "check"]
+def test_the_shared_native_measurement_is_a_notice(flagged):
+    shared = [e for e in flagged[XEN]["pasted-values"] if e.severity == "check"]
 
     assert len(shared) == 4
     assert all(cell.is_native for cell in cells_of(shared, XEN))
 
 
-def test_two_systems_of_the_xen_study_show_the_same_four_disk_throughputs(found):
-    copies = [e for e in found[XEN]["pasted-values"] if e.severity == "impossible"]
+def test_two_systems_of_the_xen_study_show_the_same_four_disk_throughputs(flagged):
+    copies = [e for e in flagged[XEN]["pasted-values"] if e.severity == "impossible"]
     [own] = [e for e in copies if e.evidence["other_study"] == XEN]
 
     assert own.evidence["readings"] == [[27.12], [26.4], [8.11], [18.68]]
@@ -61,15 +61,15 @@ def test_two_systems_of_the_xen_study_show_the_same_four_disk_throughputs(found)
     assert kinds == {"paravirtual", "full"}
 
 
-def test_three_native_values_of_the_esxi_study_are_beaten_by_all_guests(found):
-    slow = found[ESXI]["baseline-too-slow"]
+def test_three_native_values_of_the_esxi_study_are_beaten_by_all_guests(flagged):
+    slow = flagged[ESXI]["baseline-too-slow"]
 
     assert sorted(e.evidence["native"] for e in slow) == [48.91, 5635.32, 6613.25]
-    assert all(each.evidence["median_percent"] > 7 for each in slow)
+    assert all(finding.evidence["median_percent"] > 7 for finding in slow)
 
 
-def test_the_sums_show_that_the_pasted_slots_are_not_those_of_esxi(found):
-    sums = found[ESXI]["slots-do-not-add-up"]
+def test_the_sums_show_that_the_pasted_slots_are_not_those_of_esxi(flagged):
+    sums = flagged[ESXI]["slots-do-not-add-up"]
     wrong = [e.evidence["printed"] for e in sums if e.severity == "impossible"]
 
     assert sorted(wrong) == [
@@ -78,62 +78,62 @@ def test_the_sums_show_that_the_pasted_slots_are_not_those_of_esxi(found):
     ]
 
 
-def test_the_network_sums_of_the_xen_study_are_off_by_a_tenth_of_a_percent(found):
-    sums = found[XEN]["slots-do-not-add-up"]
+def test_the_network_sums_of_the_xen_study_are_off_by_a_tenth_of_a_percent(flagged):
+    sums = flagged[XEN]["slots-do-not-add-up"]
 
-    assert [each.severity for each in sums] == ["check"] * 4
-    assert all(abs(each.evidence["off_percent"]) < 0.14 for each in sums)
+    assert [finding.severity for finding in sums] == ["check"] * 4
+    assert all(abs(finding.evidence["off_percent"]) < 0.14 for finding in sums)
 
 
 @pytest.mark.parametrize("slug", [ESXI, XEN])
-def test_the_native_windows_network_of_the_lmu_studies_disagrees(found, slug):
-    disagreements = found[slug]["baselines-disagree"]
-    off = [abs(each.evidence["off_percent"]) for each in disagreements]
+def test_the_native_windows_network_of_the_lmu_studies_disagrees(flagged, slug):
+    disagreements = flagged[slug]["baselines-disagree"]
+    off = [abs(finding.evidence["off_percent"]) for finding in disagreements]
     cells = cells_of(disagreements, slug)
 
-    assert all(5 < each < 6 for each in off)
+    assert all(5 < percent < 6 for percent in off)
     assert {cell.guest_os[:7] for cell in cells} == {"Windows"}
     assert {cell.metric for cell in cells} == {"network throughput"}
     assert len(cells) == 4
 
 
-def test_six_cpu_shares_of_the_xen_study_were_not_measured(found):
-    assert len(found[XEN]["zero-reading"]) == 2
-    zeros = cells_of(found[XEN]["zero-reading"], XEN)
+def test_six_cpu_shares_of_the_xen_study_were_not_measured(flagged):
+    assert len(flagged[XEN]["zero-reading"]) == 2
+    zeros = cells_of(flagged[XEN]["zero-reading"], XEN)
     assert len(zeros) == 6
     assert {cell.options["guest_tools"] for cell in zeros} == {"pv drivers"}
 
 
-def test_64_bit_windows_on_xen_has_a_slow_clock(found):
-    slow = found[XEN]["common-clock-factor"]
+def test_64_bit_windows_on_xen_has_a_slow_clock(flagged):
+    slow = flagged[XEN]["common-clock-factor"]
 
-    assert [each.evidence["factor"] for each in slow] == pytest.approx(
+    assert [finding.evidence["factor"] for finding in slow] == pytest.approx(
         [1.085, 1.090], abs=0.001
     )
-    assert all(max(each.evidence["outside"]) < 1 for each in slow)
+    assert all(max(finding.evidence["outside"]) < 1 for finding in slow)
     assert {(c.guest_os[:7], c.guest_bits) for c in cells_of(slow, XEN)} == {
         ("Windows", 64)
     }
 
 
-def test_three_guests_of_the_esxi_study_read_more_than_their_disk(found):
-    [faster] = found[ESXI]["faster-than-native"]
+def test_three_guests_of_the_esxi_study_read_more_than_their_disk(flagged):
+    [faster] = flagged[ESXI]["faster-than-native"]
 
     assert sorted(faster.evidence["pairs"]) == [[48.46, 20.03], [79.6, 30.46]]
 
 
-def test_a_path_between_two_guests_may_be_faster_than_the_wire(found):
-    assert not any("beyond-the-medium" in rules for rules in found.values())
+def test_a_path_between_two_guests_may_be_faster_than_the_wire(flagged):
+    assert not any("beyond-the-medium" in rules for rules in flagged.values())
 
 
-def test_the_parallel_esxi_guests_have_no_single_run_of_their_system(found):
-    [reference] = found[ESXI]["corun-reference"]
+def test_the_parallel_esxi_guests_have_no_single_run_of_their_system(flagged):
+    [reference] = flagged[ESXI]["corun-reference"]
 
     assert reference.evidence["differs"].keys() == {"hw_virt", "guest_tools"}
 
 
-def test_the_megabytes_of_the_heidelberg_netperf_are_mebibytes(found):
-    [mebi, other] = found[HEIDELBERG]["netperf-service-demand"]
+def test_the_megabytes_of_the_heidelberg_netperf_are_mebibytes(flagged):
+    [mebi, other] = flagged[HEIDELBERG]["netperf-service-demand"]
 
     assert mebi.sentence.startswith("The throughput of 31 runs is in MiB/s, not MB/s")
     assert other.evidence == {"implied_cpus": 1, "elsewhere": 2, "place": "node7"}
@@ -141,58 +141,58 @@ def test_the_megabytes_of_the_heidelberg_netperf_are_mebibytes(found):
     assert (throughput.parameters["from"], throughput.mean) == ("vm4", 293.56)
 
 
-def test_two_netperf_runs_took_far_longer_than_the_others(found):
-    lengths = [e.evidence for e in found[HEIDELBERG]["elapsed-not-requested"]]
+def test_two_netperf_runs_took_far_longer_than_the_others(flagged):
+    lengths = [e.evidence for e in flagged[HEIDELBERG]["elapsed-not-requested"]]
 
-    assert [each["elapsed_s"] for each in lengths] == [137.9, 78.82]
+    assert [evidence["elapsed_s"] for evidence in lengths] == [137.9, 78.82]
 
 
-def test_the_repetitions_of_the_mpi_io_test_may_be_its_iterations(found):
-    [iterations] = found[HEIDELBERG]["iterations-as-runs"]
+def test_the_repetitions_of_the_mpi_io_test_may_be_its_iterations(flagged):
+    [iterations] = flagged[HEIDELBERG]["iterations-as-runs"]
 
     assert len(iterations.subjects) == 4
 
 
-def test_netperf_ran_five_times_as_long_before_the_tuning(found):
-    [lengths] = found[HEIDELBERG]["length-differs"]
+def test_netperf_ran_five_times_as_long_before_the_tuning(flagged):
+    [lengths] = flagged[HEIDELBERG]["length-differs"]
 
     assert sorted(lengths.evidence["lengths_s"].values())[0] == 20.01
 
 
-def test_four_meters_of_the_uoc_study_ran_on(found):
-    off = [each.evidence["off_percent"] for each in found[UOC]["meter-window"]]
+def test_four_meters_of_the_uoc_study_ran_on(flagged):
+    off = [finding.evidence["off_percent"] for finding in flagged[UOC]["meter-window"]]
 
     assert off == pytest.approx([17.3, 39.7, 6.0, 5.9], abs=0.06)
 
 
-def test_the_headers_of_b_eff_io_differ_between_the_storages(found):
-    cells = cells_of(found[UOC]["parameters-differ"], UOC)
+def test_the_headers_of_b_eff_io_differ_between_the_storages(flagged):
+    cells = cells_of(flagged[UOC]["parameters-differ"], UOC)
 
     assert len(cells) == 24
     assert {cell.options["storage"] for cell in cells} == {"ssd", "iodrive"}
 
 
-def test_the_uoc_clients_were_busy_waiting(found):
-    [busy] = found[UOC]["client-busy-loop"]
+def test_the_uoc_clients_were_busy_waiting(flagged):
+    [busy] = flagged[UOC]["client-busy-loop"]
 
     assert len(busy.subjects) == 4
     assert min(busy.evidence["shares"]) > 0.98
 
 
-def test_the_uoc_web_test_measured_its_own_pauses(found):
-    [pauses] = found[UOC]["client-think-time"]
+def test_the_uoc_web_test_measured_its_own_pauses(flagged):
+    [pauses] = flagged[UOC]["client-think-time"]
 
     assert pauses.evidence["pauses_s"] == 560
 
 
-def test_nothing_in_the_inqbus_talk_is_doubted(found):
-    assert found[INQBUS] == {}
+def test_nothing_in_the_inqbus_talk_is_doubted(flagged):
+    assert flagged[INQBUS] == {}
 
 
-def test_the_lists_are_complete(found):
+def test_the_lists_are_complete(flagged):
     counts = {
-        slug: {rule: len(each) for rule, each in rules.items()}
-        for slug, rules in found.items()
+        slug: {rule: len(members) for rule, members in rules.items()}
+        for slug, rules in flagged.items()
     }
 
     assert counts == {
@@ -231,9 +231,13 @@ def test_the_lists_are_complete(found):
     }
 
 
-def test_every_finding_has_plain_evidence_and_a_fingerprint_of_its_own(found):
-    every = [e for rules in found.values() for each in rules.values() for e in each]
+def test_every_finding_has_plain_evidence_and_a_fingerprint_of_its_own(flagged):
+    every = [
+        e for rules in flagged.values() for members in rules.values() for e in members
+    ]
 
-    assert all(json.loads(json.dumps(each.evidence)) for each in every)
-    assert len({each.fingerprint for each in every}) == len(every)
-    assert all(each.subjects and each.sentence.endswith((".", "?")) for each in every)
+    assert all(json.loads(json.dumps(finding.evidence)) for finding in every)
+    assert len({finding.fingerprint for finding in every}) == len(every)
+    assert all(
+        finding.subjects and finding.sentence.endswith((".", "?")) for finding in every
+    )

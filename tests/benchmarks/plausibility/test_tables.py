@@ -73,10 +73,10 @@ def test_what_no_other_column_shares_cannot_be_predicted():
 def test_the_median_of_nothing_is_unknown_and_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = nanmedian(np.array([[NAN, 1.0], [NAN, 3.0]]), axis=0)
+        medians = nanmedian(np.array([[NAN, 1.0], [NAN, 3.0]]), axis=0)
         nothing = nanmedian(np.empty((0, 2)), axis=0)
 
-    assert found == pytest.approx([NAN, 2.0], nan_ok=True)
+    assert medians == pytest.approx([NAN, 2.0], nan_ok=True)
     assert np.isnan(nothing).all()
 
 

@@ -46,16 +46,16 @@ def metered(submit, run_document, study):
 
 
 def of(energy, workload):
-    (table,) = (each for each in energy.tables if each.workload == workload)
+    (table,) = (table for table in energy.tables if table.workload == workload)
     return table
 
 
 def test_the_energy_of_the_work_reverses_a_conclusion_of_the_study(uoc):
     table = of(study_energy(uoc), "sysbench oltp")
     (ssd,) = (
-        each
-        for each in table.systems
-        if each.system.options == {"storage": "HDD", "swap": "SSD"}
+        row
+        for row in table.systems
+        if row.system.options == {"storage": "HDD", "swap": "SSD"}
     )
 
     assert table.reference.options == {"storage": "HDD", "swap": "HDD"}
@@ -78,18 +78,18 @@ def test_the_power_while_waiting_lies_between_both_figures(uoc):
 def test_no_machine_waits_at_more_than_its_mean_power(uoc):
     table = of(study_energy(uoc, 500), "sysbench oltp")
 
-    assert {each.less_wait_j for each in table.systems} == {None}
+    assert {row.less_wait_j for row in table.systems} == {None}
 
 
 def test_work_of_unknown_length_has_no_energy_but_a_reason(uoc):
     energy = study_energy(uoc)
 
-    for each in of(energy, "b_eff_io").systems:
-        assert each.energy_j is None
-        assert "how long the work took is not stated" in each.reason
+    for row in of(energy, "b_eff_io").systems:
+        assert row.energy_j is None
+        assert "how long the work took is not stated" in row.reason
     first, *others = of(energy, "httperf wsess=4,15,10").systems
     assert (first.energy_j is not None, first.operations) == (True, 240)
-    assert {each.energy_ratio for each in others} == {None}
+    assert {row.energy_ratio for row in others} == {None}
 
 
 def test_repeated_readings_are_computed_each_then_averaged(submit, run_document, study):
@@ -112,12 +112,12 @@ def test_repeated_readings_are_computed_each_then_averaged(submit, run_document,
 
 
 def test_a_log_is_integrated_over_the_window_of_its_work_only(metered):
-    found = metered_run(metered())
+    logged = metered_run(metered())
 
-    (window,) = found.windows
+    (window,) = logged.windows
     assert (window.start_s, window.end_s) == (10, 40)
     assert window.energy.energy_j == pytest.approx(120 * 30, rel=0.01)
-    assert found.idle_w == pytest.approx(80)
+    assert logged.idle_w == pytest.approx(80)
     assert window.above_idle_j == pytest.approx(40 * 30, rel=0.02)
     assert window.per_work.joules_per_operation == pytest.approx(6, rel=0.01)
 
@@ -130,23 +130,23 @@ def test_a_log_that_counts_from_its_start_needs_to_know_when_that_was(metered):
 def test_a_log_that_counts_from_its_start_is_set_on_the_runs_clock(metered):
     rows = "".join(f"{second},100\n" for second in range(60))
 
-    found = metered_run(metered(rows, started_at="2026-11-20T21:00:00Z"))
+    logged = metered_run(metered(rows, started_at="2026-11-20T21:00:00Z"))
 
-    assert found.windows[0].energy.energy_j == pytest.approx(3000)
+    assert logged.windows[0].energy.energy_j == pytest.approx(3000)
 
 
 def test_work_that_began_nobody_knows_when_is_said(metered):
-    found = metered_run(metered(started=None))
+    logged = metered_run(metered(started=None))
 
-    assert found.windows == ()
-    assert "when it began" in found.problem
+    assert logged.windows == ()
+    assert "when it began" in logged.problem
 
 
 def test_work_that_the_meter_did_not_see_is_not_assessed(metered):
-    found = metered_run(metered(started="2026-11-20T23:00:00Z"))
+    logged = metered_run(metered(started="2026-11-20T23:00:00Z"))
 
-    assert found.windows[0].energy is None
-    assert "measured nothing" in found.windows[0].reason
+    assert logged.windows[0].energy is None
+    assert "measured nothing" in logged.windows[0].reason
 
 
 def test_work_that_counted_nothing_has_an_energy_and_none_for_each(metered):

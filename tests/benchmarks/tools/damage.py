@@ -39,7 +39,7 @@ def _prefixed(text: str, prefix: str) -> str:
 
 def cuts(text: str, many: int) -> list[str]:
     """The text, cut behind so many of its lines and within so many of them."""
-    ends = [found.end() for found in re.finditer("\n", text)][:-1]
+    ends = [line_end.end() for line_end in re.finditer("\n", text)][:-1]
     places = [*_spread(ends, many), *_spread(range(1, len(text)), many)]
     return [text[:place] for place in places]
 
@@ -52,8 +52,8 @@ def _spread(places: list[int] | range, many: int) -> list[int]:
 def with_numbers_replaced(text: str, by: Sequence[str], many: int) -> Iterator[str]:
     """The text with each (of at most so many) decimal numbers replaced in turn, by each
     of these in other places."""
-    found = list(DECIMAL.finditer(text))
-    step = max(1, len(found) // many)
+    numbers = list(DECIMAL.finditer(text))
+    step = max(1, len(numbers) // many)
     for turn, piece in enumerate(by):
-        for each in found[turn * step // len(by) :: step]:
-            yield f"{text[: each.start()]}{piece}{text[each.end() :]}"
+        for number in numbers[turn * step // len(by) :: step]:
+            yield f"{text[: number.start()]}{piece}{text[number.end() :]}"

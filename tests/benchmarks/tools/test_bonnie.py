@@ -31,9 +31,9 @@ Latency              4787us      30us      36us    2429us      15us    4898us
 
 def throughputs(run):
     return {
-        f"{each.parameters['operation']} by {each.parameters['by']}": each.value
-        for each in run.readings
-        if each.metric == "throughput"
+        "{operation} by {by}".format_map(reading.parameters): reading.value
+        for reading in run.readings
+        if reading.metric == "throughput"
     }
 
 
@@ -54,7 +54,7 @@ def test_a_shifted_table_keeps_each_number_in_its_column(indent, cut):
 def test_a_version_without_its_name_above_the_files_has_file_rates():
     (run,) = reading.read(FAST)
 
-    rates = [each.value for each in run.readings if each.metric == "file rate"]
+    rates = [reading.value for reading in run.readings if reading.metric == "file rate"]
     assert rates == [20728, 385904, 352, 11134, 502866, 222]
     assert run.tool_version == "1.03c"
 
@@ -72,9 +72,10 @@ def test_two_rows_below_one_heading_are_two_runs():
     assert throughputs(one)["write by character"] == 3119
     assert throughputs(two)["write by character"] == 3120
     (latency,) = [
-        each.value
-        for each in two.readings
-        if each.metric == "latency max" and each.parameters.get("by") == "character"
-        if each.parameters["operation"] == "write"
+        reading.value
+        for reading in two.readings
+        if reading.metric == "latency max"
+        and reading.parameters.get("by") == "character"
+        if reading.parameters["operation"] == "write"
     ]
     assert latency == 4787

@@ -19,7 +19,7 @@ def test_the_last_report_of_a_run_that_goes_on_is_its_result():
     (run,) = reading.read("".join(reports))
 
     assert [
-        each.repetition for each in run.readings if each.metric == "throughput"
+        reading.repetition for reading in run.readings if reading.metric == "throughput"
     ] == [1]
 
 
@@ -76,11 +76,14 @@ RATE = "  read: IOPS={0}, BW=140MiB/s (147MB/s)(125MiB/1896msec)\n"
 
 
 def test_what_a_process_says_last_is_its_result():
-    said = [ROW.format(pid) + RATE.format(n) for pid, n in ((81, 1), (82, 2), (81, 3))]
+    printed = [
+        ROW.format(pid) + RATE.format(n) for pid, n in ((81, 1), (82, 2), (81, 3))
+    ]
 
-    (run,) = reading.read("".join(said))
+    (run,) = reading.read("".join(printed))
 
-    assert [each.value for each in run.readings if each.metric == "IOPS"] == [3, 2]
+    rates = [reading for reading in run.readings if reading.metric == "IOPS"]
+    assert [rate.value for rate in rates] == [3, 2]
 
 
 def test_latencies_below_a_way_without_a_rate_belong_to_no_other():
@@ -89,4 +92,4 @@ def test_latencies_below_a_way_without_a_rate_belong_to_no_other():
 
     (run,) = reading.read(text.format(81))
 
-    assert {each.metric for each in run.readings} == {"throughput", "IOPS"}
+    assert {reading.metric for reading in run.readings} == {"throughput", "IOPS"}

@@ -67,14 +67,14 @@ def makes_sense(text, slug):
     return all(
         run.status == ("rejected" if run.problem else "parsed")
         and bool(run.readings) != bool(run.problem)
-        and all(is_measured(TOOLS[run.tool], each) for each in run.readings)
+        and all(is_measured(TOOLS[run.tool], reading) for reading in run.readings)
         for run in runs
     )
 
 
-def is_measured(tool, found):
-    can_be = found.value > 0 or tool.metric(found.metric).zero_allowed
-    return math.isfinite(found.value) and can_be
+def is_measured(tool, reading):
+    can_be = reading.value > 0 or tool.metric(reading.metric).zero_allowed
+    return math.isfinite(reading.value) and can_be
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from benchmarks.errors import ParseError
-from benchmarks.parsing import reading
+from benchmarks.parsing.reading import read
 from benchmarks.tools import TOOLS
 from tests.benchmarks.tools import damage
 from tests.data.rebuild import numbers, outputs
@@ -52,18 +52,21 @@ def saved(path):
 def readings(output, **options):
     """Everything read from a text; nothing if it is refused."""
     try:
-        runs = reading.read(output, **options)
+        runs = read(output, **options)
     except ParseError:
         return []
-    return [each for run in runs for each in run.readings]
+    return [reading for run in runs for reading in run.readings]
 
 
-def keys(found):
+def key(reading):
+    """What must not change of a reading."""
+    parameters = tuple(sorted(reading.parameters.items()))
+    return reading.metric, parameters, reading.value, reading.unit
+
+
+def keys(readings):
     """What must not change, in the order of the text."""
-    return [
-        (each.metric, tuple(sorted(each.parameters.items())), each.value, each.unit)
-        for each in found
-    ]
+    return list(map(key, readings))
 
 
 @every_tool
@@ -126,47 +129,46 @@ def test_latin_1_around_it_changes_nothing(path):
 def test_a_cut_output_gives_fewer_readings_and_no_other(path):
     text = path.read_text()
     whole = set(keys(readings(text)))
-    printed = {float(each[0]) for each in damage.NUMBER.finditer(text)}
+    printed = {float(match[0]) for match in damage.NUMBER.finditer(text)}
 
     for cut in damage.cuts(text, many=40):
-        for found, key in (
-            (each, keys([each])[0]) for each in readings(cut, tool=path.parent.name)
-        ):
+        for reading in readings(cut, tool=path.parent.name):
+            is_printed = reading.value in printed
             assert (
-                key in whole
+                key(reading) in whole
                 or path.parent.name in SUMMARIZES
-                or (path.parent.name in TAKES_THE_LAST_ROW and found.value in printed)
-            ), (key, cut[-200:])
+                or (path.parent.name in TAKES_THE_LAST_ROW and is_printed)
+            ), (reading, cut[-200:])
 
 
 @every_output
 def test_what_is_no_number_is_never_read(path):
     text = path.read_text()
-    printed = {float(each[0]) for each in damage.NUMBER.finditer(text)} | {
-        each.value for each in readings(text)
+    printed = {float(match[0]) for match in damage.NUMBER.finditer(text)} | {
+        reading.value for reading in readings(text)
     }
     tool = TOOLS[path.parent.name]
 
     shortens = path.parent.name in SUMMARIZES
-    replacements = [each for each in NO_NUMBERS if not (shortens and each == "0.00")]
+    replacements = [word for word in NO_NUMBERS if not (shortens and word == "0.00")]
 
     for damaged in damage.with_numbers_replaced(text, replacements, many=12):
-        for each in readings(damaged):
-            assert math.isfinite(each.value)
-            assert each.value > 0 or tool.metric(each.metric).zero_allowed
-            assert each.value in printed or each.value == 0, each
+        for reading in readings(damaged):
+            assert math.isfinite(reading.value)
+            assert reading.value > 0 or tool.metric(reading.metric).zero_allowed
+            assert reading.value in printed or reading.value == 0, reading
 
 
 @every_output
 def test_a_doubled_head_adds_no_other_number(path):
     text = path.read_text()
     lines = text.splitlines(keepends=True)
-    values = {(each.metric, each.value) for each in readings(text)}
+    values = {(reading.metric, reading.value) for reading in readings(text)}
 
     for height in (1, 2, 3, 5, 8):
         doubled = "".join([*lines[:height], *lines])
-        found = {(each.metric, each.value) for each in readings(doubled)}
-        assert found <= values or path.parent.name in TAKES_THE_LAST_ROW | SUMMARIZES
+        doubles = {(reading.metric, reading.value) for reading in readings(doubled)}
+        assert doubles <= values or path.parent.name in TAKES_THE_LAST_ROW | SUMMARIZES
 
 
 @every_output_that_can_follow_itself
@@ -183,13 +185,13 @@ def test_the_same_output_twice_is_every_number_twice(path):
 def test_it_refuses_an_empty_output(tool):
     for output in ("", "\n \n", b"\xff\xfe"):
         with pytest.raises(ParseError, match="empty"):
-            reading.read(output, tool=tool.slug)
+            read(output, tool=tool.slug)
 
 
 @every_tool
 @pytest.mark.parametrize("output", ["Segmentation fault\n", "command not found\n"])
 def test_it_refuses_the_words_of_a_shell_and_names_the_line(tool, output):
-    (run,) = reading.read(output, tool=tool.slug)
+    (run,) = read(output, tool=tool.slug)
 
     assert run.status == "rejected"
     assert run.problem.line == 1
@@ -199,6 +201,6 @@ def test_it_refuses_the_words_of_a_shell_and_names_the_line(tool, output):
 @every_output
 def test_what_is_rejected_names_a_line_of_it(path):
     text = path.read_text()
-    for run in reading.read(text):
+    for run in read(text):
         if run.problem:
             assert run.problem.text in text.splitlines()

@@ -14,5 +14,5 @@ stress-ng: metrc: [25234] zlib                  0      0.00      0.00      0.00 
 def test_a_stressor_that_did_not_run_is_left_out():
     (run,) = reading.read(STOPPED)
 
-    assert {each.parameters["stressor"] for each in run.readings} == {"bsearch"}
+    assert {reading.parameters["stressor"] for reading in run.readings} == {"bsearch"}
     assert {mark.code for mark in run.warnings} == {"not_run"}

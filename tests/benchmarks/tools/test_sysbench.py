@@ -16,7 +16,7 @@ def test_a_report_at_a_checkpoint_is_of_its_interval_and_has_no_total_time():
     run = read("cpu-checkpoints")
 
     assert [mark.code for mark in run.warnings] == ["checkpoints"]
-    assert "total time" not in {each.metric for each in run.readings}
+    assert "total time" not in {reading.metric for reading in run.readings}
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,7 @@ def test_simple_transactions_are_a_case_of_their_own():
 
     assert (case["mode"], case["workload"]) == ("simple", "read only")
     assert [
-        each.value for each in run.readings if each.metric == "transaction rate"
+        reading.value
+        for reading in run.readings
+        if reading.metric == "transaction rate"
     ] == [7730.02]

@@ -16,27 +16,28 @@ PACKET = "#d,-,2,{0},2300;\n"
 
 
 def value(run, metric, **parameters):
-    (found,) = [
-        each
-        for each in run.readings
-        if each.metric == metric and parameters.items() <= dict(each.parameters).items()
+    (only,) = [
+        reading
+        for reading in run.readings
+        if reading.metric == metric
+        and parameters.items() <= dict(reading.parameters).items()
     ]
-    return found.value
+    return only.value
 
 
 def long_log(slug, rows=12_000):
     """A log with more samples than one run may have readings: 1, 2, 3, 1, 2, 3 ..."""
-    samples = [1 + each % 3 for each in range(rows)]
+    samples = [1 + n % 3 for n in range(rows)]
     return {
         "power-csv": "time,watts\n"
-        + "".join(f"{at},{each}.0\n" for at, each in enumerate(samples)),
-        "watts-up": "".join(PACKET.format(each * 10) for each in samples),
-        "ipmi-dcmi": "".join(DCMI.format(each) for each in samples),
+        + "".join(f"{second},{sample}.0\n" for second, sample in enumerate(samples)),
+        "watts-up": "".join(PACKET.format(sample * 10) for sample in samples),
+        "ipmi-dcmi": "".join(DCMI.format(sample) for sample in samples),
         "xentop": TABLE
         + XEN.format("web", 1, "0.0")
-        + "".join(TABLE + XEN.format("web", 1, f"{each}.0") for each in samples),
+        + "".join(TABLE + XEN.format("web", 1, f"{sample}.0") for sample in samples),
         "pdh-csv": PDH
-        + "".join(f'"11/20/2026 21:44:36.000","{each}.0"\n' for each in samples),
+        + "".join(f'"11/20/2026 21:44:36.000","{sample}.0"\n' for sample in samples),
     }[slug]
 
 
@@ -73,14 +74,14 @@ def test_the_row_in_which_a_logger_was_killed_is_left_out(whole, cut):
     (run,) = reading.read(whole)
     (stopped,) = reading.read(whole + cut)
 
-    assert [each.value for each in stopped.readings] == [
-        each.value for each in run.readings
+    assert [reading.value for reading in stopped.readings] == [
+        reading.value for reading in run.readings
     ]
     assert {mark.code for mark in stopped.warnings} == ({"cut"} if cut else set())
 
 
 def test_a_short_hole_in_a_power_log_is_bridged():
-    rows = [f"{at},{0 if at == 5 else 100}.0\n" for at in range(10)]
+    rows = [f"{second},{0 if second == 5 else 100}.0\n" for second in range(10)]
     (run,) = reading.read("time,watts\n" + "".join(rows))
 
     assert {mark.code for mark in run.warnings} == {"not_measured"}
@@ -89,11 +90,11 @@ def test_a_short_hole_in_a_power_log_is_bridged():
 
 
 def test_a_machine_that_was_off_has_no_known_energy():
-    rows = [f"{at},{0 if 5 < at < 50 else 100}.0\n" for at in range(60)]
+    rows = [f"{second},{0 if 5 < second < 50 else 100}.0\n" for second in range(60)]
     (run,) = reading.read("time,watts\n" + "".join(rows))
 
     assert {mark.code for mark in run.warnings} == {"not_measured", "gap"}
-    assert {each.metric for each in run.readings} == {
+    assert {reading.metric for reading in run.readings} == {
         "power mean",
         "power min",
         "power max",
@@ -114,7 +115,7 @@ def test_a_row_with_a_remark_is_no_comment():
 
 
 def test_an_error_far_down_names_its_line():
-    rows = "".join(f"{at},97.2\n" for at in range(30_000))
+    rows = "".join(f"{second},97.2\n" for second in range(30_000))
     (run,) = reading.read(f"time,watts\n{rows}x,1\n")
 
     assert run.problem.line == 30_002
@@ -123,8 +124,8 @@ def test_an_error_far_down_names_its_line():
 def test_a_domain_that_was_started_anew_has_no_first_row():
     tables = [("1", "0.0"), ("9", "80.0"), ("1", "0.0"), ("5", "60.0")]
     rows = "".join(
-        TABLE + XEN.format("dom0", at, "5.0") + XEN.format("web", seconds, cpu)
-        for at, (seconds, cpu) in enumerate(tables)
+        TABLE + XEN.format("dom0", second, "5.0") + XEN.format("web", seconds, cpu)
+        for second, (seconds, cpu) in enumerate(tables)
     )
     (run,) = reading.read(rows)
 
@@ -132,7 +133,10 @@ def test_a_domain_that_was_started_anew_has_no_first_row():
 
 
 def test_a_counter_that_gave_nothing_is_no_sample():
-    rows = [f'"11/20/2026 21:44:3{at}.000","{each}"\n' for at, each in enumerate("15")]
+    rows = [
+        f'"11/20/2026 21:44:3{second}.000","{cpu}"\n'
+        for second, cpu in ((0, 1), (1, 5))
+    ]
     blank = '"11/20/2026 21:44:39.000","-1"\n'
     (run,) = reading.read(PDH + "".join(rows) + blank)
 
@@ -190,7 +194,9 @@ def test_a_part_that_could_not_be_counted_is_missing():
 
 
 def test_intervals_of_perf_are_added_up():
-    rows = "".join(f"  {at}.000 10.50 Joules power/energy-pkg/\n" for at in (1, 2, 3))
+    rows = "".join(
+        f"  {second}.000 10.50 Joules power/energy-pkg/\n" for second in (1, 2, 3)
+    )
     (run,) = reading.read(rows)
 
     assert value(run, "energy") == 31.5

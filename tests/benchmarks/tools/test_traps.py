@@ -17,7 +17,7 @@ def codes(run):
 
 
 def told(run):
-    return {(each.metric, each.value, each.unit) for each in run.readings}
+    return {(reading.metric, reading.value, reading.unit) for reading in run.readings}
 
 
 def test_an_overflowed_total_of_mpi_io_test_is_marked():
@@ -204,10 +204,10 @@ def test_the_third_column_of_wrk2_is_read_where_no_distribution_is_printed():
         "  54504 requests in 9.99s, 22.50MB read\n"
         "Requests/sec:   5453.90\nTransfer/sec:      2.25MB\n"
     )
-    found = {each.metric: each for each in run.readings}
-    assert found["latency percentile"].value == 4.76
-    assert found["latency percentile"].parameters["percentile"] == 99
-    assert "latency max" not in found
+    by_metric = {reading.metric: reading for reading in run.readings}
+    assert by_metric["latency percentile"].value == 4.76
+    assert by_metric["latency percentile"].parameters["percentile"] == 99
+    assert "latency max" not in by_metric
 
 
 def test_a_failed_run_beside_a_good_one_is_refused_with_its_reason():
@@ -246,8 +246,8 @@ IPERF = (
 def test_a_number_that_cannot_be_read_refuses_its_own_run_alone(name, result):
     whole = IPERF if name == "iperf" else (DATA / f"{name}.txt").read_text()
     whole = f"{whole.rstrip()}\n"
-    found = list(re.finditer(result, whole.rstrip()))[-1]
-    damaged = f"{whole[: found.start()]} ?{whole[found.start() :]}"
+    position = list(re.finditer(result, whole.rstrip()))[-1].start()
+    damaged = f"{whole[:position]} ?{whole[position:]}"
 
     broken, good = read(damaged + whole)
 

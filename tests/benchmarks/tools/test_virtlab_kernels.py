@@ -23,9 +23,9 @@ def codes(run):
 
 def times(run, n):
     return [
-        each.value
-        for each in run.readings
-        if each.metric == "time" and each.parameters["n"] == n
+        reading.value
+        for reading in run.readings
+        if reading.metric == "time" and reading.parameters["n"] == n
     ]
 
 
@@ -47,8 +47,11 @@ def test_the_time_servers_times_are_read_and_both_are_kept():
 
 
 def test_performance_is_by_the_same_clock_as_time():
-    told = [each for each in read(LINPACK).readings if each.metric == "performance"]
-    of_size = [each.value for each in told if each.parameters["n"] == 1000]
+    of_size = [
+        reading.value
+        for reading in read(LINPACK).readings
+        if reading.metric == "performance" and reading.parameters["n"] == 1000
+    ]
 
     rows = columns(LINPACK, "row double   1000") + columns(LINPACK, "row single   1000")
     assert of_size == [float(row[8]) for row in rows]
@@ -57,7 +60,7 @@ def test_performance_is_by_the_same_clock_as_time():
 def test_a_size_that_the_time_server_missed_is_by_the_machines_clock():
     rows = columns(LINPACK, "row double   1000")
     line = next(
-        each for each in LINPACK.splitlines() if each.split()[:4] == rows[3][:4]
+        line for line in LINPACK.splitlines() if line.split()[:4] == rows[3][:4]
     )
     cells = line.split()
     lost = " ".join([*cells[:5], "-", "-", cells[7], "-", cells[9]])
@@ -79,8 +82,8 @@ def test_a_bound_beyond_two_percent_is_not_preferred():
 def test_each_repetition_is_an_iteration_and_the_warm_up_none():
     run = read(LINPACK)
 
-    first = [each for each in run.readings if each.parameters["n"] == 100]
-    repetitions = [each.repetition for each in first if each.metric == "time"]
+    first = [reading for reading in run.readings if reading.parameters["n"] == 100]
+    repetitions = [reading.repetition for reading in first if reading.metric == "time"]
     assert repetitions == [*range(1, 11)] * 2
     assert "warm-up s, double, n=100" in run.facts
     assert "warm-up s, double, n=1000" not in run.facts
@@ -96,7 +99,7 @@ def test_a_failed_residual_is_a_mark_and_no_number():
     run = read(FAILED)
 
     assert codes(run) == {"residual_check"}
-    assert {each.metric for each in run.readings} == {"time", "performance"}
+    assert {reading.metric for reading in run.readings} == {"time", "performance"}
     assert "residual, double, n=100" not in run.facts
 
 
@@ -139,22 +142,24 @@ def test_a_size_without_its_check_is_refused():
 
 
 def test_memory_is_read_by_block_and_by_array():
-    parameters = [each.parameters for each in read(MEMORY).readings]
+    parameters = [reading.parameters for reading in read(MEMORY).readings]
 
-    assert {each["block"] for each in parameters if "block" in each} == {
+    assert {case["block"] for case in parameters if "block" in case} == {
         *("1 KiB", "32 KiB", "1 MiB", "8 MiB")
     }
-    assert {each["operation"] for each in parameters if "array" in each} == {
+    assert {case["operation"] for case in parameters if "array" in case} == {
         *("copy", "scale", "add", "triad")
     }
-    assert {each["type"] for each in parameters} == {"integer", "floating point"}
+    assert {case["type"] for case in parameters} == {"integer", "floating point"}
 
 
 def test_memorys_rates_are_the_time_servers():
     run = read(MEMORY)
 
     rows = [line.split() for line in MEMORY.splitlines() if line.startswith("row ")]
-    assert [each.value for each in run.readings] == [float(row[9]) for row in rows]
+    assert [reading.value for reading in run.readings] == [
+        float(row[9]) for row in rows
+    ]
     assert codes(run) == set()
 
 

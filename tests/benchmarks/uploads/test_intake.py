@@ -89,7 +89,9 @@ def test_the_same_key_of_another_agent_is_another_run(agent, lab, run_document):
 def test_one_bad_document_refuses_the_whole_batch(agent, run_document, change, code):
     error = refusal(agent, run_document(), run_document(**change), run_document())
 
-    assert {place: each.code for place, each in error.problems.items()} == {1: code}
+    assert {place: problem.code for place, problem in error.problems.items()} == {
+        1: code
+    }
     assert Run.objects.count() == OutboxItem.objects.count() == 0
     assert System.objects.count() == 0
 
@@ -114,8 +116,8 @@ def test_another_labs_system_is_unknown(agent, other_lab, run_document, submit):
 
 
 def test_one_vm_alone_has_slot_1_of_1_whether_said_or_not(agent, run_document):
-    said = run_document(scenario="single", vms=1, slot="1")
-    submit_runs(agent=agent, documents=[said, run_document()])
+    stated = run_document(scenario="single", vms=1, slot="1")
+    submit_runs(agent=agent, documents=[stated, run_document()])
 
     assert set(Run.objects.values_list("scenario", "vms", "slot")) == {
         ("single", 1, "1")

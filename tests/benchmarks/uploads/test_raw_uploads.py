@@ -113,7 +113,7 @@ def test_a_doubt_of_the_tool_stays_with_the_run(submit, raw):
 
     warnings = [warning for run in Run.objects.all() for warning in run.warnings]
     assert warnings
-    assert all(kept_words(each) == each["sentence"] for each in warnings)
+    assert all(kept_words(warning) == warning["sentence"] for warning in warnings)
     assert isinstance(kept_words(warnings[0]), Sentence)
 
 

@@ -60,18 +60,20 @@ def test_words_that_were_kept_in_english_alone_get_their_parts(submit, raw):
     for run in Run.objects.all():
         run.reason = str(run.reason)
         run.warnings = [
-            {"code": each["code"], "sentence": each["sentence"]}
-            for each in run.warnings
+            {"code": warning["code"], "sentence": warning["sentence"]}
+            for warning in run.warnings
         ]
         run.save()
 
     assert counts(reread()) == (0, 0, 0, 0)
 
-    kept = [kept_words(each) for run in Run.objects.all() for each in run.warnings]
+    kept = [
+        kept_words(warning) for run in Run.objects.all() for warning in run.warnings
+    ]
     reasons = [run.reason for run in Run.objects.exclude(reason="")]
     assert kept
     assert reasons
-    assert {type(each) for each in [*kept, *reasons]} == {Sentence}
+    assert {type(sentence) for sentence in [*kept, *reasons]} == {Sentence}
 
 
 def test_what_changed_is_reported_and_the_efficiencies_follow(measured):

@@ -20,16 +20,16 @@ def test_the_windows_network_of_the_two_lmu_studies_disagrees():
     here = natives("native", 49.51, 61.04)
     there = natives("native", 52.5, 64.6, study="there", study_label="Xen")
 
-    [found] = disagreements(*here, others=there)
+    [finding] = disagreements(*here, others=there)
 
-    assert -5.7 < found.evidence["off_percent"] < -5.4
-    assert len(found.subjects) == 2
+    assert -5.7 < finding.evidence["off_percent"] < -5.4
+    assert len(finding.subjects) == 2
 
 
 def test_two_native_systems_of_one_study_are_both_named():
-    [found] = disagreements(*natives("a", 50, 61, 44), *natives("b", 55, 67.1, 48.4))
+    [finding] = disagreements(*natives("a", 50, 61, 44), *natives("b", 55, 67.1, 48.4))
 
-    assert len(found.subjects) == 6
+    assert len(finding.subjects) == 6
 
 
 def test_native_systems_within_noise_agree():
@@ -49,7 +49,7 @@ def test_many_runs_show_a_small_difference_and_few_noisy_ones_do_not():
     facts = {"case": "one", "is_native": True, **NETWORK}
 
     def pair(runs):
-        shifted = [each * 1.06 for each in runs]
+        shifted = [mean * 1.06 for mean in runs]
         return cell(*runs, system="a", **facts), cell(*shifted, system="b", **facts)
 
     assert len(disagreements(*pair(quiet))) == 1
@@ -68,10 +68,10 @@ def faster(*cells):
 def test_a_guest_a_third_faster_than_its_host_is_flagged():
     native = natives("native", 50.0)[0]
 
-    [found] = faster(native, guest(native, 66.0))
+    [finding] = faster(native, guest(native, 66.0))
 
-    assert found.evidence["efficiencies"] == [1.32]
-    assert found.severity == "implausible"
+    assert finding.evidence["efficiencies"] == [1.32]
+    assert finding.severity == "implausible"
 
 
 def test_a_guest_as_fast_as_its_host_is_silent():
@@ -82,7 +82,7 @@ def test_a_guest_as_fast_as_its_host_is_silent():
 
 def test_many_cases_together_show_what_one_does_not():
     own = natives("native", 50, 60, 70, 80, 90, 100)
-    guests = [guest(each, each.mean * 1.17) for each in own]
+    guests = [guest(cell, cell.mean * 1.17) for cell in own]
 
     assert faster(own[0], guests[0]) == []
     assert len(faster(*own, *guests)[0].subjects) == 6
@@ -108,15 +108,15 @@ def test_two_guests_may_compute_more_than_one_but_not_read_more_from_one_disk():
 
 def slow(*guests, native=48.91):
     own = natives("native", native)[0]
-    others = [guest(own, each, system=f"vm-{i}") for i, each in enumerate(guests)]
+    others = [guest(own, mean, system=f"vm-{i}") for i, mean in enumerate(guests)]
     return findings("baseline-too-slow", own, *others)
 
 
 def test_a_native_value_that_all_guests_beat_alike_is_too_slow():
-    [found] = slow(52.54, 52.47, 52.62, 52.55)
+    [finding] = slow(52.54, 52.47, 52.62, 52.55)
 
-    assert len(found.subjects) == 1
-    assert found.evidence["median_percent"] == 7.432
+    assert len(finding.subjects) == 1
+    assert finding.evidence["median_percent"] == 7.432
 
 
 def test_guests_that_scatter_or_are_few_do_not_blame_the_baseline():

@@ -21,8 +21,10 @@ def test_a_client_that_polls_is_one_notice_a_system():
 
 
 def paused(wsess, duration):
-    told = {"wsess": wsess}
-    return run("httperf", (sample("test duration", duration, "s", parameters=told),))
+    parameters = {"wsess": wsess}
+    return run(
+        "httperf", (sample("test duration", duration, "s", parameters=parameters),)
+    )
 
 
 def test_a_duration_that_is_all_pauses_is_one_notice_a_system():

@@ -28,10 +28,10 @@ def flagged(factors, **facts):
 
 
 def test_one_factor_in_unrelated_cases_is_a_slow_clock():
-    [found] = flagged(XEN)
+    [finding] = flagged(XEN)
 
-    assert found.evidence["factor"] == pytest.approx(1.0849, abs=1e-3)
-    assert len(found.subjects) == 6
+    assert finding.evidence["factor"] == pytest.approx(1.0849, abs=1e-3)
+    assert len(finding.subjects) == 6
 
 
 def test_a_guest_near_native_speed_is_silent():
@@ -58,9 +58,9 @@ def test_what_was_timed_from_outside_stands_beside_it():
         **{"system": "xen", "clock": "external", "baseline": native.id},
     )
 
-    [found] = findings("common-clock-factor", *guest([1.09] * 6), native, outside)
+    [finding] = findings("common-clock-factor", *guest([1.09] * 6), native, outside)
 
-    assert found.evidence["outside"] == [0.98763]
+    assert finding.evidence["outside"] == [0.98763]
 
 
 def test_slots_together_are_no_faster_clock():

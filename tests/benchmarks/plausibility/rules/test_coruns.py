@@ -14,10 +14,10 @@ def slot(delay_s, duration_s, **facts):
 
 
 def test_slots_that_share_six_tenths_of_the_time_are_flagged():
-    [found] = findings("corun-overlap", slot(0, 100), slot(40, 100), slot(20, 100))
+    [finding] = findings("corun-overlap", slot(0, 100), slot(40, 100), slot(20, 100))
 
-    assert found.evidence["overlap"] == pytest.approx(0.6)
-    assert len(found.subjects) == 3
+    assert finding.evidence["overlap"] == pytest.approx(0.6)
+    assert len(finding.subjects) == 3
 
 
 def test_slots_from_one_barrier_are_silent():
@@ -25,9 +25,9 @@ def test_slots_from_one_barrier_are_silent():
 
 
 def test_slots_one_after_the_other_share_nothing():
-    [found] = findings("corun-overlap", slot(0, 100), slot(200, 100))
+    [finding] = findings("corun-overlap", slot(0, 100), slot(200, 100))
 
-    assert found.evidence["overlap"] == 0
+    assert finding.evidence["overlap"] == 0
 
 
 def test_a_meter_runs_longer_on_purpose():

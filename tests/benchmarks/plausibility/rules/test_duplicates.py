@@ -20,16 +20,16 @@ def other(values, factor=0.987):
 
 
 def severities(cells, **facts):
-    return [each.severity for each in findings("pasted-values", *cells, **facts)]
+    return [finding.severity for finding in findings("pasted-values", *cells, **facts)]
 
 
 def test_a_column_copied_into_another_system_is_one_flag_that_names_both():
     cells = [*column("xen", VALUES), *column("esxi", VALUES)]
 
-    [found] = findings("pasted-values", *cells)
+    [finding] = findings("pasted-values", *cells)
 
-    assert found.evidence["equal"] == 5
-    assert {each.id for each in found.subjects} == {each.id for each in cells}
+    assert finding.evidence["equal"] == 5
+    assert {subject.id for subject in finding.subjects} == {cell.id for cell in cells}
 
 
 def test_a_part_of_a_column_is_found_too():
@@ -67,10 +67,10 @@ def test_equal_runs_in_one_cell_are_enough():
 def test_a_copy_from_another_study_names_it():
     copy = column("xen", VALUES, study="there", study_label="the Xen study")
 
-    [found] = findings("pasted-values", *column("esxi", VALUES), others=copy)
+    [finding] = findings("pasted-values", *column("esxi", VALUES), others=copy)
 
-    assert "of the Xen study" in found.sentence
-    assert len(found.subjects) == 5
+    assert "of the Xen study" in finding.sentence
+    assert len(finding.subjects) == 5
 
 
 def test_one_native_machine_in_two_studies_is_a_notice():
@@ -111,10 +111,10 @@ def both_ways(*columns, copied):
 
 
 def test_a_case_copied_into_another_case_is_found():
-    [found] = findings("pasted-cases", *both_ways(*VALUES, copied=True))
+    [finding] = findings("pasted-cases", *both_ways(*VALUES, copied=True))
 
-    assert "read and write" in found.sentence
-    assert len(found.subjects) == 10
+    assert "read and write" in finding.sentence
+    assert len(finding.subjects) == 10
 
 
 def test_two_cases_that_differ_are_silent():
@@ -123,6 +123,6 @@ def test_two_cases_that_differ_are_silent():
 
 def test_two_metrics_may_be_equal():
     cells = list(both_ways(*VALUES, copied=True))
-    named = [replace(each, metric=str(each.case)) for each in cells]
+    named = [replace(cell, metric=str(cell.case)) for cell in cells]
 
     assert findings("pasted-cases", *named) == []

@@ -84,11 +84,11 @@ def test_a_changed_number_contradicts_the_others(tool, metric, value):
     readings, parameters = CASES[tool]
     changed = {**readings, metric: (value, readings[metric][1])}
 
-    found = violated(tool, changed, parameters)
+    doubts = violated(tool, changed, parameters)
 
-    assert found
-    assert all(each.severity == "impossible" for each in found)
-    assert metric in {each.id for one in found for each in one.subjects}
+    assert doubts
+    assert all(finding.severity == "impossible" for finding in doubts)
+    assert metric in {subject.id for one in doubts for subject in one.subjects}
 
 
 @pytest.mark.parametrize(("p95", "is_doubted"), [(132.3, False), (134.0, True)])
@@ -133,11 +133,11 @@ def test_real_outputs_of_the_tools_are_silent(tool, path):
         parsed = tool.parser.parse(path.read_bytes().decode("utf-8", "replace"))
     except ParseError:
         return
-    runs = [run(tool.slug, tuple(map(_sample, each.readings))) for each in parsed]
+    runs = [run(tool.slug, tuple(map(_sample, result.readings))) for result in parsed]
 
-    found = findings("identity-violated", *runs)
+    doubts = findings("identity-violated", *runs)
 
-    assert [json.dumps(each.evidence) for each in found] == []
+    assert [json.dumps(finding.evidence) for finding in doubts] == []
 
 
 def _sample(reading):

@@ -10,9 +10,9 @@ def beyond(*cells):
 
 
 def test_more_than_the_line_carries_is_flagged():
-    [found] = beyond(cell(160.0, **GIGABIT))
+    [finding] = beyond(cell(160.0, **GIGABIT))
 
-    assert found.evidence["limit"] == 125
+    assert finding.evidence["limit"] == 125
     assert beyond(cell(117.6, **GIGABIT)) == []
 
 

@@ -7,10 +7,10 @@ CUT = ("cut", "The output ends before its last line.")
 def test_equal_marks_of_one_tool_on_one_system_are_one_flag():
     runs = [run(marks=(CUT,)), run(marks=(CUT,)), run()]
 
-    [found] = findings("tool-mark", *runs)
+    [finding] = findings("tool-mark", *runs)
 
-    assert found.subjects == subjects("run", [runs[0].id, runs[1].id])
-    assert found.sentence.endswith("(2 runs): The output ends before its last line.")
+    assert finding.subjects == subjects("run", [runs[0].id, runs[1].id])
+    assert finding.sentence.endswith("(2 runs): The output ends before its last line.")
 
 
 def test_another_tool_system_or_sentence_is_a_flag_of_its_own():

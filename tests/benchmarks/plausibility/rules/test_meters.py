@@ -12,17 +12,17 @@ def metered(meter_s, work_s):
 
 
 def test_a_meter_that_ran_on_is_said_in_numbers():
-    [found] = findings("meter-window", *metered(351.774, 251.8258))
+    [finding] = findings("meter-window", *metered(351.774, 251.8258))
 
-    assert found.severity == "implausible"
-    assert found.evidence["off_percent"] == pytest.approx(39.69, abs=0.01)
-    assert len(found.subjects) == 2
+    assert finding.severity == "implausible"
+    assert finding.evidence["off_percent"] == pytest.approx(39.69, abs=0.01)
+    assert len(finding.subjects) == 2
 
 
 def test_a_meter_that_stopped_before_the_work_is_an_error():
-    [found] = findings("meter-window", *metered(200.0, 251.8))
+    [finding] = findings("meter-window", *metered(200.0, 251.8))
 
-    assert found.severity == "impossible"
+    assert finding.severity == "impossible"
 
 
 def test_two_percent_of_handling_are_silent():
@@ -37,20 +37,23 @@ def test_a_meter_without_work_or_a_time_cannot_be_compared():
 
 
 def test_the_longest_of_the_slots_is_the_work():
-    slots = [run("httperf", corun="web", duration_s=each) for each in (500.0, 560.0)]
+    slots = [
+        run("httperf", corun="web", duration_s=duration_s)
+        for duration_s in (500.0, 560.0)
+    ]
     meter = run("watts-up", (sample("meter time", 565.0, "s"),), corun="web")
 
     assert findings("meter-window", meter, *slots) == []
 
 
 def lengths(*runs):
-    return [each.evidence for each in findings("elapsed-not-requested", *runs)]
+    return [finding.evidence for finding in findings("elapsed-not-requested", *runs)]
 
 
 def test_a_run_much_longer_than_requested_is_flagged():
-    found = lengths(run(requested_s=100, facts={"elapsed_s": 137.9}))
+    evidence = lengths(run(requested_s=100, facts={"elapsed_s": 137.9}))
 
-    assert found == [{"elapsed_s": 137.9, "expected_s": 100}]
+    assert evidence == [{"elapsed_s": 137.9, "expected_s": 100}]
 
 
 def test_a_run_as_long_as_requested_is_silent():
@@ -69,15 +72,15 @@ def test_the_request_may_be_a_parameter(key, told):
 
 def test_the_other_runs_of_a_table_tell_what_was_requested():
     times = [100.02, 100.5, 100.54, 137.9, 100.25, 100.01]
-    runs = [run(table="A.1", facts={"elapsed_s": each}) for each in times]
+    runs = [run(table="A.1", facts={"elapsed_s": time}) for time in times]
 
-    [found] = findings("elapsed-not-requested", *runs)
+    [finding] = findings("elapsed-not-requested", *runs)
 
-    assert found.subjects[0].id == runs[3].id
+    assert finding.subjects[0].id == runs[3].id
 
 
 def test_a_tool_that_takes_as_long_as_it_takes_is_silent():
     times = [20.9, 21.4, 44.5, 45.5, 32.0]
-    runs = [run("linpack", facts={"elapsed_s": each}) for each in times]
+    runs = [run("linpack", facts={"elapsed_s": time}) for time in times]
 
     assert findings("elapsed-not-requested", *runs) == []

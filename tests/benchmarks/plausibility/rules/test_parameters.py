@@ -8,8 +8,8 @@ def sized(system, size, **parameters):
 
 
 def changes(*cells, **facts):
-    found = findings("parameters-differ", *cells, **facts)
-    return [each.evidence["parameters"] for each in found]
+    doubts = findings("parameters-differ", *cells, **facts)
+    return [finding.evidence["parameters"] for finding in doubts]
 
 
 def test_one_system_with_another_parameter_is_flagged():
@@ -53,16 +53,16 @@ def test_what_the_study_varies_is_no_slip():
 
 
 def timed(system, *elapsed):
-    return [run(system=system, facts={"elapsed_s": each}) for each in elapsed]
+    return [run(system=system, facts={"elapsed_s": time}) for time in elapsed]
 
 
 def test_compared_systems_of_other_lengths_are_named():
     runs = [*timed("before", 100.0, 100.5, 100.1), *timed("after", 20.0, 20.1, 20.0)]
 
-    [found] = findings("length-differs", *runs)
+    [finding] = findings("length-differs", *runs)
 
-    assert found.evidence["lengths_s"] == {"after": 20.0, "before": 100.1}
-    assert {each.id for each in found.subjects} == {"before", "after"}
+    assert finding.evidence["lengths_s"] == {"after": 20.0, "before": 100.1}
+    assert {subject.id for subject in finding.subjects} == {"before", "after"}
 
 
 def test_two_of_three_runs_tell_the_length_of_a_test():
@@ -83,10 +83,10 @@ def test_as_many_runs_as_iterations_may_be_iterations():
     read = cell(96.0, 89.0, 90.0, 97.0, 90.0, parameters={"iterations": "5"})
     write = cell(62.0, 67.0, 67.0, 77.0, 75.0, parameters={"iterations": "5"})
 
-    [found] = findings("iterations-as-runs", read, write)
+    [finding] = findings("iterations-as-runs", read, write)
 
-    assert found.severity == "check"
-    assert len(found.subjects) == 2
+    assert finding.severity == "check"
+    assert len(finding.subjects) == 2
 
 
 def test_other_numbers_of_runs_and_single_runs_are_runs():

@@ -13,10 +13,10 @@ SHARE = {
 def test_a_cpu_that_reads_zero_while_data_flows_was_not_measured():
     stuck, live = cell(0.0, system="xen", **SHARE), cell(7.26, **SHARE)
 
-    [found] = findings("zero-reading", stuck, live)
+    [finding] = findings("zero-reading", stuck, live)
 
-    assert [each.id for each in found.subjects] == [stuck.id]
-    assert found.evidence["elsewhere"] == [7.26]
+    assert [subject.id for subject in finding.subjects] == [stuck.id]
+    assert finding.evidence["elsewhere"] == [7.26]
 
 
 def test_zero_where_others_read_next_to_nothing_is_rounding():
@@ -56,7 +56,7 @@ def test_a_rate_of_zero_is_no_reading():
 
 
 def severities(*cells):
-    return [each.severity for each in findings("saturated-reading", *cells)]
+    return [finding.severity for finding in findings("saturated-reading", *cells)]
 
 
 def test_a_hundred_percent_in_every_run_is_a_stuck_counter_or_the_limit():
@@ -77,12 +77,12 @@ def test_more_than_all_cpus_is_impossible():
 
 def test_the_cases_of_one_system_are_one_flag():
     facts = {**SHARE, "system": "xen"}
-    cells = [cell(0.0, case=each, **facts) for each in ("read", "write")]
-    native = [cell(7.0, case=each, **SHARE) for each in ("read", "write")]
+    cells = [cell(0.0, case=operation, **facts) for operation in ("read", "write")]
+    native = [cell(7.0, case=operation, **SHARE) for operation in ("read", "write")]
 
-    [found] = findings("zero-reading", *cells, *native)
+    [finding] = findings("zero-reading", *cells, *native)
 
-    assert len(found.subjects) == 2
+    assert len(finding.subjects) == 2
 
 
 def test_a_test_of_the_cpu_that_never_scatters_is_a_notice():

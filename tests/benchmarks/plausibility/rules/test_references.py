@@ -13,8 +13,8 @@ def together(system, **facts):
 
 
 def differences(*cells):
-    found = findings("corun-reference", *cells)
-    return [each.evidence["differs"] for each in found]
+    doubts = findings("corun-reference", *cells)
+    return [finding.evidence["differs"] for finding in doubts]
 
 
 def test_a_co_run_of_another_memory_has_no_reference():
@@ -37,9 +37,9 @@ def test_all_cells_of_a_pair_of_systems_are_one_flag():
     alone = [single("a", case=case, vcpus=1) for case in ("read", "write")]
     slots = [together("b", case=case, vcpus=2) for case in ("read", "write")]
 
-    [found] = findings("corun-reference", *alone, *slots)
+    [finding] = findings("corun-reference", *alone, *slots)
 
-    assert len(found.subjects) == 2
+    assert len(finding.subjects) == 2
 
 
 def test_another_parameter_than_alone_is_another_test():

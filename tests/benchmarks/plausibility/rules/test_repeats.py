@@ -14,7 +14,7 @@ def test_ten_runs_of_two_values_are_flagged():
 def test_ten_different_runs_are_silent():
     rng = np.random.default_rng(5)
 
-    assert distinct([round(each, 2) for each in rng.normal(42, 1, 10)]) == 0
+    assert distinct([round(value, 2) for value in rng.normal(42, 1, 10)]) == 0
 
 
 def test_a_coarse_clock_reads_few_values():
@@ -28,8 +28,10 @@ def test_a_count_may_repeat():
 def test_the_length_that_a_test_was_told_to_last_may_repeat_itself():
     facts = {"metric": "total time", "case": "memory", "unit": "s", "better": "lower"}
     steps = cell(*[1.0001] * 6, *[1.0021] * 4, **facts)
-    others = [cell(1.0003, 1.0011, system=each, **facts) for each in ("a", "b", "c")]
-    work = [cell(31.2, 30.8, system=each, **facts) for each in ("a", "b", "c")]
+    others = [
+        cell(1.0003, 1.0011, system=system, **facts) for system in ("a", "b", "c")
+    ]
+    work = [cell(31.2, 30.8, system=system, **facts) for system in ("a", "b", "c")]
 
     assert findings("few-distinct-readings", steps, *others) == []
     assert len(findings("few-distinct-readings", steps, *work)) == 1

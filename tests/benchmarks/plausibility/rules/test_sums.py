@@ -10,7 +10,7 @@ def corun(*values, **totals):
 
 
 def severities(members):
-    return [each.severity for each in findings("slots-do-not-add-up", *members)]
+    return [finding.severity for finding in findings("slots-do-not-add-up", *members)]
 
 
 def test_slots_that_give_their_sum_to_the_last_digit_are_silent():
@@ -18,14 +18,14 @@ def test_slots_that_give_their_sum_to_the_last_digit_are_silent():
 
 
 def test_a_printed_sum_that_is_another_is_found_with_both_numbers():
-    [found] = findings(
+    [finding] = findings(
         "slots-do-not-add-up", *corun(1124.97, 1127.45, 1129.85, sum=3350.7)
     )
 
-    assert found.severity == "impossible"
-    assert found.evidence["printed"] == 3350.7
-    assert found.evidence["recomputed"] == pytest.approx(3382.27)
-    assert len(found.subjects) == 4
+    assert finding.severity == "impossible"
+    assert finding.evidence["printed"] == 3350.7
+    assert finding.evidence["recomputed"] == pytest.approx(3382.27)
+    assert len(finding.subjects) == 4
 
 
 def test_a_mean_is_held_against_its_parts_too():

@@ -25,8 +25,8 @@ def table(**wrong):
 
 
 def flagged(*cells, **facts):
-    found = findings("unit-slip", *cells, **facts)
-    return [sorted(subject.id for subject in each.subjects) for each in found]
+    doubts = findings("unit-slip", *cells, **facts)
+    return [sorted(subject.id for subject in finding.subjects) for finding in doubts]
 
 
 def test_siblings_that_agree_are_silent():
@@ -42,11 +42,11 @@ def test_one_value_in_another_unit_is_told_from_its_siblings(system, factor):
 
 
 def test_the_evidence_says_what_was_expected():
-    [found] = findings("unit-slip", *table(native={"read RAM": 3108035}))
+    [finding] = findings("unit-slip", *table(native={"read RAM": 3108035}))
 
-    assert found.severity == "impossible"
-    assert found.evidence["expected"] == pytest.approx(3186, rel=0.03)
-    assert found.evidence["value"] == 3108035
+    assert finding.severity == "impossible"
+    assert finding.evidence["expected"] == pytest.approx(3186, rel=0.03)
+    assert finding.evidence["value"] == 3108035
 
 
 def test_a_factor_that_is_no_unit_is_not_flagged():
@@ -66,8 +66,8 @@ def test_a_whole_guest_in_another_unit_is_one_flag():
 
 
 def test_of_two_systems_both_are_named_for_nothing_tells_which_is_wrong():
-    cells = [each for each in table() if each.system != "xen"]
-    wrong = [each for each in table(esxi={"read RAM": 310.0}) if each.system != "xen"]
+    cells = [cell for cell in table() if cell.system != "xen"]
+    wrong = [cell for cell in table(esxi={"read RAM": 310.0}) if cell.system != "xen"]
 
     assert flagged(*cells) == []
     assert flagged(*wrong) == [["esxi/read RAM", "native/read RAM"]]
@@ -127,9 +127,9 @@ def test_a_start_whose_time_grew_as_its_rate_fell_ran_at_another_speed():
 
 def test_a_start_all_of_whose_readings_are_off_by_one_factor_is_a_slip():
     values = {"4k": [50.0, 51.0, 49.5, 0.05], "64k": [80.0, 81.0, 79.0, 0.08]}
-    cells = [cell(*values[each], id=each, case=each) for each in values]
+    cells = [cell(*values[name], id=name, case=name) for name in values]
     runs = [
-        run(samples=[sample("rate", values[each][i], cell=each) for each in values])
+        run(samples=[sample("rate", values[name][i], cell=name) for name in values])
         for i in range(4)
     ]
 
@@ -142,15 +142,15 @@ EMULATED = {"hypervisor": "KVM", "options": {"layers": "qemu-tcg > kvm"}}
 def test_an_emulated_processor_is_slower_by_any_factor():
     slow = {case: value / 100 for case, value in CASES.items()}
     cells = table(esxi=slow)
-    emulated = [replace(each, **EMULATED) for each in cells if each.system == "esxi"]
-    real = [each for each in cells if each.system != "esxi"]
+    emulated = [replace(cell, **EMULATED) for cell in cells if cell.system == "esxi"]
+    real = [cell for cell in cells if cell.system != "esxi"]
 
     assert flagged(*cells) == [[f"esxi/{case}" for case in sorted(CASES)]]
     assert flagged(*real, *emulated) == []
 
 
 def test_emulated_systems_of_the_same_layers_are_judged_among_themselves():
-    cells = [replace(each, **EMULATED) for each in table(esxi={"read RAM": 3.1})]
+    cells = [replace(cell, **EMULATED) for cell in table(esxi={"read RAM": 3.1})]
 
     assert flagged(*cells) == [["esxi/read RAM"]]
 
@@ -164,12 +164,12 @@ def test_a_cell_of_an_emulated_system_is_set_against_those_of_other_layers():
     }
     slow = {case: value / 30 for case, value in CASES.items()}
     cells = [
-        replace(each, hypervisor="any", options={"layers": layers[each.system]})
-        for each in table(xen=slow, esxi={"read RAM": 3.1})
+        replace(cell, hypervisor="any", options={"layers": layers[cell.system]})
+        for cell in table(xen=slow, esxi={"read RAM": 3.1})
     ]
 
     assert flagged(*cells) == [["esxi/read RAM"]]
-    assert flagged(*(each for each in cells if each.case != "read L1")) == []
+    assert flagged(*(cell for cell in cells if cell.case != "read L1")) == []
 
 
 def test_a_point_far_off_its_curve_is_found_without_any_other_system():
@@ -201,7 +201,7 @@ def test_an_emulated_network_card_may_be_ten_times_slower():
 
 def test_how_busy_a_cpu_is_may_differ_tenfold():
     share = {"metric": "CPU utilization", "unit": "%", "component": "network"}
-    cells = [cell(7.0, system=each, is_native=False, **share) for each in "abcd"]
+    cells = [cell(7.0, system=system, is_native=False, **share) for system in "abcd"]
 
     assert flagged(*cells, cell(70.0, system="e", **share)) == []
 
@@ -209,7 +209,7 @@ def test_how_busy_a_cpu_is_may_differ_tenfold():
 def test_slots_that_give_their_sum_are_not_doubted():
     facts = {"system": "esxi", "scenario": "parallel", "vms": 2, "case": "random read"}
     slots = [cell(2.05, slot="1", **facts), cell(20.9, slot="2", **facts)]
-    alone = [cell(2.1, case="random read", system=each) for each in ("a", "b", "c")]
+    alone = [cell(2.1, case="random read", system=system) for system in ("a", "b", "c")]
 
     assert flagged(*alone, *slots, cell(22.95, slot="sum", **facts)) == []
     assert flagged(*alone, *slots) == [[slots[1].id]]
