@@ -49,14 +49,14 @@ def health() -> Health:
         age_s = (timezone.now() - oldest).total_seconds() if oldest else 0.0
         outbox = Outbox(row["waiting"], round(age_s, 3), row["quarantined"])
     try:
-        hears = bool(broker.connection().ping())
+        is_redis_up = bool(broker.connection().ping())
     except (redis.RedisError, OSError):
-        hears = False
-    up = "ok" if hears else "degraded"
+        is_redis_up = False
+    up = "ok" if is_redis_up else "degraded"
     return Health(
         status=up if outbox else "down",
         version=settings.VERSION,
         database=outbox is not None,
-        redis=hears,
+        redis=is_redis_up,
         outbox=outbox,
     )

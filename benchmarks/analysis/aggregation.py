@@ -76,8 +76,6 @@ def overall(
     ratios: ArrayLike,
     log_variances: ArrayLike,
     cases: Sequence[str],
-    *,
-    confidence: float = 0.95,
 ) -> tuple[Overall, ...]:
     """Return each system's geometric mean over the cases that all systems have.
 
@@ -85,12 +83,12 @@ def overall(
     none; ``log_variances`` the squared standard errors of their logs, NaN where not
     known (single runs). Empty if the systems share no case.
 
-    The interval covers the mean over *all cases of this kind*, of which those measured
-    are taken for a sample (Mashey, "War of the benchmark means", Computer Architecture
-    News 32 (2004)): ln(mean) +- t sqrt(v / k) with k - 1 degrees of freedom. v is the
-    variance of the logs between cases, in which the noise of the runs is contained, and
-    never less than the mean variance of the runs. It is not the (narrower) interval of
-    a repetition with just these cases.
+    The 95 % interval covers the mean over *all cases of this kind*, of which those
+    measured are taken for a sample (Mashey, "War of the benchmark means", Computer
+    Architecture News 32 (2004)): ln(mean) +- t sqrt(v / k) with k - 1 degrees of
+    freedom. v is the variance of the logs between cases, in which the noise of the runs
+    is contained, and never less than the mean variance of the runs. It is not the
+    (narrower) interval of a repetition with just these cases.
     """
     table = np.atleast_2d(np.asarray(ratios, dtype=float))
     noise = np.atleast_2d(np.asarray(log_variances, dtype=float))
@@ -101,7 +99,7 @@ def overall(
     # By label: each case needs one of its own.
     left_out = tuple(case for case in cases if case not in kept)
     return tuple(
-        _overall(row, variances, kept, left_out, (1 + confidence) / 2)
+        _overall(row, variances, kept, left_out)
         for row, variances in zip(table[:, shared], noise[:, shared], strict=True)
     )
 
@@ -111,7 +109,6 @@ def _overall(
     log_variances: Floats,
     cases: Sequence[str],
     left_out: tuple[str, ...],
-    probability: float,
 ) -> Overall:
     logs = np.log(ratios)
     count, mean = len(logs), float(np.exp(np.mean(logs)))
@@ -121,7 +118,7 @@ def _overall(
         known = log_variances[np.isfinite(log_variances)]
         # Few cases that happen to agree would promise more than their runs hold.
         variance = max(between, float(known.mean()) if known.size else 0.0)
-        quantile = float(t_quantiles(np.array([count - 1.0]), probability)[0])
+        quantile = float(t_quantiles(np.array([count - 1.0]), 0.975)[0])
         factor = float(np.exp(quantile * np.sqrt(variance / count)))
         low, high, spread = mean / factor, mean * factor, float(np.exp(between**0.5))
     return Overall(

@@ -7,7 +7,7 @@ carries the round trip of the question (``docs/method.md``, whose clock).
 Agents report it under ``clock`` of a run's facts, in whole microseconds:
 ``offset_start_us`` and ``offset_end_us`` say how far the guest's wall clock was ahead
 of the time server's, ``local_us`` and ``external_us`` how long the run took by each,
-``interval_bound_us`` how wrong the latter may be.
+``interval_bound_us`` how wrong the latter may be (``agents/timing/intervals.py``).
 """
 
 from __future__ import annotations
@@ -40,14 +40,6 @@ _MICROSECONDS: Final = 1e6
 _LONGEST_US: Final = 1e15
 # From best to worst: the worst run decides for a cell.
 ORDER: Final = ("", "trusted", "unchecked", "corrected", "suspect")
-
-
-@dataclass(frozen=True, slots=True)
-class ServerAnswer:
-    """A time server's answer: its time, and the round trip of the question."""
-
-    time_s: float
-    round_trip_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,25 +107,6 @@ class ClockReport:
 
     guest: GuestClock
     external: Interval | None
-
-
-def external_interval(
-    start: ServerAnswer, end: ServerAnswer, *, least_s: float
-) -> Interval:
-    """The duration between two stamps and its bound.
-
-    (rtt_1 - rtt_min) + (rtt_2 - rtt_min): beyond the shortest round trip ``least_s``
-    ever seen on this path, nobody knows on which way the question was held up
-    (D. L. Mills' clock filter, RFC 5905, rests on the same). ValueError where
-    ``least_s`` is above a trip, or the end not after the start.
-    """
-    trips = (start.round_trip_s, end.round_trip_s)
-    if not 0 <= least_s <= min(trips) < math.inf:
-        raise ValueError("no round trip can be shorter than the shortest one")
-    duration_s = end.time_s - start.time_s
-    if not 0 < duration_s < math.inf:
-        raise ValueError("the end of a run must come after its start")
-    return Interval(duration_s, sum(trips) - 2 * least_s)
 
 
 def is_outside(clock: Clock, *, is_virtual: bool) -> bool:

@@ -256,10 +256,10 @@ def welch_df(
 
 
 @NO_WARNINGS
-def mean_intervals(cells: Rollups, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Return the lower and upper ends; NaN for single runs and readings of 0 or less,
+def mean_intervals(cells: Rollups) -> tuple[Floats, Floats]:
+    """Return the ends of 95 % intervals; NaN for single runs and readings of 0 or less,
     for identical readings of unknown resolution and where the interval reaches 0."""
-    g = t_of_runs(cells.n, (1 + confidence) / 2) ** 2 * cells.log_variance()
+    g = t_of_runs(cells.n, 0.975) ** 2 * cells.log_variance()
     exists = (cells.n > 1) & (cells.mean > 0) & (g < 1) & (g > LEAST_G)
     factor = np.exp(np.sqrt(np.where(exists, g, np.nan)))
     return cells.mean / factor, cells.mean * factor

@@ -361,14 +361,14 @@ def benjamini_hochberg(p_values: ArrayLike, rate: float = RATE) -> Correction:
     return Correction(adjusted, adjusted <= rate, tested.size)
 
 
-def correct(judgements: Judgements, rate: float = RATE) -> Judgements:
+def correct(judgements: Judgements) -> Judgements:
     """Return the judgements of cells that are looked at together.
 
     A verdict that does not survive becomes undetermined; ``direction`` still says where
     its interval lies and ``tested`` among how many it was lost. Cells that are not
     assessed are not tested.
     """
-    correction = benjamini_hochberg(judgements.p_values(), rate)
+    correction = benjamini_hochberg(judgements.p_values())
     is_lost = ~correction.counts & (judgements.verdict < Verdict.NOT_ASSESSED)
     verdict = np.where(is_lost, Verdict.UNDETERMINED, judgements.verdict)
     return replace(

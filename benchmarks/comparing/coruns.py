@@ -2,6 +2,7 @@
 
 Each figure of `docs/method.md`, co-runs, is made as far as the cells carry it: a
 missing slot is not 0, and nothing is made of runs that no single figure describes.
+Slots, figures and curves stand together: all are made of the cells that are read once.
 """
 
 from collections import defaultdict
@@ -360,21 +361,7 @@ def _figures(
     """
     values, better = of.values, of.case.better
     is_whole = bool(values) and not of.missing
-    reasons: list[str] = []
-    if of.doubted:
-        side, *others = of.doubted
-        reasons.append(
-            Sentence(
-                "No single figure describes {side} and {n} more: nothing is made of "
-                "them.",
-                side=side,
-                n=len(others),
-            )
-            if others
-            else Sentence(
-                "No single figure describes {side}: nothing is made of it.", side=side
-            )
-        )
+    reasons = _doubts(of.doubted)
     total, printed_sum = None, of.printed.get("sum")
     if better != "lower" and of.scenario not in BESIDE_OTHER_WORK:
         total = sum(values) if is_whole else printed_sum
@@ -413,6 +400,26 @@ def _figures(
         cores=platforms.cores(of.system.host.facts),
         reasons=tuple(reasons),
     )
+
+
+def _doubts(sides: Sequence[Sentence]) -> list[str]:
+    """Say whose runs no single figure describes, in one sentence or none."""
+    if not sides:
+        return []
+    side, *others = sides
+    if not others:
+        return [
+            Sentence(
+                "No single figure describes {side}: nothing is made of it.", side=side
+            )
+        ]
+    return [
+        Sentence(
+            "No single figure describes {side} and {n} more: nothing is made of them.",
+            side=side,
+            n=len(others),
+        )
+    ]
 
 
 def _fairness(of: CoRunSlots, reasons: list[str]) -> formulas.Fairness | None:

@@ -225,18 +225,7 @@ def column_head(
         HeadLevel(name, _joined(columns, headings[: depth + 1]))
         for depth, name in enumerate(headings)
     )
-    alike = {
-        name: [_stated(row, name) for row in systems]
-        for name in names
-        if name not in varying
-    }
-    # Where the native machine is silent, what all guests share is no constant of all:
-    # it is said of the guests.
-    shared = [
-        (Fact(name, next(filter(None, values))), all(values))
-        for name, values in alike.items()
-        if any(values)
-    ]
+    shared = _shared(systems, [name for name in names if name not in varying])
     return ColumnHead(
         columns=columns,
         lead=levels[0],
@@ -283,6 +272,21 @@ def _joined(columns: Sequence[Column], names: Sequence[str]) -> tuple[HeadSpan, 
         members = list(joined)
         spans.append(HeadSpan(values[-1], len(members), members[0].is_edge))
     return tuple(spans)
+
+
+def _shared(
+    systems: Sequence[ComparisonRow], names: Sequence[str]
+) -> list[tuple[Fact, bool]]:
+    """Return what does not vary and is stated, and whether all systems state it.
+
+    Where the native machine is silent, what all guests share is said of the guests.
+    """
+    alike = {name: [_stated(row, name) for row in systems] for name in names}
+    return [
+        (Fact(name, next(filter(None, values))), all(values))
+        for name, values in alike.items()
+        if any(values)
+    ]
 
 
 def comparison_table(

@@ -1,4 +1,4 @@
-"""Whose turn it is: the next step of a slot, or how long to wait for it."""
+"""Guests join a plan and take turns: the next step, or how long to wait for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -30,21 +30,21 @@ QUIET = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=30)
 # A check that fails does so again until the study or the program is another one.
 RETRY_DELAY = timedelta(minutes=1)
-LOOKED_AT = 1000
+MOST_LOOKED_AT = 1000
 SHAPE_FIELDS = ("shape", "shape_codes", "shaped_at", "clock_trust")
 
 # Run means where there are enough runs, else the iterations of the few there are.
 # PostgreSQL gathers only arrays of one length, so iterations travel as text.
 SERIES = f"""
     SELECT id, CASE WHEN count(*) >= {MIN_RUNS}
-                    THEN (array_agg(mean ORDER BY place))[1:{LOOKED_AT}]
+                    THEN (array_agg(mean ORDER BY place))[1:{MOST_LOOKED_AT}]
                     ELSE string_to_array(
                              string_agg(iterations, ',' ORDER BY place), ',')::float8[]
                END
     FROM (SELECT cell.id, {PLACE_OF_RUN} AS place,
                  {MEAN_IN_ORDER} AS mean,
                  array_to_string((array_agg(sample.value ORDER BY sample.sequence))
-                                 [1:{LOOKED_AT}], ',') AS iterations
+                                 [1:{MOST_LOOKED_AT}], ',') AS iterations
           {CELL_SAMPLES}
           WHERE cell.id = ANY(%s)
           GROUP BY cell.id, run.id) AS runs

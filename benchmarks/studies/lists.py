@@ -1,4 +1,4 @@
-"""Studies as lists and pages show them."""
+"""Studies as lists and pages show them, and which pages a study has."""
 
 from dataclasses import dataclass
 from datetime import timedelta

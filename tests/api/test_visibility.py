@@ -62,7 +62,7 @@ MISSING = {
     "version": "versions/999999/",
     "version-file": "versions/999999/csv/",
 }
-# What only agents ask, with a token of the plan's lab: tests/api/test_plan_agents.py.
+# What only agents ask, with a token of the plan's lab: tests/api/test_plans.py.
 AGENTS = {"plan-slots", "plan-next", "part-meet", "part-finish"}
 ANALYSES = [
     *("factor-effects", "coruns", "energy", "publishing"),

@@ -13,7 +13,7 @@ Where none is possible effects are shown without margins, and none is called rea
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -22,6 +22,7 @@ from scipy.special import stdtr, stdtrit
 
 from benchmarks.analysis.factor_effects.contrasts import (
     CONFIDENCE,
+    Contrast,
     Lenth,
     ascending,
     half_normal,
@@ -248,12 +249,7 @@ def _by_contrasts(
                     baseline_share=share,
                 )
             )
-        # The two-factor interactions that this contrast does not show as themselves.
-        if not (has_one_meaning and len(term) == 2):
-            pairs = [alias for alias in contrast.terms if len(alias) == 2]
-            for pair in pairs:
-                others = tuple(other for other in contrast.simplest if other != pair)
-                aliases.append(Alias(pair, others))
+        aliases += _hidden_pairs(contrast)
     return replace(
         design,
         kind="contrasts",
@@ -262,6 +258,16 @@ def _by_contrasts(
         points=tuple(sorted(points, key=lambda point: -point.quantile)),
         lenth=margins,
     )
+
+
+def _hidden_pairs(contrast: Contrast) -> Iterator[Alias]:
+    """Yield the two-factor interactions that a contrast does not show as themselves."""
+    simplest = contrast.simplest
+    if len(simplest) == 1 and len(simplest[0]) == 2:
+        return
+    for term in contrast.terms:
+        if len(term) == 2:
+            yield Alias(term, tuple(other for other in simplest if other != term))
 
 
 def _by_least_squares(
