@@ -105,7 +105,7 @@ def stated_text(value: object, *, is_inner: bool = False) -> str:
         parts = ", ".join(f"{name}: {text}" for name, text in pairs)
         return f"({parts})" if parts and is_inner else parts or NONE
     if isinstance(value, list):
-        parts = ", ".join(stated_text(each, is_inner=True) for each in value)
+        parts = ", ".join(stated_text(it, is_inner=True) for it in value)
         return parts or NONE
     return NONE if value in (None, "") else str(value)
 
@@ -183,13 +183,13 @@ def fact_in_brief(fact: Fact) -> str:
 
 def system_name(system: System) -> str:
     """Return a system in words: ``Xen 3.3 full, Ubuntu Server 9.04, 32-bit``."""
-    said = (
+    parts = [
         system.platform,
         system.guest_os,
         property_value("guest_bits", system.guest_bits),
-    )
-    options = (fact_in_brief(Fact(*item)) for item in system.options.items())
-    return ", ".join(filter(None, [*said, *options]))
+        *(fact_in_brief(Fact(*option)) for option in system.options.items()),
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def column_name(column: Column) -> str:
@@ -266,8 +266,8 @@ def quantity(value: float | None, unit: str, *, whole: bool = False) -> str:
 
 def short_names(systems: Iterable[System]) -> Mapping[int, str]:
     """Return each system's name by its id, without what all of them have in common."""
-    found = {system.pk: system for system in systems}
-    said = {
+    by_id = {system.pk: system for system in systems}
+    stated = {
         pk: {
             "platform": system.platform,
             "guest_os": system.guest_os,
@@ -277,17 +277,17 @@ def short_names(systems: Iterable[System]) -> Mapping[int, str]:
                 for name, value in system.options.items()
             },
         }
-        for pk, system in found.items()
+        for pk, system in by_id.items()
     }
-    names = dict.fromkeys(name for facts in said.values() for name in facts)
+    names = dict.fromkeys(name for facts in stated.values() for name in facts)
     varying = [
         name
         for name in sorted(names, key=lambda name: rank(ORDER, name))
-        if len({facts.get(name, "") for facts in said.values()}) > 1
+        if len({facts.get(name, "") for facts in stated.values()}) > 1
     ]
     return {
         pk: ", ".join(facts[name] for name in varying if facts.get(name))
         # A system that states nothing of what varies has its whole name.
-        or system_name(found[pk])
-        for pk, facts in said.items()
+        or system_name(by_id[pk])
+        for pk, facts in stated.items()
     }

@@ -47,30 +47,29 @@ class ComparabilityWords:
     differences: tuple[DifferenceWords, ...]
 
 
-def comparability_words(study: Study, found: Comparability) -> ComparabilityWords:
+def comparability_words(study: Study, compared: Comparability) -> ComparabilityWords:
     """Return the light in words, unwanted differences first."""
-    word, sentence = LIGHTS[found.light]
-    if found.unwanted and found.light == "amber" and not study.factors:
+    light, unwanted, studied = compared.light, compared.unwanted, compared.studied
+    word, sentence = LIGHTS[light]
+    if light == "amber" and unwanted and not study.factors:
         sentence = NOT_SAID
-    if found.light == "amber" and not found.unwanted:
+    if light == "amber" and not unwanted:
         sentence = _("Several factors of the study differ together: %(what)s.")
-    is_same = not (found.studied or found.unwanted)
-    everything = [(each, False) for each in found.unwanted]
-    everything += [(each, True) for each in found.studied]
-    told = found.unwanted or found.studied
-    what = ", ".join(wording.property_name(each.name) for each in told)
+    named = unwanted or studied
+    what = ", ".join(wording.property_name(it.name) for it in named)
     return ComparabilityWords(
-        light=found.light,
+        light=light,
         word=str(word),
-        sentence=_("Nothing differs.") if is_same else str(sentence) % {"what": what},
+        sentence=str(sentence) % {"what": what} if named else _("Nothing differs."),
         differences=tuple(
             DifferenceWords(
-                wording.property_name(each.name),
-                _stated(each.name, each.one),
-                _stated(each.name, each.other),
+                wording.property_name(it.name),
+                _stated(it.name, it.one),
+                _stated(it.name, it.other),
                 is_studied,
             )
-            for each, is_studied in everything
+            for differences, is_studied in ((unwanted, False), (studied, True))
+            for it in differences
         ),
     )
 

@@ -51,7 +51,7 @@ def sum_text(check: SumCheck) -> str:
 
 def remarks(corun: ComparedCoRun) -> list[str]:
     """Return what must be known of a co-run beside its numbers."""
-    of, found = corun.of, corun.figures
+    of, numbers = corun.of, corun.figures
     texts = []
     if of.missing:
         slots = ", ".join(map(wording.slot_text, of.missing[:SLOTS_NAMED]))
@@ -62,18 +62,18 @@ def remarks(corun: ComparedCoRun) -> list[str]:
             else _("Not reported: %(slots)s.")
         )
         texts.append(text % {"slots": slots, "n": further})
-    if found.is_sum_printed:
+    if numbers.is_sum_printed:
         texts.append(_("The sum is the printed one; it cannot be checked."))
-    if found.sum_check and not found.sum_check.is_within_rounding:
-        texts.append(sum_text(found.sum_check))
-    if found.interference is not None:
+    if numbers.sum_check and not numbers.sum_check.is_within_rounding:
+        texts.append(sum_text(numbers.sum_check))
+    if numbers.interference is not None:
         text = (
             _("Under load %(ratio)s of what one VM alone does.")
             if of.scenario in BESIDE_OTHER_WORK
             else _("%(ratio)s of what as many VMs do without the other load.")
         )
-        texts.append(text % {"ratio": figures.ratio(found.interference)})
-    return [*texts, *target_texts(corun), *map(wording.said, found.reasons)]
+        texts.append(text % {"ratio": figures.ratio(numbers.interference)})
+    return [*texts, *target_texts(corun), *map(wording.said, numbers.reasons)]
 
 
 def target_texts(corun: ComparedCoRun) -> list[str]:
@@ -138,23 +138,23 @@ def _times(coruns: Sequence[ComparedCoRun], vms: str) -> str:
         if corun.of.case.better == "lower" and corun.figures.slowdown
     )
     # The case that suffers most stands for its component.
-    found = max(timed, key=lambda each: each.slowdown or 0, default=None)
-    if found is None:
+    worst = max(timed, key=lambda it: it.slowdown or 0, default=None)
+    if worst is None:
         return ""
     text = _("%(vms)s at once take %(slowdown)s times as long as one VM alone") % {
         "vms": vms,
-        "slowdown": figures.ratio(found.slowdown or 0.0),
+        "slowdown": figures.ratio(worst.slowdown or 0.0),
     }
-    target = found.target
+    target = worst.target
     if target is None:
         return text + _("; what the cores would allow is not known.")
     ideal = _(
         " (ideal on %(cores)s cores: %(allowed)s times), %(ratio)s times the ideal."
     )
     text += ideal % {
-        "cores": found.cores,
+        "cores": worst.cores,
         # As long as each has a core of its own, VMs need not wait (docs/method.md).
-        "allowed": figures.ratio(max(1.0, (found.virtual or 1) / (found.cores or 1))),
+        "allowed": figures.ratio(max(1.0, (worst.virtual or 1) / (worst.cores or 1))),
         "ratio": figures.ratio(target.ideal_ratio),
     }
     if target.lmu_ratio is None:

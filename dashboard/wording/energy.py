@@ -111,7 +111,7 @@ def conclusion(energy: SystemEnergy, table: EnergyTable) -> str:
 def log_sentence(reading: MeterReading, metered: MeteredRun) -> str:
     """Return what integrating a log changes: it knows when the machine waited."""
     windows = [window for window in metered.windows if window.energy]
-    longest = max(windows, key=lambda each: each.end_s - each.start_s, default=None)
+    longest = max(windows, key=lambda it: it.end_s - it.start_s, default=None)
     if longest is None or longest.energy is None or reading.mean_w is None:
         return ""
     exact_j = longest.energy.energy_j

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from math import exp, log
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -13,12 +12,13 @@ from benchmarks.comparing.factor_effects import Analysis, CaseSubject
 from benchmarks.comparing.table import Fact
 from dashboard import wording
 from dashboard.kit import figures
+from dashboard.wording import Text
 
 NBSP = "\N{NO-BREAK SPACE}"
 TIMES = "\N{MULTIPLICATION SIGN}"
 MOST_STATEMENTS = 3
 
-STRENGTHS: dict[str, str | Promise] = {
+STRENGTHS: dict[str, Text] = {
     "clear": gettext_lazy("clear"),
     "possible": gettext_lazy("possible"),
     "none": gettext_lazy("within chance"),
@@ -118,7 +118,7 @@ def statements(analysis: Analysis) -> list[str]:
 
 def _nothing_moved(effects: FactorEffects) -> list[str]:
     """Say how large an effect would have shown, and what may be one."""
-    limits = [each.wide_margin or each.margin or 0.0 for each in effects.effects]
+    limits = [it.wide_margin or it.margin or 0.0 for it in effects.effects]
     if not limits:
         return [_("No effect can be told from these systems.")]
     # The widest margin, so that the sentence is true of every effect.
@@ -176,25 +176,25 @@ def _parts(factor: Factor, level: str) -> list[tuple[str, str]]:
     return list(zip(factor.names, values, strict=True))
 
 
-def how_chance_was_measured(found: FactorEffects) -> str:
+def how_chance_was_measured(effects: FactorEffects) -> str:
     """Say what the shaded bands stand for."""
-    if found.lenth is not None:
+    if effects.lenth is not None:
         return _(
             "One value a system. Most of the %(m)s contrasts of this design are chance,"
             " and their size measures it (Lenth 1989): beyond %(me)s an effect is"
             " possible, beyond %(sme)s it is clear."
         ) % {
-            "m": found.lenth.contrasts,
-            "me": times(exp(found.lenth.me)),
-            "sme": times(exp(found.lenth.sme)),
+            "m": effects.lenth.contrasts,
+            "me": times(exp(effects.lenth.me)),
+            "sme": times(exp(effects.lenth.sme)),
         }
-    if found.scatter is None:
+    if effects.scatter is None:
         return _(
             "One value a system, and too few systems: the factors are what was"
             " measured, and nothing says how much of them is chance."
         )
-    df = figures.number(found.scatter.df, ".3g")
-    if found.kind == "replicated":
+    df = figures.number(effects.scatter.df, ".3g")
+    if effects.kind == "replicated":
         return _(
             "Repeated runs measure chance (%(df)s degrees of freedom): 95 %% intervals,"
             " and clear is what remains so when all effects are tested together"
@@ -210,7 +210,7 @@ def how_chance_was_measured(found: FactorEffects) -> str:
 def notes(analysis: Analysis) -> list[str]:
     """Say what the reader must know before believing the table."""
     effects, lines = analysis.found, []
-    shared = [e.term for e in effects.effects if e.baseline_share > 0.5]
+    shared = [it.term for it in effects.effects if it.baseline_share > 0.5]
     if shared and effects.kind != "unjudged":
         text = _(
             "%(terms)s: these levels are compared with different native runs, each"

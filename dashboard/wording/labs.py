@@ -38,18 +38,17 @@ def role_name(role: str) -> str:
 
 
 def role_meaning(role: str) -> str:
-    """What a role may do, beyond the one before it."""
+    """Return what a role may do, beyond the one before it."""
     return str(ROLE_MEANINGS.get(role, ""))
 
 
 def role_powers(role: str) -> str:
-    """All that a role may do, with what those before it may."""
-    order = list(ROLE_MEANINGS)
-    return "; ".join(
-        str(ROLE_MEANINGS[each]) for each in order[: order.index(role) + 1]
-    )
+    """Return all that a role may do, with what those before it may."""
+    roles = list(ROLE_MEANINGS)
+    own = roles[: roles.index(role) + 1]
+    return "; ".join(str(ROLE_MEANINGS[it]) for it in own)
 
 
 def audit_text(line: AuditLine) -> str:
-    """What somebody did, as the rest of a sentence that begins with their name."""
+    """Return what somebody did: the rest of a sentence that begins with their name."""
     return str(ACTIONS.get(line.kind, line.kind)) % {"about": line.about}

@@ -1,13 +1,11 @@
 """The words of plans: what states, orders and scenarios are called."""
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.models import Plan, PlanStep
 from dashboard import wording
-
-Text = str | Promise
+from dashboard.wording import Text
 
 PLAN_STATES: dict[str, Text] = {
     "open": gettext_lazy("open"),
@@ -57,10 +55,10 @@ def step_title(step: PlanStep) -> str:
 def order_text(plan: Plan) -> str:
     """Return in which order the steps of a round are taken."""
     order = plan.design.get("order", "random")
-    said = str(ORDERS.get(order, order))
+    text = str(ORDERS.get(order, order))
     if order == "random":
-        said += " " + _("(seed %(seed)s)") % {"seed": plan.seed}
-    return said
+        text += " " + _("(seed %(seed)s)") % {"seed": plan.seed}
+    return text
 
 
 def budget_text(seconds: float) -> str:

@@ -183,11 +183,11 @@ def _text(value: Any, depth: int = 0) -> str:
     if isinstance(value, list):
         # Lists of pairs: the numbers of a pair belong together.
         between = "; " if depth == 0 else " / "
-        return between.join(_text(each, depth + 1) for each in value)
+        return between.join(_text(it, depth + 1) for it in value)
     if isinstance(value, dict):
         return ", ".join(
-            f"{_(evidence_name(name))} {_with_unit(_text(each), name)}"
-            for name, each in value.items()
+            f"{_(evidence_name(name))} {_with_unit(_text(part), name)}"
+            for name, part in value.items()
         )
     return _("not stated") if value == NOT_STATED else str(value)
 

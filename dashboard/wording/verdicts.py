@@ -78,16 +78,16 @@ def reasons(row: ComparisonRow) -> list[str]:
     judged = row.shown.judgement
     if judged is None:
         return []
-    said = [wording.said(sentence) for sentence in judged.sentences]
+    texts = [wording.said(sentence) for sentence in judged.sentences]
     # What both sides have is not said of the baseline alone.
     others = set(row.shown.baseline_doubts) - set(row.shown.doubts)
     if not others.intersection(judged.codes):
-        return said
+        return texts
     return [
         _("%(reason)s That is so of its baseline.") % {"reason": reason}
         if code in others
         else reason
-        for code, reason in zip(judged.codes, said, strict=True)
+        for code, reason in zip(judged.codes, texts, strict=True)
     ]
 
 
@@ -104,11 +104,11 @@ def paper_sign(judgement: Judgement) -> str:
 
 def signs_in_words() -> dict[str, str]:
     """Return what each sign beside a number says."""
-    said = {
+    verdicts = {
         sign: _("Verdict: %(verdict)s.") % {"verdict": VERDICTS[verdict]}
         for verdict, sign in SIGNS.items()
     }
-    return {**said, FLAGGED: _("Not assessed: a flag doubts a number.")}
+    return {**verdicts, FLAGGED: _("Not assessed: a flag doubts a number.")}
 
 
 def interval_text(judgement: Judgement) -> str:
@@ -134,7 +134,7 @@ def judgement_sentence(judgement: Judgement | None) -> str:
     return f"{interval} {reason}".rstrip()
 
 
-def told_ratio(row: ComparisonRow) -> float | None:
+def written_ratio(row: ComparisonRow) -> float | None:
     """Return the ratio that is written: of an energy that of the joules."""
     if row.shown.is_energy:
         return row.shown.joules.ratio if row.shown.joules else None
@@ -149,7 +149,7 @@ def is_overhead(row: ComparisonRow, show: str) -> bool:
 
 def ratio_text(row: ComparisonRow, show: str) -> str:
     """Return a cell's ratio, or nothing where there is none."""
-    ratio = told_ratio(row)
+    ratio = written_ratio(row)
     if ratio is None:
         return ""
     return figures.overhead(ratio) if is_overhead(row, show) else figures.ratio(ratio)
@@ -165,19 +165,19 @@ def shown_interval(row: ComparisonRow, show: str) -> str:
 
 def interval_ends(row: ComparisonRow, show: str) -> tuple[str, str] | None:
     """Return both ends of that interval: the more is lost, the less is the ratio."""
-    said = row.shown.judgement
-    if said is None or said.low is None or said.high is None:
+    judged = row.shown.judgement
+    if judged is None or judged.low is None or judged.high is None:
         return None
     if is_overhead(row, show):
-        return figures.overhead(said.high), figures.overhead(said.low)
-    return figures.ratio(said.low), figures.ratio(said.high)
+        return figures.overhead(judged.high), figures.overhead(judged.low)
+    return figures.ratio(judged.low), figures.ratio(judged.high)
 
 
 def drawn_judgement(row: ComparisonRow) -> Judgement | None:
-    """Return what an interval's bar draws: the judgement of a ratio that is told."""
-    ratio = told_ratio(row)
-    said = row.shown.judgement
-    return replace(said, ratio=ratio) if said and ratio is not None else None
+    """Return what an interval's bar draws: the judgement of a ratio that is written."""
+    ratio = written_ratio(row)
+    judged = row.shown.judgement
+    return replace(judged, ratio=ratio) if judged and ratio is not None else None
 
 
 def ratio_meaning(show: str, *, is_energy: bool = False) -> str:
@@ -197,29 +197,29 @@ def legend(show: str, *, is_energy: bool = False) -> list[tuple[str, str]]:
         slower, faster = faster, slower
     # Shades are called slow-5 or fast-1; "even" has no sign.
     signs = {"slow": f"{slower} ", "fast": f"{faster} "}
-    said = []
+    steps = []
     for shade, edge in figures.steps():
         if show == OVERHEAD and not is_energy:
             text = figures.whole_overhead(edge)
         else:
             text = figures.number(1 / edge if is_energy else edge, ".3g")
-        said.append((shade, signs.get(shade[:4], "") + text))
-    return said
+        steps.append((shade, signs.get(shade[:4], "") + text))
+    return steps
 
 
 def energy_texts(row: ComparisonRow) -> tuple[str, str]:
     """Return what a cell says large and small: the ratio of joules, its interval."""
-    seen = row.shown
-    if seen.energy is None:
+    shown = row.shown
+    if shown.energy is None:
         return wording.NONE, ""
-    if seen.range:
-        low, high = map(figures.brief, seen.range)
-        return _("%(low)s to %(high)s") % {"low": low, "high": high}, seen.unit
-    if seen.joules is None:
-        return figures.brief(seen.energy.mean), seen.unit
-    cost = wording.quantity(seen.value, seen.unit)
-    small = joules_interval(seen.joules) if seen.joules.has_interval else cost
-    return figures.ratio(seen.joules.ratio), small
+    if shown.range:
+        low, high = map(figures.brief, shown.range)
+        return _("%(low)s to %(high)s") % {"low": low, "high": high}, shown.unit
+    if shown.joules is None:
+        return figures.brief(shown.energy.mean), shown.unit
+    cost = wording.quantity(shown.value, shown.unit)
+    small = joules_interval(shown.joules) if shown.joules.has_interval else cost
+    return figures.ratio(shown.joules.ratio), small
 
 
 def meter_text(row: ComparisonRow) -> str:
@@ -232,25 +232,25 @@ def meter_text(row: ComparisonRow) -> str:
 
 def energy_sentence(row: ComparisonRow) -> str:
     """Return the cell in full."""
-    seen, energy = row.shown, row.shown.energy
+    shown, energy = row.shown, row.shown.energy
     if energy is None:
-        return states.state_meaning(seen.state)
+        return states.state_meaning(shown.state)
     words = {
-        "own": wording.quantity(seen.value, seen.unit) or " ".join(energy_texts(row)),
-        "runs": wording.runs_text(seen.n),
+        "own": wording.quantity(shown.value, shown.unit) or " ".join(energy_texts(row)),
+        "runs": wording.runs_text(shown.n),
         "meter": meter_text(row),
     }
-    if seen.joules is None:
+    if shown.joules is None:
         sentence = _("%(own)s for the work, %(runs)s, %(meter)s.") % words
-        return f"{sentence} {wording.said(seen.reason)}".rstrip()
-    words["ratio"] = figures.ratio(seen.joules.ratio)
-    words["base"] = wording.quantity(seen.baseline_value, seen.unit)
+        return f"{sentence} {wording.said(shown.reason)}".rstrip()
+    words["ratio"] = figures.ratio(shown.joules.ratio)
+    words["base"] = wording.quantity(shown.baseline_value, shown.unit)
     words["base_runs"] = wording.runs_text(energy.base_n)
     sentence = _(
         "%(ratio)s times the energy of the baseline for the same work: %(own)s "
         "against %(base)s, %(runs)s against %(base_runs)s, %(meter)s."
     )
-    return f"{sentence % words} {joules_interval(seen.joules)}"
+    return f"{sentence % words} {joules_interval(shown.joules)}"
 
 
 def joules_interval(ratio: EnergyRatio | None) -> str:

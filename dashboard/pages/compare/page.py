@@ -20,7 +20,7 @@ from dashboard.kit.addresses import address
 from dashboard.kit.judged_tables import table_of
 from dashboard.kit.selections import ENERGY, NATIVE, Chooser, pin_toggled, searched
 from dashboard.kit.table_cells import sentence
-from dashboard.wording.verdicts import told_ratio
+from dashboard.wording.verdicts import written_ratio
 
 DRAWN_CELLS = 2_000
 RELATIVE = {"relative", "reference"}
@@ -218,7 +218,7 @@ def comparison_chart(
         Dot(line, place, ratio, names[place], sentence(cell) if is_told else "")
         for line, (_group, row) in enumerate(rows)
         for place, cell in enumerate(row.cells)
-        if cell is not None and (ratio := told_ratio(cell)) is not None
+        if cell is not None and (ratio := written_ratio(cell)) is not None
     ]
     labels = [
         ", ".join(
